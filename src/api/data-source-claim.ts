@@ -1,0 +1,40 @@
+/** DataSourceClaim: a workload's need of data. Field names, phases and messages of volcano-global, plus `spec.policy`. */
+import type { Condition, K8sObject, ResourceType } from './meta.ts'
+
+export interface WorkloadReference {
+  apiVersion: string
+  kind: string
+  name: string
+  namespace?: string
+}
+
+export type HoldOrIgnore = 'Hold' | 'Ignore'
+
+export interface ClaimPolicy {
+  enforcement?: 'Required' | 'Preferred'
+  onUnresolved?: HoldOrIgnore
+  onUnsatisfiable?: HoldOrIgnore
+  holdTimeoutSeconds?: number
+  rebalance?: 'Auto' | 'Always' | 'Never'
+  maxStalenessSeconds?: number
+}
+
+export interface DataSourceClaim extends K8sObject {
+  spec: {
+    system: string
+    dataSourceType: string
+    dataSourceName: string
+    attributes?: Record<string, string>
+    workload: WorkloadReference
+    policy?: ClaimPolicy
+  }
+  status?: { phase?: string; boundDataSource?: string; conditions?: Condition[] }
+}
+
+export const dataSourceClaims: ResourceType<DataSourceClaim> = {
+  group: 'datadependency.volcano.sh',
+  version: 'v1alpha1',
+  kind: 'DataSourceClaim',
+  plural: 'datasourceclaims',
+  namespaced: true,
+}

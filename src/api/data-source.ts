@@ -1,0 +1,37 @@
+/** DataSource: the cached answer of a data system to "where is this?". Field names of volcano-global, plus location and bytes. */
+import type { Condition, K8sObject, ResourceType } from './meta.ts'
+
+export interface ClaimReference {
+  apiVersion?: string
+  kind?: string
+  namespace?: string
+  name?: string
+  uid?: string
+}
+
+export interface DataSource extends K8sObject {
+  spec: {
+    system: string
+    type: string
+    name: string
+    attributes?: Record<string, string>
+    reclaimPolicy?: 'Retain' | 'Delete'
+    locality?: { clusterNames?: string[]; location?: string; bytes?: number }
+  }
+  status?: {
+    phase?: string
+    claimRefs?: ClaimReference[]
+    boundClaims?: number
+    lastResolvedTime?: string
+    lastError?: string
+    conditions?: Condition[]
+  }
+}
+
+export const dataSources: ResourceType<DataSource> = {
+  group: 'datadependency.volcano.sh',
+  version: 'v1alpha1',
+  kind: 'DataSource',
+  plural: 'datasources',
+  namespaced: false,
+}

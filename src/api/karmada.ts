@@ -1,0 +1,143 @@
+/** What Lodestone reads of Karmada's API: bindings, policies and clusters (karmada.io, v1.13 and newer). */
+import type { K8sObject, LabelSelector, LabelSelectorRequirement, ResourceType } from './meta.ts'
+
+export interface ClusterAffinity {
+  labelSelector?: LabelSelector
+  fieldSelector?: { matchExpressions?: LabelSelectorRequirement[] }
+  /** Absent or empty means every cluster (util.ClusterNamesMatches). */
+  clusterNames?: string[]
+  exclude?: string[]
+}
+
+export interface OverflowClusterAffinity extends ClusterAffinity {
+  affinityName: string
+}
+
+export interface ClusterAffinityTerm extends OverflowClusterAffinity {
+  /** Tried, in order, when the group itself has too little room; ignored for bindings that are no workload. */
+  overflowAffinities?: OverflowClusterAffinity[]
+}
+
+/** The part of a placement that says which clusters: one affinity, or ordered groups, or neither (every cluster). */
+export interface PlacementAffinity {
+  clusterAffinity?: ClusterAffinity
+  clusterAffinities?: ClusterAffinityTerm[]
+}
+
+export interface SpreadConstraint {
+  spreadByField?: string
+  spreadByLabel?: string
+  minGroups?: number
+  maxGroups?: number
+}
+
+export interface ReplicaScheduling {
+  replicaSchedulingType?: string
+  replicaDivisionPreference?: string
+  weightPreference?: { staticWeightList?: unknown[]; dynamicWeight?: string }
+}
+
+export interface Placement extends PlacementAffinity {
+  spreadConstraints?: SpreadConstraint[]
+  replicaScheduling?: ReplicaScheduling
+}
+
+export interface BindingResource {
+  apiVersion: string
+  kind: string
+  namespace?: string
+  name: string
+  uid?: string
+  resourceVersion?: string
+}
+
+export interface BindingSpec {
+  resource: BindingResource
+  replicas?: number
+  replicaRequirements?: unknown
+  components?: unknown[]
+  clusters?: { name: string; replicas?: number }[]
+  placement?: Placement
+  gracefulEvictionTasks?: { fromCluster: string }[]
+  suspension?: { scheduling?: boolean; [key: string]: unknown }
+  propagateDeps?: boolean
+}
+
+export interface ResourceBinding extends K8sObject {
+  spec: BindingSpec
+}
+
+export interface ResourceSelector {
+  apiVersion: string
+  kind: string
+  namespace?: string
+  name?: string
+  labelSelector?: LabelSelector
+}
+
+export interface PropagationSpec {
+  resourceSelectors: ResourceSelector[]
+  placement?: Placement
+  propagateDeps?: boolean
+  activationPreference?: string
+  priority?: number
+  suspension?: { [key: string]: unknown }
+  schedulerName?: string
+  conflictResolution?: string
+}
+
+export interface PropagationPolicy extends K8sObject {
+  spec: PropagationSpec
+}
+
+export interface Cluster extends K8sObject {
+  spec: { provider?: string; region?: string; zones?: string[] }
+}
+
+export const resourceBindings: ResourceType<ResourceBinding> = {
+  group: 'work.karmada.io',
+  version: 'v1alpha2',
+  kind: 'ResourceBinding',
+  plural: 'resourcebindings',
+  namespaced: true,
+}
+
+export const clusterResourceBindings: ResourceType<ResourceBinding> = {
+  group: 'work.karmada.io',
+  version: 'v1alpha2',
+  kind: 'ClusterResourceBinding',
+  plural: 'clusterresourcebindings',
+  namespaced: false,
+}
+
+export const propagationPolicies: ResourceType<PropagationPolicy> = {
+  group: 'policy.karmada.io',
+  version: 'v1alpha1',
+  kind: 'PropagationPolicy',
+  plural: 'propagationpolicies',
+  namespaced: true,
+}
+
+export const clusterPropagationPolicies: ResourceType<PropagationPolicy> = {
+  group: 'policy.karmada.io',
+  version: 'v1alpha1',
+  kind: 'ClusterPropagationPolicy',
+  plural: 'clusterpropagationpolicies',
+  namespaced: false,
+}
+
+export const clusters: ResourceType<Cluster> = {
+  group: 'cluster.karmada.io',
+  version: 'v1alpha1',
+  kind: 'Cluster',
+  plural: 'clusters',
+  namespaced: false,
+}
+
+/** Says who made a binding other than the detector, e.g. MultiClusterService; we leave those alone. */
+export const MANAGED_BY_LABEL = 'binding.karmada.io/managed-by'
+export const POLICY_NAMESPACE_ANNOTATION = 'propagationpolicy.karmada.io/namespace'
+export const POLICY_NAME_ANNOTATION = 'propagationpolicy.karmada.io/name'
+export const CLUSTER_POLICY_NAME_ANNOTATION = 'clusterpropagationpolicy.karmada.io/name'
+/** Longest `affinityName` that Karmada's schema takes. */
+export const MAX_AFFINITY_NAME_LENGTH = 32

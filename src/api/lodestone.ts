@@ -1,0 +1,12 @@
+/** Annotations and labels that Lodestone owns. Each has one writer, named here. */
+
+/** On bindings, by admission: the affinity before narrowing, as JSON of `{clusterAffinity?, clusterAffinities?}`. */
+export const BASE_AFFINITY_ANNOTATION = 'lodestone.dev/base-affinity'
+/** On bindings, by admission: what was decided and why, as JSON (core/resource-binding/annotations.ts). */
+export const LOCALITY_ANNOTATION = 'lodestone.dev/locality'
+/** On bindings, by admission: that the suspension of scheduling is ours, since when and why, as JSON. */
+export const HOLD_ANNOTATION = 'lodestone.dev/hold'
+/** On policies, by users: `"true"` holds the bindings of workloads until a claim for them exists. */
+export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
+/** On namespaces, by users: `"true"` refuses bindings while Lodestone is away instead of letting them pass un-narrowed. */
+export const ENFORCE_LABEL = 'lodestone.dev/enforce'

@@ -1,0 +1,38 @@
+/** The difference of two JSON values as a JSON Patch (RFC 6902), walking only what is not shared between them. */
+import type { Operation } from 'fast-json-patch'
+import { jsonEqual } from '../json.ts'
+
+/**
+ * The patch that turns `before` into `after`. Lists are replaced as a whole: every list we touch is atomic to Kubernetes, and index
+ * arithmetic is where patches go wrong.
+ */
+export function diffJson(before: unknown, after: unknown): Operation[] {
+  const operations: Operation[] = []
+  collect(before, after, '', operations)
+  return operations
+}
+
+function collect(before: unknown, after: unknown, path: string, operations: Operation[]): void {
+  if (before === after) return
+  if (!isObject(before) || !isObject(after)) {
+    if (!jsonEqual(before, after)) operations.push({ op: 'replace', path, value: after })
+    return
+  }
+  for (const key of Object.keys(before)) {
+    if (after[key] === undefined && before[key] !== undefined) operations.push({ op: 'remove', path: join(path, key) })
+  }
+  for (const [key, value] of Object.entries(after)) {
+    if (value === undefined) continue
+    if (Object.hasOwn(before, key)) collect(before[key], value, join(path, key), operations)
+    else operations.push({ op: 'add', path: join(path, key), value })
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Appends a member name to a JSON Pointer (RFC 6901 §3). */
+function join(path: string, key: string): string {
+  return `${path}/${key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key}`
+}

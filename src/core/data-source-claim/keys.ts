@@ -1,0 +1,34 @@
+/** The keys by which claims, sources and bindings find each other. */
+import type { DataSource } from '../../api/data-source.ts'
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { groupOf } from '../../api/meta.ts'
+
+/** A workload's key: group, kind, namespace and name. The version does not matter, and a cluster-scoped workload has no namespace. */
+export function workloadKey(workload: { apiVersion: string; kind: string; namespace?: string; name: string }): string {
+  return `${groupOf(workload.apiVersion)}/${workload.kind}/${workload.namespace ?? ''}/${workload.name}`
+}
+
+/**
+ * The keys of the workloads that a claim may mean. Without `workload.namespace` that is the one in the claim's own namespace, and the
+ * cluster-scoped one of that kind and name: a kind is one or the other, so at most one of the two exists.
+ */
+export function workloadKeysOfClaim({ metadata, spec }: DataSourceClaim): string[] {
+  const { namespace, ...workload } = spec.workload
+  if (namespace) return [workloadKey(spec.workload)]
+  const keys = [workloadKey(workload)]
+  return metadata.namespace ? [workloadKey({ ...workload, namespace: metadata.namespace }), ...keys] : keys
+}
+
+/** One question to one data system; claims and sources with equal keys belong together. */
+export function sourceKey(system: string, type: string, name: string, attributes: Record<string, string> = {}): string {
+  const entries = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify(entries.length === 0 ? [system, type, name] : [system, type, name, entries])
+}
+
+export function sourceKeyOfClaim({ spec }: DataSourceClaim): string {
+  return sourceKey(spec.system, spec.dataSourceType, spec.dataSourceName, spec.attributes)
+}
+
+export function sourceKeyOfSource({ spec }: DataSource): string {
+  return sourceKey(spec.system, spec.type, spec.name, spec.attributes)
+}

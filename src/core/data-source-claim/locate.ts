@@ -1,0 +1,62 @@
+/** The answer to one claim, from the DataSource that speaks for it: located, nowhere or unknown, never two of them. */
+import type { DataSource } from '../../api/data-source.ts'
+import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
+import { objectKey } from '../../api/meta.ts'
+import { sortedUnique } from '../json.ts'
+
+/** What a claim asks, with every default filled in. */
+export interface ClaimTerms {
+  /** `namespace/name`. */
+  claim: string
+  enforcement: 'Required' | 'Preferred'
+  onUnresolved: HoldOrIgnore
+  onUnsatisfiable: HoldOrIgnore
+  rebalance: 'Auto' | 'Always' | 'Never'
+  holdTimeoutSeconds: number | undefined
+}
+
+/** Where a claim's data is, as far as is known. */
+export type Answer =
+  | { kind: 'located'; clusters: readonly string[]; bytes: number | undefined }
+  /** The data system says that there is no such data, or that it is in none of our clusters. */
+  | { kind: 'nowhere'; reason: string }
+  /** Never asked, or asked too long ago. */
+  | { kind: 'unknown'; reason: string }
+
+export type ClaimAnswer = ClaimTerms & { answer: Answer }
+
+/** The claim's terms and its answer at `now` (ms since the epoch). */
+export function locateClaim(claim: DataSourceClaim, source: DataSource | undefined, now: number): ClaimAnswer {
+  const policy = claim.spec.policy ?? {}
+  return {
+    claim: objectKey(claim.metadata.namespace, claim.metadata.name ?? ''),
+    enforcement: policy.enforcement ?? 'Required',
+    onUnresolved: policy.onUnresolved ?? 'Hold',
+    onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
+    rebalance: policy.rebalance ?? 'Auto',
+    holdTimeoutSeconds: policy.holdTimeoutSeconds,
+    answer: answerOf(claim, source, now),
+  }
+}
+
+function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: number): Answer {
+  const asked = `${claim.spec.system} ${claim.spec.dataSourceType} ${claim.spec.dataSourceName}`
+  if (!source) return { kind: 'unknown', reason: `no DataSource for ${asked} yet` }
+  const name = `DataSource ${source.metadata.name}`
+  if (source.status?.phase === 'Unavailable') return { kind: 'nowhere', reason: `${name} is Unavailable` }
+  const age = ageSeconds(source, now)
+  const maxAge = claim.spec.policy?.maxStalenessSeconds
+  if (maxAge !== undefined && age !== undefined && age > maxAge) {
+    return { kind: 'unknown', reason: `${name} is older than ${maxAge} s` }
+  }
+  const { clusterNames, bytes } = source.spec.locality ?? {}
+  if (!clusterNames) return { kind: 'unknown', reason: `${name} has no locality yet` }
+  if (clusterNames.length === 0) return { kind: 'nowhere', reason: `${name} is in none of the clusters` }
+  return { kind: 'located', clusters: sortedUnique(clusterNames), bytes }
+}
+
+/** Seconds since the data system last confirmed the location; undefined when nobody ever asked one (a DataSource made by hand). */
+function ageSeconds(source: DataSource, now: number): number | undefined {
+  const time = Date.parse(source.status?.lastResolvedTime ?? '')
+  return Number.isNaN(time) ? undefined : (now - time) / 1000
+}

@@ -1,0 +1,85 @@
+/** What is wrong with a DataSourceClaim: its shape by schema, then its meaning; everything at once. */
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { groupOf } from '../../api/meta.ts'
+import { dataSourceClaimSchema } from '../../api/schema.ts'
+import type { FieldError } from '../field-errors.ts'
+import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../names.ts'
+import { compileSchema } from '../schema-errors.ts'
+
+const validateShape = compileSchema(dataSourceClaimSchema, 'forbidden')
+
+/** Our own machinery and Karmada's: data-bound workloads are templates, never these. */
+const NOT_WORKLOADS = /(^|\.)(karmada\.io|volcano\.sh\/DataSource|volcano\.sh\/DataSourceClaim)$/
+
+/** All errors of a claim, by path; none means valid. Meaning is only looked at where the shape is right. */
+export function validateDataSourceClaim(claim: DataSourceClaim): FieldError[] {
+  const shape = validateShape({ spec: claim.spec, ...(claim.status && { status: claim.status }) })
+  const wrong = new Set(shape.map(({ path }) => path))
+  return [...shape, ...meaning(claim).filter(({ path }) => !wrong.has(path))]
+}
+
+function meaning({ spec }: DataSourceClaim): FieldError[] {
+  const workload: Partial<DataSourceClaim['spec']['workload']> = isRecord(spec?.workload) ? spec.workload : {}
+  const policy: NonNullable<DataSourceClaim['spec']['policy']> = isRecord(spec?.policy) ? spec.policy : {}
+  return [
+    check('spec.system', spec?.system, labelProblem),
+    check('spec.dataSourceType', spec?.dataSourceType, blank),
+    check('spec.dataSourceName', spec?.dataSourceName, blank),
+    check('spec.workload.apiVersion', workload.apiVersion, apiVersionProblem),
+    check('spec.workload.kind', workload.kind, kindProblem),
+    check('spec.workload.name', workload.name, pathSegmentProblem),
+    check('spec.workload.namespace', workload.namespace, labelProblem),
+    notAWorkload(workload),
+    ...policyErrors(policy),
+  ].filter((error) => error !== undefined)
+}
+
+function policyErrors({
+  enforcement,
+  onUnresolved,
+  onUnsatisfiable,
+  holdTimeoutSeconds,
+}: NonNullable<DataSourceClaim['spec']['policy']>) {
+  const preferred = enforcement === 'Preferred'
+  const holds = (choice: string | undefined) => !preferred && (choice ?? 'Hold') === 'Hold'
+  const pointless = (field: string, message: string): FieldError => ({
+    path: `spec.policy.${field}`,
+    code: 'Invalid',
+    message,
+  })
+  const never = 'has no effect: a Preferred claim never holds; use enforcement Required or leave it out'
+  return [
+    preferred && onUnresolved === 'Hold' ? pointless('onUnresolved', never) : undefined,
+    preferred && onUnsatisfiable === 'Hold' ? pointless('onUnsatisfiable', never) : undefined,
+    holdTimeoutSeconds !== undefined && !holds(onUnresolved) && !holds(onUnsatisfiable)
+      ? pointless(
+          'holdTimeoutSeconds',
+          'has no effect: this claim never holds; leave it out, or set onUnresolved or onUnsatisfiable to Hold',
+        )
+      : undefined,
+  ]
+}
+
+function notAWorkload({ apiVersion, kind }: { apiVersion?: string; kind?: string }): FieldError | undefined {
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined
+  const group = groupOf(apiVersion)
+  if (!NOT_WORKLOADS.test(group) && !NOT_WORKLOADS.test(`${group}/${kind}`)) return undefined
+  return {
+    path: 'spec.workload',
+    code: 'Forbidden',
+    message: `${kind} of ${group} is no workload; name the resource template, e.g. a Deployment`,
+  }
+}
+
+function check(path: string, value: unknown, problem: (text: string) => string | undefined): FieldError | undefined {
+  const message = typeof value === 'string' ? problem(value) : undefined
+  return message === undefined ? undefined : { path, code: 'Invalid', message }
+}
+
+function blank(text: string): string | undefined {
+  return text.trim() === text && text !== '' ? undefined : 'must not be blank or start or end with white space'
+}
+
+function isRecord(value: unknown): value is Record<string, never> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

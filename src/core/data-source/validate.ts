@@ -1,0 +1,37 @@
+/** What is wrong with a DataSource: its shape by schema, then its meaning; everything at once. */
+import type { DataSource } from '../../api/data-source.ts'
+import { dataSourceSchema } from '../../api/schema.ts'
+import type { FieldError } from '../field-errors.ts'
+import { labelProblem } from '../names.ts'
+import { compileSchema } from '../schema-errors.ts'
+
+const validateShape = compileSchema(dataSourceSchema, 'forbidden')
+
+/** Karmada's limit for a cluster's name (pkg/util/validation, clusterNameMaxLength). */
+const MAX_CLUSTER_NAME_LENGTH = 48
+
+/** All errors of a source, by path; none means valid. */
+export function validateDataSource({ spec, status }: DataSource): FieldError[] {
+  const shape = validateShape({ spec, ...(status && { status }) })
+  const wrong = new Set(shape.map(({ path }) => path))
+  return [...shape, ...meaning(spec).filter(({ path }) => !wrong.has(path))]
+}
+
+function meaning(spec: DataSource['spec'] | undefined): FieldError[] {
+  const names: unknown = spec?.locality?.clusterNames
+  const system = typeof spec?.system === 'string' ? labelProblem(spec.system) : undefined
+  return [
+    ...(system === undefined ? [] : [{ path: 'spec.system', code: 'Invalid' as const, message: system }]),
+    ...(Array.isArray(names) ? clusterNameErrors(names) : []),
+  ]
+}
+
+function clusterNameErrors(names: readonly unknown[]): FieldError[] {
+  return names.flatMap((name, i): FieldError[] => {
+    if (typeof name !== 'string') return []
+    const path = `spec.locality.clusterNames[${i}]`
+    const problem = labelProblem(name, MAX_CLUSTER_NAME_LENGTH)
+    if (problem !== undefined) return [{ path, code: 'Invalid', message: problem }]
+    return names.indexOf(name) < i ? [{ path, code: 'Duplicate', message: `${name} is named twice` }] : []
+  })
+}

@@ -1,0 +1,43 @@
+/** Plain-JSON helpers for code that shares unchanged subtrees instead of copying them. */
+
+/** Whether two JSON values are equal; shared subtrees are not walked. Key order does not matter, an `undefined` member counts as absent. */
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]))
+  }
+  if (Array.isArray(b)) return false
+  const left = a as Record<string, unknown>
+  const right = b as Record<string, unknown>
+  const leftKeys = definedKeys(left)
+  return (
+    leftKeys.length === definedKeys(right).length &&
+    leftKeys.every((key) => Object.hasOwn(right, key) && jsonEqual(left[key], right[key]))
+  )
+}
+
+function definedKeys(value: Record<string, unknown>): string[] {
+  return Object.keys(value).filter((key) => value[key] !== undefined)
+}
+
+/**
+ * Gives the value without its empty arrays and objects, at any depth; `undefined` when nothing is left.
+ * Karmada's scheduler compares a placement with its own round trip through Go's `omitempty`: an empty list or map would look
+ * changed at every write and be scheduled again for ever (pkg/scheduler/helper.go, placementChanged).
+ */
+export function withoutEmpties<T>(value: T): T | undefined {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    return value.length === 0 ? undefined : (value.map((item) => withoutEmpties(item) ?? item) as T)
+  }
+  const entries = Object.entries(value)
+    .map(([key, member]) => [key, withoutEmpties(member)] as const)
+    .filter(([, member]) => member !== undefined)
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as T)
+}
+
+/** The strings sorted by code unit and without doubles: the one order of every list that we write. */
+export function sortedUnique(values: Iterable<string>): string[] {
+  return [...new Set(values)].sort()
+}

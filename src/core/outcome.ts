@@ -1,0 +1,27 @@
+/** What an admission decides. A domain "no" is a value; only bugs and broken surroundings are thrown. */
+import type { K8sObject } from '../api/meta.ts'
+import type { FieldError } from './field-errors.ts'
+
+interface Notes {
+  /** Shown to the requester by kubectl; at most 120 characters each (Kubernetes' advice). */
+  warnings?: string[]
+  /** For the audit log: machine-readable reasons; keys without a slash. */
+  auditAnnotations?: Record<string, string>
+}
+
+export type Outcome =
+  | ({ kind: 'allow' } & Notes)
+  | ({ kind: 'patch'; object: K8sObject } & Notes)
+  | ({ kind: 'deny'; errors: FieldError[] } & Notes)
+
+export const MAX_WARNING_LENGTH = 120
+
+/** Cuts a text to `max` characters; what is cut shows as an ellipsis. */
+export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`
+}
+
+/** Allows what has no errors and refuses what has. */
+export function refuseErrors(errors: FieldError[]): Outcome {
+  return errors.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors }
+}

@@ -1,0 +1,43 @@
+/** Spread constraints that a set of clusters can never satisfy: Karmada's scheduler would retry such a binding for ever. */
+import type { Placement } from '../../api/karmada.ts'
+import { fieldValues } from '../selectors.ts'
+import type { ClusterLookup } from './affinity.ts'
+
+/**
+ * Says which constraint these clusters cannot satisfy, or nothing. Only `cluster` and `region` are enforced by Karmada, and neither
+ * is for static weights (pkg/scheduler/core/spreadconstraint/select_clusters.go).
+ */
+export function unsatisfiedSpread(
+  placement: Placement,
+  names: readonly string[],
+  clusters: ClusterLookup | undefined,
+): string | undefined {
+  if (ignoresSpread(placement)) return undefined
+  for (const { spreadByField, spreadByLabel, minGroups = 0 } of placement.spreadConstraints ?? []) {
+    if (spreadByLabel) continue
+    const field = spreadByField || 'cluster'
+    const groups = countGroups(field, names, clusters)
+    if (groups !== undefined && groups < minGroups) {
+      return `spread constraint wants at least ${minGroups} ${field} groups, the data leaves ${groups}`
+    }
+  }
+  return undefined
+}
+
+function countGroups(field: string, names: readonly string[], clusters: ClusterLookup | undefined): number | undefined {
+  if (field === 'cluster') return names.length
+  if (field !== 'region' || clusters === undefined) return undefined
+  return new Set(
+    names.flatMap((name) => {
+      const cluster = clusters(name)
+      return cluster ? fieldValues('region', cluster) : []
+    }),
+  ).size
+}
+
+function ignoresSpread({ replicaScheduling }: Placement): boolean {
+  if (replicaScheduling?.replicaSchedulingType !== 'Divided') return false
+  if (replicaScheduling.replicaDivisionPreference !== 'Weighted') return false
+  const weights = replicaScheduling.weightPreference
+  return weights === undefined || (!!weights.staticWeightList?.length && !weights.dynamicWeight)
+}

@@ -1,0 +1,108 @@
+/** What Lodestone writes on a binding, besides the affinity: the base, what was decided, and whose hold it is. */
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import type { DataConstraint } from '../placement/constraint.ts'
+
+/** The last narrowing: enough to apply it again to another base, and to say why. */
+export interface LocalityNote extends DataConstraint {
+  state: 'Narrowed' | 'Kept' | 'Relaxed'
+  /** `namespace/name` of each claim, sorted. */
+  claims: string[]
+  message: string
+}
+
+/** A suspension of scheduling that is ours. */
+export interface HoldNote {
+  /** RFC 3339; when the hold began. */
+  since: string
+  reason: HoldReason
+  message: string
+  /** The hold lasted longer than its claims allow: the binding goes on without the affinity and is not held again. */
+  released?: true
+}
+
+export type HoldReason = 'Unresolved' | 'Unsatisfiable' | 'ClaimMissing'
+
+/** Our annotations; an absent one is not written, and taken away where it was. */
+export interface BindingNotes {
+  base?: PlacementAffinity
+  locality?: LocalityNote
+  hold?: HoldNote
+}
+
+type Annotations = Record<string, string> | undefined
+
+export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, HOLD_ANNOTATION] as const
+
+/** Reads our annotations. What is not ours to read (bad JSON, another shape) counts as absent: users can write anything there. */
+export function readNotes(annotations: Annotations): BindingNotes {
+  const base = parse<PlacementAffinity>(annotations, BASE_AFFINITY_ANNOTATION, isAffinity)
+  const locality = parse<LocalityNote>(annotations, LOCALITY_ANNOTATION, isLocality)
+  const hold = parse<HoldNote>(annotations, HOLD_ANNOTATION, isHold)
+  return { ...(base && { base }), ...(locality && { locality }), ...(hold && { hold }) }
+}
+
+/** The annotations with ours replaced by these notes; the very same object when nothing changes, undefined when none is left. */
+export function writeNotes(annotations: Annotations, notes: BindingNotes): Annotations {
+  const ours: Record<string, string | undefined> = {
+    [BASE_AFFINITY_ANNOTATION]: notes.base && JSON.stringify(notes.base),
+    [LOCALITY_ANNOTATION]: notes.locality && JSON.stringify(notes.locality),
+    [HOLD_ANNOTATION]: notes.hold && JSON.stringify(notes.hold),
+  }
+  if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === ours[key])) return annotations
+  const kept = Object.entries({ ...annotations, ...ours }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  )
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}
+
+export function hasNotes(annotations: Annotations): boolean {
+  return annotations !== undefined && OUR_ANNOTATIONS.some((key) => Object.hasOwn(annotations, key))
+}
+
+function parse<T>(annotations: Annotations, key: string, isValid: (value: unknown) => boolean): T | undefined {
+  const text = annotations?.[key]
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isValid(value) ? (value as T) : undefined
+  } catch {
+    return undefined // Not JSON: somebody else wrote it, and it says nothing to us.
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isStrings(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+function isTerm(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    (['clusterNames', 'exclude'] as const).every((key) => value[key] === undefined || isStrings(value[key])) &&
+    (['labelSelector', 'fieldSelector'] as const).every((key) => value[key] === undefined || isRecord(value[key]))
+  )
+}
+
+function isAffinity(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { clusterAffinity, clusterAffinities } = value
+  if (clusterAffinity !== undefined && !isTerm(clusterAffinity)) return false
+  if (clusterAffinities === undefined) return true
+  return Array.isArray(clusterAffinities) && clusterAffinities.length > 0 && clusterAffinities.every(isTerm)
+}
+
+function isLocality(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    (value['required'] === undefined || isStrings(value['required'])) &&
+    (value['preferred'] === undefined || (Array.isArray(value['preferred']) && value['preferred'].every(isStrings)))
+  )
+}
+
+function isHold(value: unknown): boolean {
+  return isRecord(value) && typeof value['since'] === 'string' && typeof value['reason'] === 'string'
+}

@@ -1,0 +1,46 @@
+/** Recovers the base: what the placement was before we narrowed it, from whoever may speak for it in this write. */
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { jsonEqual } from '../json.ts'
+import { affinityOf } from '../placement/affinity.ts'
+import { widenedBy } from '../placement/widened.ts'
+import { readNotes } from './annotations.ts'
+import { type BindingInput, isWorkload } from './input.ts'
+
+/**
+ * Finds the base of this write.
+ *
+ * Karmada's detector sends the policy's placement at every reconcile and keeps annotations; every other writer sends back what is
+ * stored, our narrowing included; and the API server calls us a second time with our own answer when a later webhook changed the
+ * object (reinvocation). So:
+ * - a changed affinity is the new base, unless it is just what we answer for the base noted on it (our own first round);
+ * - an unchanged one means the policy's, where that is known and in force, else the base noted when it was stored.
+ *
+ * @param answer the affinity that we would give for a base
+ */
+export function recoverBase(
+  input: BindingInput,
+  answer: (base: PlacementAffinity) => PlacementAffinity,
+): PlacementAffinity {
+  const incoming = affinityOf(input.binding.spec.placement)
+  const noted = readNotes(input.binding.metadata.annotations).base
+  const policy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
+  const isOurs = (base: PlacementAffinity) => jsonEqual(answer(base), incoming)
+  if (input.stored === undefined || !jsonEqual(incoming, affinityOf(input.stored.spec.placement))) {
+    if (!noted || !isOurs(noted)) return incoming
+    return policy && isOurs(policy) ? policy : noted
+  }
+  if (policy) return policy
+  const storedBase = readNotes(input.stored.metadata.annotations).base
+  const base = storedBase ?? (noted && isOurs(noted) ? noted : incoming)
+  return isTrusted(input, answer(base), incoming) ? base : incoming
+}
+
+/** An annotation may not widen: where the policy is known (though not in force yet), what comes of it stays within that or the stored. */
+function isTrusted(
+  { policy, binding, clusters }: BindingInput,
+  result: PlacementAffinity,
+  incoming: PlacementAffinity,
+): boolean {
+  const within = (outer: PlacementAffinity) => widenedBy(outer, result, clusters, isWorkload(binding)).length === 0
+  return policy === undefined || within(affinityOf(policy.placement)) || within(incoming)
+}

@@ -1,0 +1,45 @@
+/** Everything that the decision on a binding is made from. */
+import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
+import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import type { ClusterLookup } from '../placement/affinity.ts'
+
+export interface BindingInput {
+  /** As the requester sent it, raw. */
+  binding: ResourceBinding
+  /** As it is stored; absent when the binding is being created. */
+  stored: ResourceBinding | undefined
+  /** The claims of the bound workload with their answers, in any order. */
+  claims: readonly ClaimAnswer[]
+  /** The policy that the binding came from, where it is known. */
+  policy: PolicyView | undefined
+  clusters: ClusterLookup | undefined
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** What a decision needs of a (Cluster)PropagationPolicy. */
+export interface PolicyView {
+  placement: Placement
+  /** `activationPreference: Lazy`: the policy's placement reaches the binding only when the template changes. */
+  lazy: boolean
+  requiresClaim: boolean
+}
+
+export function viewPolicy({ metadata, spec }: PropagationPolicy): PolicyView {
+  return {
+    placement: spec.placement ?? {},
+    lazy: spec.activationPreference === 'Lazy',
+    requiresClaim: metadata.annotations?.[REQUIRES_CLAIM_ANNOTATION] === 'true',
+  }
+}
+
+/** Whether the scheduler has placed the workload: then a hold comes too late and a change of affinity moves it. */
+export function isScheduled({ spec }: ResourceBinding): boolean {
+  return !!spec.clusters?.length || !!spec.gracefulEvictionTasks?.length
+}
+
+/** Karmada's ResourceBindingSpec.IsWorkload: only then overflow tiers count. */
+export function isWorkload({ spec }: ResourceBinding): boolean {
+  return (spec.replicas ?? 0) > 0 || spec.replicaRequirements != null || !!spec.components?.length
+}

@@ -1,0 +1,21 @@
+/** Whether a scheduled workload moves when its data does. */
+import type { BindingResource } from '../../api/karmada.ts'
+import { groupOf } from '../../api/meta.ts'
+import type { ClaimTerms } from '../data-source-claim/locate.ts'
+
+/**
+ * Groups whose kinds run for ever or do not run at all, and so lose nothing by moving. Everything else may be a run to completion,
+ * whose work would be thrown away.
+ */
+const MOVABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
+const UNMOVABLE_CORE_KINDS = new Set(['Pod'])
+
+/** Every claim has to agree: Always moves, Never stays, Auto asks the kind. */
+export function mayMove(resource: BindingResource, claims: readonly ClaimTerms[]): boolean {
+  return claims.every(({ rebalance }) => rebalance === 'Always' || (rebalance === 'Auto' && movesByDefault(resource)))
+}
+
+function movesByDefault({ apiVersion, kind }: BindingResource): boolean {
+  const group = groupOf(apiVersion)
+  return MOVABLE_GROUPS.has(group) && !(group === '' && UNMOVABLE_CORE_KINDS.has(kind))
+}

@@ -1,0 +1,222 @@
+/** What becomes of a binding with a given base: which affinity, whether held, and what is noted on it. */
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import { jsonEqual } from '../json.ts'
+import { withAffinity } from '../placement/affinity.ts'
+import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
+import { narrowPlacement } from '../placement/narrow.ts'
+import { type BindingNotes, type HoldReason, type LocalityNote, readNotes } from './annotations.ts'
+import { type BindingInput, isScheduled, isWorkload } from './input.ts'
+import { mayMove } from './rebalance.ts'
+
+/**
+ * - Narrowed: only clusters with the data (or those first).
+ * - Held: not scheduled until the location is known and satisfiable.
+ * - Kept: scheduled, so the last narrowing stands although the location is unknown, or moved and the workload may not.
+ * - Relaxed: the base stands, since the narrowed affinity would delete the workload or lies outside the base.
+ * - Released: the hold took too long; the base stands.
+ * - Ignored: the location is unknown or unsatisfiable and the claims say to go on; the base stands.
+ */
+export type BindingState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored'
+
+export interface Verdict {
+  state: BindingState
+  affinity: PlacementAffinity
+  notes: BindingNotes
+  /** Why, in a sentence for people. */
+  message: string
+}
+
+interface Doubt {
+  reason: HoldReason
+  message: string
+  hold: boolean
+  /** Seconds after which a hold for this doubt is released. */
+  timeoutSeconds: number | undefined
+}
+
+/** Decides for one base. Pure and deterministic: the same input gives the same bytes, in whatever order the claims come. */
+export function judge(input: BindingInput, base: PlacementAffinity): Verdict {
+  const claims = input.claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1))
+  if (claims.length === 0) return holdOrGoOn(input, base, [missingClaim])
+  const constraint = constraintOf(claims)
+  const scheduled = isScheduled(input.binding) || (input.stored !== undefined && isScheduled(input.stored))
+  const last = readNotes((input.stored ?? input.binding).metadata.annotations).locality
+  const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
+  const doubts = [...unresolved(claims), ...nowhere(claims)]
+  if (scheduled) {
+    if (last && unknown.length + doubts.length > 0) return keep(input, base, claims, last, describeDoubts(claims))
+    if (last && !jsonEqual(constraintIn(last), constraint) && !mayMove(input.binding.spec.resource, claims)) {
+      return keep(input, base, claims, last, 'the data moved, and rebalance lets the workload stay')
+    }
+  }
+  if (doubts.length > 0)
+    return scheduled ? goOn('Ignored', base, describeDoubts(claims)) : holdOrGoOn(input, base, doubts)
+  const narrowing = narrow(input, base, constraint)
+  if (narrowing.kind === 'narrowed') return narrowed(input, base, claims, constraint, narrowing, 'Narrowed')
+  if (scheduled) {
+    return last ? keep(input, base, claims, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
+  }
+  return holdOrGoOn(input, base, [unsatisfiable(claims, narrowing.reason)])
+}
+
+const missingClaim: Doubt = {
+  reason: 'ClaimMissing',
+  message: 'the policy requires a DataSourceClaim for this workload, and there is none yet',
+  hold: true,
+  timeoutSeconds: undefined,
+}
+
+function unresolved(claims: readonly ClaimAnswer[]): Doubt[] {
+  return claims.flatMap(({ enforcement, answer, claim, onUnresolved, holdTimeoutSeconds }) =>
+    enforcement === 'Required' && answer.kind === 'unknown' && onUnresolved === 'Hold'
+      ? [
+          {
+            reason: 'Unresolved',
+            message: `${claim}: ${answer.reason}`,
+            hold: true,
+            timeoutSeconds: holdTimeoutSeconds,
+          },
+        ]
+      : [],
+  )
+}
+
+function nowhere(claims: readonly ClaimAnswer[]): Doubt[] {
+  return claims.flatMap(({ enforcement, answer, claim, onUnsatisfiable, holdTimeoutSeconds }) =>
+    enforcement === 'Required' && answer.kind === 'nowhere'
+      ? [
+          {
+            reason: 'Unsatisfiable',
+            message: `${claim}: ${answer.reason}`,
+            hold: onUnsatisfiable === 'Hold',
+            timeoutSeconds: holdTimeoutSeconds,
+          },
+        ]
+      : [],
+  )
+}
+
+function unsatisfiable(claims: readonly ClaimAnswer[], why: string): Doubt {
+  const required = claims.filter(({ enforcement, answer }) => enforcement === 'Required' && answer.kind === 'located')
+  const holding = required.filter(({ onUnsatisfiable }) => onUnsatisfiable === 'Hold')
+  return {
+    reason: 'Unsatisfiable',
+    message: `${required.map(describeClaim).join(' and ')}: ${why}`,
+    hold: holding.length > 0,
+    timeoutSeconds: shortest(holding.map(({ holdTimeoutSeconds }) => holdTimeoutSeconds)),
+  }
+}
+
+function describeClaim({ claim, answer }: ClaimAnswer): string {
+  if (answer.kind !== 'located') return claim
+  const shown = answer.clusters.slice(0, 3).join(', ')
+  return `${claim} (${answer.clusters.length > 3 ? `${shown}, …` : shown})`
+}
+
+function describeDoubts(claims: readonly ClaimAnswer[]): string {
+  return claims
+    .flatMap(({ claim, answer }) => (answer.kind === 'located' ? [] : [`${claim}: ${answer.reason}`]))
+    .join('; ')
+}
+
+/** Holds when any doubt says so and its time is not up; else the base stands. */
+function holdOrGoOn(input: BindingInput, base: PlacementAffinity, doubts: readonly Doubt[]): Verdict {
+  const message = doubts.map((doubt) => doubt.message).join('; ')
+  const holding = doubts.filter(({ hold }) => hold)
+  const [first] = holding
+  if (!first) return goOn('Ignored', base, message)
+  const before =
+    readNotes(input.stored?.metadata.annotations).hold ?? readNotes(input.binding.metadata.annotations).hold
+  const hold = { since: before?.since ?? new Date(input.now).toISOString(), reason: first.reason, message }
+  const timeout = shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds))
+  const waited = input.now - Date.parse(hold.since)
+  const released = before?.released === true || (timeout !== undefined && waited >= timeout * 1000)
+  return released
+    ? { state: 'Released', affinity: base, notes: { hold: { ...hold, released: true } }, message }
+    : { state: 'Held', affinity: base, notes: { hold }, message }
+}
+
+function goOn(state: BindingState, base: PlacementAffinity, message: string): Verdict {
+  return { state, affinity: base, notes: {}, message }
+}
+
+/** Applies the last narrowing again: a workload that runs is never moved for lack of knowledge. */
+function keep(
+  input: BindingInput,
+  base: PlacementAffinity,
+  claims: readonly ClaimAnswer[],
+  last: LocalityNote,
+  why: string,
+): Verdict {
+  const constraint = constraintIn(last)
+  const narrowing = narrow(input, base, constraint)
+  return narrowing.kind === 'narrowed'
+    ? narrowed(input, base, claims, constraint, narrowing, 'Kept', why)
+    : relaxed(base, claims, constraint, `${why}; the policy no longer allows where the data was`)
+}
+
+function narrow(input: BindingInput, base: PlacementAffinity, constraint: DataConstraint) {
+  return narrowPlacement({
+    base: withAffinity(input.binding.spec.placement ?? {}, base),
+    constraint,
+    clusters: input.clusters,
+    isWorkload: isWorkload(input.binding),
+  })
+}
+
+function narrowed(
+  input: BindingInput,
+  base: PlacementAffinity,
+  claims: readonly ClaimAnswer[],
+  constraint: DataConstraint,
+  { affinity, allowed }: { affinity: PlacementAffinity; allowed: string[] | undefined },
+  state: 'Narrowed' | 'Kept',
+  why?: string,
+): Verdict {
+  const evicted = new Set(input.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+  if (allowed?.every((name) => evicted.has(name))) {
+    // Karmada excludes clusters under eviction; a hard affinity to nothing else would delete the workload (karmada#7455).
+    return relaxed(base, claims, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
+  }
+  const message = why ?? `${claims.map(describeClaim).join(' and ')}`
+  return { state, affinity, notes: { base, locality: note(state, claims, constraint, message) }, message }
+}
+
+function relaxed(
+  base: PlacementAffinity,
+  claims: readonly ClaimAnswer[],
+  constraint: DataConstraint,
+  message: string,
+): Verdict {
+  return {
+    state: 'Relaxed',
+    affinity: base,
+    notes: { base, locality: note('Relaxed', claims, constraint, message) },
+    message,
+  }
+}
+
+function note(
+  state: LocalityNote['state'],
+  claims: readonly ClaimAnswer[],
+  { required, preferred }: DataConstraint,
+  message: string,
+): LocalityNote {
+  return {
+    state,
+    ...(required && { required }),
+    ...(preferred && { preferred }),
+    claims: claims.map(({ claim }) => claim),
+    message,
+  }
+}
+
+function constraintIn({ required, preferred }: LocalityNote): DataConstraint {
+  return { ...(required && { required }), ...(preferred && { preferred }) }
+}
+
+function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
+  const given = timeouts.filter((timeout) => timeout !== undefined)
+  return given.length === 0 ? undefined : Math.min(...given)
+}

@@ -1,0 +1,170 @@
+/** The HTTPS server that the API server calls: paths, limits, timeouts and clear refusals. It does not listen by itself. */
+import { Buffer } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server } from 'node:https'
+import type { Socket } from 'node:net'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { pathOf, type Webhook } from '../webhooks/define.ts'
+import { type AdmissionDependencies, type Answer, serveWebhook } from './admission.ts'
+import { problemBody } from './problem.ts'
+
+export interface ServerLimits {
+  /** Largest body in bytes; object, old object and envelope of the largest object that etcd takes fit in 7 MiB. */
+  bodyBytes: number
+  /** Requests served at once before callers are told to come back. */
+  inFlight: number
+  headersTimeoutMs: number
+  requestTimeoutMs: number
+  /** Longer than the API server's 90 s, so that it is never us who close an idle connection under a request. */
+  keepAliveTimeoutMs: number
+}
+
+export const DEFAULT_LIMITS: ServerLimits = {
+  bodyBytes: 7 * 1024 * 1024,
+  inFlight: 256,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 120_000,
+}
+
+export interface TlsMaterial {
+  cert: string
+  key: string
+  /** Callers must show a certificate of this CA, where it is given. */
+  clientCa?: string
+}
+
+export interface ServerOptions extends AdmissionDependencies {
+  webhooks: readonly Webhook[]
+  tls: TlsMaterial
+  limits: ServerLimits
+}
+
+/** A server and how to give it another certificate while it runs. */
+export interface AdmissionServer {
+  fastify: FastifyInstance<Server>
+  /** Used for every handshake from now on; open connections stay. */
+  useCertificate(tls: TlsMaterial): void
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Builds the server. `fastify.listen` makes it reachable, `fastify.close` drains it. */
+export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOptions): AdmissionServer {
+  const { log, metrics } = dependencies
+  const server = fastify({
+    https: secureContext(tls),
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
+      log.warn({ reason: error.message, code: error.code }, 'connection refused')
+      refuseConnection(error, socket)
+    },
+  } as Parameters<typeof fastify>[0] & {
+    https: ReturnType<typeof secureContext>
+  }) as unknown as FastifyInstance<Server>
+  server.server.headersTimeout = limits.headersTimeoutMs
+
+  let inFlight = 0
+  server.addHook('onRequest', (_request, reply, done) => {
+    inFlight++
+    metrics.inFlight.inc()
+    reply.raw.once('close', () => {
+      inFlight--
+      metrics.inFlight.dec()
+    })
+    if (inFlight <= limits.inFlight) return done()
+    metrics.shed.inc()
+    void send(reply.header('retry-after', '1'), {
+      status: 503,
+      body: problemBody(503, `more than ${limits.inFlight} requests in flight`),
+    })
+  })
+
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    const status = error.statusCode ?? 500
+    log.warn({ path: request.url, status, reason: error.message }, 'request refused')
+    return send(reply, { status, body: problemBody(status, messageFor(error, limits)) })
+  })
+  server.setNotFoundHandler((request, reply) => {
+    const known = webhooks.map(pathOf).join(', ')
+    log.warn({ path: request.url, status: 404 }, 'request refused')
+    return send(reply, {
+      status: 404,
+      body: problemBody(404, `nothing is served at ${request.url}; webhooks are at ${known}`),
+    })
+  })
+  for (const webhook of webhooks) {
+    const serve = serveWebhook(webhook, dependencies)
+    server.post(pathOf(webhook), (request: FastifyRequest, reply) =>
+      send(
+        reply,
+        typeof request.body === 'string'
+          ? serve(request.body)
+          : { status: 400, body: problemBody(400, 'the body is empty') },
+      ),
+    )
+    server.route({
+      method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      url: pathOf(webhook),
+      handler: (request, reply) => {
+        log.warn({ path: request.url, status: 405 }, 'request refused')
+        return send(reply.header('allow', 'POST'), {
+          status: 405,
+          body: problemBody(405, `${request.method} is not served here; POST an AdmissionReview`),
+        })
+      },
+    })
+  }
+  return { fastify: server, useCertificate: (next) => server.server.setSecureContext(secureContext(next)) }
+}
+
+function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
+  return reply.status(status).type(JSON_TYPE).send(body)
+}
+
+/** TLS 1.2 and newer; HTTP/1.1 is all that kube-apiserver speaks to webhooks (pkg/util/webhook/client.go). */
+function secureContext({ cert, key, clientCa }: TlsMaterial) {
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2' as const,
+    ALPNProtocols: ['http/1.1'],
+    ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+  }
+}
+
+function messageFor(error: Error & { code?: string }, limits: ServerLimits): string {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return `the body is larger than ${limits.bodyBytes} bytes`
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return 'the content type must be application/json'
+    default:
+      return error.message
+  }
+}
+
+/** Answers what never became a request (bad HTTP, a header or a body that took too long) and ends its connection. */
+function refuseConnection(
+  error: Error & { code?: string },
+  socket: Socket & { _httpMessage?: ServerResponse<IncomingMessage> },
+): void {
+  const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const status = timedOut ? 408 : 400
+  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy()
+  const body = problemBody(
+    status,
+    timedOut ? 'the request took too long to arrive' : `not an HTTP request: ${error.message}`,
+  )
+  const reason = timedOut ? 'Request Timeout' : 'Bad Request'
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

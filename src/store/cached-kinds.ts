@@ -1,0 +1,156 @@
+/** The kinds that decisions read: what is kept of each, and by which keys it is found. */
+import { type DataSource, dataSources } from '../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  type Cluster,
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  MANAGED_BY_LABEL,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
+import {
+  BASE_AFFINITY_ANNOTATION,
+  HOLD_ANNOTATION,
+  LOCALITY_ANNOTATION,
+  REQUIRES_CLAIM_ANNOTATION,
+} from '../api/lodestone.ts'
+import type { K8sObject, ObjectMeta, ResourceType } from '../api/meta.ts'
+import {
+  sourceKeyOfClaim,
+  sourceKeyOfSource,
+  workloadKey,
+  workloadKeysOfClaim,
+} from '../core/data-source-claim/keys.ts'
+import type { CachedKind } from './store.ts'
+
+const claimKind: CachedKind<DataSourceClaim> = {
+  type: dataSourceClaims,
+  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
+    apiVersion,
+    kind,
+    metadata: keepMetadata(metadata),
+    spec,
+    ...(status && { status }),
+  }),
+  indexes: { workload: workloadKeysOfClaim, source: (claim) => [sourceKeyOfClaim(claim)] },
+}
+
+const sourceKind: CachedKind<DataSource> = {
+  type: dataSources,
+  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
+    apiVersion,
+    kind,
+    metadata: keepMetadata(metadata),
+    spec,
+    ...(status && { status }),
+  }),
+  indexes: { key: (source) => [sourceKeyOfSource(source)] },
+}
+
+const clusterKind: CachedKind<Cluster> = {
+  type: clusters,
+  keep: ({ apiVersion, kind, metadata, spec: { provider, region, zones } = {} }) => ({
+    apiVersion,
+    kind,
+    metadata: { ...keepMetadata(metadata), ...(metadata.labels && { labels: metadata.labels }) },
+    spec: { ...(provider && { provider }), ...(region && { region }), ...(zones && { zones }) },
+  }),
+  indexes: {},
+  optional: true,
+}
+
+const BINDING_ANNOTATIONS = [
+  BASE_AFFINITY_ANNOTATION,
+  LOCALITY_ANNOTATION,
+  HOLD_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  POLICY_NAME_ANNOTATION,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+]
+
+const keepBinding: CachedKind<ResourceBinding>['keep'] = ({ apiVersion, kind, metadata, spec }) => {
+  const { apiVersion: resourceVersion, kind: resourceKind, namespace, name } = spec.resource
+  return {
+    apiVersion,
+    kind,
+    metadata: keepMetadata(metadata, BINDING_ANNOTATIONS, [MANAGED_BY_LABEL]),
+    spec: {
+      resource: { apiVersion: resourceVersion, kind: resourceKind, ...(namespace && { namespace }), name },
+      ...(spec.placement && { placement: spec.placement }),
+      ...(spec.clusters && { clusters: spec.clusters.map(({ name: cluster }) => ({ name: cluster })) }),
+      ...(spec.replicas && { replicas: spec.replicas }),
+      ...(spec.suspension && { suspension: spec.suspension }),
+      ...(spec.gracefulEvictionTasks && {
+        gracefulEvictionTasks: spec.gracefulEvictionTasks.map(({ fromCluster }) => ({ fromCluster })),
+      }),
+    },
+  }
+}
+
+function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBinding> {
+  return { type, keep: keepBinding, indexes: { workload: ({ spec }) => [workloadKey(spec.resource)] }, optional: true }
+}
+
+function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {
+  return {
+    type,
+    keep: ({ apiVersion, kind, metadata, spec }) => ({
+      apiVersion,
+      kind,
+      metadata: keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION]),
+      spec: {
+        resourceSelectors: spec.resourceSelectors,
+        ...(spec.placement && { placement: spec.placement }),
+        ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
+      },
+    }),
+    indexes: {},
+    optional: true,
+  }
+}
+
+function keepMetadata(
+  { name, namespace, uid, resourceVersion, generation, deletionTimestamp, annotations, labels }: ObjectMeta,
+  keptAnnotations: readonly string[] = [],
+  keptLabels: readonly string[] = [],
+): ObjectMeta {
+  const ourAnnotations = pick(annotations, keptAnnotations)
+  const ourLabels = pick(labels, keptLabels)
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(generation && { generation }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(ourAnnotations && { annotations: ourAnnotations }),
+    ...(ourLabels && { labels: ourLabels }),
+  }
+}
+
+function pick(values: Record<string, string> | undefined, keys: readonly string[]): Record<string, string> | undefined {
+  const entries = keys.flatMap((key) => (values?.[key] === undefined ? [] : [[key, values[key]] as const]))
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+export const cachedKinds: readonly CachedKind<K8sObject>[] = [
+  untyped(claimKind),
+  untyped(sourceKind),
+  untyped(clusterKind),
+  untyped(bindingKind(resourceBindings)),
+  untyped(bindingKind(clusterResourceBindings)),
+  untyped(policyKind(propagationPolicies)),
+  untyped(policyKind(clusterPropagationPolicies)),
+]
+
+/** Forgets a kind's shape for the table: a cache hands each kind's functions only objects of that kind. */
+function untyped<T extends K8sObject>(kind: CachedKind<T>): CachedKind<K8sObject> {
+  return kind as unknown as CachedKind<K8sObject>
+}

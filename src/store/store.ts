@@ -1,0 +1,71 @@
+/** The store as everybody above it sees it: objects by key and by index, from memory, and writes. */
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+
+/** What a kind's cache keeps and how it is found again. Declared once per kind in `store/cached-kinds.ts`. */
+export interface CachedKind<T extends K8sObject> {
+  type: ResourceType<T>
+  /** Cuts a raw object down to what a decision reads: 100,000 bindings have to fit in memory. */
+  keep(raw: T): T
+  /** Index name → the keys under which an object is found. */
+  indexes: Record<string, (object: T) => readonly string[]>
+  /** Whether the API server may lack the kind (then it is synced and empty once discovery says so). */
+  optional?: boolean
+}
+
+export interface StoreChange {
+  type: ResourceType
+  /** The object before, absent when it is new. */
+  before?: K8sObject
+  /** The object now, absent when it is gone. */
+  after?: K8sObject
+}
+
+/**
+ * Reads come from memory and never wait. A kind that was not read yet throws `NotSyncedError`: unknown is not empty.
+ * Objects that come out are shared: nobody may change them.
+ */
+export interface ObjectStore {
+  get<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): T | undefined
+  list<T extends K8sObject>(type: ResourceType<T>): Iterable<T>
+  /** The objects under `key` in one of the kind's indexes; an empty list when there is none. */
+  byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
+  /** How many objects of the kind are held. */
+  size(type: ResourceType): number
+  /** Whether the API server serves the kind at all; a kind that it does not serve is synced and empty. */
+  serves(type: ResourceType): boolean
+  synced(): boolean
+  /** The kinds that are not read yet, for readiness and error messages. */
+  unsynced(): readonly ResourceType[]
+  subscribe(listener: (change: StoreChange) => void): () => void
+
+  /** Creates an object. Throws `ConflictError` when it exists. */
+  create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
+  /** Replaces an object, guarded by its `metadata.resourceVersion`. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
+  update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
+  /** Reads one object past the cache: for kinds that are not cached, and for writers. */
+  read<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): Promise<T | undefined>
+
+  /** Resolves when every kind is synced; rejects only when `signal` aborts. */
+  start(signal: AbortSignal): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A kind was asked for before it was read: the caller must treat the answer as unknown. */
+export class NotSyncedError extends Error {
+  override name = 'NotSyncedError'
+  readonly kind: string
+  constructor(kind: string) {
+    super(`${kind} objects have not been read yet`)
+    this.kind = kind
+  }
+}
+
+/** The object changed or came into being since it was read. */
+export class ConflictError extends Error {
+  override name = 'ConflictError'
+}
+
+/** The object to write is gone. */
+export class NotFoundError extends Error {
+  override name = 'NotFoundError'
+}

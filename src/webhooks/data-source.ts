@@ -1,0 +1,15 @@
+/** Admission of sources: refuses what cannot be meant, with every reason in one answer. */
+import { type DataSource, dataSources } from '../api/data-source.ts'
+import { validateDataSource } from '../core/data-source/validate.ts'
+import { refuseErrors } from '../core/outcome.ts'
+import { defineWebhook } from './define.ts'
+
+export const dataSource = defineWebhook({
+  name: 'data-source',
+  type: 'validating',
+  resource: dataSources,
+  operations: ['CREATE', 'UPDATE'],
+  failurePolicy: 'Ignore',
+  gather: ({ object }) => object as DataSource,
+  decide: (source) => refuseErrors(validateDataSource(source)),
+})

@@ -1,0 +1,48 @@
+/** What an admission point is: a path, the rules under which the API server calls it, and gather → decide. */
+import type { AdmissionRequest, Operation } from '../api/admission.ts'
+import type { ResourceType } from '../api/meta.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { ObjectStore } from '../store/store.ts'
+
+/** What a webhook may look at: the store's memory, never the network. */
+export interface GatherContext {
+  store: ObjectStore
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** An admission point as everybody but its own file sees it. */
+export interface Webhook {
+  /** Kebab-case; the registered name is `<name>.lodestone.dev`. */
+  name: string
+  type: 'mutating' | 'validating'
+  resource: ResourceType
+  operations: readonly Operation[]
+  /** Whether namespaces labelled `lodestone.dev/enforce=true` are refused while Lodestone is away. */
+  failurePolicy: 'Ignore' | 'Fail' | 'FailWhereEnforced'
+  /** Decides on one request. Throws only when something is broken, e.g. NotSyncedError. */
+  review(request: AdmissionRequest, context: GatherContext): Outcome
+}
+
+export interface WebhookDefinition<Input> extends Omit<Webhook, 'review'> {
+  /** Collects what the decision needs, from memory only. */
+  gather(request: AdmissionRequest, context: GatherContext): Input
+  /** The decision: pure. */
+  decide(input: Input): Outcome
+}
+
+/** Makes an admission point of its definition. A request without an object (DELETE) or for a subresource is allowed untouched. */
+export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefinition<Input>): Webhook {
+  return {
+    ...webhook,
+    review(request, context) {
+      if (!request.object || request.subResource) return { kind: 'allow' }
+      return decide(gather(request, context))
+    },
+  }
+}
+
+/** Where the API server sends the reviews: `/mutate/resource-binding`. */
+export function pathOf({ type, name }: Pick<Webhook, 'type' | 'name'>): string {
+  return `/${type === 'mutating' ? 'mutate' : 'validate'}/${name}`
+}

@@ -1,0 +1,7 @@
+/** Every admission point of Lodestone, in the order in which it is registered. Start reading here. */
+import { dataSource } from './data-source.ts'
+import { dataSourceClaim } from './data-source-claim.ts'
+import type { Webhook } from './define.ts'
+import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
+
+export const webhooks: readonly Webhook[] = [resourceBinding, clusterResourceBinding, dataSourceClaim, dataSource]

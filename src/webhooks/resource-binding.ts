@@ -1,0 +1,95 @@
+/** Admission of bindings: narrows their cluster affinity to where the workload's data is. */
+import type { AdmissionRequest } from '../api/admission.ts'
+import { type DataSource, dataSources } from '../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  propagationPolicies,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
+import { sourceKeyOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
+import { locateClaim } from '../core/data-source-claim/locate.ts'
+import type { ClusterLookup } from '../core/placement/affinity.ts'
+import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
+import { type BindingInput, type PolicyView, viewPolicy } from '../core/resource-binding/input.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { defineWebhook, type GatherContext, type Webhook } from './define.ts'
+
+export const resourceBinding = bindingWebhook('resource-binding', resourceBindings)
+export const clusterResourceBinding = bindingWebhook('cluster-resource-binding', clusterResourceBindings)
+
+function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): Webhook {
+  return defineWebhook({
+    name,
+    type: 'mutating',
+    resource,
+    operations: ['CREATE', 'UPDATE'],
+    failurePolicy: 'FailWhereEnforced',
+    gather: gatherBinding,
+    decide: (input) => answerBinding(decideBinding(input), input),
+  })
+}
+
+function gatherBinding(request: AdmissionRequest, { store, now }: GatherContext): BindingInput {
+  return gatherBindingInput(
+    request.object as ResourceBinding,
+    (request.oldObject ?? undefined) as ResourceBinding,
+    store,
+    now,
+  )
+}
+
+/** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
+export function gatherBindingInput(
+  binding: ResourceBinding,
+  stored: ResourceBinding | undefined,
+  store: ObjectStore,
+  now: number,
+): BindingInput {
+  return {
+    binding,
+    stored,
+    claims: claimsOf(binding, store).map((claim) => locateClaim(claim, sourceOf(claim, store), now)),
+    policy: policyOf(binding, store),
+    clusters: clusterLookup(store),
+    now,
+  }
+}
+
+/** The claims for the bound workload; none for a malformed binding. */
+export function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
+  return store
+    .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+}
+
+/** The source that a claim is bound to, else the one that answers the same question. */
+export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
+  const bound = claim.status?.boundDataSource
+  const source = bound ? store.get(dataSources, undefined, bound) : undefined
+  return source ?? store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim))[0]
+}
+
+function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PolicyView | undefined {
+  const { annotations } = metadata
+  const name = annotations?.[POLICY_NAME_ANNOTATION]
+  const clusterName = annotations?.[CLUSTER_POLICY_NAME_ANNOTATION]
+  const policy = name
+    ? store.get(propagationPolicies, annotations?.[POLICY_NAMESPACE_ANNOTATION], name)
+    : clusterName
+      ? store.get(clusterPropagationPolicies, undefined, clusterName)
+      : undefined
+  return policy && viewPolicy(policy)
+}
+
+/** Nothing where the Cluster objects cannot be read, as in a folder without them. */
+export function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
+  return store.serves(clusters) ? (name) => store.get(clusters, undefined, name) : undefined
+}
