@@ -153,7 +153,7 @@ function messageFor(error: Error & { code?: string }, limits: ServerLimits): str
 
 /** Answers what never became a request (bad HTTP, a header or a body that took too long) and ends its connection. */
 function refuseConnection(
-  error: Error & { code?: string },
+  error: NodeJS.ErrnoException,
   socket: Socket & { _httpMessage?: ServerResponse<IncomingMessage> },
 ): void {
   const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'

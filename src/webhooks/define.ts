@@ -20,6 +20,8 @@ export interface Webhook {
   operations: readonly Operation[]
   /** Whether namespaces labelled `lodestone.dev/enforce=true` are refused while Lodestone is away. */
   failurePolicy: 'Ignore' | 'Fail' | 'FailWhereEnforced'
+  /** A CEL expression that keeps away calls which could only be answered "untouched". */
+  matchCondition?: { name: string; expression: string }
   /** Decides on one request. Throws only when something is broken, e.g. NotSyncedError. */
   review(request: AdmissionRequest, context: GatherContext): Outcome
 }

@@ -32,6 +32,8 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     resource,
     operations: ['CREATE', 'UPDATE'],
     failurePolicy: 'FailWhereEnforced',
+    // Attached bindings have no placement: they follow their parents.
+    matchCondition: { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
     gather: gatherBinding,
     decide: (input) => answerBinding(decideBinding(input), input),
   })
@@ -91,5 +93,5 @@ function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PolicyView
 
 /** Nothing where the Cluster objects cannot be read, as in a folder without them. */
 export function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
-  return store.serves(clusters) ? (name) => store.get(clusters, undefined, name) : undefined
+  return store.size(clusters) > 0 ? (name) => store.get(clusters, undefined, name) : undefined
 }

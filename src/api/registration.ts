@@ -1,0 +1,46 @@
+/** The objects by which an API server learns of webhooks (admissionregistration.k8s.io/v1). */
+import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
+
+export interface WebhookEntry {
+  name: string
+  clientConfig: {
+    url?: string
+    service?: { namespace: string; name: string; path: string; port: number }
+    caBundle?: string
+  }
+  rules: {
+    apiGroups: string[]
+    apiVersions: string[]
+    resources: string[]
+    operations: string[]
+    scope: 'Namespaced' | 'Cluster'
+  }[]
+  failurePolicy: 'Ignore' | 'Fail'
+  matchPolicy: 'Equivalent'
+  reinvocationPolicy?: 'IfNeeded'
+  sideEffects: 'None'
+  timeoutSeconds: number
+  admissionReviewVersions: ['v1']
+  namespaceSelector?: LabelSelector
+  matchConditions?: { name: string; expression: string }[]
+}
+
+export interface WebhookConfiguration extends K8sObject {
+  webhooks?: WebhookEntry[]
+}
+
+export const mutatingWebhookConfigurations: ResourceType<WebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'MutatingWebhookConfiguration',
+  plural: 'mutatingwebhookconfigurations',
+  namespaced: false,
+}
+
+export const validatingWebhookConfigurations: ResourceType<WebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  kind: 'ValidatingWebhookConfiguration',
+  plural: 'validatingwebhookconfigurations',
+  namespaced: false,
+}

@@ -1,0 +1,165 @@
+/** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import type { WebhookConfiguration } from '../api/registration.ts'
+import { startLoop } from '../reconcile/loop.ts'
+import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
+import { buildHealthServer } from '../server/health.ts'
+import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
+import type { ObjectStore } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
+import { webhooks } from '../webhooks/index.ts'
+import { registrationOf } from '../webhooks/registration.ts'
+import { openServingCertificates } from './certificates.ts'
+import type { Config } from './config.ts'
+import { observeCertificates } from './observe.ts'
+
+export interface AppInput {
+  config: Config
+  store: ObjectStore
+  log: Logger
+  metrics: Metrics
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+export interface App {
+  /** Where it is reached, once started. */
+  addresses: { admission: number; health: number }
+  /** Resolves when every cache is synced and the registration is current. */
+  ready: Promise<void>
+  /** Says that it is not ready, drains, then closes everything. Callable at any time, also twice. */
+  stop(): Promise<void>
+}
+
+const REGISTRATION_INTERVAL_MS = 60_000
+const READY_POLL_MS = 20
+
+/**
+ * Starts everything. Resolves when the server listens, before the caches are synced: until then `/readyz` says why not, and a review
+ * that arrives all the same is answered HTTP 500.
+ *
+ * @throws when a port is taken or no certificate can be had; what was opened is closed again
+ */
+export async function startApp({ config, store, log, metrics, now }: AppInput): Promise<App> {
+  const closers: (() => Promise<void> | void)[] = []
+  const aborter = new AbortController()
+  let draining = false
+  let registered = config.registration.mode === 'none'
+  let certificates: CertificateSource | undefined
+  let stopping: Promise<void> | undefined
+
+  function notReady(): string[] {
+    return [
+      ...(draining ? ['shutting down'] : []),
+      ...(certificates ? [] : ['no certificate yet']),
+      ...store.unsynced().map(({ kind }) => `${kind} objects not read yet`),
+      ...(registered ? [] : ['webhooks not registered yet']),
+    ]
+  }
+
+  async function closeAll(): Promise<void> {
+    aborter.abort()
+    for (const close of closers.reverse()) await close()
+  }
+
+  async function stop(): Promise<void> {
+    draining = true
+    log.info({ drainSeconds: config.server.drainSeconds }, 'draining')
+    await new Promise((resolve) => setTimeout(resolve, config.server.drainSeconds * 1000))
+    await closeAll()
+    log.info('stopped')
+  }
+
+  try {
+    const health = buildHealthServer({ notReady, metrics })
+    closers.push(() => health.close())
+    await health.listen({ host: config.server.healthHost, port: config.server.healthPort })
+
+    certificates = await openServingCertificates(config, observeCertificates(log, metrics), now)
+    const source = certificates
+    closers.push(() => source.stop())
+
+    const clientCa = config.server.clientCaFile && readFileSync(config.server.clientCaFile, 'utf8')
+    const material = ({ certPem, keyPem }: ServingCertificates): TlsMaterial => ({
+      cert: certPem,
+      key: keyPem,
+      ...(clientCa && { clientCa }),
+    })
+    const server = buildServer({
+      webhooks,
+      store,
+      now,
+      log,
+      metrics,
+      tls: material(source.current()),
+      limits: { ...DEFAULT_LIMITS, inFlight: config.server.maxInFlight },
+    })
+    closers.push(source.subscribe((next) => server.useCertificate(material(next))))
+    closers.push(() => server.fastify.close())
+    await server.fastify.listen({ host: config.server.host, port: config.server.port })
+
+    closers.push(() => store.stop())
+    const synced = store.start(aborter.signal)
+
+    if (config.registration.mode !== 'none') {
+      const loop = startLoop({
+        reconcile: async () => {
+          const written = await reconcileRegistration(store, wantedRegistration(config, source.current()))
+          metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
+          if (written > 0) log.info({ written }, 'webhooks registered')
+          registered = true
+        },
+        intervalMs: REGISTRATION_INTERVAL_MS,
+        onError(error, retryInMs) {
+          metrics.registrations.labels('failed').inc()
+          log.warn({ reason: error instanceof Error ? error.message : String(error), retryInMs }, 'registration failed')
+        },
+      })
+      closers.push(source.subscribe(() => loop.trigger()))
+      closers.push(() => loop.stop())
+    }
+
+    const ready = synced.then(() => until(() => notReady().length === 0, aborter.signal))
+    ready.catch(() => undefined) // Stopped before it was ready; whoever waits is told by the promise itself.
+    return {
+      addresses: { admission: portOf(server.fastify.server.address()), health: portOf(health.server.address()) },
+      ready,
+      stop: () => (stopping ??= stop()),
+    }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+/** What the API server should have registered, with the CA that is served right now. */
+export function wantedRegistration(
+  config: Config,
+  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
+): WebhookConfiguration[] {
+  const { mode, url = '', service, timeoutSeconds, excludedNamespaces } = config.registration
+  return registrationOf(
+    webhooks,
+    {
+      target: mode === 'url' ? { url } : { service },
+      ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
+      timeoutSeconds,
+      excludedNamespaces,
+    },
+    (text) => Buffer.from(text).toString('base64'),
+  )
+}
+
+async function until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+  while (!condition()) {
+    signal.throwIfAborted()
+    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

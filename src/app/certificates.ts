@@ -1,0 +1,46 @@
+/** Opens the serving certificate from where the configuration says that it is kept. */
+import { openClusterStore } from '../store/cluster.ts'
+import { openConnection } from '../store/connection.ts'
+import { openCertificateFiles } from '../tls/files.ts'
+import { openFolderStorage } from '../tls/folder-storage.ts'
+import { openCertificates } from '../tls/rotation.ts'
+import { openSecretStorage } from '../tls/secret-storage.ts'
+import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
+import type { CertificateStorage } from '../tls/storage.ts'
+import type { Config } from './config.ts'
+
+/** Opens it, made first where it is ours to make. Rejects with a message that names the place when it cannot be used. */
+export async function openServingCertificates(
+  config: Config,
+  observer: CertificateObserver,
+  now: () => number,
+): Promise<CertificateSource> {
+  const { source, directory } = config.certificates
+  if (source === 'files') return openCertificateFiles({ folder: directory, now, observer })
+  return openCertificates({ storage: openStorage(config), hosts: servingHosts(config), now, observer })
+}
+
+/** Every name by which the server is called. */
+export function servingHosts({ registration, certificates }: Config): string[] {
+  const { service, url } = registration
+  return [
+    ...new Set([
+      ...(url ? [new URL(url).hostname.replace(/^\[|\]$/g, '')] : []),
+      `${service.name}.${service.namespace}.svc`,
+      'localhost',
+      '127.0.0.1',
+      '::1',
+      ...certificates.hosts,
+    ]),
+  ]
+}
+
+/**
+ * The Secret lives in the cluster that we run in, also when we serve a hub: in karmada-apiserver somebody's policy could propagate
+ * it to the members.
+ */
+export function openStorage({ certificates }: Config): CertificateStorage {
+  if (certificates.source !== 'secret') return openFolderStorage(certificates.directory)
+  const store = openClusterStore({ connection: openConnection({ inCluster: true }), kinds: [] })
+  return openSecretStorage({ store, ...certificates.secret })
+}

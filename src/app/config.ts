@@ -1,0 +1,164 @@
+/** The configuration: a YAML file, checked once by schema, with a default for everything. */
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { describeErrors } from '../core/field-errors.ts'
+import { compileSchema } from '../core/schema-errors.ts'
+import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
+
+export interface Config {
+  server: {
+    /** Where admission listens. */
+    host: string
+    port: number
+    /** Where probes and metrics listen, without TLS. */
+    healthHost: string
+    healthPort: number
+    maxInFlight: number
+    /** How long a stopping server goes on serving, so that nobody is sent to it any more when it closes. */
+    drainSeconds: number
+    /** PEM file; callers must show a certificate of this CA. */
+    clientCaFile?: string
+  }
+  registration: {
+    /** `url` for a Karmada hub, `service` for a plain cluster, `none` when somebody else registers us. */
+    mode: 'url' | 'service' | 'none'
+    url?: string
+    service: { namespace: string; name: string; port: number }
+    timeoutSeconds: number
+    excludedNamespaces: string[]
+  }
+  certificates: {
+    /** Made here and kept in a folder, made here and kept in a Secret of the host cluster, or brought by somebody else. */
+    source: 'directory' | 'secret' | 'files'
+    directory: string
+    secret: { namespace: string; name: string }
+    hosts: string[]
+  }
+  log: { level: LogLevel; format: LoggerOptions['format'] }
+}
+
+export const DEFAULT_CONFIG: Config = {
+  server: {
+    host: '0.0.0.0',
+    port: 9443,
+    healthHost: '0.0.0.0',
+    healthPort: 8080,
+    maxInFlight: 256,
+    drainSeconds: 10,
+  },
+  registration: {
+    mode: 'none',
+    service: { namespace: 'lodestone-system', name: 'lodestone', port: 443 },
+    timeoutSeconds: 3,
+    excludedNamespaces: [
+      'kube-system',
+      'kube-public',
+      'kube-node-lease',
+      'karmada-system',
+      'karmada-cluster',
+      'lodestone-system',
+    ],
+  },
+  certificates: {
+    source: 'directory',
+    directory: 'certs/dev',
+    secret: { namespace: 'lodestone-system', name: 'lodestone-certificates' },
+    hosts: [],
+  },
+  log: { level: 'info', format: 'auto' },
+}
+
+const text = { type: 'string', minLength: 1 }
+const port = { type: 'integer', minimum: 0, maximum: 65535 }
+const reference = { type: 'object', required: ['namespace', 'name'], properties: { namespace: text, name: text } }
+
+export const configSchema = {
+  type: 'object',
+  properties: {
+    server: {
+      type: 'object',
+      properties: {
+        host: text,
+        port,
+        healthHost: text,
+        healthPort: port,
+        maxInFlight: { type: 'integer', minimum: 1 },
+        drainSeconds: { type: 'number', minimum: 0, maximum: 300 },
+        clientCaFile: text,
+      },
+    },
+    registration: {
+      type: 'object',
+      properties: {
+        mode: { enum: ['url', 'service', 'none'] },
+        url: { type: 'string', pattern: '^https://[^/?#@]+(/[^?#]*)?$' },
+        service: { ...reference, properties: { ...reference.properties, port } },
+        timeoutSeconds: { type: 'integer', minimum: 1, maximum: 30 },
+        excludedNamespaces: { type: 'array', items: text },
+      },
+    },
+    certificates: {
+      type: 'object',
+      properties: {
+        source: { enum: ['directory', 'secret', 'files'] },
+        directory: text,
+        secret: reference,
+        hosts: { type: 'array', items: text },
+      },
+    },
+    log: { type: 'object', properties: { level: { enum: LOG_LEVELS }, format: { enum: ['auto', 'json', 'pretty'] } } },
+  },
+}
+
+/** The configuration is wrong; the message names the file and every wrong path. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+const validate = compileSchema(configSchema, 'forbidden')
+
+/**
+ * Reads a configuration file over the defaults.
+ *
+ * @param file path of a YAML or JSON file; without it the defaults are the configuration
+ * @throws ConfigError when the file cannot be read or anything in it is wrong
+ */
+export function loadConfig(file: string | undefined): Config {
+  if (file === undefined) return DEFAULT_CONFIG
+  return completeConfig(readConfig(file), file)
+}
+
+/** Checks what a file says and fills in the defaults. */
+export function completeConfig(given: unknown, file: string): Config {
+  const errors = validate(given ?? {})
+  if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
+  const config = overlay(DEFAULT_CONFIG, given ?? {})
+  if (config.registration.mode === 'url' && !config.registration.url) {
+    throw new ConfigError(
+      `${file}: registration.url: is required with mode url, e.g. https://lodestone.lodestone-system.svc:9443`,
+    )
+  }
+  return config
+}
+
+function readConfig(file: string): unknown {
+  try {
+    return parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new ConfigError(`${file}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Objects are merged member by member; anything else that is given replaces the default. */
+function overlay<T>(defaults: T, given: unknown): T {
+  if (!isObject(defaults) || !isObject(given)) return given as T
+  const merged = Object.entries(given).map(([key, value]) => [
+    key,
+    key in defaults ? overlay(defaults[key], value) : value,
+  ])
+  return { ...defaults, ...Object.fromEntries(merged) }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

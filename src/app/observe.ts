@@ -1,0 +1,49 @@
+/** Turns what the store and the certificates tell into log lines and metrics. */
+import type { StoreObserver } from '../store/observer.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { CertificateObserver } from '../tls/source.ts'
+
+export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserver> {
+  return {
+    listed({ kind, items, durationMs }) {
+      metrics.lists.labels(kind).inc()
+      log.info({ kind, items, ms: Math.round(durationMs) }, 'listed')
+    },
+    relisted: ({ kind, reason }) => metrics.relists.labels(kind, reason).inc(),
+    watchEnded({ kind, result, livedMs }) {
+      metrics.watches.labels(kind, result).inc()
+      log.debug({ kind, result, livedMs: Math.round(livedMs) }, 'watch ended')
+    },
+    served: ({ kind, served }) =>
+      log.info(
+        { kind, served },
+        served ? 'the API server serves this kind' : 'the API server does not serve this kind',
+      ),
+    error({ kind, message, retryInMs }) {
+      metrics.storeErrors.labels(kind).inc()
+      log.warn(
+        { kind, reason: message, ...(retryInMs !== undefined && { retryInMs: Math.round(retryInMs) }) },
+        'store error',
+      )
+    },
+    fileError({ file, line, message }) {
+      metrics.storeErrors.labels('file').inc()
+      log.error(
+        { file, line, reason: message },
+        `manifest refused: ${file}${line === undefined ? '' : `:${line}`}: ${message}`,
+      )
+    },
+  }
+}
+
+export function observeCertificates(log: Logger, metrics: Metrics): CertificateObserver {
+  return {
+    renewed: (what, reason) => log.info({ what, reason }, 'certificate renewed'),
+    changed({ notAfter }) {
+      metrics.certificateExpiry.set(notAfter / 1000)
+      log.info({ notAfter: new Date(notAfter).toISOString() }, 'certificate in use')
+    },
+    failed: (error) => log.error({ err: error }, 'certificate check failed; the last good one stays'),
+  }
+}

@@ -1,0 +1,63 @@
+/** Runs a reconcile function now, on every trigger and from time to time; one run at a time, with back-off after failures. */
+
+export interface LoopOptions {
+  /** Reads, plans and applies. What it throws is reported and tried again. */
+  reconcile: () => Promise<void>
+  /** Runs without a trigger that often, in ms: what no event told us of is found then. */
+  intervalMs: number
+  onError: (error: unknown, retryInMs: number) => void
+}
+
+export interface Loop {
+  /** Asks for a run as soon as possible; many calls while one runs give one more run. */
+  trigger(): void
+  /** Ends the loop; resolves when no run is left. */
+  stop(): Promise<void>
+}
+
+const FIRST_BACKOFF_MS = 200
+const LAST_BACKOFF_MS = 30_000
+
+export function startLoop({ reconcile, intervalMs, onError }: LoopOptions): Loop {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let again = false
+  let stopped = false
+  let failures = 0
+
+  function schedule(delayMs: number): void {
+    clearTimeout(timer)
+    if (!stopped) timer = setTimeout(run, delayMs)
+  }
+
+  function run(): void {
+    running = reconcile()
+      .then(() => {
+        failures = 0
+        return intervalMs
+      })
+      .catch((error: unknown) => {
+        const retryInMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures++, LAST_BACKOFF_MS)
+        onError(error, retryInMs)
+        return retryInMs
+      })
+      .then((delayMs) => {
+        running = undefined
+        schedule(again && failures === 0 ? 0 : delayMs)
+        again = false
+      })
+  }
+
+  run()
+  return {
+    trigger() {
+      if (running) again = true
+      else schedule(0)
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

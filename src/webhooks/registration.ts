@@ -1,0 +1,116 @@
+/** What the API server is told: the webhook configurations, made from the table of webhooks and from nothing else. */
+import { ENFORCE_LABEL } from '../api/lodestone.ts'
+import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
+import {
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+  type WebhookConfiguration,
+  type WebhookEntry,
+} from '../api/registration.ts'
+import { pathOf, type Webhook } from './define.ts'
+
+export interface Registration {
+  /** How the API server reaches us: by URL on a Karmada hub, whose Services live elsewhere, by Service in a plain cluster. */
+  target: { url: string } | { service: { namespace: string; name: string; port: number } }
+  /** PEM; absent when something else (cert-manager) fills it in. */
+  caBundlePem?: string
+  timeoutSeconds: number
+  /** Namespaces that are never looked at, our own among them. */
+  excludedNamespaces: readonly string[]
+}
+
+/** The name of both configurations. */
+export const REGISTRATION_NAME = 'lodestone'
+
+/**
+ * Never intercepted, whoever asks: without these a broken webhook could keep a control plane from healing itself. By prefix, since
+ * Karmada makes a `karmada-es-<member>` for each member.
+ */
+const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
+
+/** The configurations for these webhooks, complete with every field that the API server would default. */
+export function registrationOf(
+  webhooks: readonly Webhook[],
+  registration: Registration,
+  toBase64: (text: string) => string,
+): WebhookConfiguration[] {
+  return [mutatingWebhookConfigurations, validatingWebhookConfigurations].flatMap((type) => {
+    const wanted = type === mutatingWebhookConfigurations ? 'mutating' : 'validating'
+    const entries = webhooks
+      .filter((webhook) => webhook.type === wanted)
+      .flatMap((webhook) => entriesOf(webhook, registration, toBase64))
+    if (entries.length === 0) return []
+    return [
+      {
+        apiVersion: apiVersionOf(type),
+        kind: type.kind,
+        metadata: { name: REGISTRATION_NAME, labels: { 'app.kubernetes.io/name': 'lodestone' } },
+        webhooks: entries,
+      },
+    ]
+  })
+}
+
+/**
+ * One entry, or two where enforcement is the namespace's choice: `Fail` where it is labelled and `Ignore` elsewhere. A namespace
+ * selector never skips a cluster-scoped object, so those have one entry.
+ */
+function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text: string) => string): WebhookEntry[] {
+  const { failurePolicy, name, resource } = webhook
+  const entry = (name: string, policy: 'Ignore' | 'Fail', enforced?: 'In' | 'NotIn'): WebhookEntry => ({
+    name,
+    clientConfig: clientConfig(webhook, registration, toBase64),
+    rules: [
+      {
+        apiGroups: [resource.group],
+        apiVersions: [resource.version],
+        resources: [resource.plural],
+        operations: [...webhook.operations],
+        scope: resource.namespaced ? 'Namespaced' : 'Cluster',
+      },
+    ],
+    failurePolicy: policy,
+    matchPolicy: 'Equivalent',
+    ...(webhook.type === 'mutating' && { reinvocationPolicy: 'IfNeeded' as const }),
+    sideEffects: 'None',
+    timeoutSeconds: registration.timeoutSeconds,
+    admissionReviewVersions: ['v1'],
+    ...(resource.namespaced && { namespaceSelector: { matchExpressions: selector(registration, enforced) } }),
+    ...matchConditions(webhook),
+  })
+  if (failurePolicy !== 'FailWhereEnforced') return [entry(`${name}.lodestone.dev`, failurePolicy)]
+  if (!resource.namespaced) return [entry(`${name}.lodestone.dev`, 'Ignore')]
+  return [entry(`${name}.lodestone.dev`, 'Ignore', 'NotIn'), entry(`${name}.enforced.lodestone.dev`, 'Fail', 'In')]
+}
+
+function selector({ excludedNamespaces }: Registration, enforced?: 'In' | 'NotIn'): LabelSelectorRequirement[] {
+  const excluded = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...excludedNamespaces].sort() }
+  return [
+    ...(excluded.values.length > 0 ? [excluded] : []),
+    ...(enforced ? [{ key: ENFORCE_LABEL, operator: enforced, values: ['true'] }] : []),
+  ]
+}
+
+/** Keeps calls away that could only be answered "untouched". */
+function matchConditions({ resource, matchCondition }: Webhook): Pick<WebhookEntry, 'matchConditions'> {
+  const prefixes = EXCLUDED_PREFIXES.map((prefix) => `!request.namespace.startsWith('${prefix}')`).join(' && ')
+  const conditions = [
+    ...(resource.namespaced ? [{ name: 'not-a-system-namespace', expression: prefixes }] : []),
+    ...(matchCondition ? [matchCondition] : []),
+  ]
+  return conditions.length > 0 ? { matchConditions: conditions } : {}
+}
+
+function clientConfig(
+  webhook: Webhook,
+  { target, caBundlePem }: Registration,
+  toBase64: (text: string) => string,
+): WebhookEntry['clientConfig'] {
+  const path = pathOf(webhook)
+  return {
+    ...('url' in target
+      ? { url: `${target.url.replace(/\/$/, '')}${path}` }
+      : { service: { ...target.service, path } }),
+    ...(caBundlePem && { caBundle: toBase64(caBundlePem) }),
+  }
+}
