@@ -82,6 +82,8 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
     const source = certificates
     closers.push(() => source.stop())
 
+    // Closed after the server: a request in flight is still answered from memory.
+    closers.push(() => store.stop())
     const clientCa = config.server.clientCaFile && readFileSync(config.server.clientCaFile, 'utf8')
     const material = ({ certPem, keyPem }: ServingCertificates): TlsMaterial => ({
       cert: certPem,
@@ -101,7 +103,6 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
     closers.push(() => server.fastify.close())
     await server.fastify.listen({ host: config.server.host, port: config.server.port })
 
-    closers.push(() => store.stop())
     const synced = store.start(aborter.signal)
 
     if (config.registration.mode !== 'none') {

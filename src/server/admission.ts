@@ -79,6 +79,7 @@ export function serveWebhook(
 }
 
 function readRequest(body: string, { resource }: Webhook): AdmissionRequest {
+  if (body === '') throw new RequestProblem(400, 'the body is empty; POST an AdmissionReview')
   let parsed: unknown
   try {
     parsed = JSON.parse(body)

@@ -15,6 +15,8 @@ export interface ServerLimits {
   inFlight: number
   headersTimeoutMs: number
   requestTimeoutMs: number
+  /** How often the two timeouts above are looked at. */
+  connectionCheckMs: number
   /** Longer than the API server's 90 s, so that it is never us who close an idle connection under a request. */
   keepAliveTimeoutMs: number
 }
@@ -24,6 +26,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   inFlight: 256,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  connectionCheckMs: 1_000,
   keepAliveTimeoutMs: 120_000,
 }
 
@@ -53,7 +56,11 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOptions): AdmissionServer {
   const { log, metrics } = dependencies
   const server = fastify({
-    https: secureContext(tls),
+    https: {
+      ...secureContext(tls),
+      connectionsCheckingInterval: limits.connectionCheckMs,
+      headersTimeout: limits.headersTimeoutMs,
+    },
     logger: false,
     bodyLimit: limits.bodyBytes,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -67,7 +74,6 @@ export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOp
   } as Parameters<typeof fastify>[0] & {
     https: ReturnType<typeof secureContext>
   }) as unknown as FastifyInstance<Server>
-  server.server.headersTimeout = limits.headersTimeoutMs
 
   let inFlight = 0
   server.addHook('onRequest', (_request, reply, done) => {
@@ -103,12 +109,7 @@ export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOp
   for (const webhook of webhooks) {
     const serve = serveWebhook(webhook, dependencies)
     server.post(pathOf(webhook), (request: FastifyRequest, reply) =>
-      send(
-        reply,
-        typeof request.body === 'string'
-          ? serve(request.body)
-          : { status: 400, body: problemBody(400, 'the body is empty') },
-      ),
+      send(reply, serve(typeof request.body === 'string' ? request.body : '')),
     )
     server.route({
       method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],

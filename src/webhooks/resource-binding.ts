@@ -9,6 +9,7 @@ import {
   clusters,
   POLICY_NAME_ANNOTATION,
   POLICY_NAMESPACE_ANNOTATION,
+  type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
   resourceBindings,
@@ -18,7 +19,7 @@ import { sourceKeyOfClaim, workloadKey } from '../core/data-source-claim/keys.ts
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
-import { type BindingInput, type PolicyView, viewPolicy } from '../core/resource-binding/input.ts'
+import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { defineWebhook, type GatherContext, type Webhook } from './define.ts'
 
@@ -55,11 +56,12 @@ export function gatherBindingInput(
   store: ObjectStore,
   now: number,
 ): BindingInput {
+  const policy = policyOf(binding, store)
   return {
     binding,
     stored,
     claims: claimsOf(binding, store).map((claim) => locateClaim(claim, sourceOf(claim, store), now)),
-    policy: policyOf(binding, store),
+    policy: policy && viewPolicy(policy),
     clusters: clusterLookup(store),
     now,
   }
@@ -79,16 +81,13 @@ export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource
   return source ?? store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim))[0]
 }
 
-function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PolicyView | undefined {
+/** The policy that a binding says it came from, where it is known. */
+export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const { annotations } = metadata
   const name = annotations?.[POLICY_NAME_ANNOTATION]
   const clusterName = annotations?.[CLUSTER_POLICY_NAME_ANNOTATION]
-  const policy = name
-    ? store.get(propagationPolicies, annotations?.[POLICY_NAMESPACE_ANNOTATION], name)
-    : clusterName
-      ? store.get(clusterPropagationPolicies, undefined, clusterName)
-      : undefined
-  return policy && viewPolicy(policy)
+  if (name) return store.get(propagationPolicies, annotations?.[POLICY_NAMESPACE_ANNOTATION], name)
+  return clusterName ? store.get(clusterPropagationPolicies, undefined, clusterName) : undefined
 }
 
 /** Nothing where the Cluster objects cannot be read, as in a folder without them. */

@@ -22,7 +22,7 @@ function meaning({ spec }: DataSourceClaim): FieldError[] {
   const workload: Partial<DataSourceClaim['spec']['workload']> = isRecord(spec?.workload) ? spec.workload : {}
   const policy: NonNullable<DataSourceClaim['spec']['policy']> = isRecord(spec?.policy) ? spec.policy : {}
   return [
-    check('spec.system', spec?.system, labelProblem),
+    check('spec.system', spec?.system, blank),
     check('spec.dataSourceType', spec?.dataSourceType, blank),
     check('spec.dataSourceName', spec?.dataSourceName, blank),
     check('spec.workload.apiVersion', workload.apiVersion, apiVersionProblem),

@@ -19,11 +19,7 @@ export function validateDataSource({ spec, status }: DataSource): FieldError[] {
 
 function meaning(spec: DataSource['spec'] | undefined): FieldError[] {
   const names: unknown = spec?.locality?.clusterNames
-  const system = typeof spec?.system === 'string' ? labelProblem(spec.system) : undefined
-  return [
-    ...(system === undefined ? [] : [{ path: 'spec.system', code: 'Invalid' as const, message: system }]),
-    ...(Array.isArray(names) ? clusterNameErrors(names) : []),
-  ]
+  return Array.isArray(names) ? clusterNameErrors(names) : []
 }
 
 function clusterNameErrors(names: readonly unknown[]): FieldError[] {

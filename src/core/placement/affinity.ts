@@ -19,7 +19,7 @@ export function affinityOf(placement: Placement | undefined): PlacementAffinity 
 /** The placement with another affinity; every other field, known to us or not, is kept. */
 export function withAffinity(placement: Placement, affinity: PlacementAffinity): Placement {
   const { clusterAffinity: _one, clusterAffinities: _groups, ...rest } = placement
-  return { ...rest, ...affinity }
+  return { ...affinity, ...rest }
 }
 
 /** Whether Karmada's ClusterMatches would let the cluster pass this one affinity (pkg/util/selector.go). */
@@ -64,5 +64,6 @@ export function narrowAffinity<T extends ClusterAffinity>(
 ): (T & { clusterNames: string[] }) | undefined {
   const clusterNames = sortedUnique(required.filter((name) => affinityAllows(base, name, clusters)))
   if (clusterNames.length === 0) return undefined
-  return { ...(withoutEmpties(base) ?? base), clusterNames }
+  // An affinity of nothing but empty parts leaves no part at all.
+  return { ...(withoutEmpties(base) as T), clusterNames }
 }

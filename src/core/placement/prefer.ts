@@ -5,7 +5,7 @@ import {
   type Placement,
   type PlacementAffinity,
 } from '../../api/karmada.ts'
-import { jsonEqual, sortedUnique } from '../json.ts'
+import { jsonEqual, sortedUnique, withoutEmpties } from '../json.ts'
 import { type ClusterLookup, narrowAffinity } from './affinity.ts'
 import type { DataConstraint } from './constraint.ts'
 import { unsatisfiedSpread } from './spread.ts'
@@ -28,9 +28,9 @@ const UNNAMED_GROUP = 'default'
 export function preferClusters({ base, affinity, constraint, clusters }: PreferInput): PlacementAffinity {
   const tiers = constraint.preferred ?? []
   if (tiers.length === 0) return affinity
-  const groups: ClusterAffinityTerm[] = affinity.clusterAffinities ?? [
-    { ...affinity.clusterAffinity, affinityName: UNNAMED_GROUP },
-  ]
+  const groups: ClusterAffinityTerm[] = (
+    affinity.clusterAffinities ?? [{ ...affinity.clusterAffinity, affinityName: UNNAMED_GROUP }]
+  ).map((group) => withoutEmpties(group) ?? group)
   const taken = new Set(groups.map((group) => group.affinityName))
   const preferred = groups.flatMap((group) => {
     const { overflowAffinities: _overflow, ...own } = group

@@ -1,6 +1,7 @@
 /** The last guard before a narrowed placement leaves the house: does it allow a cluster that the base did not? */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
-import { affinityOf, type ClusterLookup, placementAllows, tiersOf } from './affinity.ts'
+import { withoutEmpties } from '../json.ts'
+import { affinityAllows, affinityOf, type ClusterLookup, placementAllows, tiersOf } from './affinity.ts'
 
 /**
  * The clusters that `result` names but `base` would not let pass, or `['*']` when the result has an affinity without names that is not
@@ -18,7 +19,7 @@ export function widenedBy(
     if (term.clusterNames?.length) {
       for (const name of term.clusterNames) {
         // A name that the result's own selectors reject is not allowed by the result either.
-        if (clusters && !placementAllows({ clusterAffinity: term }, name, clusters, isWorkload)) continue
+        if (!affinityAllows(term, name, clusters)) continue
         if (!placementAllows(base, name, clusters, isWorkload)) widened.add(name)
       }
     } else if (!own.has(selectorsOf(term)) && !allowsAll(base)) {
@@ -32,8 +33,9 @@ function termsOf(affinity: PlacementAffinity, isWorkload: boolean): ClusterAffin
   return affinity.clusterAffinities?.flatMap((term) => tiersOf(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
 }
 
-function selectorsOf({ clusterNames = [], labelSelector, fieldSelector, exclude = [] }: ClusterAffinity): string {
-  return JSON.stringify([clusterNames, labelSelector, fieldSelector, exclude])
+/** What an affinity allows, as text. An empty list or selector allows what an absent one does. */
+function selectorsOf({ clusterNames, labelSelector, fieldSelector, exclude }: ClusterAffinity): string {
+  return JSON.stringify([clusterNames, labelSelector, fieldSelector, exclude].map((part) => withoutEmpties(part)))
 }
 
 function allowsAll(base: PlacementAffinity): boolean {

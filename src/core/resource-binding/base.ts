@@ -13,7 +13,7 @@ import { type BindingInput, isWorkload } from './input.ts'
  * stored, our narrowing included; and the API server calls us a second time with our own answer when a later webhook changed the
  * object (reinvocation). So:
  * - a changed affinity is the new base, unless it is just what we answer for the base noted on it (our own first round);
- * - an unchanged one means the policy's, where that is known and in force, else the base noted when it was stored.
+ * - an unchanged one means the policy's, where that is known and in force, else the base noted on it.
  *
  * @param answer the affinity that we would give for a base
  */
@@ -30,8 +30,9 @@ export function recoverBase(
     return policy && isOurs(policy) ? policy : noted
   }
   if (policy) return policy
-  const storedBase = readNotes(input.stored.metadata.annotations).base
-  const base = storedBase ?? (noted && isOurs(noted) ? noted : incoming)
+  // A note that was just written wins over the stored one if it explains what came: reinvocation, when the answer to a new base is
+  // the affinity that is stored already.
+  const base = noted && isOurs(noted) ? noted : (readNotes(input.stored.metadata.annotations).base ?? incoming)
   return isTrusted(input, answer(base), incoming) ? base : incoming
 }
 

@@ -7,7 +7,7 @@ import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { type BindingNotes, hasNotes, readNotes, writeNotes } from './annotations.ts'
 import { recoverBase } from './base.ts'
-import { type BindingInput, isWorkload } from './input.ts'
+import { type BindingInput, isScheduled, isWorkload } from './input.ts'
 import { type BindingState, judge, type Verdict } from './verdict.ts'
 
 export interface BindingDecision {
@@ -27,7 +27,7 @@ export function decideBinding(input: BindingInput): BindingDecision {
     return { state: 'Untouched', binding, message: '' }
   }
   const known = hasNotes(binding.metadata.annotations) || hasNotes(input.stored?.metadata.annotations)
-  const needsClaim = input.claims.length === 0 && input.policy?.requiresClaim === true && !binding.spec.clusters?.length
+  const needsClaim = input.claims.length === 0 && input.policy?.requiresClaim === true && !isScheduled(input)
   if (input.claims.length === 0 && !needsClaim) {
     if (!known) return { state: 'Untouched', binding, message: '' }
     const base = recoverBase(input, (candidate) => candidate)

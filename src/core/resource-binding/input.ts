@@ -34,9 +34,11 @@ export function viewPolicy({ metadata, spec }: PropagationPolicy): PolicyView {
   }
 }
 
-/** Whether the scheduler has placed the workload: then a hold comes too late and a change of affinity moves it. */
-export function isScheduled({ spec }: ResourceBinding): boolean {
-  return !!spec.clusters?.length || !!spec.gracefulEvictionTasks?.length
+/** Whether the scheduler has placed the workload, before or in this write: then a hold comes too late and a change of affinity moves it. */
+export function isScheduled({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): boolean {
+  return [binding, stored].some(
+    (object) => !!object?.spec.clusters?.length || !!object?.spec.gracefulEvictionTasks?.length,
+  )
 }
 
 /** Karmada's ResourceBindingSpec.IsWorkload: only then overflow tiers count. */

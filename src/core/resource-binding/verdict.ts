@@ -40,7 +40,7 @@ export function judge(input: BindingInput, base: PlacementAffinity): Verdict {
   const claims = input.claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1))
   if (claims.length === 0) return holdOrGoOn(input, base, [missingClaim])
   const constraint = constraintOf(claims)
-  const scheduled = isScheduled(input.binding) || (input.stored !== undefined && isScheduled(input.stored))
+  const scheduled = isScheduled(input)
   const last = readNotes((input.stored ?? input.binding).metadata.annotations).locality
   const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
   const doubts = [...unresolved(claims), ...nowhere(claims)]
@@ -52,6 +52,8 @@ export function judge(input: BindingInput, base: PlacementAffinity): Verdict {
   }
   if (doubts.length > 0)
     return scheduled ? goOn('Ignored', base, describeDoubts(claims)) : holdOrGoOn(input, base, doubts)
+  // Nothing is located: no narrowing is noted, so that the first real one is not taken for a move of the data.
+  if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeDoubts(claims))
   const narrowing = narrow(input, base, constraint)
   if (narrowing.kind === 'narrowed') return narrowed(input, base, claims, constraint, narrowing, 'Narrowed')
   if (scheduled) {
@@ -112,6 +114,11 @@ function describeClaim({ claim, answer }: ClaimAnswer): string {
   if (answer.kind !== 'located') return claim
   const shown = answer.clusters.slice(0, 3).join(', ')
   return `${claim} (${answer.clusters.length > 3 ? `${shown}, …` : shown})`
+}
+
+function whereIs({ claim, answer }: ClaimAnswer): string {
+  if (answer.kind !== 'located') return `${claim} is ${answer.kind}: ${answer.reason}`
+  return `${claim} is in ${answer.clusters.slice(0, 5).join(', ')}${answer.clusters.length > 5 ? ', …' : ''}`
 }
 
 function describeDoubts(claims: readonly ClaimAnswer[]): string {
@@ -179,7 +186,7 @@ function narrowed(
     // Karmada excludes clusters under eviction; a hard affinity to nothing else would delete the workload (karmada#7455).
     return relaxed(base, claims, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
   }
-  const message = why ?? `${claims.map(describeClaim).join(' and ')}`
+  const message = why ?? claims.map(whereIs).join('; ')
   return { state, affinity, notes: { base, locality: note(state, claims, constraint, message) }, message }
 }
 

@@ -1,0 +1,44 @@
+/** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
+import type { K8sObject } from '../api/meta.ts'
+import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../api/registration.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
+import { REGISTRATION_NAME } from '../webhooks/registration.ts'
+
+interface Rule {
+  apiGroups: string[]
+  resources: string[]
+  verbs: string[]
+  resourceNames?: string[]
+}
+
+/** The ClusterRole, derived from the table of cached kinds so that the two cannot differ, and its binding. */
+export function clusterRoles(): K8sObject[] {
+  const name = 'lodestone'
+  const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
+  const groups = Map.groupBy(cachedKinds, ({ type }) => type.group)
+  const rules: Rule[] = [
+    ...[...groups].map(([group, kinds]) => ({
+      apiGroups: [group],
+      resources: kinds.map(({ type }) => type.plural).sort(),
+      verbs: ['get', 'list', 'watch'],
+    })),
+    // `create` cannot be limited by name: the name is not known when it is authorised.
+    { apiGroups: [mutatingWebhookConfigurations.group], resources: registrations, verbs: ['create'] },
+    {
+      apiGroups: [mutatingWebhookConfigurations.group],
+      resources: registrations,
+      resourceNames: [REGISTRATION_NAME],
+      verbs: ['get', 'update'],
+    },
+  ]
+  const apiVersion = 'rbac.authorization.k8s.io/v1'
+  const role: K8sObject & { rules: Rule[] } = { apiVersion, kind: 'ClusterRole', metadata: { name }, rules }
+  const binding: K8sObject & Record<string, unknown> = {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name }],
+  }
+  return [role, binding]
+}

@@ -1,0 +1,88 @@
+/** `lodestone certs`: makes, shows and renews the serving certificate that Lodestone keeps. */
+import { X509Certificate } from 'node:crypto'
+import { openStorage, servingHosts } from '../app/certificates.ts'
+import { type Config, loadConfig } from '../app/config.ts'
+import { openCertificates } from '../tls/rotation.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION } from './command.ts'
+
+export const certs: Command = {
+  name: 'certs',
+  summary: 'Make, show or renew the certificates that the server uses',
+  usage: '[--directory DIR] [--host NAME]… [--renew]',
+  options: {
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file: where certificates are kept, and for which hosts',
+    },
+    directory: {
+      type: 'string',
+      short: 'd',
+      value: 'DIR',
+      description: 'Keep them in this folder (default: certs/dev)',
+    },
+    host: {
+      type: 'string',
+      multiple: true,
+      value: 'NAME',
+      description: 'A further DNS name or IP address of the server',
+    },
+    renew: { type: 'boolean', description: 'Publish a new CA now; it begins to sign once callers know it' },
+    ...HELP_OPTION,
+  },
+  examples: [
+    { command: 'lodestone certs', does: 'Make what is missing, and show what there is' },
+    { command: 'lodestone certs --host hub.example.org', does: 'For a server behind a name of its own' },
+    { command: 'lodestone certs --renew', does: 'Begin to replace the CA; see certs/README.md' },
+  ],
+  run: runCerts,
+}
+
+async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
+  const config = configOf(args)
+  const { source, directory, secret } = config.certificates
+  const made: string[] = []
+  const certificates = await openCertificates({
+    storage: openStorage(config),
+    hosts: servingHosts(config),
+    now: io.now,
+    observer: { renewed: (what, reason) => made.push(`${what}: ${reason}`) },
+    renewAuthority: args.flag('renew'),
+  })
+  const { certPem, caBundlePem = '' } = certificates.current()
+  certificates.stop()
+  const leaf = new X509Certificate(certPem)
+  const authorities = caBundlePem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  io.stdout.write(
+    [
+      `Kept in      ${source === 'secret' ? `Secret ${secret.namespace}/${secret.name}` : directory}`,
+      `Certificate  ${oneLine(leaf.subject)}, until ${leaf.validTo}`,
+      `Hosts        ${leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? ''}`,
+      ...authorities
+        .map((pem) => new X509Certificate(pem))
+        .map((ca) => `Trusted CA   ${oneLine(ca.subject)}, until ${ca.validTo}`),
+      ...made.map((line) => `Made         ${line}`),
+      '',
+    ].join('\n'),
+  )
+  return 0
+}
+
+function configOf(args: Arguments): Config {
+  const config = loadConfig(args.text('config'))
+  const directory = args.text('directory')
+  return {
+    ...config,
+    certificates: {
+      ...config.certificates,
+      ...(directory !== undefined && { source: 'directory', directory }),
+      hosts: [...config.certificates.hosts, ...args.texts('host')],
+    },
+  }
+}
+
+/** OpenSSL prints a name on several lines. */
+function oneLine(name: string): string {
+  return name.replaceAll('\n', ', ')
+}

@@ -1,0 +1,141 @@
+/** `lodestone explain`: why a workload goes where it goes, from its claims to its binding. */
+import { dataSources } from '../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { objectKey } from '../api/meta.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
+import { openClusterStore } from '../store/cluster.ts'
+import { openConnection } from '../store/connection.ts'
+import { openFolderStore } from '../store/folder.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
+import { explainWorkload, type Workload } from './explain-workload.ts'
+import { readTarget } from './kinds.ts'
+import { drawTree } from './tree.ts'
+import { validateManifest } from './validate-manifest.ts'
+
+export const explain: Command = {
+  name: 'explain',
+  summary: 'Tell why a workload goes where it goes: claim, source, location, clusters, binding',
+  usage: 'KIND/NAME [-n NAMESPACE] [--folder DIR | --kubeconfig FILE]',
+  options: {
+    namespace: { type: 'string', short: 'n', value: 'NAMESPACE', description: 'The namespace (default: default)' },
+    folder: { type: 'string', value: 'DIR', description: 'Explain from a folder of manifests' },
+    kubeconfig: { type: 'string', value: 'FILE', description: 'Explain from an API server (default: in-cluster)' },
+    ...HELP_OPTION,
+  },
+  positionals: true,
+  examples: [
+    { command: 'lodestone explain deployment/trainer -n demo --folder examples/hub', does: 'A workload in a folder' },
+    {
+      command: 'lodestone explain dsc/orders -n demo --kubeconfig karmada.config',
+      does: 'What a claim leads to, on a hub',
+    },
+    {
+      command: 'lodestone explain RayJob.ray.io/train -n demo --kubeconfig karmada.config',
+      does: 'A kind of your own',
+    },
+  ],
+  run: runExplain,
+}
+
+const SYNC_TIMEOUT_MS = 30_000
+
+async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
+  const [word, ...more] = args.positionals
+  if (word === undefined || more.length > 0)
+    throw new UsageError("say one thing to explain, as KIND/NAME\nSee 'lodestone explain --help'.")
+  const target = readTarget(word)
+  const namespace = target.namespaced ? (args.text('namespace') ?? 'default') : undefined
+  const { store, close } = openStore(args, io)
+  try {
+    await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
+    const workloads = await workloadsOf(target, namespace, store)
+    if (workloads.length === 0) {
+      io.stderr.write(
+        `lodestone explain: there is no ${target.kind} ${objectKey(namespace, target.name)}, or nothing uses it\n`,
+      )
+      return 1
+    }
+    const paint = painter(io.stdout, io.env)
+    for (const workload of workloads) {
+      const [title = '', ...lines] = drawTree(await explainWorkload(workload, store, io.now()))
+      io.stdout.write(`${paint('bold', title)}\n${lines.map((line) => `${line}\n`).join('')}`)
+    }
+    return 0
+  } finally {
+    await store.stop()
+    await close()
+  }
+}
+
+/** The workloads that a target speaks of: itself, or those of a claim, a source or a binding. */
+async function workloadsOf(
+  target: ReturnType<typeof readTarget>,
+  namespace: string | undefined,
+  store: ObjectStore,
+): Promise<Workload[]> {
+  const { group, kind, name } = target
+  switch (kind) {
+    case dataSourceClaims.kind: {
+      const claim = store.get(dataSourceClaims, namespace, name)
+      return claim ? [workloadOf(claim)] : []
+    }
+    case dataSources.kind: {
+      const source = store.get(dataSources, undefined, name)
+      if (!source) return []
+      const { system, type, name: data, attributes } = source.spec
+      const claims = [...store.list(dataSourceClaims)].filter(({ spec, status }) =>
+        status?.boundDataSource
+          ? status.boundDataSource === name
+          : spec.system === system &&
+            spec.dataSourceType === type &&
+            spec.dataSourceName === data &&
+            JSON.stringify(spec.attributes ?? {}) === JSON.stringify(attributes ?? {}),
+      )
+      return claims.map(workloadOf)
+    }
+    case resourceBindings.kind:
+    case clusterResourceBindings.kind: {
+      const type = kind === resourceBindings.kind ? resourceBindings : clusterResourceBindings
+      const binding = await store.read<ResourceBinding>(type, namespace, name)
+      return binding ? [binding.spec.resource] : []
+    }
+    default:
+      return [{ apiVersion: group === '' ? 'v1' : `${group}/v1`, kind, name, ...(namespace && { namespace }) }]
+  }
+}
+
+function workloadOf({ metadata, spec }: DataSourceClaim): Workload {
+  const namespace = spec.workload.namespace ?? metadata.namespace
+  return { ...spec.workload, ...(namespace && { namespace }) }
+}
+
+/** Bindings are read one by one: a hub has a hundred thousand of them, and one is asked for. */
+function openStore(args: Arguments, io: CommandIo): { store: ObjectStore; close: () => Promise<void> } {
+  const folder = args.text('folder')
+  const kubeconfig = args.text('kubeconfig')
+  if (folder !== undefined && kubeconfig !== undefined)
+    throw new UsageError('--folder and --kubeconfig exclude each other')
+  const complain = (message: string) => io.stderr.write(`lodestone explain: ${message}\n`)
+  if (folder !== undefined) {
+    const observer = {
+      fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
+        complain(`${file}${line ? `:${line}` : ''}: ${message}`),
+    }
+    const store = openFolderStore({
+      directory: folder,
+      kinds: cachedKinds,
+      watch: false,
+      validate: validateManifest,
+      observer,
+    })
+    return { store, close: async () => undefined }
+  }
+  const connection = openConnection(kubeconfig ? { kubeconfig } : { inCluster: true })
+  const kinds = cachedKinds.filter(
+    ({ type }) => type.kind !== resourceBindings.kind && type.kind !== clusterResourceBindings.kind,
+  )
+  const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
+  return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
+}

@@ -1,0 +1,54 @@
+/** How people call kinds: by kind, plural or short name, with or without a group. */
+import { dataSources } from '../api/data-source.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import { UsageError } from './command.ts'
+import { suggest } from './suggest.ts'
+
+export interface NamedKind {
+  group: string
+  kind: string
+  namespaced: boolean
+}
+
+const named = (group: string, kind: string, names: string[], namespaced = true) => ({
+  group,
+  kind,
+  namespaced,
+  names: [kind.toLowerCase(), `${kind.toLowerCase()}s`, ...names],
+})
+
+/** The kinds that people bind data to, and ours. Any other is called `Kind.group`, e.g. RayJob.ray.io. */
+const KINDS = [
+  named('apps', 'Deployment', ['deploy']),
+  named('apps', 'StatefulSet', ['sts']),
+  named('apps', 'DaemonSet', []),
+  named('apps', 'ReplicaSet', ['rs']),
+  named('batch', 'Job', []),
+  named('batch', 'CronJob', ['cj']),
+  named('', 'Pod', ['po']),
+  named('', 'ConfigMap', ['cm']),
+  named('', 'Secret', []),
+  named('', 'Service', ['svc']),
+  named('', 'PersistentVolumeClaim', ['pvc']),
+  named('rbac.authorization.k8s.io', 'ClusterRole', [], false),
+  named(dataSourceClaims.group, dataSourceClaims.kind, ['dsc']),
+  named(dataSources.group, dataSources.kind, ['ds'], false),
+  named(resourceBindings.group, resourceBindings.kind, ['rb']),
+  named(clusterResourceBindings.group, clusterResourceBindings.kind, ['crb'], false),
+]
+
+/** Reads `KIND/NAME`. Throws `UsageError` with a suggestion. */
+export function readTarget(word: string): NamedKind & { name: string } {
+  const slash = word.indexOf('/')
+  const [kindWord, name] = slash < 0 ? [word, ''] : [word.slice(0, slash), word.slice(slash + 1)]
+  if (!name) throw new UsageError(`say what to explain as KIND/NAME, e.g. deployment/trainer, not ${word}`)
+  const known = KINDS.find(({ names }) => names.includes(kindWord.toLowerCase()))
+  if (known) return { ...known, name }
+  const dot = kindWord.indexOf('.')
+  if (dot > 0) return { group: kindWord.slice(dot + 1), kind: kindWord.slice(0, dot), namespaced: true, name }
+  const all = KINDS.map(({ kind }) => kind.toLowerCase())
+  throw new UsageError(
+    `unknown kind ${kindWord}${suggest(kindWord, all)}; a kind that is not built in is called Kind.group, e.g. RayJob.ray.io`,
+  )
+}

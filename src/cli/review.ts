@@ -1,0 +1,181 @@
+/** Reviews objects as the API server would have them reviewed, in memory: for people who ask before they apply. */
+import type { AdmissionRequest } from '../api/admission.ts'
+import {
+  clusterPropagationPolicies,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+} from '../api/karmada.ts'
+import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import type { FieldError } from '../core/field-errors.ts'
+import { deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
+import type { FolderStore } from '../store/folder.ts'
+import type { Webhook } from '../webhooks/define.ts'
+import { webhooks } from '../webhooks/index.ts'
+import { isOf } from './validate-manifest.ts'
+
+export interface Reviewed {
+  /** `Kind namespace/name`. */
+  object: string
+  /** The template from which the binding was derived, as `Kind namespace/name`. */
+  derivedFrom?: string
+  operation: 'CREATE' | 'UPDATE'
+  outcome: 'allowed' | 'patched' | 'denied'
+  /** What was decided, e.g. Narrowed or Held; absent where there is nothing to decide. */
+  decision?: string
+  reason?: string
+  warnings: string[]
+  errors: FieldError[]
+  before: K8sObject
+  after: K8sObject
+}
+
+/** Kinds without a namespace that a policy may select; everything else without one is in `default`, as kubectl has it. */
+const CLUSTER_SCOPED = new Set([
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'CustomResourceDefinition',
+  'Namespace',
+  'PersistentVolume',
+  'PriorityClass',
+  'RuntimeClass',
+  'StorageClass',
+])
+
+/**
+ * Reviews the objects and leaves in the store what would be stored. Bindings come last, so that the order of the manifests does not
+ * matter.
+ *
+ * @param store holds what is there already; gets what is allowed
+ */
+export async function reviewObjects(
+  objects: readonly K8sObject[],
+  store: FolderStore,
+  now: number,
+): Promise<Reviewed[]> {
+  const placed = objects.map(inNamespace)
+  const reviews = new Map<K8sObject, Reviewed>()
+  for (const object of placed) {
+    const webhook = webhookFor(object)
+    if (webhook?.type === 'mutating') continue
+    const review = await reviewOne(object, webhook, store, now)
+    reviews.set(object, review)
+    if (review.outcome !== 'denied') await put(store, object)
+  }
+  const results: Reviewed[] = []
+  for (const object of placed) {
+    const webhook = webhookFor(object)
+    const review = webhook?.type === 'mutating' ? await reviewOne(object, webhook, store, now) : reviews.get(object)
+    if (!review) continue
+    const derived = webhook ? undefined : await reviewDerived(object, store, now)
+    results.push(derived ?? review)
+  }
+  return results
+}
+
+/** The binding of a template: as the detector would make it, or write it again where there is one. */
+async function reviewDerived(template: K8sObject, store: FolderStore, now: number): Promise<Reviewed | undefined> {
+  const policy = policyFor(template, store)
+  if (!policy) return undefined
+  const binding = deriveBinding(template, policy)
+  const webhook = webhookFor(binding)
+  if (!webhook) return undefined
+  const stored = await store.read(
+    webhook.resource as ResourceType<ResourceBinding>,
+    binding.metadata.namespace,
+    binding.metadata.name ?? '',
+  )
+  const placement = binding.spec.placement ?? {}
+  const written = stored ? { ...stored, spec: { ...stored.spec, placement } } : binding
+  return { ...(await reviewOne(written, webhook, store, now)), derivedFrom: titleOf(template) }
+}
+
+/** The policy that Karmada would apply to a template. */
+export function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy | undefined {
+  // Whole policies, not the cached cuts: a binding inherits fields that no decision reads.
+  const all = store.objects().map(({ object }) => object)
+  const of = (type: ResourceType<PropagationPolicy>) =>
+    all.filter((object) => isOf(type, object)) as PropagationPolicy[]
+  return selectPolicy(template, of(propagationPolicies), of(clusterPropagationPolicies))
+}
+
+async function reviewOne(
+  object: K8sObject,
+  webhook: Webhook | undefined,
+  store: FolderStore,
+  now: number,
+): Promise<Reviewed> {
+  const stored = await store.read(typeOf(object), object.metadata.namespace, object.metadata.name ?? '')
+  const base = {
+    object: titleOf(object),
+    operation: stored ? ('UPDATE' as const) : ('CREATE' as const),
+    warnings: [],
+    errors: [],
+    before: object,
+    after: object,
+  }
+  if (!webhook) return { ...base, outcome: 'allowed' }
+  const { group, version, kind, plural } = webhook.resource
+  const request: AdmissionRequest = {
+    uid: 'check',
+    kind: { group, version, kind },
+    resource: { group, version, resource: plural },
+    ...(object.metadata.namespace && { namespace: object.metadata.namespace }),
+    ...(object.metadata.name && { name: object.metadata.name }),
+    operation: base.operation,
+    object,
+    oldObject: stored ?? null,
+    dryRun: true,
+  }
+  const outcome = webhook.review(request, { store, now })
+  const { decision, reason } = outcome.auditAnnotations ?? {}
+  return {
+    ...base,
+    outcome: outcome.kind === 'deny' ? 'denied' : outcome.kind === 'patch' ? 'patched' : 'allowed',
+    ...(decision && { decision }),
+    ...(reason && { reason }),
+    warnings: outcome.warnings ?? [],
+    errors: outcome.kind === 'deny' ? outcome.errors : [],
+    after: outcome.kind === 'patch' ? outcome.object : object,
+  }
+}
+
+/** The webhook that a kind is sent to; bindings by the mutating one. */
+function webhookFor(object: K8sObject): Webhook | undefined {
+  return webhooks.find(({ resource }) => isOf(resource, object))
+}
+
+async function put(store: FolderStore, object: K8sObject): Promise<void> {
+  const type = typeOf(object)
+  const stored = await store.read(type, object.metadata.namespace, object.metadata.name ?? '')
+  if (!stored) return void (await store.create(type, object))
+  const { resourceVersion } = stored.metadata
+  await store.update(type, { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } })
+}
+
+function inNamespace(object: K8sObject): K8sObject {
+  const type = webhookFor(object)?.resource
+  const namespaced = type
+    ? type.namespaced
+    : !CLUSTER_SCOPED.has(object.kind) && !isOf(clusterPropagationPolicies, object)
+  if (!namespaced || object.metadata.namespace) return object
+  return { ...object, metadata: { ...object.metadata, namespace: 'default' } }
+}
+
+function typeOf(object: K8sObject): ResourceType {
+  const version = object.apiVersion.slice(object.apiVersion.indexOf('/') + 1)
+  const known = webhookFor(object)?.resource
+  return (
+    known ?? {
+      group: groupOf(object.apiVersion),
+      version,
+      kind: object.kind,
+      plural: `${object.kind.toLowerCase()}s`,
+      namespaced: object.metadata.namespace !== undefined,
+    }
+  )
+}
+
+function titleOf({ kind, metadata }: K8sObject): string {
+  return `${kind} ${objectKey(metadata.namespace, metadata.name ?? `${metadata.generateName ?? ''}*`)}`
+}

@@ -1,0 +1,134 @@
+/** `lodestone serve`: the admission server, on a hub, in a cluster or on a folder of manifests. */
+import { type App, startApp } from '../app/app.ts'
+import { type Config, loadConfig } from '../app/config.ts'
+import { observeStore } from '../app/observe.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
+import { openClusterStore } from '../store/cluster.ts'
+import { openConnection } from '../store/connection.ts'
+import { openFolderStore } from '../store/folder.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
+import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { folderHints } from './serve-hints.ts'
+import { suggest } from './suggest.ts'
+import { validateManifest } from './validate-manifest.ts'
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Serve admission webhooks on a hub, in a cluster or on a folder of manifests',
+  usage: '[--kubeconfig FILE | --folder DIR] [--config FILE]',
+  options: {
+    kubeconfig: {
+      type: 'string',
+      value: 'FILE',
+      description: 'The API server to serve, e.g. karmada-apiserver (default: in-cluster)',
+    },
+    context: { type: 'string', value: 'NAME', description: 'A context of the kubeconfig other than its current one' },
+    folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests instead, without any cluster' },
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file (YAML), see docs/configuration.md',
+    },
+    port: { type: 'string', value: 'PORT', description: 'Port for admission, 0 for any free one (default: 9443)' },
+    'health-port': {
+      type: 'string',
+      value: 'PORT',
+      description: 'Port for probes and metrics, 0 for any free one (default: 8080)',
+    },
+    'log-level': { type: 'string', value: 'LEVEL', description: `One of ${LOG_LEVELS.join(', ')} (default: info)` },
+    ...HELP_OPTION,
+  },
+  examples: [
+    { command: 'lodestone serve --folder examples/hub', does: 'Try it without a cluster' },
+    {
+      command: 'lodestone serve --kubeconfig karmada-apiserver.config --config lodestone.yaml',
+      does: 'Serve a Karmada hub',
+    },
+    { command: 'lodestone serve --config /etc/lodestone/config.yaml', does: 'In a pod, by its service account' },
+  ],
+  run: runServe,
+}
+
+async function runServe(args: Arguments, io: CommandIo): Promise<number> {
+  const folder = args.text('folder')
+  if (folder !== undefined && args.text('kubeconfig') !== undefined) {
+    throw new UsageError('--folder and --kubeconfig exclude each other: a folder is served without a cluster')
+  }
+  const config = configOf(args, folder !== undefined)
+  const log = openLogger({ ...config.log, output: io.stderr })
+  const metrics = openMetrics()
+  const store = openStore(args, log, metrics)
+  const app = await startApp({ config, store, log, metrics, now: io.now })
+  log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
+  try {
+    await untilReady(app, io.signal)
+    log.info({ objects: Object.fromEntries(cachedKinds.map(({ type }) => [type.kind, store.size(type)])) }, 'ready')
+    if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses))
+    await ended(io.signal)
+  } finally {
+    await app.stop()
+  }
+  return 0
+}
+
+function openStore(args: Arguments, log: Logger, metrics: Metrics): ObjectStore {
+  const observer = observeStore(log, metrics)
+  const folder = args.text('folder')
+  if (folder !== undefined)
+    return openFolderStore({ directory: folder, kinds: cachedKinds, observer, validate: validateManifest })
+  const kubeconfig = args.text('kubeconfig')
+  const context = args.text('context')
+  const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
+  return openClusterStore({ connection, kinds: cachedKinds, observer })
+}
+
+/** The configuration with the flags over it. A folder is for a person at a desk: loopback only, and no wait at the end. */
+function configOf(args: Arguments, onFolder: boolean): Config {
+  const config = loadConfig(args.text('config'))
+  const { server, log } = config
+  const host =
+    onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
+  return {
+    ...config,
+    ...(onFolder && { registration: { ...config.registration, mode: 'none' } }),
+    server: {
+      ...server,
+      ...host,
+      port: portOf(args, 'port') ?? server.port,
+      healthPort: portOf(args, 'health-port') ?? server.healthPort,
+    },
+    log: { ...log, level: levelOf(args) ?? log.level },
+  }
+}
+
+function portOf(args: Arguments, option: string): number | undefined {
+  const text = args.text(option)
+  if (text === undefined) return undefined
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
+  return port
+}
+
+function levelOf(args: Arguments): LogLevel | undefined {
+  const text = args.text('log-level')
+  const level = LOG_LEVELS.find((known) => known === text)
+  if (text !== undefined && !level) {
+    throw new UsageError(`--log-level takes one of ${LOG_LEVELS.join(', ')}, not ${text}${suggest(text, LOG_LEVELS)}`)
+  }
+  return level
+}
+
+async function untilReady(app: App, signal: AbortSignal): Promise<void> {
+  await Promise.race([app.ready, ended(signal)])
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,104 @@
+/** The binding that Karmada's detector would make for a template: for people who ask before there is one. */
+import type { BindingSpec, PropagationPolicy, ResourceBinding, ResourceSelector } from '../../api/karmada.ts'
+import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  clusterResourceBindings,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { matchesLabels } from '../selectors.ts'
+
+/** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
+export function bindingName(kind: string, name: string): string {
+  return `${name.replaceAll(':', '.')}-${kind}`.toLowerCase()
+}
+
+/**
+ * The policy that wins for a template: a PropagationPolicy of its namespace before a ClusterPropagationPolicy, then the explicit
+ * priority, then the closer selector (name, labels, everything), then the name (pkg/detector/compare.go).
+ */
+export function selectPolicy(
+  template: K8sObject,
+  policies: Iterable<PropagationPolicy>,
+  clusterPolicies: Iterable<PropagationPolicy>,
+): PropagationPolicy | undefined {
+  const { namespace } = template.metadata
+  const own = namespace ? [...policies].filter(({ metadata }) => metadata.namespace === namespace) : []
+  return best(template, own) ?? best(template, [...clusterPolicies])
+}
+
+function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPolicy | undefined {
+  return policies
+    .map((policy) => ({ policy, closeness: closeness(template, policy) }))
+    .filter(({ closeness }) => closeness > 0)
+    .sort(
+      (a, b) =>
+        (b.policy.spec.priority ?? 0) - (a.policy.spec.priority ?? 0) ||
+        b.closeness - a.closeness ||
+        (nameOf(a.policy) < nameOf(b.policy) ? -1 : 1),
+    )[0]?.policy
+}
+
+function closeness(template: K8sObject, { metadata, spec }: PropagationPolicy): number {
+  return Math.max(0, ...spec.resourceSelectors.map((selector) => closenessOf(template, selector, metadata.namespace)))
+}
+
+/** 3 by name, 2 by labels, 1 for all of a kind, 0 for none (pkg/util/selector.go, ResourceSelectorPriority). */
+function closenessOf(template: K8sObject, selector: ResourceSelector, policyNamespace: string | undefined): number {
+  if (selector.apiVersion !== template.apiVersion || selector.kind !== template.kind) return 0
+  const namespace = selector.namespace || policyNamespace
+  if (namespace && namespace !== template.metadata.namespace) return 0
+  if (selector.name) return selector.name === template.metadata.name ? 3 : 0
+  if (!selector.labelSelector) return 1
+  return matchesLabels(selector.labelSelector, template.metadata.labels) ? 2 : 0
+}
+
+/** The binding as the detector writes it, without what only a running control plane can know (UIDs, permanent ids). */
+export function deriveBinding(template: K8sObject, policy: PropagationPolicy): ResourceBinding {
+  const { namespace, name = '' } = template.metadata
+  const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
+  const replicas = replicasOf(template)
+  const spec: BindingSpec & Record<string, unknown> = {
+    resource: { apiVersion: template.apiVersion, kind: template.kind, ...(namespace && { namespace }), name },
+    ...(replicas !== undefined && { replicas }),
+    ...(propagateDeps && { propagateDeps }),
+    placement: placement ?? {},
+    schedulerName,
+    conflictResolution,
+  }
+  return {
+    apiVersion: apiVersionOf(resourceBindings),
+    kind: namespace ? resourceBindings.kind : clusterResourceBindings.kind,
+    metadata: {
+      name: bindingName(template.kind, name),
+      ...(namespace && { namespace }),
+      annotations: policy.metadata.namespace
+        ? { [POLICY_NAMESPACE_ANNOTATION]: policy.metadata.namespace, [POLICY_NAME_ANNOTATION]: nameOf(policy) }
+        : { [CLUSTER_POLICY_NAME_ANNOTATION]: nameOf(policy) },
+    },
+    spec,
+  }
+}
+
+/** What Karmada's native interpreter calls replicas; undefined for what has none. */
+function replicasOf(template: K8sObject): number | undefined {
+  const spec = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
+  switch (template.kind) {
+    case 'Deployment':
+    case 'ReplicaSet':
+    case 'StatefulSet':
+      return spec?.replicas ?? 1
+    case 'Job':
+      return spec?.parallelism ?? 1
+    case 'Pod':
+      return 1
+    default:
+      return undefined
+  }
+}
+
+function nameOf({ metadata }: K8sObject): string {
+  return metadata.name ?? ''
+}

@@ -1,0 +1,26 @@
+/** From the words on the command line to an exit status. The only place that ends the process. */
+import { runCli } from './cli/index.ts'
+
+const ending = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The second time the user means now.
+    if (ending.signal.aborted) process.exit(130)
+    ending.abort()
+  })
+}
+
+try {
+  process.exitCode = await runCli(process.argv.slice(2), {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    signal: ending.signal,
+    now: Date.now,
+  })
+} catch (error) {
+  process.stderr.write(
+    `lodestone: ${error instanceof Error ? (process.env['LODESTONE_DEBUG'] ? error.stack : error.message) : error}\n`,
+  )
+  process.exit(1)
+}

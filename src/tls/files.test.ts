@@ -1,0 +1,140 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { makeAuthority } from './authority.ts'
+import { openCertificateFiles } from './files.ts'
+import { makeLeaf } from './leaf.ts'
+import type { CertificateSource } from './source.ts'
+import type { PemPair } from './x509.ts'
+
+const now = Date.now()
+const MINUTE = 60_000
+let clock: number
+let ca: PemPair
+let otherCa: PemPair
+let one: PemPair
+let two: PemPair
+let foreign: PemPair
+let folder: string
+let source: CertificateSource | undefined
+const failures: string[] = []
+
+beforeAll(async () => {
+  ;[ca, otherCa] = await Promise.all([makeAuthority(now), makeAuthority(now)])
+  const hosts = ['localhost']
+  one = await makeLeaf({ ca, hosts, now })
+  two = await makeLeaf({ ca, hosts, now })
+  foreign = await makeLeaf({ ca: otherCa, hosts, now })
+})
+beforeEach(async () => {
+  clock = now
+  failures.length = 0
+  folder = await mkdtemp(join(tmpdir(), 'lodestone-files-'))
+})
+afterEach(async () => {
+  source?.stop()
+  source = undefined
+  await rm(folder, { recursive: true })
+})
+
+async function put(files: Record<string, string>, where = folder): Promise<void> {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(where, name), text)
+}
+function filesOf(leaf: PemPair, caPem?: string): Record<string, string> {
+  return { 'tls.crt': leaf.certPem, 'tls.key': leaf.keyPem, ...(caPem !== undefined && { 'ca.crt': caPem }) }
+}
+async function open(): Promise<CertificateSource> {
+  const observer = { failed: (error: Error) => void failures.push(error.message) }
+  source = await openCertificateFiles({ folder, now: () => clock, observer })
+  return source
+}
+
+describe('certificates of your own', () => {
+  test('are served with their CA', async () => {
+    await put(filesOf(one, ca.certPem))
+    const { current } = await open().then((source) => ({ current: source.current() }))
+    expect(current).toMatchObject({ certPem: one.certPem, keyPem: one.keyPem, caBundlePem: ca.certPem })
+  })
+
+  test('need no CA: then callers were told elsewhere whom to trust', async () => {
+    await put(filesOf(one))
+    expect((await open()).current().caBundlePem).toBeUndefined()
+  })
+
+  test('are served with their intermediates', async () => {
+    await put({ ...filesOf(one, ca.certPem), 'tls.crt': one.certPem + ca.certPem })
+    expect((await open()).current().certPem).toBe(one.certPem + ca.certPem)
+  })
+
+  test('are read again when the kubelet swaps its link, without a check being asked for', async () => {
+    for (const [name, leaf] of [
+      ['..1', one],
+      ['..2', two],
+    ] as const) {
+      await mkdir(join(folder, name))
+      await put(filesOf(leaf, ca.certPem), join(folder, name))
+    }
+    await symlink('..1', join(folder, '..data'))
+    for (const name of ['tls.crt', 'tls.key', 'ca.crt']) await symlink(`..data/${name}`, join(folder, name))
+    const source = await open()
+    const changed = new Promise((resolve) => source.subscribe(resolve))
+    // Later than the time in which the first CA counts as new.
+    clock += 3 * MINUTE
+    await symlink('..2', join(folder, '..data_tmp'))
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'))
+    expect(await changed).toMatchObject({ certPem: two.certPem, keyPem: two.keyPem })
+  })
+
+  test('that do not belong together are refused, and the old ones stay', async () => {
+    await put(filesOf(one))
+    const source = await open()
+    await put({ 'tls.crt': two.certPem })
+    await source.check()
+    expect(failures[0]).toMatch(/: tls\.key does not belong to the certificate in tls\.crt\. Put a certificate/)
+    expect(source.current().certPem).toBe(one.certPem)
+    await put({ 'tls.key': two.keyPem })
+    await source.check()
+    expect(source.current()).toMatchObject({ certPem: two.certPem, keyPem: two.keyPem })
+  })
+
+  test('that expired are refused, and the old ones stay', async () => {
+    const hosts = ['localhost']
+    const expired = await makeLeaf({ ca, hosts, now: now - 100 * 24 * 60 * MINUTE })
+    await put(filesOf(one))
+    const source = await open()
+    await put(filesOf(expired))
+    await source.check()
+    expect(failures[0]).toMatch(/tls\.crt expired at \d{4}-/)
+    expect(source.current().certPem).toBe(one.certPem)
+  })
+
+  test('of a CA that is not the one beside them are refused', async () => {
+    await put(filesOf(one, otherCa.certPem))
+    await expect(open()).rejects.toThrow('tls.crt is signed by no CA in ca.crt')
+  })
+
+  test('that are missing at the start are an error that names the file', async () => {
+    await put({ 'tls.crt': one.certPem })
+    await expect(open()).rejects.toThrow(`certificate folder ${folder}: tls.key is missing. `)
+    await expect(openCertificateFiles({ folder: join(folder, 'none'), now: () => clock })).rejects.toThrow(
+      'tls.crt is missing',
+    )
+  })
+
+  test('of a new CA wait until callers had time to learn of it', async () => {
+    await put(filesOf(one, ca.certPem))
+    const source = await open()
+    clock += 10 * MINUTE
+    await put(filesOf(foreign, otherCa.certPem))
+    await source.check()
+    const caBundlePem = otherCa.certPem + ca.certPem
+    expect(source.current()).toMatchObject({ certPem: one.certPem, caBundlePem })
+    clock += MINUTE
+    await source.check()
+    expect(source.current().certPem).toBe(one.certPem)
+    clock += MINUTE
+    await source.check()
+    expect(source.current()).toMatchObject({ certPem: foreign.certPem, caBundlePem })
+  })
+})

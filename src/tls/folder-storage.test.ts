@@ -1,0 +1,100 @@
+import { mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openFolderStorage } from './folder-storage.ts'
+import { describeStorage, storedSamples } from './storage.case.ts'
+import type { StoredCertificates } from './storage.ts'
+import { encodeStoredFiles } from './stored-files.ts'
+
+let root: string
+let first: StoredCertificates
+let second: StoredCertificates
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'lodestone-certs-'))
+  ;[first, second] = await storedSamples()
+})
+afterAll(() => rm(root, { recursive: true }))
+
+async function freshFolder(): Promise<string> {
+  return join(await mkdtemp(join(root, 'f-')), 'certs')
+}
+
+describeStorage(async () => {
+  const folder = await freshFolder()
+  return [openFolderStorage(folder), openFolderStorage(folder)]
+})
+
+describe('a certificate folder', () => {
+  test('is private, and so are the keys in it', async () => {
+    const folder = await freshFolder()
+    await openFolderStorage(folder).write(second, undefined)
+    expect((await stat(folder)).mode & 0o777).toBe(0o700)
+    for (const name of ['ca.key', 'tls.key', 'current/ca-next.key']) {
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  test('shows the newest state under plain names, and keeps one state before it', async () => {
+    const folder = await freshFolder()
+    const storage = openFolderStorage(folder)
+    await storage.write(first, undefined)
+    await storage.write(second, first)
+    await storage.write(first, second)
+    expect(await readFile(join(folder, 'tls.crt'), 'utf8')).toBe(first.leaf.certPem)
+    expect((await readdir(folder)).sort()).toEqual(['ca.crt', 'ca.key', 'current', 'tls.crt', 'tls.key', 'v2', 'v3'])
+  })
+
+  test('mends its links after a crash in the middle of a write', async () => {
+    const folder = await freshFolder()
+    const storage = openFolderStorage(folder)
+    await storage.write(first, undefined)
+    await unlink(join(folder, 'current'))
+    await storage.read()
+    expect(await readFile(join(folder, 'tls.crt'), 'utf8')).toBe(first.leaf.certPem)
+  })
+
+  test('may be restored from plain files, which the next write turns into a state', async () => {
+    const folder = await mkdtemp(join(root, 'plain-'))
+    for (const [name, text] of Object.entries(encodeStoredFiles(first))) await writeFile(join(folder, name), text)
+    const storage = openFolderStorage(folder)
+    expect(await storage.read()).toEqual(first)
+    expect(await storage.write(second, first)).toBe(true)
+    expect(await storage.read()).toEqual(second)
+    expect(await readFile(join(folder, 'tls.crt'), 'utf8')).toBe(second.leaf.certPem)
+  })
+
+  test.each([
+    { name: 'a missing key', change: { 'tls.key': undefined }, want: /: tls\.key is missing\. Restore the folder/ },
+    { name: 'a missing CA', change: { 'ca.crt': undefined }, want: /: ca\.crt is missing/ },
+    {
+      name: 'half a certificate',
+      change: { 'tls.crt': '-----BEGIN CERTIFICATE-----\nMII' },
+      want: /: tls\.crt holds no cert/,
+    },
+    {
+      name: 'a certificate of nonsense',
+      change: { 'ca.crt': '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----' },
+      want: /: ca\.crt holds something that is not a certificate/,
+    },
+    { name: 'a key of nonsense', change: { 'ca.key': 'secret' }, want: /: ca\.key holds no private key in PEM form/ },
+  ])('says what is wrong and what to do about $name', async ({ change, want }) => {
+    const folder = await mkdtemp(join(root, 'broken-'))
+    for (const [name, text] of Object.entries({ ...encodeStoredFiles(first), ...change })) {
+      if (text !== undefined) await writeFile(join(folder, name), text)
+    }
+    const read = openFolderStorage(folder).read()
+    await expect(read).rejects.toThrow(want)
+    await expect(read).rejects.toThrow(folder)
+    await expect(read).rejects.not.toThrow('secret')
+  })
+
+  test('refuses a key that belongs to another certificate', async () => {
+    const folder = await mkdtemp(join(root, 'strangers-'))
+    const files = { ...encodeStoredFiles(first), 'tls.key': second.leaf.keyPem }
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    await expect(openFolderStorage(folder).read()).rejects.toThrow(
+      'tls.key does not belong to the certificate in tls.crt',
+    )
+  })
+})

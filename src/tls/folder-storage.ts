@@ -1,0 +1,126 @@
+/**
+ * Keeps certificates in a folder, several processes may share it.
+ *
+ *     folder/                 0700
+ *       v7/                   a complete state, never changed: ca.crt ca.key tls.crt tls.key (keys 0600)
+ *       current -> v7         what people and other programs read
+ *       ca.crt  -> current/ca.crt     … and so on
+ *
+ * A state is written beside and then renamed to the next number. Renaming onto a folder with content fails, and so each
+ * number is taken once: that is the whole lock. No crash can leave a half-written state or a stale lock behind.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoragePlace } from './pem-files.ts'
+import type { CertificateStorage } from './storage.ts'
+import {
+  CA_FILE,
+  CA_KEY_FILE,
+  decodeStoredFiles,
+  encodeStoredFiles,
+  LEAF_FILE,
+  LEAF_KEY_FILE,
+  STORED_FILES,
+  type StoredFiles,
+  sameCertificates,
+} from './stored-files.ts'
+
+const STATE = /^v([1-9][0-9]*)$/
+const LINKED = [CA_FILE, CA_KEY_FILE, LEAF_FILE, LEAF_KEY_FILE]
+// The state before the current one stays: somebody may be in the middle of reading it.
+const KEPT_STATES = 2
+
+/** A storage in `folder`, which is created when it is first written to. Plain files in it (a restored backup) are read too. */
+export function openFolderStorage(folder: string): CertificateStorage {
+  const place: StoragePlace = {
+    name: `certificate folder ${folder}`,
+    remedy: 'Restore the folder, or delete it and start again: a new CA is made, which callers then have to be given.',
+  }
+  async function readState(number: number): ReturnType<CertificateStorage['read']> {
+    return decodeStoredFiles(await readFiles(number === 0 ? folder : join(folder, `v${number}`)), place)
+  }
+  return {
+    async read() {
+      const number = (await statesOf(folder)).at(-1) ?? 0
+      // Also heals the links after a crash between the two steps of a write.
+      if (number > 0) await pointTo(folder, number)
+      return readState(number)
+    },
+    async write(next, previous) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const states = await statesOf(folder)
+      const number = states.at(-1) ?? 0
+      if (!sameCertificates(await readState(number), previous)) return false
+      if (!(await writeState(folder, number + 1, encodeStoredFiles(next)))) return false
+      await pointTo(folder, number + 1)
+      for (const old of states.slice(0, -(KEPT_STATES - 1))) {
+        await rm(join(folder, `v${old}`), { recursive: true, force: true })
+      }
+      return true
+    },
+  }
+}
+
+/** The numbers of the states in a folder, ascending; none when there is no folder. */
+async function statesOf(folder: string): Promise<number[]> {
+  try {
+    const numbers = (await readdir(folder)).map((name) => Number(STATE.exec(name)?.[1] ?? 0))
+    return numbers.filter((number) => number > 0).sort((a, b) => a - b)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+async function readFiles(folder: string): Promise<StoredFiles> {
+  const files: StoredFiles = {}
+  for (const name of STORED_FILES) {
+    try {
+      files[name] = await readFile(join(folder, name), 'utf8')
+    } catch (error) {
+      // What is missing, and whether it may be, is judged when all is read.
+      if (!hasCode(error, 'ENOENT')) throw error
+    }
+  }
+  return files
+}
+
+async function writeState(folder: string, number: number, files: StoredFiles): Promise<boolean> {
+  const draft = join(folder, `.new-${randomUUID()}`)
+  await mkdir(draft, { mode: 0o700 })
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await writeFile(join(draft, name), text, { mode: name.endsWith('.key') ? 0o600 : 0o644, flush: true })
+    }
+    await rename(draft, join(folder, `v${number}`))
+    return true
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    // The number is taken: somebody was quicker.
+    if (hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+async function pointTo(folder: string, number: number): Promise<void> {
+  await replaceLink(join(folder, 'current'), `v${number}`)
+  for (const name of LINKED) await replaceLink(join(folder, name), join('current', name))
+}
+
+/** Makes `path` a link to `target` in one step, so that a reader finds the old one or the new one and never nothing. */
+async function replaceLink(path: string, target: string): Promise<void> {
+  try {
+    if ((await readlink(path)) === target) return
+  } catch (error) {
+    // Absent, or a plain file of a restored backup that has become a state by now.
+    if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EINVAL')) throw error
+  }
+  const draft = `${path}.new-${randomUUID()}`
+  await symlink(target, draft)
+  await rename(draft, path)
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

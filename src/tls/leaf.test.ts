@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import * as tls from 'node:tls'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { makeAuthority } from './authority.ts'
+import { makeLeaf, normalizeHosts } from './leaf.ts'
+import { belongsTo, hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
+
+const now = Date.now()
+const DAY = 24 * 3600 * 1000
+const HOSTS = ['lodestone.lodestone-system.svc', 'LOCALHOST', '*.example.com', '127.0.0.1', '::1', '2001:DB8:0::7']
+let ca: PemPair
+let leaf: PemPair
+
+beforeAll(async () => {
+  ca = await makeAuthority(now)
+  leaf = await makeLeaf({ ca, hosts: HOSTS, now })
+})
+
+describe('a serving certificate', () => {
+  test('stands for its DNS names and IP addresses, and for nothing else', () => {
+    const [parsed] = parseCertificates(leaf.certPem)
+    expect(uncoveredHosts(parsed, HOSTS)).toEqual([])
+    const others = ['example.com', 'lodestone', '127.0.0.2', '::2', '*.lodestone-system.svc']
+    expect(uncoveredHosts(parsed, others)).toEqual(others)
+    expect(hostsOf(parsed)).toHaveLength(HOSTS.length)
+    expect(normalizeHosts(hostsOf(parsed))).toEqual(normalizeHosts(HOSTS))
+  })
+
+  test('is signed by its CA, belongs to its key, serves and cannot sign', () => {
+    const [parsed] = parseCertificates(leaf.certPem)
+    const [authority] = parseCertificates(ca.certPem)
+    expect(isSignedBy(parsed, authority)).toBe(true)
+    expect(isSignedBy(authority, parsed)).toBe(false)
+    expect(belongsTo(parsed, leaf.keyPem)).toBe(true)
+    expect(belongsTo(parsed, ca.keyPem)).toBe(false)
+    expect(parsed.x509.ca).toBe(false)
+    expect(parsed.x509.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
+    expect(authority.x509.ca).toBe(true)
+  })
+
+  test('is valid an hour back for callers whose clock is slow, for 90 days, and never longer than its CA', async () => {
+    const [parsed] = parseCertificates(leaf.certPem)
+    const second = 1000
+    expect(now - parsed.notBefore).toBeGreaterThanOrEqual(3600 * second)
+    expect(Math.abs(parsed.notAfter - now - 90 * DAY)).toBeLessThan(second)
+    const late = await makeLeaf({ ca, hosts: ['a.b'], now: now + 300 * DAY })
+    expect(parseCertificates(late.certPem)[0].notAfter).toBe(parseCertificates(ca.certPem)[0].notAfter)
+  })
+
+  test('has a serial number of its own, and so has the CA', () => {
+    const serials = [leaf, ca].map((pair) => parseCertificates(pair.certPem)[0].x509.serialNumber)
+    expect(new Set(serials).size).toBe(2)
+    for (const serial of serials) expect(serial).toMatch(/^[4-7][0-9A-F]{31}$/)
+  })
+
+  test.each(['localhost', '127.0.0.1'])("is accepted by node's own TLS for %s", async (host) => {
+    const server = tls.createServer({ cert: leaf.certPem, key: leaf.keyPem }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const secure = tls.connect({ socket, host, ca: ca.certPem, ...(host === 'localhost' && { servername: host }) })
+    await once(secure, 'secureConnect')
+    expect(secure.authorized).toBe(true)
+    secure.destroy()
+    server.close()
+  })
+})
+
+test.each([
+  { name: 'an empty list', hosts: [] },
+  { name: 'a URL', hosts: ['https://a.b'] },
+  { name: 'a port', hosts: ['a.b:9443'] },
+  { name: 'half an address', hosts: ['10.0.0'] },
+  { name: 'an address with a zone', hosts: ['fe80::1%eth0'] },
+  { name: 'a label that is too long', hosts: [`${'a'.repeat(64)}.svc`] },
+  { name: 'a star in the middle', hosts: ['a.*.b'] },
+])('no certificate is made for $name', ({ hosts }) => {
+  expect(() => normalizeHosts(hosts)).toThrow(/host|DNS name/)
+})

@@ -1,0 +1,7 @@
+import { openMemoryStorage } from './memory-storage.ts'
+import { describeStorage } from './storage.case.ts'
+
+describeStorage(async () => {
+  const storage = openMemoryStorage()
+  return [storage, storage]
+})

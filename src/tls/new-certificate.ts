@@ -1,0 +1,69 @@
+/** What a new CA and a new leaf have in common: an RSA key, a serial number of its own, a period, a signature. */
+import { generateKeyPair, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import forge from 'node-forge'
+import type { Validity } from '../core/certificates/renew.ts'
+import type { PemPair } from './x509.ts'
+
+export interface NewCertificateInput {
+  commonName: (serial: string) => string
+  validity: Validity
+  /** Extensions as node-forge names them, given the serial number and the new key. */
+  extensions: (publicKey: forge.pki.rsa.PublicKey) => object[]
+  /** Who signs; absent for a certificate that signs itself. */
+  issuer?: PemPair
+}
+
+const generateKeyPairAsync = promisify(generateKeyPair)
+// node-forge writes no ECDSA certificates, hence RSA; 2048 bits are what every caller accepts.
+const MODULUS_LENGTH = 2048
+const ORGANIZATION = 'lodestone'
+
+/**
+ * Makes a key and a certificate for it. The key comes from node:crypto, off the event loop: node-forge's own generator
+ * would hold every admission up for half a second.
+ */
+export async function makeCertificate(input: NewCertificateInput): Promise<PemPair> {
+  const keys = await generateKeyPairAsync('rsa', {
+    modulusLength: MODULUS_LENGTH,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  const publicKey = forge.pki.publicKeyFromPem(keys.publicKey) as forge.pki.rsa.PublicKey
+  const certificate = forge.pki.createCertificate()
+  const subject = nameOf(input.commonName(randomSerial(certificate)))
+  const issuer = input.issuer && forge.pki.certificateFromPem(input.issuer.certPem)
+  certificate.publicKey = publicKey
+  certificate.validity.notBefore = new Date(input.validity.notBefore)
+  certificate.validity.notAfter = new Date(input.validity.notAfter)
+  certificate.setSubject(subject)
+  certificate.setIssuer(issuer?.subject.attributes ?? subject)
+  certificate.setExtensions(input.extensions(publicKey))
+  const signingKey = forge.pki.privateKeyFromPem(input.issuer?.keyPem ?? keys.privateKey) as forge.pki.rsa.PrivateKey
+  certificate.sign(signingKey, forge.md.sha256.create())
+  return {
+    certPem: forge.pki.certificateToPem(certificate).replaceAll('\r\n', '\n'),
+    keyPem: keys.privateKey,
+  }
+}
+
+/** The subject key identifier of a key, as raw bytes: RFC 5280 §4.2.1.2, method 1. */
+export function keyIdentifier(publicKey: forge.pki.rsa.PublicKey): string {
+  return forge.pki.getPublicKeyFingerprint(publicKey, { type: 'RSAPublicKey', md: forge.md.sha1.create() }).getBytes()
+}
+
+// RFC 5280 §4.1.2.2: positive and at most 20 octets. The first byte is 0x40-0x7f, so that neither a sign bit nor a
+// leading zero can come up.
+function randomSerial(certificate: forge.pki.Certificate): string {
+  const bytes = randomBytes(16)
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40
+  certificate.serialNumber = bytes.toString('hex')
+  return certificate.serialNumber
+}
+
+function nameOf(commonName: string): forge.pki.CertificateField[] {
+  return [
+    { name: 'organizationName', value: ORGANIZATION },
+    { name: 'commonName', value: commonName },
+  ]
+}

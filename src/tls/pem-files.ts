@@ -1,0 +1,59 @@
+/** Named PEM texts: takes certificates and key pairs out of them, and says which name is wrong in the words of its place. */
+import { BrokenCertificatesError } from './storage.ts'
+import { belongsTo, type ParsedCertificate, type PemPair, parseCertificates } from './x509.ts'
+
+/** How a place is spoken of when something in it is wrong. */
+export interface StoragePlace {
+  /** Such as `Secret lodestone-system/lodestone-certificates`. */
+  name: string
+  /** What to do about it: a full sentence. */
+  remedy: string
+}
+
+export type PemFiles = Readonly<Partial<Record<string, string>>>
+
+/** The certificates in one file, in order. Throws `BrokenCertificatesError` when it is missing or holds none. */
+export function certificatesIn(
+  name: string,
+  files: PemFiles,
+  place: StoragePlace,
+): [ParsedCertificate, ...ParsedCertificate[]] {
+  const text = files[name]
+  if (text === undefined) throw broken(place, name, 'is missing')
+  try {
+    return parseCertificates(text)
+  } catch (error) {
+    throw broken(place, name, messageOf(error), error)
+  }
+}
+
+export interface PairInput {
+  /** The certificate, undefined when `certName` does not hold it. */
+  certificate: ParsedCertificate | undefined
+  certName: string
+  keyName: string
+}
+
+/** A certificate with its key. Throws `BrokenCertificatesError` when either is missing or they are strangers. */
+export function pairIn({ certificate, certName, keyName }: PairInput, files: PemFiles, place: StoragePlace): PemPair {
+  const keyPem = files[keyName]
+  if (keyPem === undefined) throw broken(place, keyName, 'is missing')
+  if (certificate === undefined) throw broken(place, certName, `lacks the certificate that ${keyName} belongs to`)
+  let fits: boolean
+  try {
+    fits = belongsTo(certificate, keyPem)
+  } catch (error) {
+    throw broken(place, keyName, messageOf(error), error)
+  }
+  if (!fits) throw broken(place, keyName, `does not belong to the certificate in ${certName}`)
+  return { certPem: certificate.pem, keyPem }
+}
+
+/** The error for one file of a place. */
+export function broken(place: StoragePlace, name: string, problem: string, cause?: unknown): BrokenCertificatesError {
+  return new BrokenCertificatesError(`${place.name}: ${name} ${problem}. ${place.remedy}`, { cause })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

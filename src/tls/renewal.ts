@@ -1,0 +1,75 @@
+/** Carries out a certificate plan: reads the facts out of what is stored, and makes what is to be stored next. */
+import type { CertificateFacts, CertificatePlan } from '../core/certificates/plan.ts'
+import { trustedAuthorities } from '../core/certificates/renew.ts'
+import { makeAuthority } from './authority.ts'
+import { makeLeaf } from './leaf.ts'
+import type { StoredCertificates } from './storage.ts'
+import { hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } from './x509.ts'
+
+export interface GatherCertificatesInput {
+  stored: StoredCertificates
+  hosts: readonly string[]
+  /** Since when (ms since 1970) this process has known the next CA. */
+  nextKnownSince: number
+}
+
+/** The facts that the plan needs. */
+export function gatherCertificates(input: GatherCertificatesInput): CertificateFacts {
+  const { stored, hosts, nextKnownSince } = input
+  const [signing] = parseCertificates(stored.signing.certPem)
+  const [leaf] = parseCertificates(stored.leaf.certPem)
+  return {
+    signing,
+    ...(stored.next && { next: { ...parseCertificates(stored.next.certPem)[0], knownSince: nextKnownSince } }),
+    retired: stored.retired.map((pem) => parseCertificates(pem)[0]),
+    leaf: { ...leaf, uncoveredHosts: uncoveredHosts(leaf, hosts), signedByCa: isSignedBy(leaf, signing) },
+  }
+}
+
+export interface ApplyCertificatePlanInput {
+  plan: CertificatePlan
+  stored: StoredCertificates | undefined
+  hosts: readonly string[]
+  /** Milliseconds since 1970. */
+  now: number
+}
+
+/** What should be stored once the plan is carried out; makes the keys and certificates that this takes. */
+export async function applyCertificatePlan(input: ApplyCertificatePlanInput): Promise<StoredCertificates> {
+  const { plan, stored, now } = input
+  const authorities = await applyAuthorityStep(input)
+  const retired = authorities.retired.filter((pem) => trustedAuthorities(parseCertificates(pem), now).length > 0)
+  if (plan.leaf === undefined && stored !== undefined) return { ...authorities, retired, leaf: stored.leaf }
+  const leaf = await makeLeaf({ ca: authorities.signing, hosts: hostsOfNewLeaf(input), now })
+  return { ...authorities, retired, leaf }
+}
+
+async function applyAuthorityStep(input: ApplyCertificatePlanInput): Promise<Omit<StoredCertificates, 'leaf'>> {
+  const { plan, stored, now } = input
+  if (stored === undefined) return { signing: await makeAuthority(now), retired: [] }
+  const { signing, next, retired } = stored
+  const nextCerts = certsOf(next)
+  switch (plan.authority.kind) {
+    case 'keep':
+      return { signing, ...(next && { next }), retired }
+    case 'publish-next':
+      return { signing, next: await makeAuthority(now), retired: [...nextCerts, ...retired] }
+    case 'promote-next':
+      return { signing: next ?? signing, retired: [signing.certPem, ...retired] }
+    case 'drop-next':
+      return { signing, retired }
+    case 'replace':
+      return { signing: await makeAuthority(now), retired: [...nextCerts, signing.certPem, ...retired] }
+  }
+}
+
+// During a rollout that changes the hosts, old and new replicas want different ones of the same certificate. One that covers
+// both ends the tug of war; what is no longer wanted goes when the certificate is renewed for its age.
+function hostsOfNewLeaf({ plan, stored, hosts }: ApplyCertificatePlanInput): readonly string[] {
+  if (plan.leaf !== 'hosts-not-covered' || stored === undefined) return hosts
+  return [...hosts, ...hostsOf(parseCertificates(stored.leaf.certPem)[0])]
+}
+
+function certsOf(pair: PemPair | undefined): string[] {
+  return pair === undefined ? [] : [pair.certPem]
+}

@@ -1,0 +1,61 @@
+/** The stored certificates as named texts: the files of a folder, the keys of a Secret. The names are cert-manager's. */
+import { certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
+import type { StoredCertificates } from './storage.ts'
+import { joinPem, type ParsedCertificate, type PemPair } from './x509.ts'
+
+/** Every CA to trust, newest first: the next one (while `ca-next.key` is there), the signing one, retired ones. */
+export const CA_FILE = 'ca.crt'
+/** The key of the signing CA. */
+export const CA_KEY_FILE = 'ca.key'
+/** The key of the CA that will sign next. */
+const NEXT_CA_KEY_FILE = 'ca-next.key'
+export const LEAF_FILE = 'tls.crt'
+export const LEAF_KEY_FILE = 'tls.key'
+
+/** All names that are ours. */
+export const STORED_FILES = [CA_FILE, CA_KEY_FILE, NEXT_CA_KEY_FILE, LEAF_FILE, LEAF_KEY_FILE] as const
+
+export type StoredFiles = Partial<Record<(typeof STORED_FILES)[number], string>>
+
+/** The bundle that callers should trust. Its order does not change when the next CA takes over, and so it is not rewritten. */
+export function caBundleOf(certificates: StoredCertificates): string {
+  const { next, signing, retired } = certificates
+  return joinPem([...(next === undefined ? [] : [next.certPem]), signing.certPem, ...retired])
+}
+
+export function encodeStoredFiles(certificates: StoredCertificates): StoredFiles {
+  const { next, signing, leaf } = certificates
+  return {
+    [CA_FILE]: caBundleOf(certificates),
+    [CA_KEY_FILE]: signing.keyPem,
+    ...(next === undefined ? {} : { [NEXT_CA_KEY_FILE]: next.keyPem }),
+    [LEAF_FILE]: leaf.certPem,
+    [LEAF_KEY_FILE]: leaf.keyPem,
+  }
+}
+
+/**
+ * Reads what `encodeStoredFiles` wrote; undefined when none of the names is there.
+ * Throws `BrokenCertificatesError` that names the file when one is missing, unreadable, or does not belong to its partner.
+ * A leaf that another CA signed is not broken: it is renewed, which lets an operator put in a CA of their own.
+ */
+export function decodeStoredFiles(files: StoredFiles, place: StoragePlace): StoredCertificates | undefined {
+  if (STORED_FILES.every((name) => files[name] === undefined)) return undefined
+  const cas = [...certificatesIn(CA_FILE, files, place)]
+  const hasNext = files[NEXT_CA_KEY_FILE] !== undefined
+  const next = hasNext ? pairOf(cas.shift(), CA_FILE, NEXT_CA_KEY_FILE) : undefined
+  const signing = pairOf(cas.shift(), CA_FILE, CA_KEY_FILE)
+  const leaf = pairOf(certificatesIn(LEAF_FILE, files, place)[0], LEAF_FILE, LEAF_KEY_FILE)
+  return { signing, ...(next === undefined ? {} : { next }), retired: cas.map((ca) => ca.pem), leaf }
+
+  function pairOf(certificate: ParsedCertificate | undefined, certName: string, keyName: string): PemPair {
+    return pairIn({ certificate, certName, keyName }, files, place)
+  }
+}
+
+/** Whether two states are the same, byte for byte. */
+export function sameCertificates(a: StoredCertificates | undefined, b: StoredCertificates | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  const [left, right] = [encodeStoredFiles(a), encodeStoredFiles(b)]
+  return STORED_FILES.every((name) => left[name] === right[name])
+}

@@ -1,0 +1,78 @@
+/** Reads certificates and keys in PEM form: what they say, and whether they belong to each other. */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Validity } from '../core/certificates/renew.ts'
+
+/** A certificate and its private key, both in PEM form. */
+export interface PemPair {
+  certPem: string
+  keyPem: string
+}
+
+export interface ParsedCertificate extends Validity {
+  pem: string
+  x509: X509Certificate
+}
+
+// Many times what any chain needs. Parsers of PEM have been brought to a halt with large input (CVE-2024-12401).
+const MAX_PEM_LENGTH = 256 * 1024
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
+/**
+ * The certificates in a PEM text, in order; text between them is ignored.
+ * Throws an Error that names no file when there is none, when one cannot be read, or when the text is beyond all measure.
+ */
+export function parseCertificates(pem: string): [ParsedCertificate, ...ParsedCertificate[]] {
+  if (pem.length > MAX_PEM_LENGTH) throw new Error(`is longer than ${MAX_PEM_LENGTH} characters`)
+  const [first, ...others] = (pem.match(CERTIFICATE) ?? []).map(parseOne)
+  if (first === undefined) throw new Error('holds no certificate (-----BEGIN CERTIFICATE-----)')
+  return [first, ...others]
+}
+
+/** Whether `keyPem` is the private key of `certificate`. Throws an Error that names no file when it is no key in PEM form. */
+export function belongsTo(certificate: ParsedCertificate, keyPem: string): boolean {
+  let key: ReturnType<typeof createPrivateKey>
+  try {
+    key = createPrivateKey(keyPem)
+  } catch (cause) {
+    // OpenSSL's own words ("DECODER routines::unsupported") help nobody.
+    throw new Error('holds no private key in PEM form without a passphrase', { cause })
+  }
+  return certificate.x509.checkPrivateKey(key)
+}
+
+/** Whether `ca` signed `certificate`: issuer, key identifiers and the signature itself. */
+export function isSignedBy(certificate: ParsedCertificate, ca: ParsedCertificate): boolean {
+  return certificate.x509.checkIssued(ca.x509) && certificate.x509.verify(ca.x509.publicKey)
+}
+
+/** Those of `hosts` (DNS names, `*.` names, IP addresses) for which a certificate does not stand, by its SAN alone. */
+export function uncoveredHosts(certificate: ParsedCertificate, hosts: readonly string[]): string[] {
+  const own = hostsOf(certificate)
+  return hosts.filter((host) => {
+    if (isIP(host) !== 0) return certificate.x509.checkIP(host) === undefined
+    if (host.startsWith('*.')) return !own.includes(host.toLowerCase())
+    return certificate.x509.checkHost(host, { subject: 'never' }) === undefined
+  })
+}
+
+/** The DNS names and IP addresses that a certificate stands for. */
+export function hostsOf(certificate: ParsedCertificate): string[] {
+  const names = certificate.x509.subjectAltName ?? ''
+  return [...names.matchAll(/(?:^|, )(?:DNS|IP Address):([^,"]+)/g)].map((match) => (match[1] ?? '').toLowerCase())
+}
+
+/** Joins PEM texts into one, each ending with a line break. */
+export function joinPem(pems: readonly string[]): string {
+  return pems.map((pem) => `${pem.trim()}\n`).join('')
+}
+
+function parseOne(pem: string): ParsedCertificate {
+  let x509: X509Certificate
+  try {
+    x509 = new X509Certificate(pem)
+  } catch (cause) {
+    throw new Error('holds something that is not a certificate', { cause })
+  }
+  return { pem: `${pem}\n`, x509, notBefore: x509.validFromDate.getTime(), notAfter: x509.validToDate.getTime() }
+}

@@ -1,0 +1,155 @@
+/** Objects for tests: valid as they come, and whatever a test is about is given on top. */
+import type { DataSource } from '../src/api/data-source.ts'
+import type { DataSourceClaim } from '../src/api/data-source-claim.ts'
+import {
+  type BindingSpec,
+  type Cluster,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  type PropagationPolicy,
+  type PropagationSpec,
+  type ResourceBinding,
+} from '../src/api/karmada.ts'
+import type { ObjectMeta } from '../src/api/meta.ts'
+import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
+import type { ClusterLookup } from '../src/core/placement/affinity.ts'
+import type { BindingInput, PolicyView } from '../src/core/resource-binding/input.ts'
+
+/** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
+export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
+  return {
+    apiVersion: 'work.karmada.io/v1alpha2',
+    kind: 'ResourceBinding',
+    metadata: {
+      name: 'app-deployment',
+      namespace: 'default',
+      ...metadata,
+      annotations: {
+        [POLICY_NAME_ANNOTATION]: 'app',
+        [POLICY_NAMESPACE_ANNOTATION]: 'default',
+        ...metadata.annotations,
+      },
+    },
+    spec: {
+      resource: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' },
+      replicas: 2,
+      placement: { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } },
+      ...spec,
+    },
+  }
+}
+
+/** The claim of Deployment default/app for the table `sales`. */
+export function makeClaim(spec: Partial<DataSourceClaim['spec']> = {}, metadata: ObjectMeta = {}): DataSourceClaim {
+  return {
+    apiVersion: 'datadependency.volcano.sh/v1alpha1',
+    kind: 'DataSourceClaim',
+    metadata: { name: 'sales', namespace: 'default', ...metadata },
+    spec: {
+      system: 'amoro',
+      dataSourceType: 'table',
+      dataSourceName: 'lake.shop.sales',
+      workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' },
+      ...spec,
+    },
+  }
+}
+
+/** The source that answers `makeClaim()`: the data is in member2. */
+export function makeSource(
+  spec: Partial<DataSource['spec']> = {},
+  { status, ...metadata }: ObjectMeta & { status?: DataSource['status'] } = {},
+): DataSource {
+  return {
+    apiVersion: 'datadependency.volcano.sh/v1alpha1',
+    kind: 'DataSource',
+    metadata: { name: 'amoro-table-lake.shop.sales', ...metadata },
+    spec: {
+      system: 'amoro',
+      type: 'table',
+      name: 'lake.shop.sales',
+      locality: { clusterNames: ['member2'] },
+      ...spec,
+    },
+    ...(status && { status }),
+  }
+}
+
+/** The policy that `makeBinding()` comes from. */
+export function makePolicy(spec: Partial<PropagationSpec> = {}, metadata: ObjectMeta = {}): PropagationPolicy {
+  return {
+    apiVersion: 'policy.karmada.io/v1alpha1',
+    kind: 'PropagationPolicy',
+    metadata: { name: 'app', namespace: 'default', ...metadata },
+    spec: {
+      resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }],
+      placement: { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } },
+      ...spec,
+    },
+  }
+}
+
+export function makeCluster(name: string, spec: Cluster['spec'] = {}, labels?: Record<string, string>): Cluster {
+  return {
+    apiVersion: 'cluster.karmada.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name, ...(labels && { labels }) },
+    spec,
+  }
+}
+
+/** A lookup over these clusters, or over plain ones of these names. */
+export function lookup(...clusters: (Cluster | string)[]): ClusterLookup {
+  const byName = new Map(
+    clusters.map((cluster) =>
+      typeof cluster === 'string' ? [cluster, makeCluster(cluster)] : [cluster.metadata.name, cluster],
+    ),
+  )
+  return (name) => byName.get(name)
+}
+
+type AnswerOverrides = Partial<ClaimTerms> & { bytes?: number }
+
+/** A claim whose data is in these clusters. */
+export function located(clusters: string[], { bytes, ...terms }: AnswerOverrides = {}): ClaimAnswer {
+  return { ...defaultTerms, ...terms, answer: { kind: 'located', clusters: [...clusters].sort(), bytes } }
+}
+
+/** A claim whose location was never found out. */
+export function unknown(terms: Partial<ClaimTerms> = {}): ClaimAnswer {
+  return { ...defaultTerms, ...terms, answer: { kind: 'unknown', reason: 'no DataSource yet' } }
+}
+
+/** A claim of data that does not exist. */
+export function nowhere(terms: Partial<ClaimTerms> = {}): ClaimAnswer {
+  return { ...defaultTerms, ...terms, answer: { kind: 'nowhere', reason: 'DataSource sales is Unavailable' } }
+}
+
+const defaultTerms: ClaimTerms = {
+  claim: 'default/sales',
+  enforcement: 'Required',
+  onUnresolved: 'Hold',
+  onUnsatisfiable: 'Hold',
+  rebalance: 'Auto',
+  holdTimeoutSeconds: undefined,
+}
+
+/** The moment at which tests decide. */
+export const NOW = Date.parse('2026-01-02T03:04:05Z')
+
+/** What `decideBinding` gets for a binding that is being created and whose data is in member2. */
+export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
+  return {
+    binding: makeBinding(),
+    stored: undefined,
+    claims: [located(['member2'])],
+    policy: undefined,
+    clusters: undefined,
+    now: NOW,
+    ...overrides,
+  }
+}
+
+export function makePolicyView(overrides: Partial<PolicyView> = {}): PolicyView {
+  return { placement: makePolicy().spec.placement ?? {}, lazy: false, requiresClaim: false, ...overrides }
+}

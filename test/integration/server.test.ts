@@ -1,0 +1,263 @@
+/** The HTTPS server against good, bad and hostile input, over real TLS. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { resourceBindings } from '../../src/api/karmada.ts'
+import { buildServer, DEFAULT_LIMITS } from '../../src/server/server.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
+import { openCertificates } from '../../src/tls/rotation.ts'
+import { defineWebhook } from '../../src/webhooks/define.ts'
+import { webhooks } from '../../src/webhooks/index.ts'
+import { type CallOptions, call, raw } from './https-client.ts'
+
+const PATH = '/mutate/resource-binding'
+const review = readFileSync('examples/review.json', 'utf8')
+const uid = JSON.parse(review).request.uid
+
+/** Stands for a decision with a bug: what it throws must never become an answer. */
+const broken = defineWebhook({
+  name: 'broken',
+  type: 'mutating',
+  resource: resourceBindings,
+  operations: ['CREATE'],
+  failurePolicy: 'Ignore',
+  gather: () => undefined,
+  decide: () => {
+    throw new Error('a bug')
+  },
+})
+
+const lines: Record<string, unknown>[] = []
+const log = openLogger({ level: 'info', format: 'json', output: { write: (line) => lines.push(JSON.parse(line)) } })
+const metrics = openMetrics()
+const directory = mkdtempSync(join(tmpdir(), 'lodestone-server-'))
+const store = openFolderStore({ directory: 'examples/hub', kinds: cachedKinds, watch: false })
+const unsynced = openFolderStore({ directory, kinds: cachedKinds, watch: false })
+const limits = { ...DEFAULT_LIMITS, requestTimeoutMs: 400, headersTimeoutMs: 300, connectionCheckMs: 50, inFlight: 4 }
+const servers: ReturnType<typeof buildServer>[] = []
+let ca = ''
+let port = 0
+let unsyncedPort = 0
+
+beforeAll(async () => {
+  await store.start(new AbortController().signal)
+  const certificates = await openCertificates({
+    storage: openMemoryStorage(),
+    hosts: ['127.0.0.1', 'localhost'],
+    now: Date.now,
+  })
+  const { certPem, keyPem, caBundlePem = '' } = certificates.current()
+  certificates.stop()
+  ca = caBundlePem
+  const tls = { cert: certPem, key: keyPem }
+  const start = async (options: Parameters<typeof buildServer>[0]) => {
+    const server = buildServer(options)
+    servers.push(server)
+    await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+    return (server.fastify.server.address() as AddressInfo).port
+  }
+  const shared = { webhooks: [...webhooks, broken], tls, limits, log, metrics, now: Date.now }
+  port = await start({ ...shared, store })
+  unsyncedPort = await start({ ...shared, store: unsynced })
+})
+
+afterAll(async () => {
+  for (const server of servers) await server.fastify.close()
+  await store.stop()
+  await unsynced.stop()
+  rmSync(directory, { recursive: true })
+})
+
+beforeEach(() => {
+  lines.length = 0
+})
+
+function post(options: Partial<CallOptions>) {
+  return call({ port, ca, path: PATH, body: review, ...options })
+}
+
+async function stillWorks() {
+  const answer = await post({})
+  expect(answer.status).toBe(200)
+}
+
+test('a binding is answered with the patch that pins it to its data', async () => {
+  const answer = await post({ path: `${PATH}?timeout=3s` })
+
+  const { apiVersion, kind, response } = JSON.parse(answer.body)
+  expect(answer.status).toBe(200)
+  expect({ apiVersion, kind, uid: response.uid, allowed: response.allowed, patchType: response.patchType }).toEqual({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    uid,
+    allowed: true,
+    patchType: 'JSONPatch',
+  })
+  expect(JSON.parse(Buffer.from(response.patch, 'base64').toString())).toContainEqual({
+    op: 'replace',
+    path: '/spec/placement/clusterAffinity/clusterNames',
+    value: ['member2'],
+  })
+})
+
+test('each request leaves one log line with uid, object, outcome and duration', async () => {
+  await post({})
+
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatchObject({
+    msg: 'reviewed',
+    uid,
+    object: 'ResourceBinding demo/trainer-deployment',
+    outcome: 'patched',
+    decision: 'Narrowed',
+    ms: expect.any(Number),
+  })
+})
+
+const changed = (change: (review: { [key: string]: never } & { request: Record<string, unknown> }) => void) => {
+  const copy = JSON.parse(review)
+  change(copy)
+  return JSON.stringify(copy)
+}
+
+describe('bad input is a clear 4xx with a JSON body and one log line, and harms nobody', () => {
+  test.each([
+    { name: 'no JSON', options: { body: '{"apiVersion":' }, wantStatus: 400, wantMessage: 'not JSON' },
+    { name: 'an empty body', options: { body: '' }, wantStatus: 400, wantMessage: 'empty' },
+    { name: 'JSON that is no review', options: { body: '[1,2]' }, wantStatus: 400, wantMessage: 'AdmissionReview' },
+    {
+      name: 'a review of another version',
+      options: { body: review.replace('admission.k8s.io/v1"', 'admission.k8s.io/v1beta1"') },
+      wantStatus: 400,
+      wantMessage: 'apiVersion: must be "admission.k8s.io/v1"',
+    },
+    {
+      name: 'a review without a uid',
+      options: { body: changed(({ request }) => delete request['uid']) },
+      wantStatus: 400,
+      wantMessage: 'request.uid: is required',
+    },
+    {
+      name: 'a review of another kind',
+      options: { path: '/validate/data-source' },
+      wantStatus: 400,
+      wantMessage: 'reviews DataSource of datadependency.volcano.sh/v1alpha1, not ResourceBinding',
+      wantUid: true,
+    },
+    {
+      name: 'a body over 7 MiB',
+      options: { body: Buffer.alloc(7 * 1024 * 1024 + 1, ' ') },
+      wantStatus: 413,
+      wantMessage: 'larger than',
+    },
+    { name: 'a GET', options: { method: 'GET', body: '' }, wantStatus: 405, wantMessage: 'POST an AdmissionReview' },
+    {
+      name: 'an unknown path',
+      options: { path: '/mutate/nothing' },
+      wantStatus: 404,
+      wantMessage: '/mutate/resource-binding',
+    },
+    {
+      name: 'another content type',
+      options: { contentType: 'text/plain' },
+      wantStatus: 415,
+      wantMessage: 'application/json',
+    },
+  ] as { name: string; options: Partial<CallOptions>; wantStatus: number; wantMessage: string; wantUid?: boolean }[])(
+    '$name',
+    async ({ options, wantStatus, wantMessage, wantUid }) => {
+      const answer = await post(options)
+
+      expect(answer.status).toBe(wantStatus)
+      expect(answer.headers['content-type']).toMatch(/^application\/json/)
+      expect(JSON.parse(answer.body)).toEqual({
+        error: { status: wantStatus, message: expect.stringContaining(wantMessage) },
+      })
+      expect(answer.headers['retry-after']).toBeUndefined()
+      expect(lines).toHaveLength(1)
+      if (wantUid) expect(lines[0]).toMatchObject({ uid })
+      await stillWorks()
+    },
+  )
+
+  test('a body that ends early', async () => {
+    const text = await raw({
+      port,
+      ca,
+      bytes: `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"a":`,
+      end: true,
+    })
+
+    expect(text).not.toContain('200 OK')
+    await stillWorks()
+  })
+
+  test('a body that trickles in is cut off', async () => {
+    const text = await raw({
+      port,
+      ca,
+      bytes: `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"a":`,
+    })
+
+    expect(text).toContain('408 Request Timeout')
+    expect(text).toContain('took too long')
+    await stillWorks()
+  })
+
+  test('bytes that are no HTTP', async () => {
+    const text = await raw({ port, ca, bytes: 'HELLO\r\n\r\n' })
+
+    expect(text).toContain('400 Bad Request')
+    await stillWorks()
+  })
+})
+
+test('a legal data key named __proto__ passes through unharmed', async () => {
+  const body = review.replace('"annotations": {', '"annotations": { "__proto__": "x",')
+
+  const answer = await post({ body })
+
+  expect(answer.status).toBe(200)
+  const { patch } = JSON.parse(answer.body).response
+  expect(Buffer.from(patch, 'base64').toString()).not.toContain('__proto__')
+})
+
+test('a fault of ours is HTTP 500, so that failurePolicy decides, and never a wrong "allowed"', async () => {
+  const answer = await post({ path: '/mutate/broken' })
+
+  expect(answer.status).toBe(500)
+  expect(answer.body).not.toContain('allowed')
+  expect(lines).toEqual([expect.objectContaining({ level: 'error', uid, msg: 'review failed' })])
+  await stillWorks()
+})
+
+test('a review that arrives before the caches are read is HTTP 500: unknown is not empty', async () => {
+  const answer = await post({ port: unsyncedPort })
+
+  expect(answer.status).toBe(500)
+  expect(JSON.parse(answer.body).error.message).toContain('have not been read yet')
+})
+
+test('requests over the cap are told to come back, and those under it are served', async () => {
+  const waiting = Array.from({ length: 4 }, () =>
+    raw({
+      port,
+      ca,
+      bytes: `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{`,
+    }),
+  )
+  await expect.poll(() => metrics.inFlight.get().then(({ values }) => values[0]?.value)).toBe(4)
+
+  const answer = await post({})
+
+  expect(answer.status).toBe(503)
+  expect(answer.headers['retry-after']).toBe('1')
+  await Promise.all(waiting)
+  await stillWorks()
+})

@@ -1,0 +1,69 @@
+/** The golden conversations of webhooks/<name>/examples: what users are shown is what the server answers. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, parseDocument } from 'yaml'
+import type { AdmissionRequest } from '../src/api/admission.ts'
+import type { K8sObject } from '../src/api/meta.ts'
+import { generatedManifests } from '../src/cli/manifests.ts'
+import { encodeResponse } from '../src/core/admission/review.ts'
+import { cachedKinds } from '../src/store/cached-kinds.ts'
+import { openFolderStore } from '../src/store/folder.ts'
+import { webhooks } from '../src/webhooks/index.ts'
+
+const NOW = Date.parse('2026-11-20T12:00:00Z')
+/** `UPDATE_EXAMPLES=1 npm test` writes the answers anew, to be read as a diff. */
+const update = process.env['UPDATE_EXAMPLES'] === '1'
+
+interface Example {
+  description: string
+  given: K8sObject[]
+  request: Pick<AdmissionRequest, 'operation' | 'object' | 'oldObject'>
+  answer: unknown
+}
+
+const examples = webhooks.flatMap((webhook) => {
+  const folder = join('webhooks', webhook.name, 'examples')
+  return readdirSync(folder).map((name) => ({ webhook, file: join(folder, name) }))
+})
+
+test.each(examples)('$file', async ({ webhook, file }) => {
+  const text = readFileSync(file, 'utf8')
+  const { given, request, answer } = parse(text) as Example
+  const store = openFolderStore({ kinds: cachedKinds })
+  await store.start(new AbortController().signal)
+  for (const object of given) {
+    const kind = cachedKinds.find(({ type }) => type.kind === object.kind)
+    if (kind) await store.create(kind.type, object)
+  }
+  const { group, version, kind, plural } = webhook.resource
+  const review: AdmissionRequest = {
+    uid: 'example',
+    kind: { group, version, kind },
+    resource: { group, version, resource: plural },
+    ...structuredClone(request),
+  }
+
+  const outcome = webhook.review(review, { store, now: NOW })
+  const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
+  await store.stop()
+
+  const actual = { ...response, ...(response.patch && { patch: JSON.parse(response.patch) }) }
+  if (update) {
+    const document = parseDocument(text)
+    document.set('answer', document.createNode(actual))
+    writeFileSync(file, document.toString({ lineWidth: 0, flowCollectionPadding: true }))
+  } else {
+    expect(actual).toEqual(answer)
+  }
+})
+
+test('every webhook has golden conversations', () => {
+  for (const webhook of webhooks) {
+    expect(examples.filter((example) => example.webhook === webhook).length, webhook.name).toBeGreaterThan(0)
+  }
+})
+
+test('webhooks/manifests.yaml is what the code says (npm run manifests writes it)', () => {
+  expect(readFileSync('webhooks/manifests.yaml', 'utf8')).toBe(generatedManifests())
+})
