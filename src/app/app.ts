@@ -34,7 +34,7 @@ export interface App {
   stop(): Promise<void>
 }
 
-const REGISTRATION_INTERVAL_MS = 60_000
+const REGISTRATION_INTERVAL_MS = 10_000
 const READY_POLL_MS = 20
 
 /**

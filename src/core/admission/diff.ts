@@ -19,7 +19,8 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
     return
   }
   for (const key of Object.keys(before)) {
-    if (after[key] === undefined && before[key] !== undefined) operations.push({ op: 'remove', path: join(path, key) })
+    const gone = !Object.hasOwn(after, key) || after[key] === undefined
+    if (gone && before[key] !== undefined) operations.push({ op: 'remove', path: join(path, key) })
   }
   for (const [key, value] of Object.entries(after)) {
     if (value === undefined) continue

@@ -65,6 +65,8 @@ function requireInGroups(
 ): Narrowing {
   const narrowed = groups.flatMap((group) => narrowGroup(group, required, input) ?? [])
   if (narrowed.length === 0) return { kind: 'unsatisfiable', reason: noneLeft(required) }
+  const namesOf = (group: ClusterAffinityTerm) =>
+    sortedUnique(tiersOf(group, input.isWorkload).flatMap((tier) => tier.clusterNames ?? []))
   const spreadable = narrowed.filter((group) => !unsatisfiedSpread(input.base, namesOf(group), input.clusters))
   if (spreadable.length === 0) {
     const reason = unsatisfiedSpread(input.base, namesOf(narrowed[0] as ClusterAffinityTerm), input.clusters)
@@ -95,10 +97,6 @@ function narrowGroup(
   if (main) return withOverflow(main, overflow)
   const [first, ...rest] = isWorkload ? overflow : []
   return first && withOverflow({ ...first, affinityName: group.affinityName }, rest)
-}
-
-function namesOf(group: ClusterAffinityTerm): string[] {
-  return sortedUnique(tiersOf(group, true).flatMap((tier) => tier.clusterNames ?? []))
 }
 
 function noneLeft(required: readonly string[]): string {

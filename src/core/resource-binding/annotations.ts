@@ -6,17 +6,18 @@ import type { DataConstraint } from '../placement/constraint.ts'
 /** The last narrowing: enough to apply it again to another base, and to say why. */
 export interface LocalityNote extends DataConstraint {
   state: 'Narrowed' | 'Kept' | 'Relaxed'
+  message: string
   /** `namespace/name` of each claim, sorted. */
   claims: string[]
-  message: string
 }
 
 /** A suspension of scheduling that is ours. */
 export interface HoldNote {
+  /** First, since `kubectl describe` shows only the beginning of a long annotation. */
+  message: string
+  reason: HoldReason
   /** RFC 3339; when the hold began. */
   since: string
-  reason: HoldReason
-  message: string
   /** The hold lasted longer than its claims allow: the binding goes on without the affinity and is not held again. */
   released?: true
 }
@@ -60,7 +61,7 @@ export function hasNotes(annotations: Annotations): boolean {
   return annotations !== undefined && OUR_ANNOTATIONS.some((key) => Object.hasOwn(annotations, key))
 }
 
-function parse<T>(annotations: Annotations, key: string, isValid: (value: unknown) => boolean): T | undefined {
+function parse<T>(annotations: Annotations, key: string, isValid: Check): T | undefined {
   const text = annotations?.[key]
   if (text === undefined) return undefined
   try {
@@ -71,38 +72,55 @@ function parse<T>(annotations: Annotations, key: string, isValid: (value: unknow
   }
 }
 
+type Check = (value: unknown) => boolean
+
+const isString = (value: unknown): value is string => typeof value === 'string'
+const isStrings: Check = (value) => isListOf(isString, value)
+
+function isListOf(check: Check, value: unknown): boolean {
+  return Array.isArray(value) && value.every(check)
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isStrings(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string')
-}
-
-function isTerm(value: unknown): boolean {
+/** Whether these members are what they should be, where they are there at all. */
+function hasShape(value: unknown, members: Record<string, Check>): value is Record<string, unknown> {
   return (
-    isRecord(value) &&
-    (['clusterNames', 'exclude'] as const).every((key) => value[key] === undefined || isStrings(value[key])) &&
-    (['labelSelector', 'fieldSelector'] as const).every((key) => value[key] === undefined || isRecord(value[key]))
+    isRecord(value) && Object.entries(members).every(([key, check]) => value[key] === undefined || check(value[key]))
   )
 }
 
-function isAffinity(value: unknown): boolean {
-  if (!isRecord(value)) return false
-  const { clusterAffinity, clusterAffinities } = value
-  if (clusterAffinity !== undefined && !isTerm(clusterAffinity)) return false
-  if (clusterAffinities === undefined) return true
-  return Array.isArray(clusterAffinities) && clusterAffinities.length > 0 && clusterAffinities.every(isTerm)
-}
-
-function isLocality(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    (value['required'] === undefined || isStrings(value['required'])) &&
-    (value['preferred'] === undefined || (Array.isArray(value['preferred']) && value['preferred'].every(isStrings)))
+const isRequirements: Check = (value) =>
+  isListOf(
+    (item) => hasShape(item, { values: isStrings }) && isString(item['key']) && isString(item['operator']),
+    value,
   )
-}
 
-function isHold(value: unknown): boolean {
-  return isRecord(value) && typeof value['since'] === 'string' && typeof value['reason'] === 'string'
-}
+const isSelector: Check = (value) =>
+  hasShape(value, {
+    matchLabels: (labels) => isRecord(labels) && Object.values(labels).every(isString),
+    matchExpressions: isRequirements,
+  })
+
+const isTerm: Check = (value) =>
+  hasShape(value, { clusterNames: isStrings, exclude: isStrings, labelSelector: isSelector, fieldSelector: isSelector })
+
+const isOverflow: Check = (value) => isTerm(value) && isString((value as Record<string, unknown>)['affinityName'])
+
+const isGroup: Check = (value) =>
+  isOverflow(value) && hasShape(value, { overflowAffinities: (tiers) => isListOf(isOverflow, tiers) })
+
+const isAffinity: Check = (value) =>
+  hasShape(value, {
+    clusterAffinity: isTerm,
+    clusterAffinities: (groups) => isListOf(isGroup, groups) && (groups as unknown[]).length > 0,
+  })
+
+const isLocality: Check = (value) =>
+  hasShape(value, { required: isStrings, preferred: (tiers) => isListOf(isStrings, tiers) })
+
+const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value))
+
+const isHold: Check = (value) => isRecord(value) && isTime(value['since']) && isString(value['reason'])

@@ -135,7 +135,7 @@ function holdOrGoOn(input: BindingInput, base: PlacementAffinity, doubts: readon
   if (!first) return goOn('Ignored', base, message)
   const before =
     readNotes(input.stored?.metadata.annotations).hold ?? readNotes(input.binding.metadata.annotations).hold
-  const hold = { since: before?.since ?? new Date(input.now).toISOString(), reason: first.reason, message }
+  const hold = { message, reason: first.reason, since: before?.since ?? new Date(input.now).toISOString() }
   const timeout = shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds))
   const waited = input.now - Date.parse(hold.since)
   const released = before?.released === true || (timeout !== undefined && waited >= timeout * 1000)
@@ -212,10 +212,10 @@ function note(
 ): LocalityNote {
   return {
     state,
+    message,
+    claims: claims.map(({ claim }) => claim),
     ...(required && { required }),
     ...(preferred && { preferred }),
-    claims: claims.map(({ claim }) => claim),
-    message,
   }
 }
 

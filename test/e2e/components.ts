@@ -1,0 +1,170 @@
+// Says for each component of the control plane which program it is, with which flags, and how to see that it is ready.
+import { join } from 'node:path'
+import type { KarmadaProgram, KubernetesProgram } from './binaries.ts'
+import type { KeyAndCertificate, Pki } from './pki.ts'
+
+export const kubernetesComponents = ['etcd', 'kube-apiserver'] as const satisfies KubernetesProgram[]
+export const karmadaComponents = [
+  'karmada-aggregated-apiserver',
+  'karmada-webhook',
+  'karmada-controller-manager',
+  'karmada-scheduler',
+] as const satisfies KarmadaProgram[]
+
+export type Component = (typeof kubernetesComponents)[number] | (typeof karmadaComponents)[number]
+
+export interface ComponentContext {
+  dir: string
+  ports: Readonly<Record<Component | 'etcd-peer', number>>
+  pki: Pki
+  serving: KeyAndCertificate
+  frontProxy: KeyAndCertificate
+  admin: KeyAndCertificate
+  kubeconfig: string
+}
+
+// The name under which kube-apiserver's aggregation layer checks the certificate of Karmada's API server.
+export const aggregatedApiserverHost = 'karmada-aggregated-apiserver.karmada-system.svc'
+
+const frontProxyName = 'front-proxy-client'
+
+// Neither the clients' nor the servers' rate limits are what the tests are about.
+const clientRate = ['--kube-api-qps=500', '--kube-api-burst=1000']
+const singleInstance = ['--leader-elect=false', '--metrics-bind-address=0']
+
+// Execution and status collection are left out: they would need member clusters that exist.
+const controllers = [
+  'binding',
+  'bindingStatus',
+  'cluster',
+  'clustertaintpolicy',
+  'gracefulEviction',
+  'namespace',
+  'workloadRebalancer',
+]
+
+export function componentFlags(component: Component, context: ComponentContext): string[] {
+  const { dir, ports, pki, serving, frontProxy, kubeconfig } = context
+  const port = ports[component]
+  const etcd = `--etcd-servers=http://127.0.0.1:${ports.etcd}`
+  const tls = [`--tls-cert-file=${serving.certificateFile}`, `--tls-private-key-file=${serving.keyFile}`]
+  switch (component) {
+    case 'etcd': {
+      const client = `http://127.0.0.1:${port}`
+      const peer = `http://127.0.0.1:${ports['etcd-peer']}`
+      return [
+        `--data-dir=${join(dir, 'etcd')}`,
+        `--listen-client-urls=${client}`,
+        `--advertise-client-urls=${client}`,
+        `--listen-peer-urls=${peer}`,
+        `--initial-advertise-peer-urls=${peer}`,
+        `--initial-cluster=default=${peer}`,
+        '--unsafe-no-fsync',
+      ]
+    }
+    case 'kube-apiserver':
+      return [
+        etcd,
+        '--bind-address=127.0.0.1',
+        '--advertise-address=127.0.0.1',
+        `--secure-port=${port}`,
+        // A loopback address is not allowed in Endpoints, and nobody needs these.
+        '--endpoint-reconciler-type=none',
+        '--service-cluster-ip-range=10.96.0.0/12',
+        ...tls,
+        `--client-ca-file=${pki.caFile}`,
+        '--authorization-mode=Node,RBAC',
+        '--allow-privileged=true',
+        '--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount',
+        '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+        `--service-account-key-file=${pki.serviceAccountKeyFile}`,
+        `--service-account-signing-key-file=${pki.serviceAccountKeyFile}`,
+        `--requestheader-client-ca-file=${pki.caFile}`,
+        `--requestheader-allowed-names=${frontProxyName}`,
+        '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+        '--requestheader-group-headers=X-Remote-Group',
+        '--requestheader-username-headers=X-Remote-User',
+        `--proxy-client-cert-file=${frontProxy.certificateFile}`,
+        `--proxy-client-key-file=${frontProxy.keyFile}`,
+        '--enable-priority-and-fairness=false',
+        '--max-requests-inflight=4000',
+        '--max-mutating-requests-inflight=2000',
+      ]
+    case 'karmada-aggregated-apiserver':
+      return [
+        etcd,
+        '--bind-address=127.0.0.1',
+        `--secure-port=${port}`,
+        ...tls,
+        `--kubeconfig=${kubeconfig}`,
+        `--authentication-kubeconfig=${kubeconfig}`,
+        `--authorization-kubeconfig=${kubeconfig}`,
+        '--enable-priority-and-fairness=false',
+        ...clientRate,
+      ]
+    case 'karmada-webhook':
+      return [
+        `--kubeconfig=${kubeconfig}`,
+        '--bind-address=127.0.0.1',
+        `--secure-port=${port}`,
+        `--cert-dir=${dir}`,
+        `--tls-cert-file-name=${serving.certificateFile.slice(dir.length + 1)}`,
+        `--tls-private-key-file-name=${serving.keyFile.slice(dir.length + 1)}`,
+        '--allow-no-execute-taint-policy=true',
+        '--metrics-bind-address=0',
+        '--health-probe-bind-address=0',
+        ...clientRate,
+      ]
+    case 'karmada-controller-manager':
+      return [
+        `--kubeconfig=${kubeconfig}`,
+        `--controllers=${controllers.join(',')}`,
+        `--health-probe-bind-address=127.0.0.1:${port}`,
+        ...singleInstance,
+        ...clientRate,
+      ]
+    case 'karmada-scheduler':
+      return [
+        `--kubeconfig=${kubeconfig}`,
+        `--health-probe-bind-address=127.0.0.1:${port}`,
+        ...singleInstance,
+        ...clientRate,
+      ]
+    default:
+      return assertNever(component)
+  }
+}
+
+export function readyUrl(component: Component, port: number): string {
+  switch (component) {
+    case 'etcd':
+      return `http://127.0.0.1:${port}/health`
+    case 'kube-apiserver':
+    case 'karmada-aggregated-apiserver':
+      return `https://127.0.0.1:${port}/readyz`
+    case 'karmada-webhook':
+      return `https://127.0.0.1:${port}/readyz/`
+    case 'karmada-controller-manager':
+    case 'karmada-scheduler':
+      return `http://127.0.0.1:${port}/healthz`
+    default:
+      return assertNever(component)
+  }
+}
+
+export async function issueServing(pki: Pki): Promise<KeyAndCertificate> {
+  return pki.issue({
+    name: 'serving',
+    commonName: 'localhost',
+    dnsNames: ['localhost', aggregatedApiserverHost],
+    ipAddresses: ['127.0.0.1'],
+  })
+}
+
+export async function issueFrontProxy(pki: Pki): Promise<KeyAndCertificate> {
+  return pki.issue({ name: frontProxyName, commonName: frontProxyName })
+}
+
+function assertNever(value: never): never {
+  throw new Error(`not a component: ${String(value)}`)
+}

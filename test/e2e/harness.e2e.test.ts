@@ -1,0 +1,116 @@
+// Proves that the test control plane is a working Karmada before anything of Lodestone is added to it.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { memberClusters } from './member-clusters.ts'
+
+const members = Object.keys(memberClusters)
+let plane: ControlPlane
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+describe('the control plane', () => {
+  const clients = [
+    { client: 'kubectl', run: (args: string[], input: string) => plane.kubectl(args, { input }) },
+    { client: 'karmadactl', run: (args: string[], input: string) => plane.karmadactl(args, { input }) },
+  ]
+
+  test.each(clients)('schedules what $client creates to all clusters', async ({ client, run }) => {
+    const name = `web-${client}`
+    const manifests = [deployment(name), policyFor(name)].map((object) => stringify(object)).join('---\n')
+    const { stdout } = await run(['apply', '-f', '-'], manifests)
+    expect(stdout).toContain(`deployment.apps/${name} created`)
+    expect(await scheduledClusters(`${name}-deployment`)).toEqual(members)
+    for (const member of members) {
+      const work = await plane.eventually(`${member} gets a Work for ${name}`, () => findWork(member, name))
+      expect(work.metadata.namespace).toBe(`karmada-es-${member}`)
+    }
+  })
+
+  test('leaves out a tainted cluster', async () => {
+    await plane.taintCluster('member2', { key: 'maintenance', effect: 'NoSchedule' })
+    await plane.apply([deployment('web-tainted'), policyFor('web-tainted')])
+    expect(await scheduledClusters('web-tainted-deployment')).toEqual(['member1', 'member3'])
+    await plane.untaintCluster('member2', 'maintenance')
+  })
+
+  test('schedules to a cluster that is added later', async () => {
+    await plane.addCluster('late', { labels: { location: 'oslo' } })
+    await plane.apply([deployment('web-late'), policyFor('web-late', ['late'])])
+    expect(await scheduledClusters('web-late-deployment')).toEqual(['late'])
+  })
+
+  test('goes on after each of its components was restarted', async () => {
+    for (const component of plane.components) {
+      const before = plane.pidOf(component)
+      await plane.restart(component)
+      expect(plane.pidOf(component), component).not.toBe(before)
+    }
+    // The aggregation layer of a new kube-apiserver needs a moment to find Karmada's API server again.
+    await plane.eventually('the clusters are served', async () => (await plane.listJson('clusters')).length >= 3)
+    await plane.apply([deployment('web-restarted'), policyFor('web-restarted')])
+    expect(await scheduledClusters('web-restarted-deployment', 60_000)).toEqual(members)
+  })
+
+  test('refuses what another user may not do', async () => {
+    const kubeconfig = await plane.kubeconfigFor('jane', ['developers'])
+    const refused = await plane.kubectl(['get', 'deployments'], { kubeconfig, allowFailure: true })
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toContain('User "jane" cannot list resource "deployments"')
+  })
+})
+
+async function scheduledClusters(binding: string, timeoutMs?: number): Promise<string[]> {
+  const clusters = await plane.eventually(
+    `ResourceBinding ${binding} is scheduled`,
+    async () => {
+      const found = await plane.getJson('resourcebindings.work.karmada.io', binding, 'default')
+      return (found as BindingObject | undefined)?.spec.clusters
+    },
+    timeoutMs,
+  )
+  return clusters.map((cluster) => cluster.name).sort()
+}
+
+async function findWork(member: string, name: string): Promise<KubeObject | undefined> {
+  const works = (await plane.listJson('works.work.karmada.io', `karmada-es-${member}`)) as WorkObject[]
+  return works.find((work) => work.spec.workload.manifests.some((manifest) => manifest.metadata.name === name))
+}
+
+interface BindingObject extends KubeObject {
+  spec: { clusters?: { name: string }[] }
+}
+
+interface WorkObject extends KubeObject {
+  spec: { workload: { manifests: KubeObject[] } }
+}
+
+function deployment(name: string): KubeObject {
+  const labels = { app: name }
+  const containers = [{ name: 'web', image: 'web:1' }]
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: 'default', labels },
+    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  }
+}
+
+function policyFor(name: string, clusterNames: string[] = members): KubeObject {
+  return {
+    apiVersion: 'policy.karmada.io/v1alpha1',
+    kind: 'PropagationPolicy',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name }],
+      placement: { clusterAffinity: { clusterNames } },
+    },
+  }
+}

@@ -1,0 +1,113 @@
+// Starts Lodestone as a child process against the test control plane, the way an operator would.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { stringify } from 'yaml'
+import type { ControlPlane } from './control-plane.ts'
+import { freePorts, startProcess } from './processes.ts'
+
+export interface LodestoneOptions {
+  // Tells apart several that run at once; also the stem of the log and the configuration file.
+  name?: string
+  // Admin when not given.
+  kubeconfig?: string
+  // Merged over what lodestoneConfig gives, section by section.
+  config?: Record<string, unknown>
+  args?: string[]
+  env?: Record<string, string>
+  // The program; another one than the sources, for instance the built one.
+  entry?: string
+  readyTimeoutMs?: number
+}
+
+export interface Lodestone {
+  readonly url: string
+  readonly healthUrl: string
+  readonly pid: number
+  readonly configFile: string
+  readonly logFile: string
+  readLog(): Promise<string>
+  stop(graceMs?: number): Promise<void>
+  // The same configuration and ports in a new process.
+  restart(): Promise<void>
+}
+
+const projectFolder = join(import.meta.dirname, '..', '..')
+
+export async function startLodestone(plane: ControlPlane, options: LodestoneOptions = {}): Promise<Lodestone> {
+  const name = options.name ?? 'lodestone'
+  const [port = 0, healthPort = 0] = await freePorts(2)
+  const certificates = join(plane.dir, `${name}-certs`)
+  await mkdir(certificates, { recursive: true })
+  const configFile = join(plane.dir, `${name}.yaml`)
+  const config = mergeSections(lodestoneConfig(port, healthPort, certificates), options.config ?? {})
+  await writeFile(configFile, stringify(config))
+  const healthUrl = `http://127.0.0.1:${healthPort}`
+  const logFile = plane.logFile(name)
+
+  const start = () =>
+    startProcess({
+      name,
+      command: process.execPath,
+      args: [
+        options.entry ?? join(projectFolder, 'src', 'main.ts'),
+        'serve',
+        '--kubeconfig',
+        options.kubeconfig ?? plane.kubeconfig,
+        '--config',
+        configFile,
+        ...(options.args ?? []),
+      ],
+      cwd: plane.dir,
+      env: { PATH: process.env['PATH'] ?? '', HOME: plane.dir, ...options.env },
+      logFile,
+      ready: () => answersOk(`${healthUrl}/readyz`),
+      readyTimeoutMs: options.readyTimeoutMs ?? 30_000,
+    })
+
+  let running = await start()
+  plane.onStop(() => running.stop())
+  return {
+    url: `https://127.0.0.1:${port}`,
+    healthUrl,
+    get pid() {
+      return running.pid
+    },
+    configFile,
+    logFile,
+    readLog: () => readFile(logFile, 'utf8'),
+    stop: (graceMs) => running.stop(graceMs),
+    restart: async () => {
+      await running.stop()
+      running = await start()
+    },
+  }
+}
+
+// What every Lodestone of the tests is configured with, in one place.
+function lodestoneConfig(port: number, healthPort: number, certificates: string): Record<string, unknown> {
+  return {
+    server: { host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort, drainSeconds: 0 },
+    registration: { mode: 'url', url: `https://127.0.0.1:${port}` },
+    certificates: { directory: certificates },
+  }
+}
+
+function mergeSections(base: Record<string, unknown>, over: Record<string, unknown>): Record<string, unknown> {
+  const merged = { ...base }
+  for (const [section, value] of Object.entries(over)) {
+    const below = merged[section]
+    merged[section] = isSection(below) && isSection(value) ? { ...below, ...value } : value
+  }
+  return merged
+}
+
+function isSection(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  const response = await request(url)
+  await response.body.dump()
+  return response.statusCode === 200
+}

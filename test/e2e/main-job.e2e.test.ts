@@ -1,0 +1,462 @@
+// The main job on a real Karmada, as its users do it: with kubectl and karmadactl, and nothing else.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type Lodestone, startLodestone } from './lodestone.ts'
+import { binding as bindingOf, claim, clusterPolicy, configMap, deployment, policy, source } from './manifests.ts'
+
+const run = promisify(execFile)
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const bindings = 'resourcebindings.work.karmada.io'
+
+let plane: ControlPlane
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
+  const installed = await kubectl(['apply', '-f', '-'], stdout)
+  expect(installed.stderr, 'the CRDs are accepted without a warning').toBe('')
+  await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
+  // Nobody's administrator: only what `lodestone manifests rbac` grants.
+  const kubeconfig = await plane.kubeconfigFor('system:serviceaccount:lodestone-system:lodestone')
+  lodestone = await startLodestone(plane, { kubeconfig })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+describe('1. a Deployment whose data is in one of three clusters', () => {
+  beforeAll(async () => {
+    await create(
+      claim('web', { data: 'web-data' }),
+      source('web-data', ['member2']),
+      configMap('web-settings'),
+      policy('web', { propagateDeps: true }),
+      deployment('web', { configMap: 'web-settings' }),
+    )
+  })
+
+  test('is scheduled there only', async () => {
+    expect(await scheduled('web-deployment')).toEqual(['member2'])
+  })
+
+  test('has Work objects there only, and never had any elsewhere; so has its ConfigMap', async () => {
+    await plane.eventually('both Works are made', async () => {
+      const found = await worksOf('member2')
+      return found.includes('Deployment/web') && found.includes('ConfigMap/web-settings')
+    })
+    // Without an execution controller a Work that ever was stays, marked as deleted: absence proves that there was none.
+    for (const member of ['member1', 'member3']) {
+      expect(await worksOf(member)).not.toContain('Deployment/web')
+      expect(await worksOf(member)).not.toContain('ConfigMap/web-settings')
+    }
+  })
+
+  test('was narrowed by the admission request that created it', async () => {
+    expect(await decisions('default/web-deployment')).toContainEqual({ operation: 'CREATE', decision: 'Narrowed' })
+    expect(await binding('web-deployment')).toMatchObject({
+      metadata: {
+        annotations: {
+          'lodestone.dev/base-affinity': '{"clusterAffinity":{"clusterNames":["member1","member2","member3"]}}',
+        },
+      },
+      spec: { placement: { clusterAffinity: { clusterNames: ['member2'] } } },
+    })
+  })
+
+  test('is explained from the hub', async () => {
+    const { stdout } = await run(process.execPath, [
+      main,
+      'explain',
+      'deployment/web',
+      '--kubeconfig',
+      plane.kubeconfig,
+    ])
+
+    expect(stdout).toContain('DataSourceClaim default/web (Required)')
+    expect(stdout).toContain('located in member2')
+    expect(stdout).toContain('ResourceBinding default/web-deployment: Narrowed')
+    expect(stdout).toContain('scheduled to: member2')
+  })
+})
+
+describe('2. the same by other means', () => {
+  test('karmadactl', async () => {
+    const input = yaml(
+      claim('ctl', { data: 'ctl-data' }),
+      source('ctl-data', ['member3']),
+      policy('ctl'),
+      deployment('ctl'),
+    )
+
+    await plane.karmadactl(['apply', '-f', '-'], { input })
+
+    expect(await scheduled('ctl-deployment')).toEqual(['member3'])
+  })
+
+  test('a ClusterPropagationPolicy with a Deployment', async () => {
+    await create(
+      claim('cpp', { data: 'cpp-data' }),
+      source('cpp-data', ['member1']),
+      clusterPolicy('cpp', deployment('cpp')),
+      deployment('cpp'),
+    )
+
+    expect(await scheduled('cpp-deployment')).toEqual(['member1'])
+  })
+
+  test('a ClusterPropagationPolicy with a cluster-scoped resource', async () => {
+    const role: KubeObject = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'reader' },
+      rules: [],
+    }
+
+    await create(
+      claim('reader', { data: 'role-data', workload: role }),
+      source('role-data', ['member3']),
+      clusterPolicy('reader', role),
+      role,
+    )
+
+    expect(await scheduled('reader-clusterrole', undefined, 'clusterresourcebindings.work.karmada.io')).toEqual([
+      'member3',
+    ])
+  })
+})
+
+describe('3. the narrowing stays', () => {
+  beforeAll(async () => {
+    await create(
+      claim('stay', { data: 'stay-data' }),
+      source('stay-data', ['member2']),
+      policy('stay'),
+      deployment('stay'),
+    )
+    await scheduled('stay-deployment')
+  })
+
+  test('when the template is scaled', async () => {
+    await kubectl(['scale', 'deployment', 'stay', '--replicas=3'])
+
+    await plane.eventually('the scheduler gives member2 three replicas', async () => {
+      const { clusters } = (await binding('stay-deployment')).spec
+      return JSON.stringify(clusters) === JSON.stringify([{ name: 'member2', replicas: 3 }])
+    })
+    expect(await affinity('stay-deployment')).toEqual({ clusterNames: ['member2'] })
+  })
+
+  test('when the policy is edited, whose new placement becomes the base', async () => {
+    const patch = '{"spec":{"placement":{"clusterAffinity":{"clusterNames":["member1","member2"]}}}}'
+    await kubectl(['patch', 'propagationpolicy', 'stay', '--type=merge', '-p', patch])
+
+    await plane.eventually('the new base is noted', async () => {
+      const { annotations = {} } = (await binding('stay-deployment')).metadata
+      return annotations['lodestone.dev/base-affinity'] === '{"clusterAffinity":{"clusterNames":["member1","member2"]}}'
+    })
+    expect(await affinity('stay-deployment')).toEqual({ clusterNames: ['member2'] })
+    expect(await scheduled('stay-deployment')).toEqual(['member2'])
+  })
+
+  test('when the controller-manager is restarted, which writes nothing', async () => {
+    const { resourceVersion } = (await settled('stay-deployment')).metadata
+    const before = (await decisions('default/stay-deployment')).length
+
+    await plane.restart('karmada-controller-manager')
+
+    await plane.eventually(
+      'the detector sends every binding again',
+      async () => (await decisions('default/stay-deployment')).length > before,
+      60_000,
+    )
+    expect((await binding('stay-deployment')).metadata['resourceVersion']).toBe(resourceVersion)
+  })
+})
+
+test('4. preferred data is tried first, and a tainted local cluster does not stop the workload', async () => {
+  await plane.taintCluster('member2', { key: 'maintenance', effect: 'NoSchedule' })
+  try {
+    await create(
+      claim('prefer', { data: 'prefer-data', policy: { enforcement: 'Preferred' } }),
+      source('prefer-data', ['member2']),
+      policy('prefer', {
+        placement: {
+          clusterAffinities: [
+            { affinityName: 'primary', clusterNames: ['member1', 'member2'] },
+            { affinityName: 'backup', clusterNames: ['member3'] },
+          ],
+        },
+      }),
+      deployment('prefer'),
+    )
+    expect(await scheduled('prefer-deployment')).toEqual(['member1'])
+  } finally {
+    await plane.untaintCluster('member2', 'maintenance')
+  }
+  expect((await binding('prefer-deployment')).spec.placement).toMatchObject({
+    clusterAffinities: [
+      { affinityName: 'primary-local', clusterNames: ['member2'] },
+      { affinityName: 'primary', clusterNames: ['member1', 'member2'] },
+      { affinityName: 'backup', clusterNames: ['member3'] },
+    ],
+  })
+})
+
+test('5. two required claims without a cluster in common hold the workload, and say so on the binding', async () => {
+  await create(
+    claim('torn', { data: 'torn-left' }),
+    claim('torn-too', { data: 'torn-right', workload: deployment('torn') }),
+    source('torn-left', ['member1']),
+    source('torn-right', ['member3']),
+    policy('torn'),
+    deployment('torn'),
+  )
+
+  const held = await plane.eventually('the binding is made', () =>
+    plane.getJson(bindings, 'torn-deployment', 'default'),
+  )
+  expect(held).toMatchObject({ spec: { suspension: { scheduling: true } } })
+  const { stdout } = await kubectl(['describe', 'rb', 'torn-deployment'])
+  expect(stdout).toContain('default/torn (member1) and default/torn-too (member3): no cluster holds all of the data')
+
+  // Another binding that comes later is scheduled: had this one been queued, it would have been its turn first.
+  await create(policy('torn-after'), deployment('torn-after'))
+  await scheduled('torn-after-deployment')
+  expect(await clustersOf('torn-deployment')).toEqual([])
+  for (const member of ['member1', 'member2', 'member3']) expect(await worksOf(member)).not.toContain('Deployment/torn')
+
+  await kubectl([
+    'patch',
+    'datasource',
+    'torn-right',
+    '--type=merge',
+    '-p',
+    '{"spec":{"locality":{"clusterNames":["member1","member3"]}}}',
+  ])
+  await kubectl(['annotate', 'deployment', 'torn', 'touched=true'])
+  expect(await scheduled('torn-deployment')).toEqual(['member1'])
+  expect((await binding('torn-deployment')).metadata.annotations?.['lodestone.dev/hold']).toBeUndefined()
+})
+
+test('6. a cluster that joins is not eligible until the data is there; then the next write moves the workload', async () => {
+  await create(
+    claim('join', { data: 'join-data' }),
+    source('join-data', ['member2']),
+    policy('join', { placement: {} }),
+    deployment('join'),
+  )
+  expect(await scheduled('join-deployment')).toEqual(['member2'])
+
+  await plane.addCluster('member4', { region: 'eu-north' })
+  await kubectl(['annotate', 'deployment', 'join', 'touched=once'])
+  await plane.eventually(
+    'the template is written again',
+    async () => (await decisions('default/join-deployment')).length >= 3,
+  )
+  expect(await scheduled('join-deployment')).toEqual(['member2'])
+
+  await kubectl([
+    'patch',
+    'ds.v1alpha1.datadependency.volcano.sh',
+    'join-data',
+    '--type=merge',
+    '-p',
+    '{"spec":{"locality":{"clusterNames":["member4"]}}}',
+  ])
+  await kubectl(['annotate', 'deployment', 'join', 'touched=twice', '--overwrite'])
+  await plane.eventually('it moves', async () => (await clustersOf('join-deployment')).join() === 'member4')
+})
+
+describe('7. dry runs and server-side apply', () => {
+  test('kubectl create --dry-run=server shows the narrowing and changes nothing', async () => {
+    await create(claim('dry', { data: 'dry-data' }), source('dry-data', ['member3']))
+
+    const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], yaml(bindingOf('dry')))
+
+    expect(JSON.parse(stdout).spec.placement).toEqual({ clusterAffinity: { clusterNames: ['member3'] } })
+    expect(await plane.getJson(bindings, 'dry-deployment', 'default')).toBeUndefined()
+  })
+
+  test('kubectl apply --server-side places a workload like any other', async () => {
+    const objects = [
+      claim('ssa', { data: 'ssa-data' }),
+      source('ssa-data', ['member1']),
+      policy('ssa'),
+      deployment('ssa'),
+    ]
+
+    await kubectl(['apply', '--server-side', '-f', '-'], yaml(...objects))
+    const again = await kubectl(['apply', '--server-side', '-f', '-'], yaml(...objects))
+
+    expect(again.stderr).not.toContain('conflict')
+    expect(await scheduled('ssa-deployment')).toEqual(['member1'])
+  })
+
+  test('kubectl apply --server-side of a binding keeps the narrowing, time after time', async () => {
+    await create(claim('ssb', { data: 'ssb-data' }), source('ssb-data', ['member1']))
+
+    await kubectl(['apply', '--server-side', '-f', '-'], yaml(bindingOf('ssb')))
+    await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], yaml(bindingOf('ssb')))
+
+    expect(await affinity('ssb-deployment')).toEqual({ clusterNames: ['member1'] })
+  })
+})
+
+test('8. while Lodestone is away only enforced namespaces are refused, by name; afterwards both work', async () => {
+  await create({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'enforced', labels: { 'lodestone.dev/enforce': 'true' } },
+  })
+  const away = { namespace: 'enforced' }
+  await create(claim('away', { data: 'away-data', ...away }), source('away-data', ['member2']))
+  await lodestone.stop()
+
+  await create(policy('free'), deployment('free'))
+  expect(await scheduled('free-deployment')).toEqual(['member1', 'member2', 'member3'])
+
+  const refused = await plane.kubectl(['create', '-f', '-'], {
+    input: yaml(bindingOf('away', away)),
+    allowFailure: true,
+  })
+  expect(refused.code).not.toBe(0)
+  expect(refused.stderr).toContain('resource-binding.enforced.lodestone.dev')
+  await create(policy('away', away), deployment('away', away))
+
+  await lodestone.restart()
+  expect(await scheduled('away-deployment', 'enforced')).toEqual(['member2'])
+  await create(
+    claim('free-later', { data: 'free-data' }),
+    source('free-data', ['member1']),
+    policy('free-later'),
+    deployment('free-later'),
+  )
+  expect(await scheduled('free-later-deployment')).toBeDefined()
+})
+
+test('9. an invalid claim is refused with every reason', async () => {
+  const invalid = claim('invalid', { data: ' padded', policy: { enforcement: 'Preferred', holdTimeoutSeconds: 5 } })
+  const wrong = {
+    ...invalid,
+    spec: { ...invalid.spec, workload: { apiVersion: 'apps', kind: 'deployment', name: 'a/b' } },
+  }
+
+  const refused = await plane.kubectl(['create', '-f', '-'], { input: yaml(wrong), allowFailure: true })
+
+  expect(refused.code).not.toBe(0)
+  for (const path of [
+    'spec.dataSourceName',
+    'spec.workload.apiVersion',
+    'spec.workload.kind',
+    'spec.workload.name',
+    'spec.policy.holdTimeoutSeconds',
+  ]) {
+    expect(refused.stderr).toContain(path)
+  }
+})
+
+describe('what else a user relies on', () => {
+  test('kubectl get and explain know the resources', async () => {
+    const { stdout } = await kubectl(['get', 'dsc,datasources'])
+    expect(stdout).toMatch(/NAME\s+SYSTEM\s+DATA\s+WORKLOAD\s+PHASE\s+AGE/)
+    expect((await kubectl(['explain', 'dsc.spec.policy.rebalance'])).stdout).toContain(
+      'Whether a workload that runs already moves',
+    )
+  })
+
+  test('a registration that somebody removes comes back', async () => {
+    await kubectl(['delete', 'mutatingwebhookconfiguration', 'lodestone'])
+
+    await plane.eventually(
+      'it is registered again',
+      () => plane.getJson('mutatingwebhookconfigurations', 'lodestone'),
+      30_000,
+    )
+  })
+
+  test('nothing that Lodestone did was forbidden to it', async () => {
+    expect(await lodestone.readLog()).not.toContain('forbidden')
+  })
+})
+
+interface BindingObject extends KubeObject {
+  spec: {
+    clusters?: { name: string; replicas?: number }[]
+    placement?: { clusterAffinity?: unknown; clusterAffinities?: unknown[] }
+  }
+}
+
+function kubectl(args: string[], input?: string) {
+  return plane.kubectl(args, input === undefined ? {} : { input })
+}
+
+function yaml(...objects: KubeObject[]): string {
+  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+}
+
+async function create(...objects: KubeObject[]): Promise<void> {
+  await kubectl(['create', '-f', '-'], yaml(...objects))
+}
+
+async function binding(name: string, namespace = 'default'): Promise<BindingObject> {
+  return plane.eventually(`${name} exists`, () => plane.getJson(bindings, name, namespace)) as Promise<BindingObject>
+}
+
+/** The binding when nobody writes it any more: the scheduler's and the status controllers' last words come one after the other. */
+async function settled(name: string): Promise<BindingObject> {
+  let before: unknown
+  let unchanged = 0
+  return plane.eventually(`${name} is not written any more`, async () => {
+    const found = await binding(name)
+    const version = found.metadata['resourceVersion']
+    unchanged = version === before ? unchanged + 1 : 0
+    before = version
+    return unchanged >= 10 && found
+  })
+}
+
+async function affinity(name: string): Promise<unknown> {
+  return (await binding(name)).spec.placement?.clusterAffinity
+}
+
+async function clustersOf(name: string): Promise<string[]> {
+  return ((await binding(name)).spec.clusters ?? []).map((cluster) => cluster.name).sort()
+}
+
+async function scheduled(
+  name: string,
+  namespace: string | undefined = 'default',
+  resource = bindings,
+): Promise<string[]> {
+  const scope = resource === bindings ? namespace : undefined
+  const clusters = await plane.eventually(
+    `${name} is scheduled`,
+    async () => ((await plane.getJson(resource, name, scope)) as BindingObject | undefined)?.spec.clusters,
+    60_000,
+  )
+  return clusters.map((cluster) => cluster.name).sort()
+}
+
+/** `Kind/name` of everything in a member's Works. */
+async function worksOf(member: string): Promise<string[]> {
+  const works = (await plane.listJson('works.work.karmada.io', `karmada-es-${member}`)) as (KubeObject & {
+    spec: { workload: { manifests: KubeObject[] } }
+  })[]
+  return works.flatMap(({ spec }) => spec.workload.manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`))
+}
+
+/** What Lodestone's log says it decided for a binding, in order. */
+async function decisions(key: string): Promise<{ operation: string; decision: string | undefined }[]> {
+  const lines = (await lodestone.readLog()).split('\n').filter((line) => line.startsWith('{'))
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter(({ msg, object }) => msg === 'reviewed' && object === `ResourceBinding ${key}`)
+    .map(({ operation, decision }) => ({ operation, decision }))
+}

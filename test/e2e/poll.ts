@@ -1,0 +1,31 @@
+// Polls a condition until it holds, for the harness and its tests: nothing here sleeps for a guessed time.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+
+export type Pending = undefined | null | false
+
+// `check` answers with the value that was waited for, or with nothing (or throws, so that `expect` works inside) while
+// it is not there yet. A check that only asserts must therefore end with `return true`.
+export async function eventually<T>(
+  description: string,
+  check: () => Promise<T | Pending>,
+  timeoutMs = 15_000,
+  intervalMs = 100,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs
+  let last: unknown
+  for (;;) {
+    try {
+      const value = await check()
+      if (value !== undefined && value !== null && value !== false) return value
+      last = value
+    } catch (error) {
+      last = error
+    }
+    if (Date.now() >= deadline) {
+      const seen = last instanceof Error ? last.message : inspect(last, { depth: 6 })
+      throw new Error(`${description}: still not so after ${timeoutMs} ms; last seen: ${seen}`, { cause: last })
+    }
+    await sleep(intervalMs)
+  }
+}
