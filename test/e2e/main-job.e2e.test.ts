@@ -165,18 +165,22 @@ describe('3. the narrowing stays', () => {
     expect(await scheduled('stay-deployment')).toEqual(['member2'])
   })
 
-  test('when the controller-manager is restarted, which writes nothing', async () => {
+  test('when the controller-manager is restarted, which changes nothing', async () => {
+    const before = await settled('stay-deployment')
+
+    await restartControllerManager('default/stay-deployment')
+
+    // kube-apiserver orders managedFields by time, and the detector's PUT, which we narrow back, may become the latest: bookkeeping.
+    const after = await settled('stay-deployment')
+    expect(withoutBookkeeping(after)).toEqual(withoutBookkeeping(before))
+  })
+
+  test('when it is restarted again, which does not even write', async () => {
     const { resourceVersion } = (await settled('stay-deployment')).metadata
-    const before = (await decisions('default/stay-deployment')).length
 
-    await plane.restart('karmada-controller-manager')
+    await restartControllerManager('default/stay-deployment')
 
-    await plane.eventually(
-      'the detector sends every binding again',
-      async () => (await decisions('default/stay-deployment')).length > before,
-      60_000,
-    )
-    expect((await binding('stay-deployment')).metadata['resourceVersion']).toBe(resourceVersion)
+    expect((await settled('stay-deployment')).metadata['resourceVersion']).toBe(resourceVersion)
   })
 })
 
@@ -385,6 +389,18 @@ describe('what else a user relies on', () => {
     expect(await lodestone.readLog()).not.toContain('forbidden')
   })
 })
+
+/** Ends when the detector has sent the binding again, as it does with every binding when it starts. */
+async function restartControllerManager(key: string): Promise<void> {
+  const reviews = (await decisions(key)).length
+  await plane.restart('karmada-controller-manager')
+  await plane.eventually('the detector sends it again', async () => (await decisions(key)).length > reviews, 60_000)
+}
+
+function withoutBookkeeping({ metadata, ...object }: BindingObject): object {
+  const { managedFields: _fields, resourceVersion: _version, ...kept } = metadata
+  return { ...object, metadata: kept }
+}
 
 interface BindingObject extends KubeObject {
   spec: {
