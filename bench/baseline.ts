@@ -1,0 +1,28 @@
+/** The least that an HTTPS admission server can do: parse the review, answer a fixed patch. What everything else is compared with. */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+const [, , certFile = '', keyFile = ''] = process.argv
+const patch = Buffer.from(
+  JSON.stringify([{ op: 'replace', path: '/spec/placement/clusterAffinity/clusterNames', value: ['member2'] }]),
+).toString('base64')
+
+const server = createServer(
+  { cert: readFileSync(certFile), key: readFileSync(keyFile), keepAliveTimeout: 120_000 },
+  (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const review = JSON.parse(Buffer.concat(chunks).toString())
+      const body = JSON.stringify({
+        apiVersion: 'admission.k8s.io/v1',
+        kind: 'AdmissionReview',
+        response: { uid: review.request.uid, allowed: true, patchType: 'JSONPatch', patch },
+      })
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+      response.end(body)
+    })
+  },
+)
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))

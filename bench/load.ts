@@ -1,0 +1,75 @@
+/** Sends one review over and over on keep-alive connections, as kube-apiserver would, and measures each answer. */
+import { connect, type TLSSocket } from 'node:tls'
+
+export interface LoadOptions {
+  port: number
+  ca: string
+  path: string
+  body: string
+  connections: number
+  seconds: number
+}
+
+export interface LoadResult {
+  reviews: number
+  seconds: number
+  /** Milliseconds. */
+  p50: number
+  p99: number
+}
+
+/** Runs for the given time. Throws when an answer is anything but 200. */
+export async function runLoad({ port, ca, path, body, connections, seconds }: LoadOptions): Promise<LoadResult> {
+  const head = `POST ${path}?timeout=3s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kube-apiserver-admission\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+  const request = Buffer.from(head + body)
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port, ca)))
+  const latencies: number[] = []
+  const started = performance.now()
+  const until = started + seconds * 1000
+  await Promise.all(sockets.map((socket) => drive(socket, request, until, latencies)))
+  const elapsed = (performance.now() - started) / 1000
+  for (const socket of sockets) socket.destroy()
+  latencies.sort((a, b) => a - b)
+  const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
+  return { reviews: latencies.length, seconds: elapsed, p50: quantile(0.5), p99: quantile(0.99) }
+}
+
+function open(port: number, ca: string): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] }, () =>
+      resolve(socket),
+    )
+    socket.setNoDelay(true)
+    socket.once('error', reject)
+  })
+}
+
+/** One request after the other on one connection. The answers have a Content-Length; more of HTTP is not needed to tell their end. */
+function drive(socket: TLSSocket, request: Buffer, until: number, latencies: number[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let sent = 0
+    let pending: Buffer = Buffer.alloc(0)
+    const send = () => {
+      sent = performance.now()
+      socket.write(request)
+    }
+    socket.on('data', (chunk: Buffer) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+      const end = pending.indexOf('\r\n\r\n')
+      if (end < 0) return
+      const head = pending.subarray(0, end).toString('latin1')
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
+      if (!head.startsWith('HTTP/1.1 200') || Number.isNaN(length))
+        return reject(new Error(`unexpected answer: ${pending.toString()}`))
+      if (pending.length < end + 4 + length) return
+      pending = Buffer.alloc(0)
+      const now = performance.now()
+      latencies.push(now - sent)
+      if (now < until) send()
+      else resolve()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the server closed the connection')))
+    send()
+  })
+}

@@ -1,0 +1,151 @@
+import fastJsonPatch from 'fast-json-patch'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeInput } from '../../../test/builders.ts'
+import type { AdmissionRequest } from '../../api/admission.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import type { Outcome } from '../outcome.ts'
+import { answerBinding, decideBinding } from '../resource-binding/decide.ts'
+import { decodeReview, encodeResponse, PatchError } from './review.ts'
+
+function makeRequest(overrides: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    uid: 'b5a1',
+    kind: { group: 'work.karmada.io', version: 'v1alpha2', kind: 'ResourceBinding' },
+    resource: { group: 'work.karmada.io', version: 'v1alpha2', resource: 'resourcebindings' },
+    operation: 'CREATE',
+    object: structuredClone(makeBinding()),
+    ...overrides,
+  }
+}
+
+const review = (request: unknown) => ({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
+const toBase64 = (text: string) => Buffer.from(text).toString('base64')
+const encode = (request: AdmissionRequest, outcome: Outcome) => encodeResponse(request, outcome, toBase64)
+
+describe('a review', () => {
+  test('is read with everything that newer API servers add', () => {
+    const request = { ...makeRequest(), options: {}, requestKind: {}, future: [1] }
+    expect(decodeReview({ ...review(request), future: true })).toEqual({ request })
+  })
+
+  test('may come without objects', () => {
+    const request = { ...makeRequest({ operation: 'DELETE' }), object: null, oldObject: null }
+    expect(decodeReview(review(request))).toEqual({ request })
+  })
+
+  test.each<{ name: string; body: unknown; wantPath: string }>([
+    { name: 'nothing', body: null, wantPath: '(root)' },
+    { name: 'a list', body: [], wantPath: '(root)' },
+    { name: 'an empty object', body: {}, wantPath: 'request' },
+    {
+      name: 'the old version',
+      body: { ...review(makeRequest()), apiVersion: 'admission.k8s.io/v1beta1' },
+      wantPath: 'apiVersion',
+    },
+    { name: 'another kind', body: { ...review(makeRequest()), kind: 'Pod' }, wantPath: 'kind' },
+    { name: 'a review without a request', body: review(undefined), wantPath: 'request' },
+    { name: 'a request without a uid', body: review({ ...makeRequest(), uid: undefined }), wantPath: 'request.uid' },
+    { name: 'a request with an empty uid', body: review(makeRequest({ uid: '' })), wantPath: 'request.uid' },
+    {
+      name: 'an operation that does not exist',
+      body: review({ ...makeRequest(), operation: 'PATCH' }),
+      wantPath: 'request.operation',
+    },
+    {
+      name: 'a kind without its version',
+      body: review({ ...makeRequest(), kind: { group: '', kind: 'Pod' } }),
+      wantPath: 'request.kind.version',
+    },
+    { name: 'an object that is none', body: review({ ...makeRequest(), object: 'text' }), wantPath: 'request.object' },
+    {
+      name: 'metadata that are none',
+      body: review({ ...makeRequest(), oldObject: { metadata: [] } }),
+      wantPath: 'request.oldObject.metadata',
+    },
+  ])('is refused when it is $name, with the place of the mistake', ({ body, wantPath }) => {
+    const decoded = decodeReview(body)
+    expect('error' in decoded && decoded.error).toContain(`${wantPath}: `)
+  })
+})
+
+describe('a response', () => {
+  test('allows with nothing but the uid', () => {
+    expect(encode(makeRequest(), { kind: 'allow' })).toEqual({ uid: 'b5a1', allowed: true })
+  })
+
+  test('refuses with every error in the message, where kubectl shows it', () => {
+    const response = encode(makeRequest(), {
+      kind: 'deny',
+      errors: [
+        { path: 'spec.system', code: 'Required', message: 'is required' },
+        { path: 'spec.workload.kind', code: 'Invalid', message: 'must be CamelCase' },
+      ],
+    })
+    expect(response).toEqual({
+      uid: 'b5a1',
+      allowed: false,
+      status: {
+        code: 422,
+        reason: 'Invalid',
+        message: 'spec.system: is required; spec.workload.kind: must be CamelCase',
+      },
+    })
+  })
+
+  test('has a patch and its type, and the patch in base64 gives the object that was decided on', () => {
+    const input = makeInput({ binding: makeBinding({}, { labels: { 'a/b~c': 'ünïcode' } }) })
+    const decided = decideBinding(input)
+    const { patch, patchType, ...rest } = encode(
+      makeRequest({ object: structuredClone(input.binding) }),
+      answerBinding(decided, input),
+    )
+    const operations = JSON.parse(Buffer.from(patch ?? '', 'base64').toString('utf8'))
+    const patched = fastJsonPatch.applyPatch(structuredClone(input.binding), operations, true).newDocument
+    expect(patched).toEqual(decided.binding)
+    expect([patchType, rest.allowed]).toEqual(['JSONPatch', true])
+  })
+
+  test('adds annotations where the object has none', () => {
+    const object: K8sObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }
+    const wanted = { ...object, metadata: { name: 'a', annotations: { 'lodestone.dev/hold': 'x' } } }
+    const { patch } = encode(makeRequest({ object: structuredClone(object) }), { kind: 'patch', object: wanted })
+    expect(JSON.parse(Buffer.from(patch ?? '', 'base64').toString('utf8'))).toEqual([
+      { op: 'add', path: '/metadata/annotations', value: { 'lodestone.dev/hold': 'x' } },
+    ])
+  })
+
+  test('has neither patch nor type when nothing changes', () => {
+    const response = encode(makeRequest(), { kind: 'patch', object: makeBinding() })
+    expect(response).toEqual({ uid: 'b5a1', allowed: true })
+  })
+
+  test('keeps members whose names JavaScript gives a meaning to', () => {
+    const raw = '{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"data":{"__proto__":{"x":1},"constructor":"y"}}'
+    const object = JSON.parse(raw)
+    const wanted = { ...object, metadata: { ...object.metadata, labels: { a: 'b' } } }
+    const request = makeRequest({ object })
+    encode(request, { kind: 'patch', object: wanted })
+    expect(JSON.stringify(request.object)).toBe(raw.replace('"name":"a"', '"name":"a","labels":{"a":"b"}'))
+  })
+
+  test.each([
+    { name: 'without an object', object: null },
+    { name: 'of an object that the patch cannot be applied to', object: JSON.parse('{"__proto__":{}}') },
+  ])('is not given for a patch $name', ({ object }) => {
+    expect(() => encode(makeRequest({ object }), { kind: 'patch', object: makeBinding() })).toThrow(PatchError)
+  })
+
+  test('has warnings of one line and at most 120 characters', () => {
+    const warnings = ['two\r\nlines\tand\u0000more', 'x'.repeat(500), 'short']
+    expect(encode(makeRequest(), { kind: 'allow', warnings })).toEqual({
+      uid: 'b5a1',
+      allowed: true,
+      warnings: ['two lines and more', `${'x'.repeat(119)}…`, 'short'],
+    })
+  })
+
+  test('carries audit annotations, and no empty list of warnings', () => {
+    const response = encode(makeRequest(), { kind: 'allow', warnings: [], auditAnnotations: { decision: 'Held' } })
+    expect(response).toEqual({ uid: 'b5a1', allowed: true, auditAnnotations: { decision: 'Held' } })
+  })
+})

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import { makeClaim } from '../../../test/builders.ts'
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { validateDataSourceClaim } from './validate.ts'
+
+function errorsOf(claim: unknown): [path: string, code: string][] {
+  return validateDataSourceClaim(claim as DataSourceClaim)
+    .map(({ path, code }): [string, string] => [path, code])
+    .toSorted()
+}
+
+/** A claim with these members of `spec` over the valid ones, of any type. */
+function claimWith(spec: Record<string, unknown>): unknown {
+  const claim = makeClaim()
+  return { ...claim, spec: { ...claim.spec, ...spec } }
+}
+
+const workload = makeClaim().spec.workload
+
+describe('a claim is fine', () => {
+  test.each<{ name: string; spec: Record<string, unknown> }>([
+    { name: 'with what it needs and no more', spec: {} },
+    {
+      name: 'with everything',
+      spec: {
+        attributes: { warehouse: 'a' },
+        policy: {
+          enforcement: 'Required',
+          onUnresolved: 'Hold',
+          onUnsatisfiable: 'Ignore',
+          holdTimeoutSeconds: 1,
+          rebalance: 'Never',
+          maxStalenessSeconds: 1,
+        },
+      },
+    },
+    {
+      name: 'when it is only preferred and says nothing of holds',
+      spec: { policy: { enforcement: 'Preferred', onUnresolved: 'Ignore' } },
+    },
+    {
+      name: 'for a workload of any kind of template',
+      spec: { workload: { ...workload, apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job' } },
+    },
+    {
+      name: 'for an RBAC name',
+      spec: { workload: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'system:reader' } },
+    },
+  ])('$name', ({ spec }) => {
+    expect(errorsOf(claimWith(spec))).toEqual([])
+  })
+
+  test('with a status', () => {
+    expect(errorsOf({ ...makeClaim(), status: { phase: 'Bound', boundDataSource: 'a' } })).toEqual([])
+  })
+})
+
+describe('oracle J: names as users have them', () => {
+  test.each<{ name: string; spec: Record<string, unknown> }>([
+    {
+      name: 'a claim without workload.namespace is valid',
+      spec: { workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' } },
+    },
+    { name: 'a table in capitals is valid', spec: { dataSourceName: 'Sales_2024' } },
+    { name: 'a table in nested namespaces is valid', spec: { dataSourceName: 'a.b.c' } },
+    { name: 'a name with slashes is valid', spec: { dataSourceName: 'bucket/a/b' } },
+  ])('$name', ({ spec }) => {
+    expect(errorsOf(claimWith(spec))).toEqual([])
+  })
+})
+
+describe('a claim is refused', () => {
+  test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][] }>([
+    { name: 'without a system', spec: { system: undefined }, want: [['spec.system', 'Required']] },
+    { name: 'with an empty one', spec: { system: '' }, want: [['spec.system', 'Invalid']] },
+    { name: 'with white space around the system', spec: { system: ' amoro' }, want: [['spec.system', 'Invalid']] },
+    { name: 'with a blank data name', spec: { dataSourceName: '  ' }, want: [['spec.dataSourceName', 'Invalid']] },
+    {
+      name: 'with white space around it',
+      spec: { dataSourceName: 'sales ' },
+      want: [['spec.dataSourceName', 'Invalid']],
+    },
+    {
+      name: 'with a data name that is too long',
+      spec: { dataSourceName: 'a'.repeat(1025) },
+      want: [['spec.dataSourceName', 'TooLong']],
+    },
+    {
+      name: 'with attributes that are no text',
+      spec: { attributes: { a: 1 } },
+      want: [['spec.attributes.a', 'Invalid']],
+    },
+    { name: 'without a workload', spec: { workload: undefined }, want: [['spec.workload', 'Required']] },
+    { name: 'with a workload of another type', spec: { workload: 'app' }, want: [['spec.workload', 'Invalid']] },
+    {
+      name: 'with a workload that says nothing',
+      spec: { workload: {} },
+      want: [
+        ['spec.workload.apiVersion', 'Required'],
+        ['spec.workload.kind', 'Required'],
+        ['spec.workload.name', 'Required'],
+      ],
+    },
+    {
+      name: 'with a workload that cannot be',
+      spec: { workload: { apiVersion: 'apps', kind: 'deployment', name: 'a/b', namespace: 'A' } },
+      want: [
+        ['spec.workload.apiVersion', 'Invalid'],
+        ['spec.workload.kind', 'Invalid'],
+        ['spec.workload.name', 'Invalid'],
+        ['spec.workload.namespace', 'Invalid'],
+      ],
+    },
+    {
+      name: "for Karmada's own objects",
+      spec: { workload: { apiVersion: 'work.karmada.io/v1alpha2', kind: 'ResourceBinding', name: 'a' } },
+      want: [['spec.workload', 'Forbidden']],
+    },
+    {
+      name: 'for a claim',
+      spec: { workload: { apiVersion: 'datadependency.volcano.sh/v1alpha1', kind: 'DataSourceClaim', name: 'a' } },
+      want: [['spec.workload', 'Forbidden']],
+    },
+    { name: 'with a misspelt member', spec: { dataSourcename: 'a' }, want: [['spec.dataSourcename', 'NotSupported']] },
+    {
+      name: 'with a misspelt member of its policy',
+      spec: { policy: { holdTimeout: 1 } },
+      want: [['spec.policy.holdTimeout', 'NotSupported']],
+    },
+    {
+      name: 'with a policy of other words',
+      spec: { policy: { enforcement: 'Must', rebalance: 'auto' } },
+      want: [
+        ['spec.policy.enforcement', 'NotSupported'],
+        ['spec.policy.rebalance', 'NotSupported'],
+      ],
+    },
+    {
+      name: 'with a timeout of no time',
+      spec: { policy: { holdTimeoutSeconds: 0, maxStalenessSeconds: -1 } },
+      want: [
+        ['spec.policy.holdTimeoutSeconds', 'Invalid'],
+        ['spec.policy.maxStalenessSeconds', 'Invalid'],
+      ],
+    },
+    {
+      name: 'when it is only preferred and wants to hold',
+      spec: {
+        policy: { enforcement: 'Preferred', onUnresolved: 'Hold', onUnsatisfiable: 'Hold', holdTimeoutSeconds: 5 },
+      },
+      want: [
+        ['spec.policy.holdTimeoutSeconds', 'Invalid'],
+        ['spec.policy.onUnresolved', 'Invalid'],
+        ['spec.policy.onUnsatisfiable', 'Invalid'],
+      ],
+    },
+    {
+      name: 'when it never holds and has a timeout for that',
+      spec: { policy: { onUnresolved: 'Ignore', onUnsatisfiable: 'Ignore', holdTimeoutSeconds: 5 } },
+      want: [['spec.policy.holdTimeoutSeconds', 'Invalid']],
+    },
+    {
+      name: 'for everything that is wrong at once, shape and meaning',
+      spec: { system: ' ', dataSourceType: 1, workload: { ...workload, kind: 'x' }, extra: true },
+      want: [
+        ['spec.dataSourceType', 'Invalid'],
+        ['spec.extra', 'NotSupported'],
+        ['spec.system', 'Invalid'],
+        ['spec.workload.kind', 'Invalid'],
+      ],
+    },
+  ])('$name', ({ spec, want }) => {
+    expect(errorsOf(claimWith(spec))).toEqual(want)
+  })
+
+  test.each<{ name: string; claim: object; want: [string, string][] }>([
+    { name: 'without a spec', claim: {}, want: [['spec', 'Required']] },
+    { name: 'with a spec that is none', claim: { spec: [] }, want: [['spec', 'Invalid']] },
+    { name: 'with a spec of nothing', claim: { spec: null }, want: [['spec', 'Invalid']] },
+  ])('$name', ({ claim, want }) => {
+    expect(errorsOf({ ...makeClaim(), spec: undefined, ...claim })).toEqual(want)
+  })
+})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { makeSource } from '../../../test/builders.ts'
+import type { DataSource } from '../../api/data-source.ts'
+import { validateDataSource } from './validate.ts'
+
+test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][] }>([
+  {
+    name: 'a source that was resolved is fine',
+    spec: { locality: { clusterNames: ['member1'], location: 's3://a/b', bytes: 5_000_000_000 } },
+    want: [],
+  },
+  { name: 'one that was not is fine', spec: { locality: undefined }, want: [] },
+  { name: 'one in none of the clusters is fine', spec: { locality: { clusterNames: [] } }, want: [] },
+  {
+    name: 'a question without its parts is refused',
+    spec: { system: undefined, type: undefined, name: undefined },
+    want: [
+      ['spec.name', 'Required'],
+      ['spec.system', 'Required'],
+      ['spec.type', 'Required'],
+    ],
+  },
+  { name: 'an empty system is refused', spec: { system: '' }, want: [['spec.system', 'Invalid']] },
+  {
+    name: 'another reclaim policy is refused',
+    spec: { reclaimPolicy: 'Recycle' },
+    want: [['spec.reclaimPolicy', 'NotSupported']],
+  },
+  { name: 'negative bytes are refused', spec: { locality: { bytes: -1 } }, want: [['spec.locality.bytes', 'Invalid']] },
+  {
+    name: 'every wrong cluster name is refused, by its place',
+    spec: { locality: { clusterNames: ['member1', 'Member2', 'member1', '', 'a'.repeat(49), 7] } },
+    want: [
+      ['spec.locality.clusterNames[1]', 'Invalid'],
+      ['spec.locality.clusterNames[2]', 'Duplicate'],
+      ['spec.locality.clusterNames[3]', 'Invalid'],
+      ['spec.locality.clusterNames[4]', 'TooLong'],
+      ['spec.locality.clusterNames[5]', 'Invalid'],
+    ],
+  },
+  {
+    name: 'a misspelt member is refused',
+    spec: { locality: { clusters: [] } },
+    want: [['spec.locality.clusters', 'NotSupported']],
+  },
+  {
+    name: 'a locality of another type is refused',
+    spec: { locality: 'member1' },
+    want: [['spec.locality', 'Invalid']],
+  },
+])('$name', ({ spec, want }) => {
+  const source = makeSource()
+  const errors = validateDataSource({ ...source, spec: { ...source.spec, ...spec } } as DataSource)
+  expect(errors.map(({ path, code }) => [path, code]).toSorted()).toEqual(want)
+})
+
+test('a source without a spec is refused', () => {
+  const { spec: _spec, ...source } = makeSource()
+  expect(validateDataSource(source as DataSource).map(({ path, code }) => [path, code])).toEqual([['spec', 'Required']])
+})

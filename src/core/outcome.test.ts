@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { cut, refuseErrors } from './outcome.ts'
+
+test.each([
+  { name: 'a text that fits stays', text: 'a'.repeat(120), want: 'a'.repeat(120) },
+  {
+    name: 'a longer one ends in an ellipsis, and is no longer than allowed',
+    text: 'a'.repeat(121),
+    want: `${'a'.repeat(119)}…`,
+  },
+])('$name', ({ text, want }) => {
+  expect(cut(text)).toBe(want)
+})
+
+test('what has no errors is allowed, what has is refused with all of them', () => {
+  const errors = [{ path: 'spec.system', code: 'Required' as const, message: 'is required' }]
+  expect([refuseErrors([]), refuseErrors(errors)]).toEqual([{ kind: 'allow' }, { kind: 'deny', errors }])
+})

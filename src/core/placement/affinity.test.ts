@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { lookup, makeCluster } from '../../../test/builders.ts'
+import type { ClusterAffinity, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { affinityAllows, affinityOf, placementAllows, withAffinity } from './affinity.ts'
+
+const clusters = lookup(makeCluster('c1', { region: 'eu', zones: ['eu-1'] }, { tier: 'core' }), makeCluster('c2'))
+
+test.each<{ name: string; affinity: ClusterAffinity; cluster?: string; want: boolean; wantUnread: boolean }>([
+  { name: 'an empty affinity allows every cluster', affinity: {}, want: true, wantUnread: true },
+  { name: 'an empty list of names allows every cluster', affinity: { clusterNames: [] }, want: true, wantUnread: true },
+  { name: 'a named cluster is allowed', affinity: { clusterNames: ['c1'] }, want: true, wantUnread: true },
+  { name: 'one that is not named is not', affinity: { clusterNames: ['c2'] }, want: false, wantUnread: false },
+  { name: 'excluded beats named', affinity: { clusterNames: ['c1'], exclude: ['c1'] }, want: false, wantUnread: false },
+  {
+    name: 'one that does not exist is not allowed, where that can be seen',
+    affinity: {},
+    cluster: 'gone',
+    want: false,
+    wantUnread: true,
+  },
+  {
+    name: 'labels have to match',
+    affinity: { labelSelector: { matchLabels: { tier: 'edge' } } },
+    want: false,
+    wantUnread: true,
+  },
+  {
+    name: 'names, labels and fields are all needed',
+    affinity: {
+      clusterNames: ['c1'],
+      labelSelector: { matchLabels: { tier: 'core' } },
+      fieldSelector: { matchExpressions: [{ key: 'zone', operator: 'In', values: ['eu-2'] }] },
+    },
+    want: false,
+    wantUnread: true,
+  },
+])('$name', ({ affinity, cluster = 'c1', want, wantUnread }) => {
+  expect([affinityAllows(affinity, cluster, clusters), affinityAllows(affinity, cluster, undefined)]).toEqual([
+    want,
+    wantUnread,
+  ])
+})
+
+test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean, other: boolean] }>([
+  { name: 'no affinity allows every cluster there is', affinity: {}, want: [true, true] },
+  {
+    name: 'any group may allow it',
+    affinity: { clusterAffinities: [{ affinityName: 'a', clusterNames: ['c2'] }, { affinityName: 'b' }] },
+    want: [true, true],
+  },
+  {
+    name: 'overflow counts for workloads only',
+    affinity: {
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['c2'], overflowAffinities: [{ affinityName: 'o', clusterNames: ['c1'] }] },
+      ],
+    },
+    want: [true, false],
+  },
+])('$name', ({ affinity, want }) => {
+  expect([placementAllows(affinity, 'c1', clusters, true), placementAllows(affinity, 'c1', clusters, false)]).toEqual(
+    want,
+  )
+})
+
+test('one affinity wins over groups where both are set, as in the scheduler', () => {
+  const both: Placement = { clusterAffinity: { clusterNames: ['c1'] }, clusterAffinities: [{ affinityName: 'a' }] }
+  expect([affinityOf(both), affinityOf({ clusterAffinities: [] }), affinityOf(undefined)]).toEqual([
+    { clusterAffinity: { clusterNames: ['c1'] } },
+    {},
+    {},
+  ])
+})
+
+test('a new affinity replaces both kinds and leaves the rest of the placement alone', () => {
+  const placement = { clusterAffinity: {}, clusterAffinities: [], clusterTolerations: [{ key: 'a' }], extra: null }
+  expect(withAffinity(placement, { clusterAffinities: [{ affinityName: 'a' }] })).toEqual({
+    clusterAffinities: [{ affinityName: 'a' }],
+    clusterTolerations: [{ key: 'a' }],
+    extra: null,
+  })
+})

@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'vitest'
+import { lookup, makeCluster } from '../../../test/builders.ts'
+import type { ClusterAffinityTerm, Placement } from '../../api/karmada.ts'
+import { type NarrowInput, type Narrowing, narrowPlacement } from './narrow.ts'
+
+const clusters = lookup(
+  makeCluster('c1', { region: 'eu' }, { tier: 'core' }),
+  makeCluster('c2', { region: 'eu' }, { tier: 'edge' }),
+  makeCluster('c3', { region: 'us' }, { tier: 'core' }),
+)
+
+function narrow(base: Placement, required: string[], more: Partial<NarrowInput> = {}): Narrowing {
+  return narrowPlacement({ base, constraint: { required }, clusters: undefined, isWorkload: true, ...more })
+}
+
+const one = (...names: string[]): Placement => ({ clusterAffinity: { clusterNames: names } })
+const group = (affinityName: string, ...clusterNames: string[]): ClusterAffinityTerm => ({ affinityName, clusterNames })
+
+interface Row {
+  name: string
+  base: Placement
+  required: string[]
+  more?: Partial<NarrowInput>
+  want: { affinity: object; allowed: string[] } | 'unsatisfiable'
+}
+
+function run({ base, required, more, want }: Row): void {
+  const before = structuredClone(base)
+  const got = narrow(base, required, more)
+  expect(base).toEqual(before)
+  if (want === 'unsatisfiable') expect(got.kind).toBe('unsatisfiable')
+  else expect(got).toEqual({ kind: 'narrowed', ...want })
+}
+
+describe('one affinity', () => {
+  test.each<Row>([
+    {
+      name: 'names are intersected',
+      base: one('c1', 'c2'),
+      required: ['c2', 'c3'],
+      want: { affinity: one('c2'), allowed: ['c2'] },
+    },
+    {
+      name: 'names come out sorted and once',
+      base: one('c3', 'c1', 'c3'),
+      required: ['c3', 'c1'],
+      want: { affinity: one('c1', 'c3'), allowed: ['c1', 'c3'] },
+    },
+    {
+      name: 'no affinity takes the names of the data',
+      base: {},
+      required: ['c2'],
+      want: { affinity: one('c2'), allowed: ['c2'] },
+    },
+    {
+      name: 'an empty affinity does too',
+      base: { clusterAffinity: {} },
+      required: ['c2'],
+      want: { affinity: one('c2'), allowed: ['c2'] },
+    },
+    {
+      name: 'an empty list of names means every cluster',
+      base: one(),
+      required: ['c2'],
+      want: { affinity: one('c2'), allowed: ['c2'] },
+    },
+    {
+      name: 'no cluster in common is unsatisfiable, never an empty list',
+      base: one('c1'),
+      required: ['c2'],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'required claims without a common cluster are unsatisfiable',
+      base: {},
+      required: [],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'excluded clusters drop out, and exclude stays',
+      base: { clusterAffinity: { exclude: ['c1'] } },
+      required: ['c1', 'c2'],
+      want: { affinity: { clusterAffinity: { exclude: ['c1'], clusterNames: ['c2'] } }, allowed: ['c2'] },
+    },
+    {
+      name: 'nothing but excluded clusters is unsatisfiable',
+      base: { clusterAffinity: { exclude: ['c1'] } },
+      required: ['c1'],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'selectors stay, and are left to Karmada where clusters cannot be read',
+      base: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } } } },
+      required: ['c1', 'c2'],
+      want: {
+        affinity: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } }, clusterNames: ['c1', 'c2'] } },
+        allowed: ['c1', 'c2'],
+      },
+    },
+    {
+      name: 'names that the selectors reject drop out where clusters can be read',
+      base: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } } } },
+      required: ['c1', 'c2'],
+      more: { clusters },
+      want: {
+        affinity: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } }, clusterNames: ['c1'] } },
+        allowed: ['c1'],
+      },
+    },
+    {
+      name: 'so do names that no field selector lets pass',
+      base: {
+        clusterAffinity: { fieldSelector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['us'] }] } },
+      },
+      required: ['c1', 'c2'],
+      more: { clusters },
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'so do names that do not exist',
+      base: {},
+      required: ['c1', 'gone'],
+      more: { clusters },
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'data in clusters that do not exist is unsatisfiable',
+      base: {},
+      required: ['gone'],
+      more: { clusters },
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'empty parts of the base go: they would look changed to the scheduler for ever',
+      base: {
+        clusterAffinity: { clusterNames: ['c1'], exclude: [], labelSelector: { matchLabels: {} }, fieldSelector: {} },
+      },
+      required: ['c1'],
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'a base of nothing but empty parts leaves none of them',
+      base: { clusterAffinity: { exclude: [] } },
+      required: ['c1'],
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'where both kinds are set the one affinity counts, as in the scheduler, and is the only one left',
+      base: { ...one('c1', 'c2'), clusterAffinities: [group('g', 'c3')] },
+      required: ['c2', 'c3'],
+      want: { affinity: one('c2'), allowed: ['c2'] },
+    },
+  ])('$name', run)
+})
+
+describe('groups', () => {
+  const overflow = (name: string, base: ClusterAffinityTerm, ...tiers: ClusterAffinityTerm[]): Placement => ({
+    clusterAffinities: [{ ...base, affinityName: name, overflowAffinities: tiers }],
+  })
+
+  test.each<Row>([
+    {
+      name: 'every group is narrowed and keeps its place',
+      base: { clusterAffinities: [group('g1', 'c1', 'c3'), group('g2', 'c2')] },
+      required: ['c2', 'c3'],
+      want: { affinity: { clusterAffinities: [group('g1', 'c3'), group('g2', 'c2')] }, allowed: ['c2', 'c3'] },
+    },
+    {
+      name: 'a group without names gets those of the data',
+      base: { clusterAffinities: [group('g1', 'c1'), { affinityName: 'rest', exclude: ['c1'] }] },
+      required: ['c1', 'c2'],
+      want: {
+        affinity: {
+          clusterAffinities: [group('g1', 'c1'), { affinityName: 'rest', exclude: ['c1'], clusterNames: ['c2'] }],
+        },
+        allowed: ['c1', 'c2'],
+      },
+    },
+    {
+      name: 'a group that becomes empty is dropped',
+      base: { clusterAffinities: [group('g1', 'c1'), group('g2', 'c2')] },
+      required: ['c2'],
+      want: { affinity: { clusterAffinities: [group('g2', 'c2')] }, allowed: ['c2'] },
+    },
+    {
+      name: 'no group left is unsatisfiable',
+      base: { clusterAffinities: [group('g1', 'c1')] },
+      required: ['c2'],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'an empty list of groups means every cluster',
+      base: { clusterAffinities: [] },
+      required: ['c2'],
+      want: { affinity: one('c2'), allowed: ['c2'] },
+    },
+    {
+      name: 'overflow tiers are narrowed too',
+      base: overflow('g', group('', 'c1', 'c2'), group('o1', 'c2', 'c3'), group('o2', 'c1')),
+      required: ['c2', 'c3'],
+      want: { affinity: overflow('g', group('', 'c2'), group('o1', 'c2', 'c3')), allowed: ['c2', 'c3'] },
+    },
+    {
+      name: 'without any overflow left there is no empty list of it',
+      base: overflow('g', group('', 'c1'), group('o', 'c2')),
+      required: ['c1'],
+      want: { affinity: { clusterAffinities: [group('g', 'c1')] }, allowed: ['c1'] },
+    },
+    {
+      name: 'when only overflow is left its first tier takes the place of the group of a workload',
+      base: overflow('g', group('', 'c1'), group('o1', 'c2'), group('o2', 'c3')),
+      required: ['c2', 'c3'],
+      want: { affinity: overflow('g', group('', 'c2'), group('o2', 'c3')), allowed: ['c2', 'c3'] },
+    },
+    {
+      name: 'overflow does not count for what is no workload: the group goes',
+      base: overflow('g', group('', 'c1'), group('o', 'c2')),
+      required: ['c2'],
+      more: { isWorkload: false },
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'overflow of what is no workload is narrowed all the same, and allows nothing',
+      base: overflow('g', group('', 'c1'), group('o', 'c2')),
+      required: ['c1', 'c2'],
+      more: { isWorkload: false },
+      want: { affinity: overflow('g', group('', 'c1'), group('o', 'c2')), allowed: ['c1'] },
+    },
+  ])('$name', run)
+})
+
+describe('spread constraints', () => {
+  const clusterSpread = { spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] }
+  const regionSpread = { spreadConstraints: [{ spreadByField: 'region', minGroups: 2 }] }
+  const divided = (weightPreference?: { staticWeightList?: unknown[]; dynamicWeight?: string }) => ({
+    replicaScheduling: {
+      replicaSchedulingType: 'Divided',
+      replicaDivisionPreference: 'Weighted',
+      ...(weightPreference && { weightPreference }),
+    },
+  })
+
+  test.each<Row>([
+    {
+      name: 'enough clusters satisfy it',
+      base: clusterSpread,
+      required: ['c1', 'c2'],
+      want: { affinity: one('c1', 'c2'), allowed: ['c1', 'c2'] },
+    },
+    {
+      name: 'fewer clusters than it wants are unsatisfiable: the scheduler would retry for ever',
+      base: clusterSpread,
+      required: ['c1'],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'a constraint without a field means clusters',
+      base: { spreadConstraints: [{ minGroups: 2 }] },
+      required: ['c1'],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'regions are counted where clusters can be read',
+      base: regionSpread,
+      required: ['c1', 'c2'],
+      more: { clusters },
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'two regions are enough',
+      base: regionSpread,
+      required: ['c1', 'c3'],
+      more: { clusters },
+      want: { affinity: one('c1', 'c3'), allowed: ['c1', 'c3'] },
+    },
+    {
+      name: 'regions are left to Karmada where clusters cannot be read',
+      base: regionSpread,
+      required: ['c1', 'c2'],
+      want: { affinity: one('c1', 'c2'), allowed: ['c1', 'c2'] },
+    },
+    {
+      name: 'zones, providers and labels are not enforced by Karmada',
+      base: {
+        spreadConstraints: [
+          { spreadByField: 'zone', minGroups: 9 },
+          { spreadByField: 'provider', minGroups: 9 },
+          { spreadByLabel: 'rack', minGroups: 9 },
+        ],
+      },
+      required: ['c1'],
+      more: { clusters },
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'static weights ignore it',
+      base: { ...clusterSpread, ...divided({ staticWeightList: [{ weight: 1 }] }) },
+      required: ['c1'],
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'weights by default are static',
+      base: { ...clusterSpread, ...divided() },
+      required: ['c1'],
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'dynamic weights do not ignore it',
+      base: { ...clusterSpread, ...divided({ dynamicWeight: 'AvailableReplicas' }) },
+      required: ['c1'],
+      want: 'unsatisfiable',
+    },
+    {
+      name: 'a constraint without a least number is always met',
+      base: { spreadConstraints: [{ spreadByField: 'cluster', maxGroups: 1 }] },
+      required: ['c1'],
+      want: { affinity: one('c1'), allowed: ['c1'] },
+    },
+    {
+      name: 'a group with too few clusters is dropped while another has enough',
+      base: { ...clusterSpread, clusterAffinities: [group('g1', 'c1'), group('g2', 'c1', 'c2')] },
+      required: ['c1', 'c2'],
+      want: { affinity: { clusterAffinities: [group('g2', 'c1', 'c2')] }, allowed: ['c1', 'c2'] },
+    },
+    {
+      name: 'overflow clusters count for a workload',
+      base: { ...clusterSpread, clusterAffinities: [{ ...group('g', 'c1'), overflowAffinities: [group('o', 'c2')] }] },
+      required: ['c1', 'c2'],
+      want: {
+        affinity: { clusterAffinities: [{ ...group('g', 'c1'), overflowAffinities: [group('o', 'c2')] }] },
+        allowed: ['c1', 'c2'],
+      },
+    },
+    {
+      name: 'overflow clusters do not count for what is no workload',
+      base: { ...clusterSpread, clusterAffinities: [{ ...group('g', 'c1'), overflowAffinities: [group('o', 'c2')] }] },
+      required: ['c1', 'c2'],
+      more: { isWorkload: false },
+      want: 'unsatisfiable',
+    },
+  ])('$name', run)
+})
+
+test('nothing required leaves the base as it is', () => {
+  const base = { ...one('c1'), clusterTolerations: [] }
+  expect(narrowPlacement({ base, constraint: {}, clusters: undefined, isWorkload: true })).toEqual({
+    kind: 'narrowed',
+    affinity: one('c1'),
+    allowed: undefined,
+  })
+})

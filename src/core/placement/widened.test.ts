@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { lookup, makeCluster } from '../../../test/builders.ts'
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import type { ClusterLookup } from './affinity.ts'
+import { widenedBy } from './widened.ts'
+
+const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
+const clusters = lookup(makeCluster('c1', {}, { tier: 'core' }), makeCluster('c2', {}, { tier: 'edge' }))
+const core = { labelSelector: { matchLabels: { tier: 'core' } } }
+
+test.each<{
+  name: string
+  base: PlacementAffinity
+  result: PlacementAffinity
+  clusters?: ClusterLookup
+  isWorkload?: boolean
+  want: string[]
+}>([
+  { name: 'a subset is no widening', base: one('c1', 'c2'), result: one('c2'), want: [] },
+  {
+    name: 'a cluster that the base does not name is',
+    base: one('c1'),
+    result: one('c2', 'c1', 'c3'),
+    want: ['c2', 'c3'],
+  },
+  {
+    name: 'one that the base excludes is',
+    base: { clusterAffinity: { exclude: ['c2'] } },
+    result: one('c2'),
+    want: ['c2'],
+  },
+  {
+    name: 'one that the base rejects by label is',
+    base: { clusterAffinity: core },
+    result: one('c1', 'c2'),
+    clusters,
+    want: ['c2'],
+  },
+  {
+    name: 'one that the result rejects as well is not',
+    base: { clusterAffinity: core },
+    result: { clusterAffinity: { ...core, clusterNames: ['c2'] } },
+    clusters,
+    want: [],
+  },
+  {
+    name: 'one that the result itself excludes is not, even where clusters cannot be read',
+    base: { clusterAffinity: { clusterNames: ['c2'], exclude: ['c2'] } },
+    result: { clusterAffinity: { clusterNames: ['c2'], exclude: ['c2'] } },
+    want: [],
+  },
+  { name: 'losing the names altogether is', base: one('c1'), result: { clusterAffinity: {} }, want: ['*'] },
+  { name: 'an empty list of names is', base: one('c1'), result: one(), want: ['*'] },
+  {
+    name: 'the base itself is not',
+    base: { clusterAffinity: core },
+    result: { clusterAffinities: [{ affinityName: 'default', ...core }] },
+    want: [],
+  },
+  {
+    name: 'nor is the base without its empty parts',
+    base: { clusterAffinity: { exclude: [], labelSelector: {} } },
+    result: { clusterAffinity: {} },
+    want: [],
+  },
+  { name: 'a base without affinity cannot be widened', base: {}, result: { clusterAffinity: core }, want: [] },
+  {
+    name: 'any group of the base may allow it',
+    base: {
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['c1'] },
+        { affinityName: 'b', clusterNames: ['c2'] },
+      ],
+    },
+    result: one('c2'),
+    want: [],
+  },
+  {
+    name: 'what the base allows as overflow is widened for what is no workload',
+    base: {
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['c1'], overflowAffinities: [{ affinityName: 'o', clusterNames: ['c2'] }] },
+      ],
+    },
+    result: one('c2'),
+    isWorkload: false,
+    want: ['c2'],
+  },
+])('$name', ({ base, result, clusters: known, isWorkload = true, want }) => {
+  expect(widenedBy(base, result, known, isWorkload)).toEqual(want)
+})

@@ -1,0 +1,178 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeInput } from '../../../test/builders.ts'
+import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { type BindingNotes, hasNotes, OUR_ANNOTATIONS, readNotes, writeNotes } from './annotations.ts'
+import { decideBinding } from './decide.ts'
+
+const names = fc.array(fc.string(), { maxLength: 3 })
+const term = fc.record({ clusterNames: names, exclude: names }, { requiredKeys: [] })
+const notes: fc.Arbitrary<BindingNotes> = fc.record(
+  {
+    base: fc.oneof(
+      fc.constant({}),
+      fc.record({ clusterAffinity: term }),
+      fc.record({
+        clusterAffinities: fc.array(
+          term.map((affinity) => ({ ...affinity, affinityName: 'g' })),
+          { minLength: 1, maxLength: 2 },
+        ),
+      }),
+    ),
+    locality: fc.record(
+      {
+        state: fc.constantFrom('Narrowed' as const, 'Kept' as const, 'Relaxed' as const),
+        required: names,
+        preferred: fc.array(names, { maxLength: 2 }),
+        claims: names,
+        message: fc.string(),
+      },
+      { requiredKeys: ['state', 'claims', 'message'] },
+    ),
+    hold: fc.record(
+      {
+        since: fc.constantFrom('2026-01-02T03:04:05.000Z', '2026-01-02T03:04:05Z'),
+        reason: fc.constantFrom('Unresolved' as const, 'Unsatisfiable' as const, 'ClaimMissing' as const),
+        message: fc.string(),
+        released: fc.constant(true as const),
+      },
+      { requiredKeys: ['since', 'reason', 'message'] },
+    ),
+  },
+  { requiredKeys: [] },
+)
+const foreign = fc.dictionary(fc.constantFrom('a', 'policy.karmada.io/applied-placement', '__proto__'), fc.string())
+
+describe('notes', () => {
+  test('read back as they were written, beside the annotations of others', () => {
+    fc.assert(
+      fc.property(foreign, notes, notes, (others, before, after) => {
+        const first = writeNotes(others, before)
+        const second = writeNotes(first, after)
+        expect([readNotes(first), readNotes(second)]).toEqual([before, after])
+        expect(writeNotes(second, after)).toBe(second)
+        expect(writeNotes(second, {}) ?? {}).toEqual(others)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('leave nothing behind when the last one goes', () => {
+    expect(writeNotes(writeNotes(undefined, { base: {} }), {})).toBe(undefined)
+  })
+
+  test('are known to be there even when they cannot be read', () => {
+    expect([hasNotes(undefined), hasNotes({ a: 'b' }), hasNotes({ [HOLD_ANNOTATION]: 'x' })]).toEqual([
+      false,
+      false,
+      true,
+    ])
+  })
+})
+
+describe('what somebody else wrote there counts as absent', () => {
+  test.each<{ name: string; key: string; value: string }>([
+    { name: 'no JSON', key: BASE_AFFINITY_ANNOTATION, value: '{' },
+    { name: 'an empty text', key: BASE_AFFINITY_ANNOTATION, value: '' },
+    { name: 'null', key: BASE_AFFINITY_ANNOTATION, value: 'null' },
+    { name: 'a list', key: BASE_AFFINITY_ANNOTATION, value: '[]' },
+    {
+      name: 'names that are no list',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"clusterNames":"c1"}}',
+    },
+    {
+      name: 'names that are no text',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"clusterNames":[1]}}',
+    },
+    {
+      name: 'an empty list of groups, which would crash the scheduler',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinities":[]}',
+    },
+    { name: 'a group without a name', key: BASE_AFFINITY_ANNOTATION, value: '{"clusterAffinities":[{}]}' },
+    {
+      name: 'overflow that is no list',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinities":[{"affinityName":"a","overflowAffinities":5}]}',
+    },
+    {
+      name: 'a selector that is none',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"labelSelector":[]}}',
+    },
+    {
+      name: 'labels that are no text',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"labelSelector":{"matchLabels":{"a":1}}}}',
+    },
+    {
+      name: 'expressions that are no list',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"labelSelector":{"matchExpressions":5}}}',
+    },
+    {
+      name: 'an expression of nothing',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"fieldSelector":{"matchExpressions":[null]}}}',
+    },
+    { name: 'required clusters that are no list', key: LOCALITY_ANNOTATION, value: '{"required":"c1"}' },
+    { name: 'tiers that are no lists', key: LOCALITY_ANNOTATION, value: '{"preferred":["c1"]}' },
+    { name: 'a hold without a beginning', key: HOLD_ANNOTATION, value: '{"reason":"Unresolved"}' },
+    {
+      name: 'a hold that began at no time',
+      key: HOLD_ANNOTATION,
+      value: '{"reason":"Unresolved","since":"yesterday"}',
+    },
+  ])('$name', ({ key, value }) => {
+    expect(readNotes({ [key]: value })).toEqual({})
+  })
+
+  test('and never fails an admission, whatever it is', () => {
+    const leaf = fc.constantFrom<unknown>(null, 5, 'c1', true, [], {}, ['c1'], [null])
+    const key = fc.constantFrom(
+      'clusterAffinity',
+      'clusterAffinities',
+      'clusterNames',
+      'exclude',
+      'labelSelector',
+      'fieldSelector',
+      'matchLabels',
+      'matchExpressions',
+      'overflowAffinities',
+      'affinityName',
+      'key',
+      'operator',
+      'values',
+      'required',
+      'preferred',
+      'since',
+      'reason',
+      'released',
+    )
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 5, withCrossShrink: true },
+        leaf,
+        fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+        fc.array(tie('value'), { maxLength: 2 }),
+      ),
+    }))
+    const text = fc.oneof(
+      { weight: 9, arbitrary: value.map((it) => JSON.stringify(it)) },
+      { weight: 1, arbitrary: fc.string() },
+    )
+    const written = fc
+      .tuple(text, text, text)
+      .map((texts) => Object.fromEntries(OUR_ANNOTATIONS.map((our, i) => [our, texts[i] ?? ''])))
+    fc.assert(
+      fc.property(written, fc.boolean(), fc.boolean(), (annotations, update, claimed) => {
+        const binding = makeBinding({}, { annotations })
+        const input = makeInput({ binding, ...(update && { stored: binding }), ...(!claimed && { claims: [] }) })
+        expect(['Narrowed', 'Kept', 'Restored', 'Relaxed', 'Ignored', 'Held']).toContain(decideBinding(input).state)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

@@ -1,0 +1,124 @@
+/** Speaks JSON over HTTP with one API server, with credentials that may change at any time. */
+import { ApiError, readApiError } from './api-error.ts'
+import { readText, Transport, type TransportOptions } from './transport.ts'
+
+interface RequestInput {
+  query?: Record<string, string | number | boolean | undefined>
+  /** Sent as JSON. */
+  body?: unknown
+  /** Default `application/json`; patches have types of their own. */
+  contentType?: string
+  signal?: AbortSignal
+  /** Default 30 s: no request waits for ever. */
+  timeoutMs?: number
+}
+
+interface StreamInput {
+  query?: RequestInput['query']
+  /** Ends the stream; nothing else does, but the server. */
+  signal: AbortSignal
+}
+
+export interface Connection {
+  /** The server's URL, for messages. */
+  readonly server: string
+  /** The JSON answer. Throws `ApiError` for an answer of 300 and above, an Error with `cause` when there is none in time. */
+  request(method: string, path: string, input?: RequestInput): Promise<unknown>
+  /** The bytes of a GET as they come. Throws as `request` does until the answer has begun. */
+  stream(path: string, input: StreamInput): Promise<AsyncIterable<Uint8Array>>
+  /** Ends every socket. */
+  close(): Promise<void>
+}
+
+export interface Credentials {
+  headers: Record<string, string>
+  transport: TransportOptions
+}
+
+/** Where credentials come from; asked before every request, so it does its own remembering. */
+interface CredentialSource {
+  server: string
+  read(): Promise<Credentials>
+  /** The server answered 401 to `rejected`: if that is what is remembered, it is worthless. */
+  forget(rejected: Credentials): void
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000
+/** A page of 500 objects stays far below this. */
+const MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+const MAX_ERROR_BYTES = 1024 * 1024
+
+/** Builds a connection; nothing is sent yet. Throws for a server that is no URL. */
+export function createConnection(source: CredentialSource): Connection {
+  const transport = new Transport()
+  const { origin, pathname } = new URL(source.server)
+  const prefix = pathname.replace(/\/$/, '')
+
+  async function send(method: string, path: string, input: RequestInput, signal: AbortSignal) {
+    const credentials = await source.read()
+    const body = input.body === undefined ? null : JSON.stringify(input.body)
+    const response = await transport.agentFor(credentials.transport).request({
+      origin,
+      path: prefix + path + queryString(input.query),
+      method,
+      signal,
+      body,
+      headers: {
+        ...credentials.headers,
+        accept: 'application/json',
+        // Compressing costs an API server more than the network between it and us.
+        'accept-encoding': 'identity',
+        'user-agent': 'lodestone',
+        ...(body !== null && { 'content-type': input.contentType ?? 'application/json' }),
+      },
+    })
+    if (response.statusCode < 300) return response.body
+    if (response.statusCode === 401) source.forget(credentials)
+    const retryAfter = response.headers['retry-after']
+    const text = await readText(response.body, MAX_ERROR_BYTES)
+    const header = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
+    throw readApiError(`${method} ${path}`, response.statusCode, text, header)
+  }
+
+  return {
+    server: source.server,
+    async request(method, path, input = {}) {
+      const timeoutMs = input.timeoutMs ?? DEFAULT_TIMEOUT_MS
+      const abort = new AbortController()
+      const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+      const forward = (): void => abort.abort(input.signal?.reason)
+      if (input.signal?.aborted === true) forward()
+      input.signal?.addEventListener('abort', forward)
+      try {
+        const text = await readText(await send(method, path, input, abort.signal), MAX_RESPONSE_BYTES)
+        return text === '' ? undefined : (JSON.parse(text) as unknown)
+      } catch (error) {
+        throw explain(error, `${method} ${path}`)
+      } finally {
+        clearTimeout(timer)
+        input.signal?.removeEventListener('abort', forward)
+      }
+    },
+    async stream(path, input) {
+      try {
+        return await send('GET', path, { query: input.query ?? {} }, input.signal)
+      } catch (error) {
+        throw explain(error, `GET ${path}`)
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+/** Says which request failed; a refused connection to several addresses has only a code, no message. */
+function explain(error: unknown, what: string): Error {
+  if (error instanceof ApiError) return error
+  const { message, code } = error as { message?: string; code?: string }
+  return new Error(`${what}: ${message || code || String(error)}`, { cause: error })
+}
+
+function queryString(query: RequestInput['query'] = {}): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value))
+  return parameters.size === 0 ? '' : `?${parameters}`
+}

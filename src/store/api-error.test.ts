@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { isExpired, isRefused, readApiError, readErrorEvent } from './api-error.ts'
+
+const now = Date.parse('2026-01-01T00:00:00Z')
+
+describe('an error answer', () => {
+  test('of Kubernetes keeps its reason and says which request it was', () => {
+    const body = JSON.stringify({ kind: 'Status', code: 409, reason: 'AlreadyExists', message: 'it exists' })
+    const error = readApiError('POST /apis/x', 409, body)
+    expect([error.status, error.reason, error.message]).toEqual([
+      409,
+      'AlreadyExists',
+      'POST /apis/x: HTTP 409: it exists',
+    ])
+  })
+
+  test.each([
+    { name: 'HTML of a proxy', body: '<html>Bad Gateway</html>', want: 'GET /: HTTP 502: <html>Bad Gateway</html>' },
+    { name: 'nothing', body: '', want: 'GET /: HTTP 502: no further explanation' },
+    { name: 'JSON that is no object', body: '7', want: 'GET /: HTTP 502: 7' },
+    { name: 'a long text', body: 'x'.repeat(9999), want: `GET /: HTTP 502: ${'x'.repeat(300)}` },
+  ])('of $name still has a message', ({ body, want }) => {
+    expect(readApiError('GET /', 502, body).message).toBe(want)
+  })
+
+  test.each([
+    { name: 'seconds', header: '12', body: '', want: 12_000 },
+    { name: 'a date', header: 'Thu, 01 Jan 2026 00:00:30 GMT', body: '', want: 30_000 },
+    { name: 'a date in the past', header: 'Wed, 31 Dec 2025 00:00:30 GMT', body: '', want: 0 },
+    { name: 'nonsense', header: 'soon', body: '', want: undefined },
+    { name: 'nothing', header: undefined, body: '', want: undefined },
+    { name: 'the Status', header: undefined, body: '{"details":{"retryAfterSeconds":4}}', want: 4000 },
+    { name: 'both, of which the header holds', header: '1', body: '{"details":{"retryAfterSeconds":4}}', want: 1000 },
+  ])('that asks for patience by $name is understood', ({ header, body, want }) => {
+    expect(readApiError('GET /', 429, body, header, now).retryAfterMs).toBe(want)
+  })
+})
+
+test('an ERROR event is an error by its own code, whatever else it lacks', () => {
+  expect(isExpired(readErrorEvent('watch', { code: 410 }))).toBe(true)
+  expect(isExpired(readErrorEvent('watch', { reason: 'Gone' }))).toBe(true)
+  expect(isExpired(readErrorEvent('watch', { code: 500, reason: 'InternalError' }))).toBe(false)
+  expect(readErrorEvent('watch', undefined).message).toBe('watch: an ERROR event without a message')
+})
+
+test.each([
+  { status: 400, want: true },
+  { status: 404, want: true },
+  { status: 401, want: false },
+  { status: 403, want: false },
+  { status: 408, want: false },
+  { status: 429, want: false },
+  { status: 500, want: false },
+])('whether $status speaks against the request itself: $want', ({ status, want }) => {
+  expect(isRefused(readApiError('GET /', status, ''))).toBe(want)
+})

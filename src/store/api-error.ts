@@ -1,0 +1,103 @@
+/** An answer of an API server that says no, with what a caller decides by. */
+
+interface ApiErrorInput {
+  /** HTTP status, or the `code` of an ERROR event. */
+  status: number
+  /** Machine-readable reason of the Status object (`AlreadyExists`, `Expired`…); empty when there is none. */
+  reason: string
+  message: string
+  /** What `Retry-After` or the Status asked for. */
+  retryAfterMs?: number | undefined
+}
+
+export class ApiError extends Error {
+  override name = 'ApiError'
+  readonly status: number
+  readonly reason: string
+  readonly retryAfterMs: number | undefined
+
+  constructor(input: ApiErrorInput) {
+    super(input.message)
+    this.status = input.status
+    this.reason = input.reason
+    this.retryAfterMs = input.retryAfterMs
+  }
+}
+
+/** Whether a list or watch position is too old to go on from: HTTP 410, or an ERROR event that says so by code or reason. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
+}
+
+/** Whether the request itself was refused, so that it would be again: credentials, time-outs and overload are not its fault. */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false
+  return error.status >= 400 && error.status < 500 && ![401, 403, 408, 429].includes(error.status)
+}
+
+/**
+ * Reads an error answer: a Kubernetes Status where the body is one, its text otherwise. `what` (method and path) opens the
+ * message; `retryAfter` is the header, in seconds or as an HTTP date (RFC 9110 §10.2.3), dates measured from `nowMs`.
+ */
+export function readApiError(
+  what: string,
+  status: number,
+  body: string,
+  retryAfter?: string,
+  nowMs = Date.now(),
+): ApiError {
+  const parsed = parseStatus(body)
+  const message = parsed.message ?? (body.trim().slice(0, 300) || 'no further explanation')
+  const retryAfterMs = parseRetryAfter(retryAfter, nowMs) ?? parsed.retryAfterMs
+  return new ApiError({
+    status,
+    reason: parsed.reason ?? '',
+    message: `${what}: HTTP ${status}: ${message}`,
+    retryAfterMs,
+  })
+}
+
+/** Reads the Status object of an in-stream ERROR event. */
+export function readErrorEvent(what: string, status: unknown): ApiError {
+  const fields = readStatus(status)
+  return new ApiError({
+    status: fields.code ?? 0,
+    reason: fields.reason ?? '',
+    message: `${what}: ${fields.message ?? 'an ERROR event without a message'}`,
+    retryAfterMs: fields.retryAfterMs,
+  })
+}
+
+interface StatusFields {
+  code?: number
+  reason?: string
+  message?: string
+  retryAfterMs?: number
+}
+
+function parseStatus(body: string): StatusFields {
+  try {
+    return readStatus(JSON.parse(body))
+  } catch {
+    return {} // Proxies in between answer in HTML; the text itself is then the message.
+  }
+}
+
+function readStatus(value: unknown): StatusFields {
+  if (typeof value !== 'object' || value === null) return {}
+  const { code, reason, message, details } = value as Record<string, unknown>
+  const seconds = (details as { retryAfterSeconds?: unknown } | undefined)?.retryAfterSeconds
+  return {
+    ...(typeof code === 'number' && { code }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof message === 'string' && message !== '' && { message }),
+    ...(typeof seconds === 'number' && seconds > 0 && { retryAfterMs: seconds * 1000 }),
+  }
+}
+
+function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined || header.trim() === '') return undefined
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
+}

@@ -1,0 +1,120 @@
+/** The store over an API server: every kind kept current by a reflector of its own, writes sent straight to the server. */
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+import type { Connection } from './api-connection.ts'
+import { CachedStore } from './cached-store.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { AnyCachedKind } from './kinds.ts'
+import { createObject, readObject, updateObject } from './object-writer.ts'
+import { completeObserver, type StoreObserver } from './observer.ts'
+import { Reflector, type ReflectorOptions } from './reflector.ts'
+import type { ObjectStore } from './store.ts'
+
+export interface ClusterStoreInput extends ReflectorOptions {
+  /** Closed by whoever opened it, after the store was stopped. */
+  connection: Connection
+  kinds: readonly AnyCachedKind[]
+  observer?: Partial<StoreObserver>
+  /** Default: the system's. */
+  clock?: Clock
+}
+
+/** How long ago the server last answered for a kind; `ageMs` is absent when it never did. */
+interface ContactAge {
+  kind: string
+  ageMs?: number
+}
+
+export interface ClusterStore extends ObjectStore {
+  /** For readiness: an old contact means that the cache may be out of date. A quiet watch is heard of by its bookmarks. */
+  contactAges(): readonly ContactAge[]
+}
+
+/** Opens a store; nothing is read before `start`. */
+export function openClusterStore(input: ClusterStoreInput): ClusterStore {
+  return new ReflectedStore(input)
+}
+
+class ReflectedStore extends CachedStore implements ClusterStore {
+  readonly #connection: Connection
+  readonly #reflectors = new Map<string, Reflector>()
+  readonly #waiting = new Set<() => void>()
+  #stopped = false
+
+  constructor(input: ClusterStoreInput) {
+    const { connection, kinds, observer, clock = systemClock, ...options } = input
+    super(kinds, completeObserver(observer))
+    this.#connection = connection
+    for (const kind of this.held.values()) {
+      const reflector = new Reflector({
+        connection,
+        kind,
+        clock,
+        observer: this.observer,
+        publish: (change) => this.publish(kind.type, change),
+        synced: () => this.#announce(),
+        options,
+      })
+      this.#reflectors.set(kind.type.kind, reflector)
+    }
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#stopped) throw new Error('the store was stopped')
+    for (const reflector of this.#reflectors.values()) reflector.start()
+    await this.#untilSynced(signal)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()))
+  }
+
+  contactAges(): readonly ContactAge[] {
+    return [...this.#reflectors].map(([kind, reflector]) => {
+      const ageMs = reflector.contactAgeMs()
+      return ageMs === undefined ? { kind } : { kind, ageMs }
+    })
+  }
+
+  create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    return createObject(this.#connection, type, object)
+  }
+
+  update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    return updateObject(this.#connection, type, object)
+  }
+
+  read<T extends K8sObject>(
+    type: ResourceType<T>,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    return readObject(this.#connection, type, namespace, name)
+  }
+
+  #untilSynced(signal: AbortSignal): Promise<void> {
+    if (this.synced()) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!this.synced()) return
+        finish()
+        resolve()
+      }
+      const fail = (): void => {
+        finish()
+        reject(signal.reason)
+      }
+      const finish = (): void => {
+        this.#waiting.delete(look)
+        signal.removeEventListener('abort', fail)
+      }
+      this.#waiting.add(look)
+      signal.addEventListener('abort', fail, { once: true })
+    })
+  }
+
+  #announce(): void {
+    for (const look of this.#waiting) look()
+  }
+}

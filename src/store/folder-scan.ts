@@ -1,0 +1,91 @@
+/** Finds the manifest files below a folder, within bounds, so that a wrong path cannot make us read a whole disk. */
+import type { BigIntStats, Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface ScannedFile {
+  file: string
+  bytes: number
+  /** Changes whenever the file does. Undefined while the file is so fresh that a further change might not show. */
+  stamp: string | undefined
+}
+
+interface Scan {
+  /** By path, so that "the first file wins" means the same everywhere. */
+  files: ScannedFile[]
+  errors: { file: string; message: string }[]
+}
+
+const MAX_DEPTH = 16
+const MAX_FILES = 20_000
+const MANIFEST = /\.(?:ya?ml|json)$/i
+/** Filesystem clocks tick this coarsely at worst. */
+const SETTLED_AFTER_MS = 2000
+
+/** Lists `*.yaml`, `*.yml` and `*.json` below `directory`; hidden names and node_modules are skipped, symlinks followed once. */
+export async function scanFolder(directory: string): Promise<Scan> {
+  const scan: Scan = { files: [], errors: [] }
+  const seen = new Set<string>()
+  await scanInto(directory, 0)
+  scan.files.sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0))
+  return scan
+
+  async function scanInto(path: string, depth: number): Promise<void> {
+    if (depth > MAX_DEPTH) {
+      scan.errors.push({ file: path, message: `is more than ${MAX_DEPTH} folders deep, and was not read` })
+      return
+    }
+    const entries = await attempt(path, depth > 0, async () => {
+      // A folder that is reached twice, by a symlink or its loop, is read once.
+      const real = await realpath(path)
+      if (seen.has(real)) return []
+      seen.add(real)
+      return readdir(path, { withFileTypes: true })
+    })
+    for (const entry of sorted(entries ?? [])) {
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+      await visit(join(path, entry.name), entry, depth)
+    }
+  }
+
+  async function visit(path: string, entry: Dirent, depth: number): Promise<void> {
+    if (entry.isDirectory()) return scanInto(path, depth + 1)
+    const isManifest = MANIFEST.test(entry.name)
+    if (!isManifest && !entry.isSymbolicLink()) return
+    // A symlink to nowhere is a mistake where it stands for a manifest, and none of our business elsewhere.
+    const stats = await attempt(path, !(entry.isSymbolicLink() && isManifest), () => stat(path, { bigint: true }))
+    if (stats?.isDirectory()) return scanInto(path, depth + 1)
+    if (!stats?.isFile() || !isManifest) return
+    if (scan.files.length < MAX_FILES) scan.files.push({ file: path, bytes: Number(stats.size), stamp: stampOf(stats) })
+    else if (scan.files.length === MAX_FILES && scan.errors.at(-1)?.file !== directory) {
+      scan.errors.push({
+        file: directory,
+        message: `has more than ${MAX_FILES} manifest files; the others were not read`,
+      })
+    }
+  }
+
+  async function attempt<T>(file: string, wasListed: boolean, run: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await run()
+    } catch (error) {
+      // Deleted since its folder was listed: as if it had not been listed.
+      if (wasListed && isGone(error)) return undefined
+      scan.errors.push({ file, message: `cannot be read: ${(error as Error).message}` })
+      return undefined
+    }
+  }
+}
+
+export function isGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+function sorted(entries: Dirent[]): Dirent[] {
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function stampOf(stats: BigIntStats): string | undefined {
+  if (Date.now() - Number(stats.mtimeMs) < SETTLED_AFTER_MS) return undefined
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+}

@@ -1,0 +1,80 @@
+/** Creates, replaces and reads single objects on an API server, and tells a lost race from a failure. */
+import { collectionPath, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import type { Connection } from './api-connection.ts'
+import { ApiError } from './api-error.ts'
+import { withType } from './kinds.ts'
+import { ConflictError, NotFoundError } from './store.ts'
+
+/** Creates an object; returns it as the server made it. Throws `ConflictError` when it exists. */
+export async function createObject<T extends K8sObject>(
+  connection: Connection,
+  type: ResourceType<T>,
+  object: T,
+): Promise<T> {
+  refuseVersion(object)
+  const path = collectionPath(type, object.metadata.namespace)
+  return (await write(connection, 'POST', path, type, object)) as T
+}
+
+/** Replaces an object; returns it as the server made it. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
+export async function updateObject<T extends K8sObject>(
+  connection: Connection,
+  type: ResourceType<T>,
+  object: T,
+): Promise<T> {
+  requireVersion(object)
+  const path = objectPath(type, object.metadata.namespace, object.metadata.name ?? '')
+  return (await write(connection, 'PUT', path, type, object)) as T
+}
+
+/** Reads an object from the server, past every cache. Undefined when it, its namespace or its kind is not there. */
+export async function readObject<T extends K8sObject>(
+  connection: Connection,
+  type: ResourceType<T>,
+  namespace: string | undefined,
+  name: string,
+): Promise<T | undefined> {
+  try {
+    return withType(type, (await connection.request('GET', objectPath(type, namespace, name))) as T) as T
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** Throws for an object without a resource version: replacing unguarded would undo what others wrote. */
+export function requireVersion(object: K8sObject): void {
+  if (object.metadata.resourceVersion) return
+  throw new Error(`${describe(object)}: an update needs the metadata.resourceVersion of the object that was read`)
+}
+
+/** Throws for an object with a resource version: an API server refuses to create what says that it exists. */
+export function refuseVersion(object: K8sObject): void {
+  if (!object.metadata.resourceVersion) return
+  throw new Error(`${describe(object)}: an object to create must not have a metadata.resourceVersion`)
+}
+
+/** How an object is called in messages. */
+export function describe(object: K8sObject): string {
+  return `${object.kind} ${objectKey(object.metadata.namespace, object.metadata.name ?? '')}`
+}
+
+async function write(
+  connection: Connection,
+  method: 'POST' | 'PUT',
+  path: string,
+  type: ResourceType,
+  object: K8sObject,
+): Promise<K8sObject> {
+  try {
+    return withType(type, (await connection.request(method, path, { body: object })) as K8sObject)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 409) throw new ConflictError(error.message, { cause: error })
+    if (error instanceof ApiError && error.status === 404) throw new NotFoundError(error.message, { cause: error })
+    throw error
+  }
+}
+
+function objectPath(type: ResourceType, namespace: string | undefined, name: string): string {
+  return `${collectionPath(type, namespace)}/${encodeURIComponent(name)}`
+}

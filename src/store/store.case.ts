@@ -1,0 +1,239 @@
+/** What every `ObjectStore` promises, as tests that each implementation runs. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Cluster, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { until } from './clock.case.ts'
+import type { StoreObserver } from './observer.ts'
+import {
+  type CachedKind,
+  ConflictError,
+  NotFoundError,
+  NotSyncedError,
+  type ObjectStore,
+  type StoreChange,
+} from './store.ts'
+
+/** A store under test, and somebody else who writes to what it reads from. */
+export interface StoreUnderTest {
+  store: ObjectStore
+  put(type: ResourceType, object: K8sObject): Promise<void>
+  remove(type: ResourceType, namespace: string | undefined, name: string): Promise<void>
+  close(): Promise<void>
+}
+
+export const bindingKind: CachedKind<ResourceBinding> = {
+  type: resourceBindings,
+  keep: ({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion }, spec }) => ({
+    apiVersion,
+    kind,
+    metadata: {
+      ...(namespace && { namespace }),
+      ...(name && { name }),
+      ...(uid && { uid }),
+      ...(resourceVersion && { resourceVersion }),
+    },
+    spec: { resource: spec.resource, ...(spec.replicas && { replicas: spec.replicas }) },
+  }),
+  indexes: { workload: (binding) => [binding.spec.resource.name] },
+}
+
+export const clusterKind: CachedKind<Cluster> = { type: clusters, keep: (raw) => raw, indexes: {} }
+
+export function buildBinding(name: string, input: { workload?: string; replicas?: number } = {}): ResourceBinding {
+  return {
+    apiVersion: 'work.karmada.io/v1alpha2',
+    kind: 'ResourceBinding',
+    metadata: { namespace: 'shop', name, annotations: { note: 'not kept' } },
+    spec: {
+      resource: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: input.workload ?? name },
+      replicas: input.replicas ?? 1,
+    },
+  }
+}
+
+export function buildCluster(name: string): Cluster {
+  return { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: { name }, spec: { region: 'north' } }
+}
+
+/** Runs the suite; `open` gives a store that is not started yet and caches `bindingKind` and `clusterKind`. */
+export function describeObjectStore(
+  name: string,
+  open: (observer: Partial<StoreObserver>) => Promise<StoreUnderTest>,
+): void {
+  describe(`${name} is an ObjectStore`, () => {
+    const errors: string[] = []
+    const started = (): Promise<void> => subject.store.start(new AbortController().signal)
+    const shown = (name: string): ResourceBinding | undefined => subject.store.get(resourceBindings, 'shop', name)
+    let subject: StoreUnderTest
+
+    beforeEach(async () => {
+      errors.length = 0
+      subject = await open({ error: ({ message }) => errors.push(message) })
+    })
+    afterEach(async () => {
+      await subject.store.stop()
+      await subject.close()
+    })
+
+    test('what was not read yet is unknown, not empty', async () => {
+      const { store } = subject
+      expect(store.synced()).toBe(false)
+      expect(store.unsynced().map((type) => type.kind)).toEqual(['ResourceBinding', 'Cluster'])
+      expect(() => store.get(resourceBindings, 'shop', 'web')).toThrow(NotSyncedError)
+      expect(() => store.list(resourceBindings)).toThrow(NotSyncedError)
+      expect(() => store.byIndex(resourceBindings, 'workload', 'web')).toThrow(NotSyncedError)
+      expect(() => store.size(resourceBindings)).toThrow(NotSyncedError)
+      expect(() => store.serves(resourceBindings)).toThrow(NotSyncedError)
+    })
+
+    test('objects that were there before are found by name, by index and in the list', async () => {
+      await subject.put(resourceBindings, buildBinding('web'))
+      await subject.put(resourceBindings, buildBinding('web-2', { workload: 'web' }))
+      await subject.put(clusters, buildCluster('north-1'))
+      await started()
+      const { store } = subject
+      expect(store.synced()).toBe(true)
+      expect(shown('web')?.spec.resource.name).toBe('web')
+      expect([...store.list(resourceBindings)].map((object) => object.metadata.name).sort()).toEqual(['web', 'web-2'])
+      expect(store.byIndex(resourceBindings, 'workload', 'web')).toHaveLength(2)
+      expect(store.byIndex(resourceBindings, 'workload', 'other')).toEqual([])
+      expect(store.size(resourceBindings)).toBe(2)
+      expect(store.serves(resourceBindings)).toBe(true)
+      expect(store.get(clusters, undefined, 'north-1')?.spec.region).toBe('north')
+      expect(shown('nothing')).toBeUndefined()
+    })
+
+    test('a store of nothing is synced and empty', async () => {
+      await started()
+      expect([...subject.store.list(resourceBindings)]).toEqual([])
+      expect(subject.store.unsynced()).toEqual([])
+    })
+
+    test('a misspelt index and a kind that is not cached are mistakes, not empty answers', async () => {
+      await started()
+      expect(() => subject.store.byIndex(resourceBindings, 'wrokload', 'web')).toThrow('no index "wrokload"')
+      expect(() => subject.store.get({ ...clusters, kind: 'Other' }, undefined, 'x')).toThrow('not cached')
+    })
+
+    test('what others create, change and delete arrives, with what was before', async () => {
+      await started()
+      const changes: StoreChange[] = []
+      subject.store.subscribe((change) => changes.push(change))
+      await subject.put(resourceBindings, buildBinding('web', { replicas: 1 }))
+      await until(() => shown('web') !== undefined)
+      await subject.put(resourceBindings, buildBinding('web', { replicas: 5 }))
+      await until(() => shown('web')?.spec.replicas === 5)
+      await subject.remove(resourceBindings, 'shop', 'web')
+      await until(() => shown('web') === undefined)
+      const replicas = changes.map(({ type, before, after }) => [
+        type.kind,
+        (before as ResourceBinding | undefined)?.spec.replicas,
+        (after as ResourceBinding | undefined)?.spec.replicas,
+      ])
+      expect(replicas).toEqual([
+        ['ResourceBinding', undefined, 1],
+        ['ResourceBinding', 1, 5],
+        ['ResourceBinding', 5, undefined],
+      ])
+      expect(subject.store.byIndex(resourceBindings, 'workload', 'web')).toEqual([])
+    })
+
+    test('objects that are there at the start are told as new ones', async () => {
+      await subject.put(resourceBindings, buildBinding('web'))
+      const seen: (string | undefined)[] = []
+      subject.store.subscribe(({ before, after }) => seen.push(`${before?.metadata.name} ${after?.metadata.name}`))
+      await started()
+      await until(() => seen.length > 0)
+      expect(seen).toEqual(['undefined web'])
+    })
+
+    test('who unsubscribes hears nothing more, and a listener that throws harms nobody', async () => {
+      await started()
+      const heard: string[] = []
+      const unsubscribe = subject.store.subscribe(() => heard.push('gone'))
+      subject.store.subscribe(() => {
+        throw new Error('a mistake in a listener')
+      })
+      subject.store.subscribe(() => heard.push('here'))
+      unsubscribe()
+      unsubscribe()
+      await subject.put(resourceBindings, buildBinding('web'))
+      await until(() => heard.length > 0)
+      expect(heard).toEqual(['here'])
+      expect(errors).toEqual(['a listener failed'])
+      await subject.put(resourceBindings, buildBinding('web-2'))
+      await until(() => shown('web-2') !== undefined)
+    })
+
+    test('what an index gave stays as it was when the store moves on', async () => {
+      await subject.put(resourceBindings, buildBinding('web'))
+      await started()
+      const before = subject.store.byIndex(resourceBindings, 'workload', 'web')
+      await subject.put(resourceBindings, buildBinding('web-2', { workload: 'web' }))
+      await until(() => subject.store.byIndex(resourceBindings, 'workload', 'web').length === 2)
+      expect(before).toHaveLength(1)
+    })
+
+    test('the cache holds what the kind keeps, and reading gives the whole object', async () => {
+      await subject.put(resourceBindings, buildBinding('web'))
+      await started()
+      expect(shown('web')?.metadata.annotations).toBeUndefined()
+      const whole = await subject.store.read(resourceBindings, 'shop', 'web')
+      expect(whole?.metadata.annotations).toEqual({ note: 'not kept' })
+      expect(await subject.store.read(resourceBindings, 'shop', 'nothing')).toBeUndefined()
+    })
+
+    test('a created object comes back with an identity and is shown', async () => {
+      await started()
+      const created = await subject.store.create(resourceBindings, buildBinding('web'))
+      expect(created.metadata.resourceVersion).toBeTruthy()
+      expect(created.metadata.uid).toBeTruthy()
+      await until(() => shown('web')?.metadata.resourceVersion === created.metadata.resourceVersion)
+      await expect(subject.store.create(resourceBindings, buildBinding('web'))).rejects.toThrow(ConflictError)
+      await expect(subject.store.create(resourceBindings, created)).rejects.toThrow(
+        'must not have a metadata.resourceV',
+      )
+    })
+
+    test('an update wins once, and loses against what was written since it was read', async () => {
+      await started()
+      const created = await subject.store.create(resourceBindings, buildBinding('web'))
+      const changed = { ...created, spec: { ...created.spec, replicas: 3 } }
+      const updated = await subject.store.update(resourceBindings, changed)
+      expect(updated.metadata.resourceVersion).not.toBe(created.metadata.resourceVersion)
+      expect(updated.metadata.uid).toBe(created.metadata.uid)
+      await expect(subject.store.update(resourceBindings, changed)).rejects.toThrow(ConflictError)
+      await until(() => shown('web')?.spec.replicas === 3)
+    })
+
+    test('an update that changes nothing makes no new version', async () => {
+      await started()
+      const created = await subject.store.create(resourceBindings, buildBinding('web'))
+      const updated = await subject.store.update(resourceBindings, created)
+      expect(updated.metadata.resourceVersion).toBe(created.metadata.resourceVersion)
+    })
+
+    test('an update of what is gone, and one without a version, say so', async () => {
+      await started()
+      const { store } = subject
+      const gone = { ...buildBinding('gone'), metadata: { namespace: 'shop', name: 'gone', resourceVersion: '1' } }
+      await expect(store.update(resourceBindings, gone)).rejects.toThrow(NotFoundError)
+      await expect(store.update(resourceBindings, buildBinding('web'))).rejects.toThrow('needs the metadata.resourceV')
+    })
+
+    test('a start that is given up rejects, and stopping twice is harmless', async () => {
+      await expect(subject.store.start(AbortSignal.abort(new Error('given up')))).rejects.toThrow('given up')
+      await subject.store.stop()
+      await subject.store.stop()
+    })
+
+    test('starting twice starts once', async () => {
+      await subject.put(resourceBindings, buildBinding('web'))
+      const seen: StoreChange[] = []
+      subject.store.subscribe((change) => seen.push(change))
+      await Promise.all([started(), started()])
+      await until(() => seen.length > 0)
+      expect(seen).toHaveLength(1)
+    })
+  })
+}
