@@ -16,7 +16,11 @@ module.exports = {
     ...floors
       .slice(0, -1)
       .map((floor, i) =>
-        error(`floor-${i}-looks-down-only`, { path: at(floor) }, { path: [at(floors.slice(i + 1).flat()), '^src/main\\.ts$'] }),
+        error(
+          `floor-${i}-looks-down-only`,
+          { path: at(floor) },
+          { path: [at(floors.slice(i + 1).flat()), '^src/main\\.ts$'] },
+        ),
       ),
     ...floors
       .filter((floor) => floor.length > 1)
@@ -31,7 +35,10 @@ module.exports = {
     error(
       'core-libraries',
       { path: '^src/(api|core)/', pathNot: '\\.test\\.ts$' },
-      { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/(fast-json-patch|ajv)/' },
+      {
+        dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'],
+        pathNot: 'node_modules/(fast-json-patch|ajv)/',
+      },
     ),
     error(
       'interfaces-only',
@@ -46,5 +53,9 @@ module.exports = {
     ),
     error('no-cycles', {}, { circular: true }),
   ],
-  options: { tsPreCompilationDeps: true, tsConfig: { fileName: 'tsconfig.check.json' }, doNotFollow: { path: 'node_modules' } },
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.check.json' },
+    doNotFollow: { path: 'node_modules' },
+  },
 }

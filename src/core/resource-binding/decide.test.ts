@@ -1,0 +1,543 @@
+import { describe, expect, test } from 'vitest'
+import { located, makeBinding, makeInput, makePolicyView, NOW, nowhere, unknown } from '../../../test/builders.ts'
+import type { BindingSpec, Placement, ResourceBinding } from '../../api/karmada.ts'
+import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
+import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import { type BindingNotes, readNotes } from './annotations.ts'
+import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
+import type { BindingInput } from './input.ts'
+
+const one = (...clusterNames: string[]): Placement => ({ clusterAffinity: { clusterNames } })
+const three = one('member1', 'member2', 'member3')
+const scheduled = { clusters: [{ name: 'member2', replicas: 2 }] }
+const ignore = { onUnresolved: 'Ignore', onUnsatisfiable: 'Ignore' } as const
+const job: Partial<BindingSpec> = {
+  resource: { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' },
+}
+
+function decide(input: Partial<BindingInput>): BindingDecision {
+  return decideBinding(makeInput(input))
+}
+
+/** A binding as we left it when the data was in member2. */
+function narrowed(spec: Partial<BindingSpec> = {}, claims: ClaimAnswer[] = [located(['member2'])]): ResourceBinding {
+  return decide({ binding: makeBinding(spec), claims }).binding
+}
+
+/** The very same binding, stored and sent back, with other claims. */
+function lookAgain(binding: ResourceBinding, claims: ClaimAnswer[], more: Partial<BindingInput> = {}): BindingDecision {
+  return decide({ binding, stored: binding, claims, ...more })
+}
+
+function summary({ state, binding }: BindingDecision) {
+  const { base, locality, hold }: BindingNotes = readNotes(binding.metadata.annotations)
+  return {
+    state,
+    affinity: binding.spec.placement,
+    suspension: binding.spec.suspension,
+    base,
+    required: locality?.required,
+    hold: hold?.reason,
+  }
+}
+
+const nothing = { suspension: undefined, base: undefined, required: undefined, hold: undefined }
+
+describe('a binding that is none of our business is the very same object', () => {
+  test.each<{ name: string; binding: ResourceBinding; claims?: ClaimAnswer[] }>([
+    {
+      name: 'without a placement: attached to another one',
+      binding: (({ placement: _placement, ...spec }) => ({ ...makeBinding(), spec }))(makeBinding().spec),
+    },
+    { name: 'while it is being deleted', binding: makeBinding({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+    {
+      name: 'when somebody else manages it',
+      binding: makeBinding({}, { labels: { [MANAGED_BY_LABEL]: 'MultiClusterService' } }),
+    },
+    { name: 'without a claim', binding: makeBinding(), claims: [] },
+  ])('$name', ({ binding, claims }) => {
+    const input = makeInput({ binding, ...(claims && { claims }) })
+    const decision = decideBinding(input)
+    expect([decision.state, decision.binding === binding]).toEqual(['Untouched', true])
+    expect(answerBinding(decision, input)).toEqual({ kind: 'allow' })
+  })
+})
+
+describe('a binding that is not scheduled', () => {
+  test.each<{ name: string; claims: ClaimAnswer[]; placement?: Placement; want: object }>([
+    {
+      name: 'is narrowed to its data',
+      claims: [located(['member2'])],
+      want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
+    },
+    {
+      name: 'is held while the location is unknown',
+      claims: [unknown()],
+      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
+    },
+    {
+      name: 'goes on while the location is unknown, if the claim says so',
+      claims: [unknown(ignore)],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+    {
+      name: 'is held when there is no such data',
+      claims: [nowhere()],
+      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
+    },
+    {
+      name: 'goes on without data, if the claim says so',
+      claims: [nowhere(ignore)],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+    {
+      name: 'is held when no allowed cluster has the data',
+      claims: [located(['member9'])],
+      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
+    },
+    {
+      name: 'goes on then, if the claim says so',
+      claims: [located(['member9'], ignore)],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+    {
+      name: 'is held when the spread cannot be met',
+      claims: [located(['member2'])],
+      placement: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
+      want: {
+        ...nothing,
+        state: 'Held',
+        affinity: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
+        suspension: { scheduling: true },
+        hold: 'Unsatisfiable',
+      },
+    },
+    {
+      name: 'is held when one of two claims is unknown',
+      claims: [located(['member2']), unknown({ claim: 'default/b' })],
+      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
+    },
+    {
+      name: 'is narrowed to what is known when the other claim may be ignored',
+      claims: [located(['member2']), unknown({ claim: 'default/b', ...ignore })],
+      want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
+    },
+    {
+      name: 'is held when two claims share no cluster and either of them holds',
+      claims: [located(['member1'], ignore), located(['member2'], { claim: 'default/b' })],
+      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
+    },
+    {
+      name: 'prefers what is only preferred',
+      claims: [located(['member2'], { enforcement: 'Preferred' })],
+      want: {
+        ...nothing,
+        state: 'Narrowed',
+        affinity: {
+          clusterAffinities: [
+            { affinityName: 'default-local', clusterNames: ['member2'] },
+            { affinityName: 'default', ...three.clusterAffinity },
+          ],
+        },
+        base: three,
+      },
+    },
+    {
+      name: 'is never held for what is only preferred',
+      claims: [unknown({ enforcement: 'Preferred' })],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+    {
+      name: 'is never held for preferred data that does not exist',
+      claims: [nowhere({ enforcement: 'Preferred' })],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+  ])('$name', ({ claims, placement, want }) => {
+    const input = { binding: makeBinding(placement && { placement }), claims }
+    expect(summary(decide(input))).toEqual(want)
+    expect(summary(decide({ ...input, claims: claims.toReversed() }))).toEqual(want)
+    expect(summary(decide({ ...input, stored: input.binding }))).toEqual(want)
+  })
+})
+
+describe('a binding that is scheduled', () => {
+  const kept = { ...nothing, state: 'Kept', affinity: one('member2'), base: three, required: ['member2'] }
+  const moved = { ...nothing, state: 'Narrowed', affinity: one('member3'), base: three, required: ['member3'] }
+
+  test.each<{ name: string; spec?: Partial<BindingSpec>; claims: ClaimAnswer[]; want: object }>([
+    { name: 'moves with its data when it runs for ever', claims: [located(['member3'])], want: moved },
+    { name: 'stays when it runs to completion', spec: job, claims: [located(['member3'])], want: kept },
+    {
+      name: 'moves then, if the claim says always',
+      spec: job,
+      claims: [located(['member3'], { rebalance: 'Always' })],
+      want: moved,
+    },
+    { name: 'stays if the claim says never', claims: [located(['member3'], { rebalance: 'Never' })], want: kept },
+    { name: 'keeps its narrowing when the location becomes unknown', claims: [unknown()], want: kept },
+    { name: 'keeps it even if the claim would rather go on', claims: [unknown(ignore)], want: kept },
+    { name: 'keeps it when the data is gone', claims: [nowhere()], want: kept },
+    { name: 'keeps it when the data went where it may not go', claims: [located(['member9'])], want: kept },
+    {
+      name: 'stays narrowed when nothing changed, whatever rebalance says',
+      spec: job,
+      claims: [located(['member2'], { rebalance: 'Never' })],
+      want: { ...kept, state: 'Narrowed' },
+    },
+  ])('and narrowed $name', ({ spec, claims, want }) => {
+    const before = narrowed({ ...scheduled, ...spec })
+    expect(summary(lookAgain(before, claims))).toEqual(want)
+    expect(
+      summary(decide({ binding: { ...before, spec: { ...before.spec, placement: three } }, stored: before, claims })),
+    ).toEqual(want)
+  })
+
+  test.each<{ name: string; spec?: Partial<BindingSpec>; claims: ClaimAnswer[]; want: object }>([
+    {
+      name: 'is narrowed for the first time, and so moved',
+      claims: [located(['member2'])],
+      want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
+    },
+    {
+      name: 'is narrowed for the first time, even if rebalance says never',
+      spec: job,
+      claims: [located(['member2'], { rebalance: 'Never' })],
+      want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
+    },
+    {
+      name: 'is left where it is while the location is unknown',
+      claims: [unknown()],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+    {
+      name: 'is left where it is when the data is nowhere',
+      claims: [nowhere()],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+    {
+      name: 'is left where it is when the data is out of reach',
+      claims: [located(['member9'])],
+      want: { ...nothing, state: 'Ignored', affinity: three },
+    },
+  ])('but was never narrowed $name', ({ spec, claims, want }) => {
+    expect(summary(lookAgain(makeBinding({ ...scheduled, ...spec }), claims))).toEqual(want)
+  })
+
+  test('and went on without its location is narrowed for the first time once it is known', () => {
+    const went = decide({ binding: makeBinding(job), claims: [unknown(ignore)] }).binding
+    const running = { ...went, spec: { ...went.spec, ...scheduled } }
+    expect(summary(lookAgain(running, [located(['member2'], ignore)])).state).toBe('Narrowed')
+  })
+
+  test('counts as scheduled when only the stored one says so: the scheduler may just have given up', () => {
+    const before = makeBinding(scheduled)
+    expect(decide({ binding: makeBinding(), stored: before, claims: [unknown()] }).state).toBe('Ignored')
+  })
+
+  test('is relaxed to the base when the policy no longer allows where the data was', () => {
+    const before = narrowed(scheduled)
+    const binding = { ...before, spec: { ...before.spec, placement: one('member1') } }
+    expect(summary(decide({ binding, stored: before, claims: [unknown()] }))).toEqual({
+      ...nothing,
+      state: 'Relaxed',
+      affinity: one('member1'),
+      base: one('member1'),
+      required: ['member2'],
+    })
+  })
+})
+
+describe('a binding under eviction', () => {
+  const evicting = (...names: string[]) => ({ gracefulEvictionTasks: names.map((fromCluster) => ({ fromCluster })) })
+
+  test.each<{ name: string; spec: Partial<BindingSpec>; data: string[]; wantState: string; wantAffinity: Placement }>([
+    {
+      name: 'is relaxed when every cluster with the data is being evicted',
+      spec: evicting('member2'),
+      data: ['member2'],
+      wantState: 'Relaxed',
+      wantAffinity: three,
+    },
+    {
+      name: 'stays narrowed while one is left',
+      spec: evicting('member2'),
+      data: ['member1', 'member2'],
+      wantState: 'Narrowed',
+      wantAffinity: one('member1', 'member2'),
+    },
+    {
+      name: 'stays narrowed when another one is being evicted',
+      spec: evicting('member3'),
+      data: ['member2'],
+      wantState: 'Narrowed',
+      wantAffinity: one('member2'),
+    },
+  ])('$name', ({ spec, data, wantState, wantAffinity }) => {
+    const before = narrowed({ ...scheduled, ...spec }, [located(data)])
+    const { state, binding } = lookAgain(before, [located(data)])
+    expect([state, binding.spec.placement]).toEqual([wantState, wantAffinity])
+  })
+
+  test('that is no workload is relaxed when only its overflow is left: overflow does not count for it', () => {
+    const placement: Placement = {
+      clusterAffinities: [
+        {
+          affinityName: 'a',
+          clusterNames: ['member1'],
+          overflowAffinities: [{ affinityName: 'o', clusterNames: ['member2'] }],
+        },
+      ],
+    }
+    const binding = makeBinding({ replicas: 0, placement, ...evicting('member1') })
+    const claims = [located(['member1', 'member2'])]
+    expect(summary(decide({ binding, claims })).state).toBe('Relaxed')
+    expect(summary(decide({ binding: makeBinding({ ...binding.spec, replicas: 1 }), claims })).state).toBe('Narrowed')
+  })
+
+  test('is narrowed again when the eviction is over', () => {
+    const relaxed = narrowed({ ...scheduled, ...evicting('member2') })
+    const { gracefulEvictionTasks: _tasks, ...spec } = relaxed.spec
+    const after = { ...relaxed, spec: { ...spec, clusters: [{ name: 'member1', replicas: 2 }] } }
+    expect(summary(lookAgain(after, [located(['member2'])])).state).toBe('Narrowed')
+  })
+
+  test('is never held, though it has no clusters any more', () => {
+    const binding = makeBinding(evicting('member2'))
+    const policy = makePolicyView({ requiresClaim: true })
+    expect([decide({ binding, claims: [unknown()] }).state, decide({ binding, claims: [], policy }).state]).toEqual([
+      'Ignored',
+      'Untouched',
+    ])
+  })
+})
+
+describe('a policy that requires a claim', () => {
+  const policy = makePolicyView({ requiresClaim: true })
+
+  test('holds a binding that has none yet', () => {
+    expect(summary(decide({ claims: [], policy }))).toEqual({
+      ...nothing,
+      state: 'Held',
+      affinity: three,
+      suspension: { scheduling: true },
+      hold: 'ClaimMissing',
+    })
+  })
+
+  test('lets it go, narrowed, when the claim comes', () => {
+    const held = decide({ claims: [], policy }).binding
+    expect(summary(lookAgain(held, [located(['member2'])], { policy }))).toEqual({
+      ...nothing,
+      state: 'Narrowed',
+      affinity: one('member2'),
+      base: three,
+      required: ['member2'],
+    })
+  })
+
+  test.each<{ name: string; binding: ResourceBinding; stored?: ResourceBinding }>([
+    { name: 'is scheduled', binding: makeBinding(scheduled) },
+    { name: 'was scheduled until this write', binding: makeBinding(), stored: makeBinding(scheduled) },
+  ])('does not hold a binding that $name', ({ binding, stored }) => {
+    expect(decide({ binding, stored, claims: [], policy })).toEqual({ state: 'Untouched', binding, message: '' })
+  })
+
+  test('gives a narrowed binding that lost its claim its base back, and holds it', () => {
+    const before = narrowed()
+    expect(summary(lookAgain(before, [], { policy }))).toEqual({
+      ...nothing,
+      state: 'Held',
+      affinity: three,
+      suspension: { scheduling: true },
+      hold: 'ClaimMissing',
+    })
+  })
+})
+
+describe('a hold', () => {
+  const held = (suspension?: BindingSpec['suspension'], claims = [unknown()]) =>
+    decide({ binding: makeBinding(suspension && { suspension }), claims }).binding
+
+  test('keeps the siblings of suspension.scheduling, and so does its release', () => {
+    const before = held({ dispatching: true, dispatchingOnClusters: { clusterNames: ['a'] } })
+    const after = lookAgain(before, [located(['member2'])]).binding
+    expect([before.spec.suspension, after.spec.suspension]).toEqual([
+      { dispatching: true, dispatchingOnClusters: { clusterNames: ['a'] }, scheduling: true },
+      { dispatching: true, dispatchingOnClusters: { clusterNames: ['a'] } },
+    ])
+  })
+
+  test('leaves no empty suspension behind', () => {
+    expect(Object.hasOwn(lookAgain(held(), [located(['member2'])]).binding.spec, 'suspension')).toBe(false)
+  })
+
+  test("does not claim somebody else's suspension", () => {
+    expect(
+      summary(decide({ binding: makeBinding({ suspension: { scheduling: true } }), claims: [unknown()] })),
+    ).toEqual({ ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true } })
+  })
+
+  test("does not lift somebody else's suspension", () => {
+    const theirs = makeBinding({ suspension: { scheduling: true } })
+    expect(summary(lookAgain(theirs, [located(['member2'])]))).toEqual({
+      ...nothing,
+      state: 'Narrowed',
+      affinity: one('member2'),
+      suspension: { scheduling: true },
+      base: three,
+      required: ['member2'],
+    })
+  })
+
+  test('comes back when somebody lifts it by hand', () => {
+    const before = held()
+    const { suspension: _suspension, ...spec } = before.spec
+    expect(lookAgain({ ...before, spec }, [unknown()]).binding.spec.suspension).toEqual({ scheduling: true })
+  })
+
+  test('is lifted although its annotation was removed by the requester', () => {
+    const before = held()
+    const { [HOLD_ANNOTATION]: _hold, ...annotations } = before.metadata.annotations ?? {}
+    const binding = { ...before, metadata: { ...before.metadata, annotations } }
+    expect(decide({ binding, stored: before }).binding.spec.suspension).toBe(undefined)
+  })
+
+  test('is never set on a binding that was scheduled meanwhile, and a hold of ours there is lifted', () => {
+    const before = held()
+    const binding = { ...before, spec: { ...before.spec, ...scheduled } }
+    expect(summary(decide({ binding, stored: before, claims: [unknown()] }))).toEqual({
+      ...nothing,
+      state: 'Ignored',
+      affinity: three,
+    })
+  })
+
+  test('remembers since when and why, and is not written again while nothing changes', () => {
+    const before = held()
+    const later = decide({ binding: before, stored: before, claims: [unknown()], now: NOW + 5000 })
+    expect(later.binding).toBe(before)
+    expect(readNotes(before.metadata.annotations).hold).toEqual({
+      since: '2026-01-02T03:04:05.000Z',
+      reason: 'Unresolved',
+      message: expect.any(String),
+    })
+  })
+
+  describe('with a timeout', () => {
+    const slow = [unknown({ holdTimeoutSeconds: 60 })]
+    const before = held(undefined, slow)
+    const at = (seconds: number, claims = slow, binding = before) =>
+      decide({ binding, stored: binding, claims, now: NOW + seconds * 1000 })
+
+    test('lasts until then', () => {
+      expect(at(59).binding).toBe(before)
+    })
+
+    test('is released without the affinity, and stays released', () => {
+      const released = at(60)
+      expect(summary(released)).toEqual({ ...nothing, state: 'Released', affinity: three, hold: 'Unresolved' })
+      expect(at(61, slow, released.binding).binding).toBe(released.binding)
+      expect(summary(at(61, [unknown({ holdTimeoutSeconds: 600 })], released.binding)).state).toBe('Released')
+    })
+
+    test('is narrowed once the location is known after all', () => {
+      const after = at(61, [located(['member2'])], at(60).binding)
+      expect(summary(after)).toEqual({
+        ...nothing,
+        state: 'Narrowed',
+        affinity: one('member2'),
+        base: three,
+        required: ['member2'],
+      })
+    })
+
+    test('ends at the shortest one of several claims', () => {
+      const claims = [unknown({ holdTimeoutSeconds: 600 }), unknown({ claim: 'default/b', holdTimeoutSeconds: 60 })]
+      expect([at(59, claims).state, at(60, claims).state]).toEqual(['Held', 'Released'])
+    })
+
+    test('leaves a suspension alone that somebody else set after the release', () => {
+      const released = at(60).binding
+      const theirs = { ...released, spec: { ...released.spec, suspension: { scheduling: true } } }
+      expect(at(61, slow, theirs).binding.spec.suspension).toEqual({ scheduling: true })
+    })
+  })
+})
+
+describe('several claims', () => {
+  const claims = [
+    located(['member1', 'member2'], { claim: 'default/a' }),
+    located(['member2', 'member3'], { claim: 'default/b', bytes: 5 }),
+    located(['member3'], { claim: 'default/c', enforcement: 'Preferred' }),
+  ]
+  const orders = [claims, claims.toReversed(), [...claims.slice(1), ...claims.slice(0, 1)]]
+
+  test('give the same bytes in any order', () => {
+    const bytes = orders.map((order) => JSON.stringify(decide({ claims: order })))
+    expect(new Set(bytes).size).toBe(1)
+  })
+
+  test('are all named in the note, sorted', () => {
+    const { locality } = readNotes(decide({ claims: claims.toReversed() }).binding.metadata.annotations)
+    expect(locality).toEqual({
+      state: 'Narrowed',
+      required: ['member2'],
+      preferred: [['member3']],
+      claims: ['default/a', 'default/b', 'default/c'],
+      message: expect.any(String),
+    })
+  })
+
+  test('come in the same way whichever was there first', () => {
+    const [a, b] = claims as [ClaimAnswer, ClaimAnswer]
+    const results = [[a], [b]].map((first) => {
+      const before = decide({ claims: first }).binding
+      return JSON.stringify(lookAgain(before, [a, b]).binding)
+    })
+    expect(new Set(results).size).toBe(1)
+  })
+})
+
+describe('the answer', () => {
+  const answer = (input: Partial<BindingInput>) => answerBinding(decide(input), makeInput(input))
+
+  test('to a narrowing is a patch without a warning, with the decision for the audit log', () => {
+    const { binding } = decide({})
+    expect(answer({})).toEqual({
+      kind: 'patch',
+      object: binding,
+      auditAnnotations: { decision: 'Narrowed', reason: expect.stringContaining('member2') },
+    })
+  })
+
+  test('to what is decided already is no patch', () => {
+    const binding = narrowed()
+    expect(answer({ binding, stored: binding }).kind).toBe('allow')
+  })
+
+  test.each<{ name: string; input: Partial<BindingInput>; want: string }>([
+    { name: 'a hold', input: { claims: [unknown()] }, want: 'lodestone: held: ' },
+    {
+      name: 'a binding that goes on without its data',
+      input: { claims: [unknown(ignore)] },
+      want: 'lodestone: ignored: ',
+    },
+    {
+      name: 'a binding that is kept',
+      input: { binding: narrowed(scheduled), stored: narrowed(scheduled), claims: [unknown()] },
+      want: 'lodestone: kept: ',
+    },
+  ])('warns of $name, in one line of at most 120 characters', ({ input, want }) => {
+    const claims = (input.claims ?? []).map((claim) => ({ ...claim, claim: `default/${'long-'.repeat(40)}` }))
+    for (const outcome of [answer(input), answer({ ...input, claims })]) {
+      const [warning = '', ...more] = outcome.warnings ?? []
+      expect({
+        starts: warning.slice(0, want.length),
+        tooLong: warning.length > 120,
+        lines: warning.split('\n').length,
+        more,
+      }).toEqual({ starts: want, tooLong: false, lines: 1, more: [] })
+    }
+  })
+})
