@@ -58,7 +58,6 @@ beforeEach(async () => {
   await store.create(dataSourceClaims, makeClaim())
   await store.create(dataSources, makeSource())
 })
-await store.start(new AbortController().signal)
 
 /** Lets the store see what the recorded write of a policy made. A reinvocation carries what was there before it. */
 async function keepPolicy({ request: { kind, object, operation } }: Recorded): Promise<void> {

@@ -5,6 +5,7 @@ import { suggest } from './suggest.ts'
 export interface Output {
   write(text: string): unknown
   isTTY?: boolean
+  fd?: number
 }
 
 /** The outside world of a command: everything that it may print to or ask. */

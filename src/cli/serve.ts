@@ -7,7 +7,7 @@ import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
 import { openFolderStore } from '../store/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
+import { closeLogger, LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 import { folderHints } from './serve-hints.ts'
@@ -70,6 +70,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     await ended(io.signal)
   } finally {
     await app.stop()
+    await closeLogger(log)
   }
   return 0
 }

@@ -60,7 +60,7 @@ function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): s
   const operations = diffJson(object, wanted)
   if (operations.length === 0) return undefined
   try {
-    fastJsonPatch.applyPatch(object, operations, true, true)
+    fastJsonPatch.applyPatch(object, operations, false, true)
   } catch (cause) {
     throw new PatchError('the patch does not apply to the object of the request', { cause })
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeInput } from '../../../test/builders.ts'
+import { lookup, makeBinding, makeInput } from '../../../test/builders.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { type BindingNotes, hasNotes, OUR_ANNOTATIONS, readNotes, writeNotes } from './annotations.ts'
 import { decideBinding } from './decide.ts'
@@ -113,6 +113,11 @@ describe('what somebody else wrote there counts as absent', () => {
       value: '{"clusterAffinity":{"labelSelector":{"matchExpressions":5}}}',
     },
     {
+      name: 'values that are no list',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"labelSelector":{"matchExpressions":[{"key":"a","operator":"In","values":5}]}}}',
+    },
+    {
       name: 'an expression of nothing',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"fieldSelector":{"matchExpressions":[null]}}}',
@@ -169,7 +174,13 @@ describe('what somebody else wrote there counts as absent', () => {
     fc.assert(
       fc.property(written, fc.boolean(), fc.boolean(), (annotations, update, claimed) => {
         const binding = makeBinding({}, { annotations })
-        const input = makeInput({ binding, ...(update && { stored: binding }), ...(!claimed && { claims: [] }) })
+        const clusters = lookup('member1', 'member2', 'member3')
+        const input = makeInput({
+          binding,
+          clusters,
+          ...(update && { stored: binding }),
+          ...(!claimed && { claims: [] }),
+        })
         expect(['Narrowed', 'Kept', 'Restored', 'Relaxed', 'Ignored', 'Held']).toContain(decideBinding(input).state)
       }),
       { numRuns: 1000 },
