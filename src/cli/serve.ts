@@ -7,7 +7,7 @@ import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
 import { openFolderStore } from '../store/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { closeLogger, LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
+import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 import { folderHints } from './serve-hints.ts'
@@ -58,7 +58,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     throw new UsageError('--folder and --kubeconfig exclude each other: a folder is served without a cluster')
   }
   const config = configOf(args, folder !== undefined)
-  const log = openLogger({ ...config.log, output: io.stderr })
+  const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
   const metrics = openMetrics()
   const store = openStore(args, log, metrics)
   const app = await startApp({ config, store, log, metrics, now: io.now })
@@ -70,7 +70,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     await ended(io.signal)
   } finally {
     await app.stop()
-    await closeLogger(log)
+    await closeLog()
   }
   return 0
 }

@@ -26,22 +26,13 @@ export interface Answer {
  * @returns a function from the text of a body to the answer. It throws nothing: bad input is a 4xx; a fault of ours is a 500, so that
  * the operator's `failurePolicy` decides (only a failed call is put to it; a well-formed `allowed: false` always refuses).
  */
-export function serveWebhook(
-  webhook: Webhook,
-  { store, now, log, metrics }: AdmissionDependencies,
-): (body: string) => Answer {
+export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
   const { name } = webhook
+  const { store, now, metrics } = dependencies
+  const log = dependencies.log.child({ webhook: name })
   const latency = metrics.latency.labels(name)
-  const requests = new Map<number, { inc(): void }>()
-
-  function count(status: number): void {
-    let counter = requests.get(status)
-    if (!counter) {
-      counter = metrics.requests.labels(name, String(status))
-      requests.set(status, counter)
-    }
-    counter.inc()
-  }
+  const requests = remember((status) => metrics.requests.labels(name, status))
+  const decisions = remember((result) => metrics.decisions.labels(name, result))
 
   return (body) => {
     const started = performance.now()
@@ -50,12 +41,11 @@ export function serveWebhook(
     try {
       request = readRequest(body, webhook)
       const outcome = webhook.review(request, { store, now: now() })
-      const line = describe(request)
       const response = encodeResponse(request, outcome, toBase64)
       const result = resultOf(response)
-      metrics.decisions.labels(name, outcome.auditAnnotations?.['decision'] ?? result).inc()
+      decisions(outcome.auditAnnotations?.['decision'] ?? result).inc()
       answer = { status: 200, body: encode(response) }
-      log.info({ ...line, webhook: name, ...explain(response), outcome: result, ms: since(started) }, 'reviewed')
+      log.info(reviewLine(request, response, result, started), 'reviewed')
     } catch (error) {
       const status = error instanceof RequestProblem ? error.status : 500
       const message = error instanceof Error ? error.message : String(error)
@@ -64,7 +54,7 @@ export function serveWebhook(
         body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message),
       }
       const uid = error instanceof RequestProblem ? error.uid : undefined
-      const line = { ...(uid && { uid }), ...(request && describe(request)), webhook: name, status, ms: since(started) }
+      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: since(started) }
       if (status === 500) {
         metrics.faults.labels(name).inc()
         log.error({ ...line, err: error }, 'review failed')
@@ -72,7 +62,7 @@ export function serveWebhook(
         log.warn({ ...line, reason: message }, 'review refused')
       }
     }
-    count(answer.status)
+    requests(String(answer.status)).inc()
     latency.observe((performance.now() - started) / 1000)
     return answer
   }
@@ -106,23 +96,28 @@ function uidIn(parsed: unknown): string | undefined {
   return typeof uid === 'string' ? uid.slice(0, 64) : undefined
 }
 
-function describe({ uid, kind, namespace, name, object, operation, userInfo, dryRun }: AdmissionRequest) {
-  const called = name || object?.metadata?.name || `${object?.metadata?.generateName ?? ''}*`
-  return {
-    uid,
-    operation,
-    object: `${kind.kind} ${objectKey(namespace, called)}`,
-    user: userInfo?.username,
-    ...(dryRun && { dryRun }),
-  }
+function describe(request: AdmissionRequest) {
+  return { uid: request.uid, operation: request.operation, object: titleOf(request), user: request.userInfo?.username }
 }
 
-function explain({ warnings, auditAnnotations, status }: AdmissionResponse) {
-  const reason = status?.message ?? auditAnnotations?.['reason']
+function titleOf({ kind, namespace, name, object }: AdmissionRequest): string {
+  return `${kind.kind} ${objectKey(namespace, name || object?.metadata?.name || `${object?.metadata?.generateName ?? ''}*`)}`
+}
+
+/** The one line of a review, made as one object: what is spread together is made twice. */
+function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outcome: string, started: number) {
+  const { auditAnnotations, status, warnings } = response
   return {
-    ...(auditAnnotations?.['decision'] && { decision: auditAnnotations['decision'] }),
-    ...(reason && { reason }),
-    ...(warnings && { warnings: warnings.length }),
+    uid: request.uid,
+    operation: request.operation,
+    object: titleOf(request),
+    user: request.userInfo?.username,
+    dryRun: request.dryRun || undefined,
+    outcome,
+    decision: auditAnnotations?.['decision'],
+    reason: status?.message ?? auditAnnotations?.['reason'],
+    warnings: warnings?.length,
+    ms: since(started),
   }
 }
 
@@ -141,4 +136,17 @@ function toBase64(text: string): string {
 
 function since(started: number): number {
   return Math.round((performance.now() - started) * 1000) / 1000
+}
+
+/** Finding a counter by its labels costs more than counting; each is looked up once. */
+function remember<T>(find: (label: string) => T): (label: string) => T {
+  const found = new Map<string, T>()
+  return (label) => {
+    let known = found.get(label)
+    if (known === undefined) {
+      known = find(label)
+      found.set(label, known)
+    }
+    return known
+  }
 }

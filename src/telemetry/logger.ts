@@ -1,6 +1,7 @@
 /** The one logger: JSON lines for machines, colours for a person at a terminal. Objects of users are never logged, only their names. */
 import { type Logger, pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
+import { openLineWriter } from './line-writer.ts'
 
 export type { Logger } from 'pino'
 
@@ -15,22 +16,17 @@ export interface LoggerOptions {
   output: { write(line: string): unknown; isTTY?: boolean; fd?: number }
 }
 
-/** How long a line may wait for company. */
-const FLUSH_MS = 100
-const BATCH_BYTES = 8 * 1024
-
 /**
  * Opens a logger. Every line has level, time (RFC 3339), msg and the fields of its event.
  *
- * A line per request is a system call per request, which costs more than the decision that it tells of; JSON lines are therefore
- * gathered for up to a tenth of a second. `closeLogger` writes the rest.
+ * With a file descriptor, lines are gathered for up to a tenth of a second: `close` writes the rest.
  */
-export function openLogger({ level, format, output }: LoggerOptions): Logger {
+export function openLogger({ level, format, output }: LoggerOptions): { log: Logger; close(): Promise<void> } {
   const pretty = format === 'pretty' || (format === 'auto' && output.isTTY === true)
   const options = {
     level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: openClock(),
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: pino.stdSerializers.err },
   }
@@ -40,16 +36,28 @@ export function openLogger({ level, format, output }: LoggerOptions): Logger {
       ignore: 'pid,hostname',
       translateTime: 'HH:MM:ss.l',
     })
-    return pino(options, { write: (line: string) => void output.write(prettify(line)) })
+    return {
+      log: pino(options, { write: (line: string) => void output.write(prettify(line)) }),
+      close: async () => undefined,
+    }
   }
-  if (output.fd === undefined) return pino(options, { write: (line: string) => void output.write(line) })
-  return pino(
-    options,
-    pino.destination({ fd: output.fd, sync: false, minLength: BATCH_BYTES, periodicFlush: FLUSH_MS }),
-  )
+  if (output.fd === undefined) {
+    return { log: pino(options, { write: (line: string) => void output.write(line) }), close: async () => undefined }
+  }
+  const writer = openLineWriter(output.fd)
+  return { log: pino(options, writer), close: () => writer.flush() }
 }
 
-/** Writes what is still gathered; resolves when it is out. */
-export function closeLogger(log: Logger): Promise<void> {
-  return new Promise((resolve) => log.flush(() => resolve()))
+/** The time as pino wants it. Many lines fall into one millisecond, and a date is dear to format. */
+function openClock(): () => string {
+  let last = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== last) {
+      last = now
+      text = `,"time":"${new Date(now).toISOString()}"`
+    }
+    return text
+  }
 }

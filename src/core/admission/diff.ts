@@ -19,14 +19,19 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
     return
   }
   for (const key of Object.keys(before)) {
-    const gone = !Object.hasOwn(after, key) || after[key] === undefined
-    if (gone && before[key] !== undefined) operations.push({ op: 'remove', path: join(path, key) })
+    if (before[key] !== undefined && !isMember(after, key)) operations.push({ op: 'remove', path: join(path, key) })
   }
-  for (const [key, value] of Object.entries(after)) {
+  for (const key of Object.keys(after)) {
+    const value = after[key]
     if (value === undefined) continue
-    if (Object.hasOwn(before, key)) collect(before[key], value, join(path, key), operations)
-    else operations.push({ op: 'add', path: join(path, key), value })
+    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path: join(path, key), value })
+    // Most members are shared; those cost nothing, not even their path.
+    else if (before[key] !== value) collect(before[key], value, join(path, key), operations)
   }
+}
+
+function isMember(object: Record<string, unknown>, key: string): boolean {
+  return Object.hasOwn(object, key) && object[key] !== undefined
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -25,12 +25,14 @@ export function constraintOf(claims: readonly ClaimAnswer[]): DataConstraint {
 
 function intersect(sets: readonly (readonly string[])[]): string[] {
   const [first = [], ...rest] = sets
+  if (rest.length === 0) return [...first]
   const others = rest.map((set) => new Set(set))
   return sortedUnique(first.filter((name) => others.every((set) => set.has(name))))
 }
 
 /** Clusters by how many preferred bytes, then claims, are local to them; equal ones share a tier. */
 function rank(claims: readonly { clusters: readonly string[]; bytes: number }[]): string[][] {
+  if (claims.length === 0) return []
   const local = new Map<string, { bytes: number; claims: number }>()
   for (const { clusters, bytes } of claims) {
     for (const name of clusters) {

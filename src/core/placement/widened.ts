@@ -13,7 +13,7 @@ export function widenedBy(
   clusters: ClusterLookup | undefined,
   isWorkload: boolean,
 ): string[] {
-  const own = new Set(termsOf(base, isWorkload).map(selectorsOf))
+  let own: Set<string> | undefined
   const widened = new Set<string>()
   for (const term of termsOf(affinityOf(result), isWorkload)) {
     if (term.clusterNames?.length) {
@@ -22,11 +22,12 @@ export function widenedBy(
         if (!affinityAllows(term, name, clusters)) continue
         if (!placementAllows(base, name, clusters, isWorkload)) widened.add(name)
       }
-    } else if (!own.has(selectorsOf(term)) && !allowsAll(base)) {
-      widened.add('*')
+    } else if (!allowsAll(base)) {
+      own ??= new Set(termsOf(base, isWorkload).map(selectorsOf))
+      if (!own.has(selectorsOf(term))) widened.add('*')
     }
   }
-  return [...widened].sort()
+  return widened.size === 0 ? [] : [...widened].sort()
 }
 
 function termsOf(affinity: PlacementAffinity, isWorkload: boolean): ClusterAffinity[] {

@@ -37,6 +37,7 @@ export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, H
 
 /** Reads our annotations. What is not ours to read (bad JSON, another shape) counts as absent: users can write anything there. */
 export function readNotes(annotations: Annotations): BindingNotes {
+  if (!hasNotes(annotations)) return {}
   const base = parse<PlacementAffinity>(annotations, BASE_AFFINITY_ANNOTATION, isAffinity)
   const locality = parse<LocalityNote>(annotations, LOCALITY_ANNOTATION, isLocality)
   const hold = parse<HoldNote>(annotations, HOLD_ANNOTATION, isHold)
@@ -45,16 +46,29 @@ export function readNotes(annotations: Annotations): BindingNotes {
 
 /** The annotations with ours replaced by these notes; the very same object when nothing changes, undefined when none is left. */
 export function writeNotes(annotations: Annotations, notes: BindingNotes): Annotations {
-  const ours: Record<string, string | undefined> = {
-    [BASE_AFFINITY_ANNOTATION]: notes.base && JSON.stringify(notes.base),
-    [LOCALITY_ANNOTATION]: notes.locality && JSON.stringify(notes.locality),
-    [HOLD_ANNOTATION]: notes.hold && JSON.stringify(notes.hold),
+  const base = notes.base && JSON.stringify(notes.base)
+  const locality = notes.locality && JSON.stringify(notes.locality)
+  const hold = notes.hold && JSON.stringify(notes.hold)
+  if (
+    annotations?.[BASE_AFFINITY_ANNOTATION] === base &&
+    annotations?.[LOCALITY_ANNOTATION] === locality &&
+    annotations?.[HOLD_ANNOTATION] === hold
+  ) {
+    return annotations
   }
-  if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === ours[key])) return annotations
-  const kept = Object.entries({ ...annotations, ...ours }).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  )
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+  const {
+    [BASE_AFFINITY_ANNOTATION]: _base,
+    [LOCALITY_ANNOTATION]: _locality,
+    [HOLD_ANNOTATION]: _hold,
+    ...kept
+  } = annotations ?? {}
+  const all = {
+    ...kept,
+    ...(base && { [BASE_AFFINITY_ANNOTATION]: base }),
+    ...(locality && { [LOCALITY_ANNOTATION]: locality }),
+    ...(hold && { [HOLD_ANNOTATION]: hold }),
+  }
+  return Object.keys(all).length === 0 ? undefined : all
 }
 
 export function hasNotes(annotations: Annotations): boolean {
