@@ -8,17 +8,19 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
     return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]))
   }
   if (Array.isArray(b)) return false
-  const left = a as Record<string, unknown>
-  const right = b as Record<string, unknown>
-  const leftKeys = definedKeys(left)
-  return (
-    leftKeys.length === definedKeys(right).length &&
-    leftKeys.every((key) => Object.hasOwn(right, key) && jsonEqual(left[key], right[key]))
-  )
+  return covers(a, b) && covers(b, a, false)
 }
 
-function definedKeys(value: Record<string, unknown>): string[] {
-  return Object.keys(value).filter((key) => value[key] !== undefined)
+/** Whether every defined member of `a` is one of `b`, with an equal value unless only its presence matters. */
+function covers(a: object, b: object, byValue = true): boolean {
+  for (const key of Object.keys(a)) {
+    const value = (a as Record<string, unknown>)[key]
+    if (value === undefined) continue
+    if (!Object.hasOwn(b, key)) return false
+    const other = (b as Record<string, unknown>)[key]
+    if (other === undefined || (byValue && value !== other && !jsonEqual(value, other))) return false
+  }
+  return true
 }
 
 /**
