@@ -1,12 +1,9 @@
-/** The least that an HTTPS admission server can do: parse the review, answer a fixed patch. What everything else is compared with. */
+/** The least that an HTTPS admission server can do: parse the review, answer a fixed patch (given as base64). The measure of the others. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-const [, , certFile = '', keyFile = ''] = process.argv
-const patch = Buffer.from(
-  JSON.stringify([{ op: 'replace', path: '/spec/placement/clusterAffinity/clusterNames', value: ['member2'] }]),
-).toString('base64')
+const [, , certFile = '', keyFile = '', patch = ''] = process.argv
 
 const server = createServer(
   { cert: readFileSync(certFile), key: readFileSync(keyFile), keepAliveTimeout: 120_000 },

@@ -8,6 +8,11 @@ export interface LoadOptions {
   body: string
   connections: number
   seconds: number
+  /**
+   * Polls instead of sleeping between answers. A server that is quicker than its client never finds it asleep; one that is slower
+   * pays, with every answer, for waking it: tens of microseconds on a virtual machine. Polling charges that to nobody.
+   */
+  poll: boolean
 }
 
 export interface LoadResult {
@@ -19,14 +24,18 @@ export interface LoadResult {
 }
 
 /** Runs for the given time. Throws when an answer is anything but 200. */
-export async function runLoad({ port, ca, path, body, connections, seconds }: LoadOptions): Promise<LoadResult> {
+export async function runLoad({ port, ca, path, body, connections, seconds, poll }: LoadOptions): Promise<LoadResult> {
   const head = `POST ${path}?timeout=3s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kube-apiserver-admission\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
   const request = Buffer.from(head + body)
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port, ca)))
   const latencies: number[] = []
+  let polling = poll
+  const turn = () => void (polling && setImmediate(turn))
+  turn()
   const started = performance.now()
   const until = started + seconds * 1000
   await Promise.all(sockets.map((socket) => drive(socket, request, until, latencies)))
+  polling = false
   const elapsed = (performance.now() - started) / 1000
   for (const socket of sockets) socket.destroy()
   latencies.sort((a, b) => a - b)

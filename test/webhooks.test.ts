@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { parse, parseDocument } from 'yaml'
 import type { AdmissionRequest } from '../src/api/admission.ts'
 import type { K8sObject } from '../src/api/meta.ts'
-import { generatedManifests } from '../src/cli/manifests.ts'
+import { generatedFiles } from '../src/cli/manifests.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
 import { cachedKinds } from '../src/store/cached-kinds.ts'
 import { openFolderStore } from '../src/store/folder.ts'
@@ -64,6 +64,9 @@ test('every webhook has golden conversations', () => {
   }
 })
 
-test('webhooks/manifests.yaml is what the code says (npm run manifests writes it)', () => {
-  expect(readFileSync('webhooks/manifests.yaml', 'utf8')).toBe(generatedManifests())
-})
+test.each(Object.entries(generatedFiles()))(
+  '%s is what the code says (npm run manifests writes it)',
+  (file, content) => {
+    expect(readFileSync(file, 'utf8')).toBe(content)
+  },
+)

@@ -138,7 +138,7 @@ export const dataSourceClaimSchema: Schema = {
           enum: ['Pending', 'Bound', 'Failed'],
           default: 'Pending',
           description:
-            'Pending: the location is being asked for. Bound: it is known. Failed: the system says that there is no such data.',
+            'Pending: the location is not known yet. Bound: it is known. Failed: the system says that there is no such data.',
         },
         boundDataSource: { type: 'string', maxLength: 253, description: 'The DataSource that answers this claim.' },
         conditions,

@@ -6,6 +6,7 @@ import { startLoop } from '../reconcile/loop.ts'
 import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
 import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -36,6 +37,8 @@ export interface App {
 
 const REGISTRATION_INTERVAL_MS = 10_000
 const READY_POLL_MS = 20
+/** A quiet watch is heard of every minute or so by its bookmarks; this long a silence means that the cache may be out of date. */
+const STALE_AFTER_MS = 5 * 60_000
 
 /**
  * Starts everything. Resolves when the server listens, before the caches are synced: until then `/readyz` says why not, and a review
@@ -47,7 +50,10 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
   const closers: (() => Promise<void> | void)[] = []
   const aborter = new AbortController()
   let draining = false
-  let registered = config.registration.mode === 'none'
+  const registers = config.registration.mode !== 'none'
+  /** The CA bundle that the API server was last seen to have. */
+  let published: string | undefined
+  let registered = !registers
   let certificates: CertificateSource | undefined
   let stopping: Promise<void> | undefined
 
@@ -57,8 +63,16 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
       ...(certificates ? [] : ['no certificate yet']),
       ...store.unsynced().map(({ kind }) => `${kind} objects not read yet`),
       ...(registered ? [] : ['webhooks not registered yet']),
+      ...staleKinds(store).map((kind) => `nothing heard of ${kind} objects for ${STALE_AFTER_MS / 60_000} minutes`),
     ]
   }
+
+  metrics.observeObjects(() => {
+    // A kind that is not read yet has no size: asking for it throws, and metrics are read long before all are there.
+    const unread = new Set(store.unsynced().map(({ kind }) => kind))
+    const read = cachedKinds.filter(({ type }) => !unread.has(type.kind))
+    return read.map(({ type }) => ({ kind: type.kind, size: store.size(type) }))
+  })
 
   async function closeAll(): Promise<void> {
     aborter.abort()
@@ -78,7 +92,9 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
     closers.push(() => health.close())
     await health.listen({ host: config.server.healthHost, port: config.server.healthPort })
 
-    certificates = await openServingCertificates(config, observeCertificates(log, metrics), now)
+    certificates = await openServingCertificates(config, observeCertificates(log, metrics), now, (bundle) =>
+      registers ? published === bundle : undefined,
+    )
     const source = certificates
     closers.push(() => source.stop())
 
@@ -105,10 +121,12 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
 
     const synced = store.start(aborter.signal)
 
-    if (config.registration.mode !== 'none') {
+    if (registers) {
       const loop = startLoop({
         reconcile: async () => {
-          const written = await reconcileRegistration(store, wantedRegistration(config, source.current()))
+          const served = source.current()
+          const written = await reconcileRegistration(store, wantedRegistration(config, served))
+          published = served.caBundlePem
           metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
           if (written > 0) log.info({ written }, 'webhooks registered')
           registered = true
@@ -148,10 +166,14 @@ export function wantedRegistration(
       target: mode === 'url' ? { url } : { service },
       ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
       timeoutSeconds,
-      excludedNamespaces,
+      excludedNamespaces: [...new Set([...excludedNamespaces, service.namespace])],
     },
     (text) => Buffer.from(text).toString('base64'),
   )
+}
+
+function staleKinds(store: ObjectStore): string[] {
+  return (store.contactAges?.() ?? []).flatMap(({ kind, ageMs = 0 }) => (ageMs > STALE_AFTER_MS ? [kind] : []))
 }
 
 async function until(condition: () => boolean, signal: AbortSignal): Promise<void> {

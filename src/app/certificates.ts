@@ -9,15 +9,26 @@ import type { CertificateObserver, CertificateSource } from '../tls/source.ts'
 import type { CertificateStorage } from '../tls/storage.ts'
 import type { Config } from './config.ts'
 
-/** Opens it, made first where it is ours to make. Rejects with a message that names the place when it cannot be used. */
+/**
+ * Opens it, made first where it is ours to make. A new CA does not sign before `isPublished` says that callers were given it.
+ * Rejects
+ * with a message that names the place when it cannot be used.
+ */
 export async function openServingCertificates(
   config: Config,
   observer: CertificateObserver,
   now: () => number,
+  isPublished?: (caBundlePem: string) => boolean | undefined,
 ): Promise<CertificateSource> {
   const { source, directory } = config.certificates
   if (source === 'files') return openCertificateFiles({ folder: directory, now, observer })
-  return openCertificates({ storage: openStorage(config), hosts: servingHosts(config), now, observer })
+  return openCertificates({
+    storage: openStorage(config),
+    hosts: servingHosts(config),
+    now,
+    observer,
+    ...(isPublished && { isPublished }),
+  })
 }
 
 /** Every name by which the server is called. */

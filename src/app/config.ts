@@ -68,6 +68,9 @@ export const DEFAULT_CONFIG: Config = {
   log: { level: 'info', format: 'auto' },
 }
 
+/** How an API server can call a webhook: https, without user, query and fragment. */
+export const URL_PATTERN = /^https:\/\/[^/?#@]+(\/[^?#]*)?$/
+
 const text = { type: 'string', minLength: 1 }
 const port = { type: 'integer', minimum: 0, maximum: 65535 }
 const reference = { type: 'object', required: ['namespace', 'name'], properties: { namespace: text, name: text } }
@@ -91,7 +94,7 @@ export const configSchema = {
       type: 'object',
       properties: {
         mode: { enum: ['url', 'service', 'none'] },
-        url: { type: 'string', pattern: '^https://[^/?#@]+(/[^?#]*)?$' },
+        url: { type: 'string', pattern: URL_PATTERN.source },
         service: { ...reference, properties: { ...reference.properties, port } },
         timeoutSeconds: { type: 'integer', minimum: 1, maximum: 30 },
         excludedNamespaces: { type: 'array', items: text },

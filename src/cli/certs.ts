@@ -1,9 +1,11 @@
 /** `lodestone certs`: makes, shows and renews the serving certificate that Lodestone keeps. */
 import { X509Certificate } from 'node:crypto'
-import { openStorage, servingHosts } from '../app/certificates.ts'
+import { openServingCertificates, openStorage, servingHosts } from '../app/certificates.ts'
 import { type Config, loadConfig } from '../app/config.ts'
+import { normalizeHosts } from '../tls/leaf.ts'
 import { openCertificates } from '../tls/rotation.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION } from './command.ts'
+import type { CertificateObserver } from '../tls/source.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 
 export const certs: Command = {
   name: 'certs',
@@ -39,17 +41,33 @@ export const certs: Command = {
   run: runCerts,
 }
 
+const MADE = {
+  'authority-published': 'a CA, to be trusted now and to sign later',
+  'authority-signs': 'the CA that signs',
+  leaf: 'the certificate',
+} as const
+
 async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
   const config = configOf(args)
   const { source, directory, secret } = config.certificates
   const made: string[] = []
-  const certificates = await openCertificates({
-    storage: openStorage(config),
-    hosts: servingHosts(config),
-    now: io.now,
-    observer: { renewed: (what, reason) => made.push(`${what}: ${reason}`) },
-    renewAuthority: args.flag('renew'),
-  })
+  const observer: CertificateObserver = { renewed: (what, reason) => made.push(`${MADE[what]} (${reason})`) }
+  const renewAuthority = args.flag('renew')
+  if (source === 'files' && renewAuthority) {
+    throw new UsageError(
+      `the certificates in ${directory} are somebody else's (certificates.source: files): renew them there`,
+    )
+  }
+  const certificates =
+    source === 'files'
+      ? await openServingCertificates(config, observer, io.now)
+      : await openCertificates({
+          storage: openStorage(config),
+          hosts: servingHosts(config),
+          now: io.now,
+          observer,
+          renewAuthority,
+        })
   const { certPem, caBundlePem = '' } = certificates.current()
   certificates.stop()
   const leaf = new X509Certificate(certPem)
@@ -77,8 +95,17 @@ function configOf(args: Arguments): Config {
     certificates: {
       ...config.certificates,
       ...(directory !== undefined && { source: 'directory', directory }),
-      hosts: [...config.certificates.hosts, ...args.texts('host')],
+      hosts: [...config.certificates.hosts, ...hostsOf(args)],
     },
+  }
+}
+
+function hostsOf(args: Arguments): string[] {
+  const hosts = args.texts('host')
+  try {
+    return hosts.length === 0 ? [] : normalizeHosts(hosts)
+  } catch (error) {
+    throw new UsageError(`--host: ${(error as Error).message}`, { cause: error })
   }
 }
 

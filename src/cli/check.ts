@@ -1,14 +1,13 @@
 /** `lodestone check`: what would admission say to these manifests? Changes nothing. */
 import { readFileSync, statSync } from 'node:fs'
 import type { K8sObject } from '../api/meta.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../store/folder.ts'
+import type { FolderStore } from '../store/folder.ts'
 import { parseManifests } from '../store/manifests.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
-import { renderDiff, renderMachine, renderReview } from './render.ts'
+import { openFolder } from './open-folder.ts'
+import { renderDiff, renderMachine, renderRefusal, renderReview } from './render.ts'
 import { reviewObjects } from './review.ts'
 import { suggest } from './suggest.ts'
-import { validateManifest } from './validate-manifest.ts'
 
 const FORMATS = ['text', 'diff', 'json', 'yaml'] as const
 
@@ -62,15 +61,14 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
     const reviews = await reviewObjects(objects, store, io.now())
     const paint = painter(io.stdout, io.env)
     if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))
-    else if (format === 'diff')
-      io.stdout.write(
-        reviews
-          .map((review) => `${renderDiff(review, paint)}\n`)
-          .join('')
-          .replace(/^\n+/, ''),
-      )
-    else io.stdout.write(reviews.map((review) => renderReview(review, paint)).join(''))
-    return mistakes.length > 0 || reviews.some(({ outcome }) => outcome === 'denied') ? 1 : 0
+    else if (format === 'diff') {
+      const diffs = reviews.map((review) => renderDiff(review, paint)).filter((diff) => diff !== '')
+      io.stdout.write(diffs.map((diff) => `${diff}\n`).join('\n'))
+    } else io.stdout.write(reviews.map((review) => renderReview(review, paint)).join(''))
+    const denied = reviews.filter(({ outcome }) => outcome === 'denied')
+    // These two show objects, and a refused object has nothing to show: why it is missing is said beside them.
+    if (format === 'diff' || format === 'yaml') for (const review of denied) io.stderr.write(renderRefusal(review))
+    return mistakes.length > 0 || denied.length > 0 ? 1 : 0
   } finally {
     await store.stop()
   }
@@ -101,11 +99,8 @@ async function readObjects(files: string[], mistakes: string[]): Promise<K8sObje
 
 /** A folder store that is read once. What is wrong in it is added to the mistakes. */
 async function openContext(directory: string | undefined, mistakes: string[]): Promise<FolderStore> {
-  const store = openFolderStore({
-    ...(directory !== undefined && { directory }),
-    kinds: cachedKinds,
+  const store = openFolder(directory, {
     watch: false,
-    validate: validateManifest,
     observer: { fileError: ({ file, line, message }) => mistakes.push(`${file}${line ? `:${line}` : ''}: ${message}`) },
   })
   await store.start(new AbortController().signal)

@@ -6,13 +6,12 @@ import { objectKey } from '../api/meta.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
-import { openFolderStore } from '../store/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
 import { explainWorkload, type Workload } from './explain-workload.ts'
 import { readTarget } from './kinds.ts'
+import { openFolder } from './open-folder.ts'
 import { drawTree } from './tree.ts'
-import { validateManifest } from './validate-manifest.ts'
 
 export const explain: Command = {
   name: 'explain',
@@ -123,13 +122,7 @@ function openStore(args: Arguments, io: CommandIo): { store: ObjectStore; close:
       fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
         complain(`${file}${line ? `:${line}` : ''}: ${message}`),
     }
-    const store = openFolderStore({
-      directory: folder,
-      kinds: cachedKinds,
-      watch: false,
-      validate: validateManifest,
-      observer,
-    })
+    const store = openFolder(folder, { watch: false, observer })
     return { store, close: async () => undefined }
   }
   const connection = openConnection(kubeconfig ? { kubeconfig } : { inCluster: true })

@@ -17,11 +17,12 @@ export const commands: readonly Command[] = [serve, check, explain, manifests, c
  * @returns the exit status: 0 done, 1 refused or failed, 2 the words or the configuration are wrong
  */
 export async function runCli(words: readonly string[], io: CommandIo): Promise<number> {
-  const [name, ...rest] = words
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const command = commands.find((candidate) => candidate.name === rest[0])
-    io.stdout.write(command ? helpOf(command) : overview())
-    return name === undefined ? 2 : 0
+  const [first, second] = words
+  const asksForHelp = first === '--help' || first === '-h' || first === 'help'
+  const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
+  if (name === undefined) {
+    io.stdout.write(overview())
+    return asksForHelp ? 0 : 2
   }
   const command = commands.find((candidate) => candidate.name === name)
   if (!command) {

@@ -43,10 +43,12 @@ export function readTarget(word: string): NamedKind & { name: string } {
   const slash = word.indexOf('/')
   const [kindWord, name] = slash < 0 ? [word, ''] : [word.slice(0, slash), word.slice(slash + 1)]
   if (!name) throw new UsageError(`say what to explain as KIND/NAME, e.g. deployment/trainer, not ${word}`)
-  const known = KINDS.find(({ names }) => names.includes(kindWord.toLowerCase()))
-  if (known) return { ...known, name }
   const dot = kindWord.indexOf('.')
-  if (dot > 0) return { group: kindWord.slice(dot + 1), kind: kindWord.slice(0, dot), namespaced: true, name }
+  const [given, group] = dot > 0 ? [kindWord.slice(0, dot), kindWord.slice(dot + 1)] : [kindWord, undefined]
+  // With its group too, since that is how kubectl prints names: deployment.apps/trainer.
+  const known = KINDS.find((kind) => kind.names.includes(given.toLowerCase()) && kind.group === (group ?? kind.group))
+  if (known) return { group: known.group, kind: known.kind, namespaced: known.namespaced, name }
+  if (group !== undefined) return { group, kind: given, namespaced: true, name }
   const all = KINDS.map(({ kind }) => kind.toLowerCase())
   throw new UsageError(
     `unknown kind ${kindWord}${suggest(kindWord, all)}; a kind that is not built in is called Kind.group, e.g. RayJob.ray.io`,

@@ -58,9 +58,17 @@ function yaml(value: unknown): string {
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
+/** Why an object is refused, a line per path. */
+export function renderRefusal({ object, errors }: Reviewed): string {
+  return errors.map(({ path, message }) => `${object}: denied: ${path}: ${message}\n`).join('')
+}
+
 /** All objects for a machine. */
 export function renderMachine(reviews: readonly Reviewed[], format: 'json' | 'yaml'): string {
-  if (format === 'yaml') return reviews.map(({ after }) => yaml(after)).join('---\n')
+  if (format === 'yaml') {
+    const stored = reviews.filter(({ outcome }) => outcome !== 'denied')
+    return stored.map(({ after }) => yaml(after)).join('---\n')
+  }
   const rows = reviews.map(({ before, after, ...review }) => ({
     ...review,
     patch: before === after ? [] : diffJson(before, after),

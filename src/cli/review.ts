@@ -91,7 +91,7 @@ async function reviewDerived(template: K8sObject, store: FolderStore, now: numbe
 }
 
 /** The policy that Karmada would apply to a template. */
-export function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy | undefined {
+function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy | undefined {
   // Whole policies, not the cached cuts: a binding inherits fields that no decision reads.
   const all = store.objects().map(({ object }) => object)
   const of = (type: ResourceType<PropagationPolicy>) =>

@@ -5,14 +5,13 @@ import { observeStore } from '../app/observe.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
-import { openFolderStore } from '../store/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { openFolder } from './open-folder.ts'
 import { folderHints } from './serve-hints.ts'
 import { suggest } from './suggest.ts'
-import { validateManifest } from './validate-manifest.ts'
 
 export const serve: Command = {
   name: 'serve',
@@ -61,15 +60,16 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
   const metrics = openMetrics()
   const store = openStore(args, log, metrics)
-  const app = await startApp({ config, store, log, metrics, now: io.now })
-  log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
+  let app: App | undefined
   try {
+    app = await startApp({ config, store, log, metrics, now: io.now })
+    log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
     log.info({ objects: Object.fromEntries(cachedKinds.map(({ type }) => [type.kind, store.size(type)])) }, 'ready')
     if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses))
     await ended(io.signal)
   } finally {
-    await app.stop()
+    await app?.stop()
     await closeLog()
   }
   return 0
@@ -78,8 +78,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
 function openStore(args: Arguments, log: Logger, metrics: Metrics): ObjectStore {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
-  if (folder !== undefined)
-    return openFolderStore({ directory: folder, kinds: cachedKinds, observer, validate: validateManifest })
+  if (folder !== undefined) return openFolder(folder, { observer })
   const kubeconfig = args.text('kubeconfig')
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })

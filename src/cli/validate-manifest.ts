@@ -2,16 +2,33 @@
 import type { DataSource } from '../api/data-source.ts'
 import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../api/karmada.ts'
+import { bindingSchema, clusterSchema, policySchema } from '../api/karmada-schema.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
 import { validateDataSource } from '../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
 import type { FieldError } from '../core/field-errors.ts'
+import { compileSchema } from '../core/schema-errors.ts'
 
-/** Every error of a claim or source; nothing for any other kind, which is not ours to judge. */
+const validators: readonly { type: ResourceType; validate: (object: K8sObject) => FieldError[] }[] = [
+  { type: dataSourceClaims, validate: (object) => validateDataSourceClaim(object as DataSourceClaim) },
+  { type: dataSources, validate: (object) => validateDataSource(object as DataSource) },
+  { type: resourceBindings, validate: compileSchema(bindingSchema) },
+  { type: clusterResourceBindings, validate: compileSchema(bindingSchema) },
+  { type: propagationPolicies, validate: compileSchema(policySchema) },
+  { type: clusterPropagationPolicies, validate: compileSchema(policySchema) },
+  { type: clusters, validate: compileSchema(clusterSchema) },
+]
+
+/** Every error of a manifest of a kind that we read: all of ours, and of Karmada's what a decision reads. Other kinds are not ours to judge. */
 export function validateManifest(object: K8sObject): FieldError[] {
-  if (isOf(dataSourceClaims, object)) return validateDataSourceClaim(object as DataSourceClaim)
-  if (isOf(dataSources, object)) return validateDataSource(object as DataSource)
-  return []
+  return validators.find(({ type }) => isOf(type, object))?.validate(object) ?? []
 }
 
 /** Whether the object is of this kind and version. */

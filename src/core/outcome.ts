@@ -14,7 +14,7 @@ export type Outcome =
   | ({ kind: 'patch'; object: K8sObject } & Notes)
   | ({ kind: 'deny'; errors: FieldError[] } & Notes)
 
-export const MAX_WARNING_LENGTH = 120
+const MAX_WARNING_LENGTH = 120
 
 /** Cuts a text to `max` characters; what is cut shows as an ellipsis. */
 export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {

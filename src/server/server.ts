@@ -64,7 +64,7 @@ export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOp
     },
     logger: false,
     // Webhooks are called with `?timeout=`, which the caller keeps by itself; nobody here reads a query.
-    querystringParser: () => ({}),
+    routerOptions: { querystringParser: () => ({}) },
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     return503OnClosing: false,

@@ -36,6 +36,8 @@ export interface ObjectStore {
   synced(): boolean
   /** The kinds that are not read yet, for readiness and error messages. */
   unsynced(): readonly ResourceType[]
+  /** How long ago the server last answered for each kind, in ms, where there is a server; `ageMs` is absent when it never did. */
+  contactAges?(): readonly { kind: string; ageMs?: number }[]
   subscribe(listener: (change: StoreChange) => void): () => void
 
   /** Creates an object. Throws `ConflictError` when it exists. */

@@ -7,10 +7,11 @@ export interface Metrics {
   latency: Histogram<'webhook'>
   /** The gauge asks when it is read, instead of being told twice a request. */
   observeInFlight(read: () => number): void
+  /** Likewise for how many objects of each kind are in memory. */
+  observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
   decisions: Counter<'webhook' | 'result'>
   faults: Counter<'webhook'>
   shed: Counter
-  objects: Gauge<'kind'>
   lists: Counter<'kind'>
   watches: Counter<'kind' | 'result'>
   relists: Counter<'kind' | 'reason'>
@@ -33,6 +34,16 @@ export function openMetrics(): Metrics {
       this.set(readInFlight())
     },
   })
+  let readObjects: () => Iterable<{ kind: string; size: number }> = () => []
+  new Gauge({
+    name: 'lodestone_cached_objects',
+    help: 'Objects in memory',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, size } of readObjects()) this.labels(kind).set(size)
+    },
+  })
   return {
     registry,
     requests: new Counter({
@@ -51,6 +62,9 @@ export function openMetrics(): Metrics {
     observeInFlight(read) {
       readInFlight = read
     },
+    observeObjects(read) {
+      readObjects = read
+    },
     decisions: new Counter({
       name: 'lodestone_decisions_total',
       help: 'Decisions by result',
@@ -66,12 +80,6 @@ export function openMetrics(): Metrics {
     shed: new Counter({
       name: 'lodestone_requests_shed_total',
       help: 'Requests turned away at the in-flight cap',
-      registers,
-    }),
-    objects: new Gauge({
-      name: 'lodestone_cached_objects',
-      help: 'Objects in memory',
-      labelNames: ['kind'],
       registers,
     }),
     lists: new Counter({ name: 'lodestone_lists_total', help: 'Complete lists read', labelNames: ['kind'], registers }),

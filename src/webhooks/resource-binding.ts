@@ -17,9 +17,12 @@ import {
 import type { ResourceType } from '../api/meta.ts'
 import { sourceKeyOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
+import { describeErrors, type FieldError } from '../core/field-errors.ts'
+import { cut, type Outcome } from '../core/outcome.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
+import { validateBinding } from '../core/resource-binding/validate.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { defineWebhook, type GatherContext, type Webhook } from './define.ts'
 
@@ -36,17 +39,26 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     // Attached bindings have no placement: they follow their parents.
     matchCondition: { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
     gather: gatherBinding,
-    decide: (input) => answerBinding(decideBinding(input), input),
+    decide: (input) => ('errors' in input ? leaveMalformed(input.errors) : answerBinding(decideBinding(input), input)),
   })
 }
 
-function gatherBinding(request: AdmissionRequest, { store, now }: GatherContext): BindingInput {
-  return gatherBindingInput(
-    request.object as ResourceBinding,
-    (request.oldObject ?? undefined) as ResourceBinding,
-    store,
-    now,
-  )
+function gatherBinding(
+  { object, oldObject }: AdmissionRequest,
+  { store, now }: GatherContext,
+): BindingInput | { errors: FieldError[] } {
+  const binding = object as ResourceBinding
+  const errors = validateBinding(binding)
+  if (errors.length > 0) return { errors }
+  return gatherBindingInput(binding, (oldObject ?? undefined) as ResourceBinding | undefined, store, now)
+}
+
+/**
+ * A binding that is not even one: the API server's own validation, which runs after us, says so best. It is never refused here, since
+ * Karmada may come to allow what this version does not know.
+ */
+function leaveMalformed(errors: FieldError[]): Outcome {
+  return { kind: 'allow', warnings: [cut(`lodestone: not looked at: ${describeErrors(errors)}`)] }
 }
 
 /** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
@@ -68,7 +80,7 @@ export function gatherBindingInput(
 }
 
 /** The claims for the bound workload; none for a malformed binding. */
-export function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
+function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
   return store
     .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -91,6 +103,6 @@ export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): Pro
 }
 
 /** Nothing where the Cluster objects cannot be read, as in a folder without them. */
-export function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
+function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
   return store.size(clusters) > 0 ? (name) => store.get(clusters, undefined, name) : undefined
 }

@@ -20,7 +20,7 @@ export function workloadKeysOfClaim({ metadata, spec }: DataSourceClaim): string
 }
 
 /** One question to one data system; claims and sources with equal keys belong together. */
-export function sourceKey(system: string, type: string, name: string, attributes: Record<string, string> = {}): string {
+function sourceKey(system: string, type: string, name: string, attributes: Record<string, string> = {}): string {
   const entries = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(entries.length === 0 ? [system, type, name] : [system, type, name, entries])
 }

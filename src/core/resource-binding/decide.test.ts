@@ -295,11 +295,15 @@ describe('a binding under eviction', () => {
     expect(summary(decide({ binding: makeBinding({ ...binding.spec, replicas: 1 }), claims })).state).toBe('Narrowed')
   })
 
-  test('is narrowed again when the eviction is over', () => {
-    const relaxed = narrowed({ ...scheduled, ...evicting('member2') })
+  test.each([
+    { name: 'a Deployment goes back to its data when the eviction is over', kind: 'Deployment', wantState: 'Narrowed' },
+    { name: 'a Job stays where it runs now: going back is a move', kind: 'Job', wantState: 'Relaxed' },
+  ])('$name', ({ kind, wantState }) => {
+    const resource = { apiVersion: kind === 'Job' ? 'batch/v1' : 'apps/v1', kind, namespace: 'default', name: 'app' }
+    const relaxed = narrowed({ ...scheduled, ...evicting('member2'), resource })
     const { gracefulEvictionTasks: _tasks, ...spec } = relaxed.spec
     const after = { ...relaxed, spec: { ...spec, clusters: [{ name: 'member1', replicas: 2 }] } }
-    expect(summary(lookAgain(after, [located(['member2'])])).state).toBe('Narrowed')
+    expect(lookAgain(after, [located(['member2'])]).state).toBe(wantState)
   })
 
   test('is never held, though it has no clusters any more', () => {

@@ -49,6 +49,10 @@ export function judge(input: BindingInput, base: PlacementAffinity): Verdict {
     if (last && !jsonEqual(constraintIn(last), constraint) && !mayMove(input.binding.spec.resource, claims)) {
       return keep(input, base, claims, last, 'the data moved, and rebalance lets the workload stay')
     }
+    if (last?.state === 'Relaxed' && !mayMove(input.binding.spec.resource, claims)) {
+      // It runs elsewhere since its cluster was evicted. Going back is a move like any other.
+      return relaxed(base, claims, constraint, 'it left its data for an eviction, and rebalance lets it stay')
+    }
   }
   if (doubts.length > 0)
     return scheduled ? goOn('Ignored', base, describeDoubts(claims)) : holdOrGoOn(input, base, doubts)

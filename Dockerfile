@@ -1,0 +1,20 @@
+# Two stages: compile with the development dependencies, run with the few that production needs, as nobody in particular.
+FROM node:24-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+# The `node` package is for machines with an older Node; this image has the right one.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json ./
+COPY src src
+RUN npx tsc -p tsconfig.json && npm prune --omit=dev --ignore-scripts
+
+FROM node:24-bookworm-slim
+WORKDIR /lodestone
+ENV NODE_ENV=production
+COPY --from=build /build/package.json ./
+COPY --from=build /build/node_modules node_modules
+COPY --from=build /build/dist dist
+USER 65532:65532
+EXPOSE 9443 8080
+ENTRYPOINT ["node", "dist/main.js"]
+CMD ["serve"]

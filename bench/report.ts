@@ -1,0 +1,97 @@
+/** Prints the figures of a run as Markdown, beside what they are to reach. */
+import type { Fleet } from './seed.ts'
+
+export interface Row {
+  target: string
+  review: string
+  connections: number
+  perCpuSecond: number
+  /** Reviews a second. */
+  rate: number
+  /** Milliseconds. */
+  p50: number
+  p99: number
+}
+
+export interface StartFigures {
+  seconds: number
+  ownCpu: number
+  apiServerCpu: number
+  /** MiB. */
+  memory: number
+}
+
+interface Report {
+  machine: string
+  rows: Row[]
+  fleet: Fleet
+  figures: StartFigures
+  memory: { now: number; peak: number }
+}
+
+export function report({ machine, rows, fleet, figures, memory }: Report): string {
+  return [
+    machine,
+    '',
+    table(
+      ['review', 'connections', 'server', 'reviews per server-CPU-second', 'reviews/s', 'p50 ms', 'p99 ms'],
+      rows.map(({ review, connections, target, perCpuSecond, rate, p50, p99 }) => [
+        review,
+        connections,
+        target,
+        Math.round(perCpuSecond),
+        Math.round(rate),
+        p50.toFixed(2),
+        p99.toFixed(2),
+      ]),
+    ),
+    table(
+      ['ratio', ...columns(rows).map(([review, connections]) => `${review}, ${connections}`), 'to reach'],
+      ratios(rows),
+    ),
+    table(
+      [`with ${fleet.claims} claims, ${fleet.sources} sources, ${fleet.bindings} bindings`, 'measured', 'to reach'],
+      [
+        ['resident memory when ready', `${Math.round(figures.memory)} MiB`, '≤ 400 MiB'],
+        [
+          'resident memory after the load',
+          `${Math.round(memory.now)} MiB (peak ${Math.round(memory.peak)})`,
+          '≤ 400 MiB',
+        ],
+        ['start to ready', `${figures.seconds.toFixed(1)} s`, '≤ 20 s'],
+        ['CPU until then, Lodestone', `${figures.ownCpu.toFixed(1)} s`, ''],
+        ['CPU until then, kube-apiserver', `${figures.apiServerCpu.toFixed(1)} s`, ''],
+      ],
+    ),
+  ].join('\n')
+}
+
+function ratios(rows: Row[]): string[][] {
+  const row = (name: string, wanted: string, of: (b: Row, other: Row) => number, other: string) => [
+    name,
+    ...columns(rows).map(([review, connections]) => {
+      const find = (target: string) =>
+        rows.find((r) => r.target.startsWith(target) && r.review === review && r.connections === connections) as Row
+      return of(find('(b)'), find(other)).toFixed(2)
+    }),
+    wanted,
+  ]
+  const cost = (b: Row, other: Row) => b.perCpuSecond / other.perCpuSecond
+  return [
+    row('(b) ÷ (a), reviews per CPU-second', '≥ 0.7', cost, '(a)'),
+    row('(b) ÷ (c), reviews per CPU-second', '≥ 5', cost, '(c)'),
+    row('(b) ÷ (c), p99', '< 1', (b, c) => b.p99 / c.p99, '(c)'),
+  ]
+}
+
+function columns(rows: Row[]): [string, number][] {
+  const unique = new Map(
+    rows.map(({ review, connections }) => [`${review} ${connections}`, [review, connections] as [string, number]]),
+  )
+  return [...unique.values()]
+}
+
+function table(head: (string | number)[], body: (string | number)[][]): string {
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
+  return `${[line(head), line(head.map(() => '---')), ...body.map(line)].join('\n')}\n`
+}

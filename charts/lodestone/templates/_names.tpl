@@ -1,0 +1,31 @@
+{{- define "lodestone.labels" -}}
+app.kubernetes.io/name: lodestone
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+{{- define "lodestone.selector" -}}
+app.kubernetes.io/name: lodestone
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+{{- define "lodestone.config" -}}
+server:
+  port: 9443
+  healthPort: 8080
+registration:
+  mode: {{ .Values.registration.mode }}
+  {{- if eq .Values.registration.mode "url" }}
+  url: {{ .Values.registration.url | default (printf "https://lodestone.%s.svc:443" .Release.Namespace) }}
+  {{- end }}
+  service:
+    namespace: {{ .Release.Namespace }}
+    name: lodestone
+    port: 443
+certificates:
+  source: secret
+  secret:
+    namespace: {{ .Release.Namespace }}
+    name: lodestone-certificates
+log:
+  format: json
+{{- end }}

@@ -1,0 +1,139 @@
+/**
+ * JSON Schemas of Karmada's objects, as far as Lodestone reads them. Unknown fields are welcome. Mutating webhooks run before the API
+ * server's own validation, so anything may stand where a list should be.
+ */
+
+const strings = { type: 'array', items: { type: 'string' } }
+const requirements = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['key', 'operator'],
+    properties: { key: { type: 'string' }, operator: { type: 'string' }, values: strings },
+  },
+}
+const labels = { type: 'object', additionalProperties: { type: 'string' } }
+const metadata = { type: 'object', properties: { name: { type: 'string' }, labels, annotations: labels } }
+
+const affinity = {
+  labelSelector: { type: 'object', properties: { matchLabels: labels, matchExpressions: requirements } },
+  fieldSelector: { type: 'object', properties: { matchExpressions: requirements } },
+  clusterNames: strings,
+  exclude: strings,
+}
+const named = { affinityName: { type: 'string' }, ...affinity }
+const overflow = { type: 'object', required: ['affinityName'], properties: named }
+
+const placement = {
+  type: 'object',
+  properties: {
+    clusterAffinity: { type: 'object', properties: affinity },
+    clusterAffinities: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['affinityName'],
+        properties: { ...named, overflowAffinities: { type: 'array', items: overflow } },
+      },
+    },
+    spreadConstraints: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          spreadByField: { type: 'string' },
+          spreadByLabel: { type: 'string' },
+          minGroups: { type: 'integer' },
+          maxGroups: { type: 'integer' },
+        },
+      },
+    },
+    replicaScheduling: {
+      type: 'object',
+      properties: {
+        replicaSchedulingType: { type: 'string' },
+        replicaDivisionPreference: { type: 'string' },
+        weightPreference: {
+          type: 'object',
+          properties: { staticWeightList: { type: 'array' }, dynamicWeight: { type: 'string' } },
+        },
+      },
+    },
+  },
+}
+
+const resource = {
+  type: 'object',
+  required: ['apiVersion', 'kind', 'name'],
+  properties: {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    namespace: { type: 'string' },
+    name: { type: 'string' },
+  },
+}
+
+const listOf = (field: string) => ({
+  type: 'array',
+  items: { type: 'object', required: [field], properties: { [field]: { type: 'string' } } },
+})
+
+/** ResourceBinding and ClusterResourceBinding. */
+export const bindingSchema = {
+  type: 'object',
+  required: ['metadata', 'spec'],
+  properties: {
+    metadata,
+    spec: {
+      type: 'object',
+      required: ['resource'],
+      properties: {
+        resource,
+        replicas: { type: 'integer' },
+        components: { type: 'array' },
+        clusters: listOf('name'),
+        placement,
+        gracefulEvictionTasks: listOf('fromCluster'),
+        suspension: { type: 'object', properties: { scheduling: { type: 'boolean' } } },
+      },
+    },
+  },
+}
+
+/** PropagationPolicy and ClusterPropagationPolicy. */
+export const policySchema = {
+  type: 'object',
+  required: ['metadata', 'spec'],
+  properties: {
+    metadata,
+    spec: {
+      type: 'object',
+      required: ['resourceSelectors'],
+      properties: {
+        resourceSelectors: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['apiVersion', 'kind'],
+            properties: { ...resource.properties, labelSelector: affinity.labelSelector },
+          },
+        },
+        placement,
+        priority: { type: 'integer' },
+        activationPreference: { type: 'string' },
+      },
+    },
+  },
+}
+
+export const clusterSchema = {
+  type: 'object',
+  required: ['metadata'],
+  properties: {
+    metadata,
+    spec: {
+      type: 'object',
+      properties: { provider: { type: 'string' }, region: { type: 'string' }, zones: strings },
+    },
+  },
+}

@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ConfigError, completeConfig, configSchema, DEFAULT_CONFIG, loadConfig, URL_PATTERN } from './config.ts'
+
+const FILE = 'lodestone.yaml'
+
+function complaintAbout(given: unknown): string {
+  try {
+    completeConfig(given, FILE)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message
+  }
+  throw new Error(`no complaint about ${JSON.stringify(given)}`)
+}
+
+/** Every setting that the schema has, by path: `['server', 'port']`. */
+function settingsOf(schema: object, path: string[] = []): { path: string[]; schema: object }[] {
+  const { properties } = schema as { properties?: Record<string, object> }
+  const here = path.length === 0 ? [] : [{ path, schema }]
+  return [...here, ...Object.entries(properties ?? {}).flatMap(([name, child]) => settingsOf(child, [...path, name]))]
+}
+
+const settings = settingsOf(configSchema)
+const at = (path: string[], value: unknown) => path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+
+describe('everything has a default', () => {
+  test.each([{ given: undefined }, { given: null }, { given: {} }, { given: { server: {}, log: {} } }])(
+    '$given',
+    ({ given }) => {
+      expect(completeConfig(given, FILE)).toEqual(DEFAULT_CONFIG)
+    },
+  )
+
+  test('without a file', () => {
+    expect(loadConfig(undefined)).toEqual(DEFAULT_CONFIG)
+  })
+
+  test('and the defaults are valid themselves', () => {
+    expect(completeConfig(DEFAULT_CONFIG, FILE)).toEqual(DEFAULT_CONFIG)
+  })
+})
+
+describe('what is given lies over the defaults', () => {
+  test('a single setting leaves its neighbours alone', () => {
+    const { server, registration } = completeConfig({ server: { port: 0 } }, FILE)
+
+    expect(server).toEqual({ ...DEFAULT_CONFIG.server, port: 0 })
+    expect(registration).toEqual(DEFAULT_CONFIG.registration)
+  })
+
+  test('a list replaces the list', () => {
+    const { registration } = completeConfig({ registration: { excludedNamespaces: [] } }, FILE)
+
+    expect(registration.excludedNamespaces).toEqual([])
+  })
+
+  test('a setting without a default is taken over', () => {
+    const { server } = completeConfig({ server: { clientCaFile: 'ca.crt' } }, FILE)
+
+    expect(server.clientCaFile).toBe('ca.crt')
+  })
+
+  test('the defaults are never changed', () => {
+    const before = structuredClone(DEFAULT_CONFIG)
+
+    completeConfig({ server: { port: 1 }, certificates: { hosts: ['a'] } }, FILE)
+
+    expect(DEFAULT_CONFIG).toEqual(before)
+  })
+})
+
+describe('a file', () => {
+  function write(text: string): string {
+    const folder = mkdtempSync(join(tmpdir(), 'lodestone-config-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, FILE), text)
+    return join(folder, FILE)
+  }
+
+  test.each([
+    { name: 'YAML', text: 'log:\n  level: debug\n' },
+    { name: 'JSON', text: '{"log": {"level": "debug"}}' },
+  ])('may be $name', ({ text }) => {
+    expect(loadConfig(write(text)).log.level).toBe('debug')
+  })
+
+  test('may be empty', () => {
+    expect(loadConfig(write('# nothing yet\n'))).toEqual(DEFAULT_CONFIG)
+  })
+
+  test.each([
+    { name: 'broken YAML', text: 'log: [' },
+    { name: 'a key given twice', text: 'log: {}\nlog: {}\n' },
+    { name: 'a list', text: '- log' },
+  ])('that is $name is named', ({ text }) => {
+    const file = write(text)
+
+    expect(() => loadConfig(file)).toThrow(ConfigError)
+    expect(() => loadConfig(file)).toThrow(`${file}: `)
+  })
+
+  test('that is not there is named', () => {
+    expect(() => loadConfig('none.yaml')).toThrow(/^none\.yaml: ENOENT/)
+  })
+})
+
+describe('every setting of a wrong type is named by its path', () => {
+  test.each(settings.map(({ path }) => ({ path, name: path.join('.') })))('$name', ({ path, name }) => {
+    expect(complaintAbout(at(path, true))).toContain(`${name}: must be `)
+  })
+})
+
+describe('an unknown setting is named by its path, beside every section', () => {
+  const sections = settings.filter(({ schema }) => 'properties' in schema).map(({ path }) => path)
+
+  test.each([[], ...sections].map((path) => ({ path, name: [...path, 'mistyped'].join('.') })))(
+    '$name',
+    ({ path, name }) => {
+      expect(complaintAbout(at(path, { mistyped: 1 }))).toContain(`${name}: is not a field that Lodestone knows`)
+    },
+  )
+})
+
+describe('a value out of its range is named by its path', () => {
+  test.each([
+    { given: { server: { port: 65536 } }, want: 'server.port' },
+    { given: { server: { port: 1.5 } }, want: 'server.port' },
+    { given: { server: { healthPort: -1 } }, want: 'server.healthPort' },
+    { given: { server: { host: '' } }, want: 'server.host' },
+    { given: { server: { maxInFlight: 0 } }, want: 'server.maxInFlight' },
+    { given: { server: { drainSeconds: 301 } }, want: 'server.drainSeconds' },
+    { given: { registration: { mode: 'urls' } }, want: 'registration.mode' },
+    { given: { registration: { timeoutSeconds: 31 } }, want: 'registration.timeoutSeconds' },
+    { given: { registration: { excludedNamespaces: ['a', ''] } }, want: 'registration.excludedNamespaces[1]' },
+    { given: { registration: { service: { name: 'a' } } }, want: 'registration.service.namespace' },
+    { given: { certificates: { source: 'vault' } }, want: 'certificates.source' },
+    { given: { certificates: { hosts: [7] } }, want: 'certificates.hosts[0]' },
+    { given: { certificates: { secret: { namespace: 'a' } } }, want: 'certificates.secret.name' },
+    { given: { log: { level: 'loud' } }, want: 'log.level' },
+    { given: { log: { format: 'xml' } }, want: 'log.format' },
+  ])('$want of $given', ({ given, want }) => {
+    expect(complaintAbout(given)).toContain(`${want}: `)
+  })
+
+  test('all at once', () => {
+    const complaint = complaintAbout({ server: { port: -1, host: '' }, log: { level: 'loud' } })
+
+    for (const path of ['server.port', 'server.host', 'log.level']) expect(complaint).toContain(`${path}: `)
+  })
+})
+
+describe('the URL by which a hub calls us', () => {
+  test.each([
+    'https://10.0.0.7:9443',
+    'https://lodestone.example.org',
+    'https://lodestone.example.org/',
+    'https://lodestone.example.org/hub/one',
+    'https://[2001:db8::1]:9443',
+  ])('may be %s', (url) => {
+    expect(URL_PATTERN.test(url)).toBe(true)
+    expect(completeConfig({ registration: { mode: 'url', url } }, FILE).registration.url).toBe(url)
+  })
+
+  test.each([
+    '',
+    'http://lodestone.example.org',
+    'lodestone.example.org',
+    'https://',
+    'https://user@lodestone.example.org',
+    'https://lodestone.example.org?a=b',
+    'https://lodestone.example.org/a#b',
+  ])('may not be %j', (url) => {
+    expect(complaintAbout({ registration: { mode: 'url', url } })).toContain('registration.url: ')
+  })
+
+  test('is required where the mode is url', () => {
+    expect(complaintAbout({ registration: { mode: 'url' } })).toContain('registration.url: is required with mode url')
+  })
+})

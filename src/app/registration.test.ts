@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import type { WebhookConfiguration, WebhookEntry } from '../api/registration.ts'
+import { pathOf } from '../webhooks/define.ts'
+import { webhooks } from '../webhooks/index.ts'
+import { wantedRegistration } from './app.ts'
+import { servingHosts } from './certificates.ts'
+import { type Config, DEFAULT_CONFIG } from './config.ts'
+
+const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
+
+function configured(registration: Partial<Config['registration']> = {}, hosts: string[] = []): Config {
+  return {
+    ...DEFAULT_CONFIG,
+    registration: { ...DEFAULT_CONFIG.registration, ...registration },
+    certificates: { ...DEFAULT_CONFIG.certificates, hosts },
+  }
+}
+
+function entriesOf(configurations: WebhookConfiguration[]): WebhookEntry[] {
+  return configurations.flatMap((configuration) => configuration.webhooks ?? [])
+}
+
+function entry(name: string, config = configured()): WebhookEntry {
+  const found = entriesOf(wantedRegistration(config)).find((candidate) => candidate.name === name)
+  if (!found) throw new Error(`there is no entry ${name}`)
+  return found
+}
+
+describe('what the API server is asked to call', () => {
+  test('is one configuration for each type, both called lodestone', () => {
+    const wanted = wantedRegistration(configured())
+
+    expect(wanted.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'MutatingWebhookConfiguration lodestone',
+      'ValidatingWebhookConfiguration lodestone',
+    ])
+  })
+
+  test('is every webhook of the table, under a name of its own', () => {
+    const names = entriesOf(wantedRegistration(configured())).map(({ name }) => name)
+
+    expect(names).toEqual(expect.arrayContaining(webhooks.map(({ name }) => `${name}.lodestone.dev`)))
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test('never has side effects, is short, and speaks v1', () => {
+    for (const one of entriesOf(wantedRegistration(configured({ timeoutSeconds: 5 })))) {
+      expect(one).toMatchObject({ sideEffects: 'None', timeoutSeconds: 5, admissionReviewVersions: ['v1'] })
+    }
+  })
+})
+
+describe('how we are called', () => {
+  test('by URL on a hub, at the path of each webhook', () => {
+    const wanted = wantedRegistration(configured({ mode: 'url', url: 'https://10.0.0.7:9443/hub/' }))
+
+    const urls = new Set(entriesOf(wanted).map(({ clientConfig }) => clientConfig.url))
+    expect([...urls]).toEqual(webhooks.map((webhook) => `https://10.0.0.7:9443/hub${pathOf(webhook)}`))
+    for (const { clientConfig } of entriesOf(wanted)) expect(clientConfig.service).toBeUndefined()
+  })
+
+  test('by Service in a plain cluster, also where a URL is noted', () => {
+    const service = { namespace: 'here', name: 'me', port: 8443 }
+
+    const wanted = wantedRegistration(configured({ mode: 'service', url: 'https://10.0.0.7', service }))
+
+    for (const { clientConfig } of entriesOf(wanted)) {
+      expect(clientConfig).toEqual({ service: { ...service, path: expect.stringMatching(/^\/(mutate|validate)\//) } })
+    }
+  })
+
+  test('with the CA that is served, in base64', () => {
+    for (const { clientConfig } of entriesOf(wantedRegistration(configured(), { caBundlePem: CA }))) {
+      expect(Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()).toBe(CA)
+    }
+  })
+
+  test.each([{ certificates: undefined }, { certificates: { caBundlePem: undefined } }])(
+    'with the CA left out where it is not ours to say: $certificates',
+    ({ certificates }) => {
+      for (const { clientConfig } of entriesOf(wantedRegistration(configured(), certificates))) {
+        expect(clientConfig).not.toHaveProperty('caBundle')
+      }
+    },
+  )
+})
+
+describe('whether a namespace is refused while Lodestone is away is its own choice', () => {
+  test.each([{ webhook: 'resource-binding' }, { webhook: 'data-source-claim' }])(
+    '$webhook is registered twice: for the namespaces that are labelled, and for the others',
+    ({ webhook }) => {
+      const open = entry(`${webhook}.lodestone.dev`)
+      const enforced = entry(`${webhook}.enforced.lodestone.dev`)
+      const label = { key: 'lodestone.dev/enforce', values: ['true'] }
+
+      expect(open.failurePolicy).toBe('Ignore')
+      expect(open.namespaceSelector?.matchExpressions).toContainEqual({ ...label, operator: 'NotIn' })
+      expect(enforced.failurePolicy).toBe('Fail')
+      expect(enforced.namespaceSelector?.matchExpressions).toContainEqual({ ...label, operator: 'In' })
+      expect({ ...enforced, name: open.name, failurePolicy: 'Ignore', namespaceSelector: {} }).toEqual({
+        ...open,
+        namespaceSelector: {},
+      })
+    },
+  )
+
+  test.each([{ webhook: 'cluster-resource-binding' }, { webhook: 'data-source' }])(
+    '$webhook has no namespace, and one entry without a selector',
+    ({ webhook }) => {
+      const names = entriesOf(wantedRegistration(configured())).map(({ name }) => name)
+
+      expect(names.filter((name) => name.startsWith(`${webhook}.`))).toEqual([`${webhook}.lodestone.dev`])
+      expect(entry(`${webhook}.lodestone.dev`)).toMatchObject({
+        failurePolicy: 'Ignore',
+        rules: [{ scope: 'Cluster' }],
+      })
+      expect(entry(`${webhook}.lodestone.dev`)).not.toHaveProperty('namespaceSelector')
+    },
+  )
+})
+
+describe('what is never sent to us', () => {
+  test('the namespaces of the configuration and our own, sorted so that their order changes nothing', () => {
+    const service = { namespace: 'ours', name: 'me', port: 443 }
+    const config = configured({ excludedNamespaces: ['z', 'ours', 'a'], service })
+
+    const { namespaceSelector } = entry('resource-binding.lodestone.dev', config)
+
+    expect(namespaceSelector?.matchExpressions?.[0]).toEqual({
+      key: 'kubernetes.io/metadata.name',
+      operator: 'NotIn',
+      values: ['a', 'ours', 'z'],
+    })
+  })
+
+  test('namespaces of the system by their prefix, and bindings without a placement', () => {
+    expect(entry('resource-binding.lodestone.dev').matchConditions).toEqual([
+      {
+        name: 'not-a-system-namespace',
+        expression: "!request.namespace.startsWith('kube-') && !request.namespace.startsWith('karmada-')",
+      },
+      { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
+    ])
+    expect(entry('cluster-resource-binding.lodestone.dev').matchConditions?.map(({ name }) => name)).toEqual([
+      'has-a-placement',
+    ])
+    expect(entry('data-source.lodestone.dev')).not.toHaveProperty('matchConditions')
+  })
+})
+
+describe('the names by which the server is called, and which its certificate has', () => {
+  const always = ['lodestone.lodestone-system.svc', 'localhost', '127.0.0.1', '::1']
+
+  test('are its Service and this machine', () => {
+    expect(servingHosts(configured())).toEqual(always)
+  })
+
+  test.each([
+    { url: 'https://hub.example.org:9443/path', want: 'hub.example.org' },
+    { url: 'https://10.0.0.7', want: '10.0.0.7' },
+    { url: 'https://[2001:db8::1]:9443', want: '2001:db8::1' },
+  ])('are that of the URL $url too', ({ url, want }) => {
+    expect(servingHosts(configured({ mode: 'url', url }))).toEqual([want, ...always])
+  })
+
+  test('are those of the configuration too, each once', () => {
+    expect(servingHosts(configured({ mode: 'url', url: 'https://localhost:9443' }, ['10.0.0.7', '::1']))).toEqual([
+      'localhost',
+      'lodestone.lodestone-system.svc',
+      '127.0.0.1',
+      '::1',
+      '10.0.0.7',
+    ])
+  })
+})

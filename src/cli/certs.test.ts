@@ -1,0 +1,118 @@
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeFolder, readFolder, runWords } from './cli.case.ts'
+
+const now = Date.parse('2026-11-20T12:00:00Z')
+
+function certs(directory: string, ...words: string[]) {
+  return runWords(['certs', '--directory', directory, ...words], { now: () => now })
+}
+
+test('the first time, a CA and a certificate are made and shown', async () => {
+  const directory = join(makeFolder(), 'certs')
+
+  const { status, stdout, stderr } = await certs(directory)
+
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toMatch(
+    new RegExp(
+      [
+        `^Kept in {6}${directory}`,
+        'Certificate  .*CN=lodestone, until Feb 18 .* 2027 GMT',
+        'Hosts {8}lodestone.lodestone-system.svc, localhost, 127.0.0.1, 0:0:0:0:0:0:0:1',
+        'Trusted CA   .*CN=lodestone-ca-.*, until Nov 20 .* 2027 GMT',
+        'Made {9}the CA that signs \\(missing\\)',
+        'Made {9}the certificate \\(missing\\)',
+        '$',
+      ].join('\n'),
+    ),
+  )
+  expect(readFileSync(join(directory, 'tls.crt'), 'utf8')).toContain('BEGIN CERTIFICATE')
+  expect(statSync(join(directory, 'tls.key')).mode & 0o077).toBe(0)
+})
+
+test('the second time, they are shown and nothing is made', async () => {
+  const directory = makeFolder()
+  const first = await certs(directory)
+  const before = readFolder(directory)
+
+  const second = await certs(directory)
+
+  expect(second.status).toBe(0)
+  expect(second.stdout).toBe(first.stdout.replaceAll(/^Made.*\n/gm, ''))
+  expect(readFolder(directory)).toEqual(before)
+})
+
+test('--renew publishes a further CA, and the certificate in use stays', async () => {
+  const directory = makeFolder()
+  await certs(directory)
+  const certificate = readFileSync(join(directory, 'tls.crt'), 'utf8')
+  const authority = readFileSync(join(directory, 'ca.crt'), 'utf8')
+
+  const { status, stdout } = await certs(directory, '--renew')
+
+  expect(status).toBe(0)
+  expect(stdout.match(/^Trusted CA/gm)).toHaveLength(2)
+  expect(stdout).toContain('Made         a CA, to be trusted now and to sign later (asked-for)\n')
+  expect(readFileSync(join(directory, 'tls.crt'), 'utf8')).toBe(certificate)
+  expect(readFileSync(join(directory, 'ca.crt'), 'utf8')).toContain(authority.trim())
+})
+
+test('--host is a further name of the certificate, which is made anew for it', async () => {
+  const directory = makeFolder()
+  await certs(directory)
+
+  const { stdout } = await certs(directory, '--host', 'hub.example.org', '--host', '10.0.0.7')
+
+  expect(stdout).toMatch(/^Hosts .*, hub\.example\.org, 10\.0\.0\.7$/m)
+  expect(stdout).toContain('Made         the certificate (hosts-not-covered)\n')
+  expect(stdout).not.toContain('the CA that signs')
+})
+
+test('the configuration file says where, and for which hosts', async () => {
+  const folder = makeFolder()
+  const directory = join(folder, 'kept')
+  const files = makeFolder({ 'lodestone.yaml': { certificates: { directory, hosts: ['hub.example.org'] } } })
+
+  const { stdout } = await runWords(['certs', '--config', join(files, 'lodestone.yaml')])
+
+  expect(stdout).toContain(`Kept in      ${directory}\n`)
+  expect(stdout).toContain('hub.example.org')
+  expect(readlinkSync(join(directory, 'current'))).toBe('v1')
+})
+
+describe('certificates that somebody else keeps (certificates.source: files)', () => {
+  const configured = (directory: string) =>
+    join(makeFolder({ 'lodestone.yaml': { certificates: { source: 'files', directory } } }), 'lodestone.yaml')
+
+  test('are shown, and nothing is made', async () => {
+    const directory = makeFolder()
+    await certs(directory)
+    const before = readFolder(directory)
+
+    const { status, stdout } = await runWords(['certs', '--config', configured(directory)], { now: () => now })
+
+    expect(status).toBe(0)
+    expect(stdout).toContain(`Kept in      ${directory}\n`)
+    expect(stdout).not.toContain('Made')
+    expect(readFolder(directory)).toEqual(before)
+  })
+
+  test('are not made where there are none', async () => {
+    const directory = makeFolder()
+
+    await expect(runWords(['certs', '--config', configured(directory)])).rejects.toThrow(directory)
+
+    expect(existsSync(join(directory, 'ca.key'))).toBe(false)
+  })
+
+  test('are not ours to renew', async () => {
+    const directory = makeFolder()
+
+    const { status, stderr } = await runWords(['certs', '--renew', '--config', configured(directory)])
+
+    expect(status).toBe(2)
+    expect(stderr).toContain('renew them there')
+  })
+})

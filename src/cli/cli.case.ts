@@ -1,0 +1,54 @@
+/** Runs commands in this process for the tests of the command line: real folders, captured output. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
+import type { CommandIo } from './command.ts'
+import { runCli } from './index.ts'
+
+interface CliAnswer {
+  status: number
+  stdout: string
+  stderr: string
+}
+
+/** What a user sees who types these words. */
+export async function runWords(
+  words: string[],
+  { isTTY = false, ...io }: Partial<CommandIo> & { isTTY?: boolean } = {},
+) {
+  const answer: CliAnswer = { status: -1, stdout: '', stderr: '' }
+  answer.status = await runCli(words, {
+    stdout: { isTTY, write: (text) => (answer.stdout += text) },
+    stderr: { isTTY, write: (text) => (answer.stderr += text) },
+    env: {},
+    signal: new AbortController().signal,
+    now: () => Date.parse('2026-11-20T12:00:00Z'),
+    ...io,
+  })
+  return answer
+}
+
+/** A folder with these files, gone when the test ends. A value that is no text is written as YAML, a list as many documents. */
+export function makeFolder(files: Record<string, unknown> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), typeof content === 'string' ? content : toYaml(content))
+  }
+  return folder
+}
+
+function toYaml(content: unknown): string {
+  return (Array.isArray(content) ? content : [content]).map((value) => stringify(value)).join('---\n')
+}
+
+/** Every file below a folder with its text, to see that nothing was written. */
+export function readFolder(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), 'utf8')]),
+  )
+}

@@ -1,0 +1,144 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeFolder, runWords } from './cli.case.ts'
+import { commands } from './index.ts'
+
+describe('the overview', () => {
+  test.each([{ words: ['help'] }, { words: ['--help'] }, { words: ['-h'] }])(
+    '$words names every command and what it is for',
+    async ({ words }) => {
+      const { status, stdout, stderr } = await runWords(words)
+
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      for (const { name, summary } of commands) expect(stdout).toContain(`${name.padEnd(9)}  ${summary}\n`)
+    },
+  )
+
+  test('comes without any words too, with the status of a mistake', async () => {
+    const { status, stdout } = await runWords([])
+
+    expect(status).toBe(2)
+    expect(stdout).toContain('Usage: lodestone COMMAND')
+  })
+})
+
+describe.each(commands)('the help of $name', ({ name, options, examples }) => {
+  test.each([
+    { words: [name, '--help'] },
+    { words: [name, '-h'] },
+    { words: ['help', name] },
+    { words: ['--help', name] },
+  ])('$words shows every option and examples to paste', async ({ words }) => {
+    const { status, stdout, stderr } = await runWords(words)
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    for (const [option, { description }] of Object.entries(options)) {
+      expect(stdout).toMatch(new RegExp(`--${option}\\b.* {2}`))
+      expect(stdout).toContain(description)
+    }
+    for (const { command, does } of examples) expect(stdout).toContain(`  # ${does}\n  ${command}\n`)
+    expect(examples.length).toBeGreaterThan(1)
+    expect(stdout.endsWith('\n')).toBe(true)
+  })
+
+  test('has examples whose options exist', () => {
+    for (const { command } of examples) {
+      const [, words = ''] = /lodestone (.*?)(?: \||$)/.exec(command) ?? []
+      const used = [...words.matchAll(/ (--[a-z-]+|-[a-z])\b/g)].map(([, option]) => option)
+      const known = Object.entries(options).flatMap(([long, { short }]) => [`--${long}`, `-${short}`])
+      expect(known, command).toEqual(expect.arrayContaining(used))
+    }
+  })
+})
+
+describe('a mistyped word ends with status 2, nothing on standard output, and the way out', () => {
+  test.each([
+    { name: 'a command', words: ['chek'], want: 'unknown command chek (did you mean check?)' },
+    { name: 'a command in capitals', words: ['EXPLAIN'], want: 'unknown command EXPLAIN (did you mean explain?)' },
+    { name: 'a command to get help on', words: ['help', 'serv'], want: 'unknown command serv (did you mean serve?)' },
+    { name: 'a command like no other', words: ['frobnicate'], want: /unknown command frobnicate\n/ },
+    { name: 'an option', words: ['check', '--fodler', 'x'], want: 'unknown option --fodler (did you mean --folder?)' },
+    { name: 'an option like no other', words: ['serve', '--frobnicate'], want: /unknown option --frobnicate\n/ },
+    { name: 'a short option', words: ['check', '-x'], want: 'unknown option -x' },
+    {
+      name: 'an option without its value',
+      words: ['check', '-f'],
+      want: "argument missing\nSee 'lodestone check --help'.",
+    },
+    { name: 'a word where none is taken', words: ['serve', 'examples/hub'], want: "'examples/hub'" },
+    { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
+    { name: 'nothing to check', words: ['check'], want: 'say what to check: -f FILE' },
+    { name: 'a file that is not there', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
+    { name: 'nothing to explain', words: ['explain'], want: 'as KIND/NAME' },
+    { name: 'two things to explain', words: ['explain', 'a/b', 'c/d'], want: 'say one thing' },
+    {
+      name: 'a kind without a name',
+      words: ['explain', 'deployment'],
+      want: 'e.g. deployment/trainer, not deployment',
+    },
+    {
+      name: 'a kind',
+      words: ['explain', 'deploymnet/web'],
+      want: 'unknown kind deploymnet (did you mean deployment?); a kind that is not built in is called Kind.group',
+    },
+    { name: 'two places at once', words: ['explain', 'a.b/c', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude' },
+    { name: 'two places to serve', words: ['serve', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude each other' },
+    {
+      name: 'a folder to explain',
+      words: ['explain', 'a.b/c', '--folder', 'none'],
+      want: 'folder none does not exist',
+    },
+    { name: 'a folder to check by', words: ['check', 'package.json', '--folder', 'none'], want: 'none does not exist' },
+    { name: 'a folder to serve', words: ['serve', '--folder', 'none'], want: 'the folder none does not exist' },
+    { name: 'a part of the manifests', words: ['manifests', 'crd'], want: '(did you mean crds?)' },
+    { name: 'a log level', words: ['serve', '--log-level', 'inf'], want: 'not inf (did you mean info?)' },
+    { name: 'a port', words: ['serve', '--port', '99999'], want: '--port takes a port from 0 to 65535, not 99999' },
+    { name: 'another port', words: ['serve', '--health-port', 'x'], want: '--health-port takes a port' },
+    { name: 'a kubeconfig', words: ['serve', '--kubeconfig', 'none'], want: 'kubeconfig none: ' },
+    {
+      name: 'a host',
+      words: ['certs', '--host', 'no_host!'],
+      want: '--host: "no_host!" is neither a DNS name nor an IP',
+    },
+    { name: 'a URL', words: ['manifests', '--url', 'http://x'], want: '--url takes an https URL' },
+    { name: 'a CA file', words: ['manifests', '--ca', 'none'], want: '--ca none cannot be read' },
+    { name: 'a CA file that holds none', words: ['manifests', '--ca', 'package.json'], want: 'holds no certificate' },
+  ])('$name: $words', async ({ words, want }) => {
+    const { status, stdout, stderr } = await runWords(words)
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toMatch(/^lodestone/)
+    expect(stderr).toMatch(want instanceof RegExp ? want : new RegExp(want.replaceAll(/[.?()]/g, '\\$&')))
+    expect(stderr).not.toMatch(/^\s+at /m)
+    expect(stderr.endsWith('\n')).toBe(true)
+  })
+})
+
+describe('a configuration file with mistakes ends with status 2, the file and every path', () => {
+  test.each([{ command: 'serve' }, { command: 'certs' }, { command: 'manifests' }])('$command', async ({ command }) => {
+    const folder = makeFolder({ 'lodestone.yaml': { server: { prot: 1, host: '' }, log: { level: 'loud' } } })
+    const file = join(folder, 'lodestone.yaml')
+
+    const { status, stdout, stderr } = await runWords([command, '--config', file])
+
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toContain(`lodestone ${command}: ${file}: `)
+    for (const path of ['server.prot', 'server.host', 'log.level']) expect(stderr).toContain(`${path}: `)
+  })
+
+  test('that is not there', async () => {
+    const { status, stderr } = await runWords(['serve', '--config', 'none.yaml'])
+
+    expect(status).toBe(2)
+    expect(stderr).toContain('none.yaml: ENOENT')
+  })
+
+  test('that is no YAML', async () => {
+    const file = join(makeFolder({ 'lodestone.yaml': 'server: [' }), 'lodestone.yaml')
+
+    const { status, stderr } = await runWords(['serve', '--config', file])
+
+    expect(status).toBe(2)
+    expect(stderr).toContain(`${file}: `)
+  })
+})

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import type { K8sObject } from '../api/meta.ts'
+import type { WebhookConfiguration } from '../api/registration.ts'
+import { makeFolder, runWords } from './cli.case.ts'
+import { generatedFiles } from './manifests.ts'
+
+const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
+
+async function printed(...words: string[]): Promise<K8sObject[]> {
+  const { status, stdout, stderr } = await runWords(['manifests', ...words])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return parseAllDocuments(stdout).map((document) => document.toJS())
+}
+
+async function clientConfigs(...words: string[]) {
+  const configurations = (await printed('registration', ...words)) as WebhookConfiguration[]
+  return configurations.flatMap(({ webhooks = [] }) => webhooks.map(({ clientConfig }) => clientConfig))
+}
+
+const crds = ['CustomResourceDefinition', 'CustomResourceDefinition']
+const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
+const rbac = ['ClusterRole', 'ClusterRoleBinding']
+
+describe('prints the parts that are asked for, in the order in which they can be applied', () => {
+  test.each([
+    { words: ['crds'], want: crds },
+    { words: ['registration'], want: registration },
+    { words: ['rbac'], want: rbac },
+    { words: ['rbac', 'crds'], want: [...crds, ...rbac] },
+    { words: [], want: [...crds, ...registration, ...rbac] },
+  ])('$words', async ({ words, want }) => {
+    const objects = await printed(...words)
+
+    expect(objects.map(({ kind }) => kind)).toEqual(want)
+  })
+})
+
+test('webhooks are called by Service unless a URL is given', async () => {
+  for (const { service, url } of await clientConfigs()) {
+    expect(service).toMatchObject({ namespace: 'lodestone-system', name: 'lodestone', port: 443 })
+    expect(url).toBeUndefined()
+  }
+})
+
+test('--url is where each webhook is called, whether or not it ends with a slash', async () => {
+  const plain = await clientConfigs('--url', 'https://10.0.0.7:9443')
+  const withSlash = await clientConfigs('--url', 'https://10.0.0.7:9443/')
+
+  expect(plain[0]).toEqual({ url: 'https://10.0.0.7:9443/mutate/resource-binding' })
+  expect(withSlash).toEqual(plain)
+})
+
+test('--ca is what callers trust; without it that is left to Lodestone', async () => {
+  const file = join(makeFolder({ 'ca.crt': CA }), 'ca.crt')
+
+  const given = await clientConfigs('--ca', file)
+  const left = await clientConfigs()
+
+  for (const { caBundle = '' } of given) expect(Buffer.from(caBundle, 'base64').toString()).toBe(CA)
+  for (const { caBundle } of left) expect(caBundle).toBeUndefined()
+})
+
+test('the registration follows the configuration file', async () => {
+  const folder = makeFolder({
+    'lodestone.yaml': { registration: { service: { namespace: 'here', name: 'me', port: 8443 } } },
+  })
+
+  const [first] = await clientConfigs('--config', join(folder, 'lodestone.yaml'))
+
+  expect(first?.service).toEqual({ namespace: 'here', name: 'me', port: 8443, path: '/mutate/resource-binding' })
+})
+
+test('--write puts the generated files where the repository has them, and says which', async () => {
+  const folder = makeFolder()
+
+  const { status, stdout } = await runWords(['manifests', '--write', folder])
+
+  const files = Object.entries(generatedFiles())
+  expect({ status, stdout }).toEqual({
+    status: 0,
+    stdout: files.map(([name]) => `wrote ${join(folder, name)}\n`).join(''),
+  })
+  for (const [name, content] of files) expect(readFileSync(join(folder, name), 'utf8')).toBe(content)
+})

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { mutatingWebhookConfigurations, type WebhookConfiguration, type WebhookEntry } from '../../api/registration.ts'
+import { planRegistration } from './plan.ts'
+
+const type = mutatingWebhookConfigurations
+
+function makeEntry(overrides: Partial<WebhookEntry> = {}): WebhookEntry {
+  return {
+    name: 'resource-binding.lodestone.dev',
+    clientConfig: { url: 'https://10.0.0.7/mutate/resource-binding', caBundle: 'bmV3' },
+    rules: [
+      {
+        apiGroups: ['work.karmada.io'],
+        apiVersions: ['v1alpha2'],
+        resources: ['resourcebindings'],
+        operations: ['CREATE', 'UPDATE'],
+        scope: 'Namespaced',
+      },
+    ],
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    sideEffects: 'None',
+    timeoutSeconds: 3,
+    admissionReviewVersions: ['v1'],
+    ...overrides,
+  }
+}
+
+function makeConfiguration(...webhooks: WebhookEntry[]): WebhookConfiguration {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: type.kind,
+    metadata: { name: 'lodestone' },
+    webhooks: webhooks.length === 0 ? [makeEntry()] : webhooks,
+  }
+}
+
+/** The same as a cluster has it: with a version, and with what an API server and people add. */
+function stored(configuration: WebhookConfiguration): WebhookConfiguration {
+  return {
+    ...configuration,
+    metadata: { ...configuration.metadata, resourceVersion: '7', labels: { team: 'platform' } },
+    webhooks: (configuration.webhooks ?? []).map((entry) => ({ ...entry, objectSelector: {} })),
+  }
+}
+
+test('what is missing is created', () => {
+  const wanted = makeConfiguration()
+
+  expect(planRegistration([{ type, wanted, current: undefined }])).toEqual({
+    actions: [{ kind: 'create', type, object: wanted }],
+  })
+})
+
+describe('what is right is left alone', () => {
+  test.each([
+    { name: 'equal', current: makeConfiguration() },
+    { name: 'with fields that an API server fills in', current: stored(makeConfiguration()) },
+  ])('$name', ({ current }) => {
+    expect(planRegistration([{ type, wanted: makeConfiguration(), current }])).toEqual({ actions: [] })
+  })
+
+  test('with a caBundle that somebody else keeps, where we have none to give', () => {
+    const wanted = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7' } }))
+    const current = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7', caBundle: 'dGhlaXJz' } }))
+
+    expect(planRegistration([{ type, wanted, current }])).toEqual({ actions: [] })
+  })
+})
+
+describe('what differs is mended', () => {
+  const [rule] = makeEntry().rules
+  test.each([
+    { name: 'another CA', entry: makeEntry({ clientConfig: { ...makeEntry().clientConfig, caBundle: 'b2xk' } }) },
+    { name: 'another failurePolicy', entry: makeEntry({ failurePolicy: 'Fail' }) },
+    { name: 'a rule too few', entry: makeEntry({ rules: [] }) },
+    { name: 'a rule too many', entry: makeEntry({ rules: rule ? [rule, rule] : [] }) },
+    { name: 'an entry of another name', entry: makeEntry({ name: 'old.lodestone.dev' }) },
+  ])('$name', ({ entry }) => {
+    const wanted = makeConfiguration()
+
+    const { actions } = planRegistration([{ type, wanted, current: stored(makeConfiguration(entry)) }])
+
+    expect(actions).toMatchObject([{ kind: 'update', type, object: { webhooks: wanted.webhooks } }])
+  })
+
+  test.each([
+    { name: 'an entry too many', current: makeConfiguration(makeEntry(), makeEntry({ name: 'old.lodestone.dev' })) },
+    { name: 'no entries at all', current: { ...makeConfiguration(), webhooks: [] } },
+  ])('$name', ({ current }) => {
+    const { actions } = planRegistration([{ type, wanted: makeConfiguration(), current }])
+
+    expect(actions).toMatchObject([{ kind: 'update', object: { webhooks: [makeEntry()] } }])
+  })
+
+  test('by a write that is guarded by the version, and keeps what others wrote around the webhooks', () => {
+    const current = stored(makeConfiguration(makeEntry({ timeoutSeconds: 30 })))
+
+    const { actions } = planRegistration([{ type, wanted: makeConfiguration(), current }])
+
+    expect(actions[0]?.object.metadata).toEqual(current.metadata)
+  })
+
+  test('and a caBundle that somebody else keeps stays with its entry', () => {
+    const withoutCa = (name: string) => makeEntry({ name, clientConfig: { url: 'https://10.0.0.7' } })
+    const wanted = makeConfiguration(withoutCa('a.lodestone.dev'), withoutCa('b.lodestone.dev'))
+    const current = makeConfiguration(
+      makeEntry({ name: 'b.lodestone.dev', clientConfig: { url: 'https://old', caBundle: 'dGhlaXJz' } }),
+    )
+
+    const { actions } = planRegistration([{ type, wanted, current }])
+
+    const written = actions[0]?.object as WebhookConfiguration | undefined
+    expect(written?.webhooks?.map(({ clientConfig }) => clientConfig)).toEqual([
+      { url: 'https://10.0.0.7' },
+      { url: 'https://10.0.0.7', caBundle: 'dGhlaXJz' },
+    ])
+  })
+
+  test('only it: its neighbour is right', () => {
+    const wanted = makeConfiguration()
+
+    const { actions } = planRegistration([
+      { type, wanted, current: stored(wanted) },
+      { type, wanted, current: stored(makeConfiguration(makeEntry({ timeoutSeconds: 30 }))) },
+    ])
+
+    expect(actions).toHaveLength(1)
+  })
+
+  test('once: what was written needs nothing more', () => {
+    const wanted = makeConfiguration()
+    const current = stored(makeConfiguration(makeEntry({ failurePolicy: 'Fail' })))
+    const { actions } = planRegistration([{ type, wanted, current }])
+
+    const again = planRegistration([{ type, wanted, current: actions[0]?.object as WebhookConfiguration }])
+
+    expect(again).toEqual({ actions: [] })
+  })
+})

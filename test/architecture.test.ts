@@ -1,0 +1,170 @@
+/** The structure of the project, as far as a test can see it: what is where, how it is called, and what is never written. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { apiVersionOf, type K8sObject } from '../src/api/meta.ts'
+import { clusterRoles } from '../src/app/rbac.ts'
+import { commands } from '../src/cli/index.ts'
+import { cachedKinds } from '../src/store/cached-kinds.ts'
+import { webhooks } from '../src/webhooks/index.ts'
+
+interface SourceFile {
+  path: string
+  text: string
+}
+
+/** Every TypeScript file below these folders, this file excepted: it has to name what it forbids. */
+function filesBelow(...folders: string[]): SourceFile[] {
+  return folders
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => path !== join('test', 'architecture.test.ts'))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+const isTest = ({ path }: SourceFile) => /\.(test|case)\.ts$/.test(path)
+const source = filesBelow('src').filter((file) => !isTest(file))
+const everything = filesBelow('src', 'test', 'bench')
+
+/** `file:line` of every place where a pattern is found. */
+function places(files: SourceFile[], pattern: RegExp): string[] {
+  return files.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1}: ${line.trim()}`] : [])),
+  )
+}
+
+function kebab(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()
+}
+
+describe.each(webhooks)('the webhook $name', ({ name, resource }) => {
+  test('is called after its kind', () => {
+    expect(name).toBe(kebab(resource.kind))
+  })
+
+  test('is in the file of its kind; a cluster-scoped kind shares the file of its twin', () => {
+    const files = [name, name.replace(/^cluster-/, '')].map((stem) => join('src', 'webhooks', `${stem}.ts`))
+    expect(files.filter((file) => existsSync(file))).not.toEqual([])
+  })
+
+  test('has a folder of examples', () => {
+    expect(readdirSync(join('webhooks', name, 'examples'))).not.toEqual([])
+  })
+})
+
+test('every folder of examples belongs to a webhook', () => {
+  const folders = readdirSync('webhooks', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(folders.map((entry) => entry.name).sort()).toEqual(webhooks.map(({ name }) => name).sort())
+})
+
+test.each(commands)('the command $name is in its file', ({ name }) => {
+  const file = source.find(({ path }) => path === join('src', 'cli', `${name}.ts`))
+  expect(file?.text).toContain(`export const ${name}: Command`)
+})
+
+describe('files', () => {
+  test('are called in kebab-case, tests after what they test', () => {
+    expect(everything.map(({ path }) => basename(path)).filter((name) => !NAME.test(name))).toEqual([])
+  })
+
+  test('have at most 250 lines, tests excepted', () => {
+    const long = source.filter(({ text }) => text.trimEnd().split('\n').length > 250)
+    expect(long.map(({ path }) => path)).toEqual([])
+  })
+
+  test('open with a sentence that says what they are for', () => {
+    const silent = source.filter(({ text }) => !OPENING.test(text))
+    expect(silent.map(({ path }) => path)).toEqual([])
+  })
+})
+
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.e2e)?(\.(test|case))?\.ts$/
+/** A doc comment first, and in it a sentence. */
+const OPENING = /^\/\*\*[\s*]+[A-Z`"](?:(?!\*\/)[\s\S])*[.!?]/
+
+describe('what is never written', () => {
+  test('time and chance in decisions: they are given everything, the time included', () => {
+    const pure = source.filter(({ path }) => /^src.(core|api)./.test(path))
+    expect(pure.length).toBeGreaterThan(20)
+    expect(places(pure, /Date\.now|new Date\(\s*\)|Math\.random|performance\.now/)).toEqual([])
+  })
+
+  test('mocks of our own modules: fakes are real implementations', () => {
+    expect(places(everything, /\bvi\.(mock|doMock)\(/)).toEqual([])
+  })
+
+  test('notes to ourselves', () => {
+    expect(places(everything, /\b(TODO|FIXME|XXX)\b/)).toEqual([])
+  })
+
+  test('tests that are left out, or leave out others', () => {
+    expect(places(everything, /\.(only|skip)\(|\.(only|skip)\.each\b/)).toEqual([])
+  })
+})
+
+describe('the ClusterRole', () => {
+  const [role] = clusterRoles() as (K8sObject & {
+    rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[]
+  })[]
+  const read = (role?.rules ?? []).filter(({ verbs }) => verbs.includes('watch'))
+
+  test('lets exactly the cached kinds be read', () => {
+    const allowed = read.flatMap(({ apiGroups, resources }) =>
+      apiGroups.flatMap((group) => resources.map((resource) => `${resource}.${group}`)),
+    )
+    expect(allowed.sort()).toEqual(cachedKinds.map(({ type }) => `${type.plural}.${type.group}`).sort())
+    for (const { verbs } of read) expect(verbs).toEqual(['get', 'list', 'watch'])
+  })
+
+  test('lets nothing be written but the registration of webhooks', () => {
+    const written = (role?.rules ?? []).filter((rule) => !read.includes(rule))
+    expect(new Set(written.flatMap(({ apiGroups }) => apiGroups))).toEqual(new Set(['admissionregistration.k8s.io']))
+    expect(new Set(written.flatMap(({ verbs }) => verbs))).toEqual(new Set(['create', 'get', 'update']))
+    expect(JSON.stringify(role)).not.toContain('*')
+  })
+})
+
+/**
+ * The least that the API server lets through: our kinds by our schema, Karmada's by its own. One odd object must not keep the others
+ * from being cached.
+ */
+const LEAST_SPECS: Record<string, unknown> = {
+  DataSourceClaim: {
+    system: 's',
+    dataSourceType: 't',
+    dataSourceName: 'n',
+    workload: { apiVersion: 'v1', kind: 'K', name: 'w' },
+  },
+  DataSource: { system: 's', type: 't', name: 'n' },
+  Cluster: {},
+  ResourceBinding: { resource: { apiVersion: 'v1', kind: 'K', name: 'w' } },
+  ClusterResourceBinding: { resource: { apiVersion: 'v1', kind: 'K', name: 'w' } },
+  PropagationPolicy: { resourceSelectors: [{ apiVersion: 'v1', kind: 'K' }] },
+  ClusterPropagationPolicy: { resourceSelectors: [{ apiVersion: 'v1', kind: 'K' }] },
+}
+
+describe.each(cachedKinds.map((kind) => ({ kind, name: kind.type.kind })))(
+  'the cached kind $name',
+  ({ kind, name }) => {
+    const least = {
+      apiVersion: apiVersionOf(kind.type),
+      kind: name,
+      metadata: { name: 'least', ...(kind.type.namespaced && { namespace: 'default' }) },
+      spec: LEAST_SPECS[name],
+    }
+
+    test('keeps and indexes an object with no more than it must have', () => {
+      expect(least.spec, 'the least spec of the kind stands in this file').toBeDefined()
+      const kept = kind.keep(least as never)
+
+      expect(kept).toEqual(least)
+      for (const keysOf of Object.values(kind.indexes)) {
+        const keys = keysOf(kept as never)
+        expect(keys.length).toBeGreaterThan(0)
+        expect(keys.every((key) => typeof key === 'string' && key !== '')).toBe(true)
+      }
+    })
+  },
+)

@@ -1,0 +1,490 @@
+/** The whole application on a folder of manifests: readiness, certificates, shutdown and edits, over real sockets. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { AdmissionReview } from '../../src/api/admission.ts'
+import { mutatingWebhookConfigurations } from '../../src/api/registration.ts'
+import { type App, startApp } from '../../src/app/app.ts'
+import { type Config, DEFAULT_CONFIG } from '../../src/app/config.ts'
+import { observeStore } from '../../src/app/observe.ts'
+import { runCli } from '../../src/cli/index.ts'
+import { validateManifest } from '../../src/cli/validate-manifest.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
+import { openCertificates } from '../../src/tls/rotation.ts'
+import { call } from './https-client.ts'
+
+const PATH = '/mutate/resource-binding'
+const review = readFileSync('examples/review.json', 'utf8')
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-app-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+interface Running {
+  app: App
+  /** The folder of manifests: a copy of examples/hub. */
+  hub: string
+  ca: string
+  store: FolderStore
+  lines: { msg: string; level: string; file?: string; line?: number }[]
+}
+
+interface Overrides {
+  server?: Partial<Config['server']>
+  registration?: Partial<Config['registration']>
+  certificates?: Partial<Config['certificates']>
+  /** Reading the folder begins when this resolves. */
+  gate?: Promise<void>
+  now?: () => number
+}
+
+/** Starts everything on free ports of the loopback; stopped when the test ends. */
+async function start({ server, registration, certificates, gate, now = Date.now }: Overrides = {}): Promise<Running> {
+  const hub = makeFolder()
+  cpSync('examples/hub', hub, { recursive: true })
+  const config: Config = {
+    ...DEFAULT_CONFIG,
+    server: {
+      ...DEFAULT_CONFIG.server,
+      host: '127.0.0.1',
+      port: 0,
+      healthHost: '127.0.0.1',
+      healthPort: 0,
+      drainSeconds: 0,
+      ...server,
+    },
+    registration: { ...DEFAULT_CONFIG.registration, ...registration },
+    certificates: { ...DEFAULT_CONFIG.certificates, directory: makeFolder(), ...certificates },
+  }
+  const lines: Running['lines'] = []
+  const { log } = openLogger({
+    level: 'info',
+    format: 'json',
+    output: { write: (line) => lines.push(JSON.parse(line)) },
+  })
+  const metrics = openMetrics()
+  const observer = observeStore(log, metrics)
+  const store = openFolderStore({
+    directory: hub,
+    kinds: cachedKinds,
+    observer,
+    validate: validateManifest,
+    debounceMs: 10,
+  })
+  if (gate) {
+    const startNow = store.start.bind(store)
+    store.start = (signal) => gate.then(() => startNow(signal))
+  }
+  const app = await startApp({ config, store, log, metrics, now })
+  onTestFinished(() => app.stop())
+  return { app, hub, ca: readFileSync(join(config.certificates.directory, 'ca.crt'), 'utf8'), store, lines }
+}
+
+async function startReady(overrides?: Overrides): Promise<Running> {
+  const running = await start(overrides)
+  await running.app.ready
+  return running
+}
+
+async function health({ app }: Running, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${app.addresses.health}${path}`)
+  return { status: response.status, text: await response.text() }
+}
+
+function send({ app, ca }: Running) {
+  return call({ port: app.addresses.admission, ca, path: PATH, body: review })
+}
+
+/** The clusters to which the example's binding is narrowed. */
+async function narrowedTo(running: Running): Promise<unknown> {
+  const { response } = JSON.parse((await send(running)).body) as AdmissionReview
+  const patch = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString()) as {
+    path: string
+    value: unknown
+  }[]
+  return patch.find(({ path }) => path === '/spec/placement/clusterAffinity/clusterNames')?.value
+}
+
+/** Whether somebody listens. */
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+/** A port that somebody else listens on, until the test ends or it is given free. */
+async function takePort(): Promise<{ port: number; free: () => Promise<void> }> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const free = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  onTestFinished(free)
+  return { port: (server.address() as AddressInfo).port, free }
+}
+
+async function freePort(): Promise<number> {
+  const { port, free } = await takePort()
+  await free()
+  return port
+}
+
+describe('probes and metrics', () => {
+  test('before the manifests are read it is alive and not ready, with the reasons; after that it is ready', async () => {
+    const gate = Promise.withResolvers<void>()
+    const running = await start({ gate: gate.promise })
+
+    const early = await health(running, '/readyz')
+    expect(early.status).toBe(503)
+    for (const { type } of cachedKinds) expect(early.text).toContain(`not ready: ${type.kind} objects not read yet\n`)
+    expect(await health(running, '/livez')).toEqual({ status: 200, text: 'ok\n' })
+    expect((await health(running, '/metrics')).status).toBe(200)
+    expect((await send(running)).status, 'unknown is not empty').toBe(500)
+
+    gate.resolve()
+    await running.app.ready
+    expect(await health(running, '/readyz')).toEqual({ status: 200, text: 'ok\n' })
+    expect((await send(running)).status).toBe(200)
+  })
+
+  test('metrics count reviews by the names that dashboards know, and tell when the certificate ends', async () => {
+    const running = await startReady()
+    await send(running)
+
+    const { status, text } = await health(running, '/metrics')
+
+    expect(status).toBe(200)
+    expect(text).toContain('controller_runtime_webhook_requests_total{webhook="resource-binding",code="200"} 1')
+    expect(text).toContain('lodestone_cached_objects{kind="Cluster"} 3')
+    expect(text).toContain('lodestone_decisions_total{webhook="resource-binding",result="Narrowed"} 1')
+    const [, expiry] = /^lodestone_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text) ?? []
+    expect(Number(expiry) * 1000).toBeGreaterThan(Date.now())
+  })
+
+  test('on a hub it is ready when it is registered, with the CA that it serves', async () => {
+    const running = await startReady({ registration: { mode: 'url', url: 'https://127.0.0.1:9443' } })
+
+    const { webhooks } = (await running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone')) ?? {}
+    const [first] = webhooks ?? []
+    expect(first?.clientConfig.url).toBe(`https://127.0.0.1:9443${PATH}`)
+    expect(Buffer.from(first?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
+  })
+})
+
+describe('a certificate that is replaced while connections are open', () => {
+  /** Two certificates of one CA. */
+  async function makePairs() {
+    const storage = openMemoryStorage()
+    const open = async (...hosts: string[]) => {
+      const certificates = await openCertificates({ storage, hosts: ['127.0.0.1', ...hosts], now: Date.now })
+      certificates.stop()
+      return certificates.current()
+    }
+    return { first: await open(), second: await open('second.example.org') }
+  }
+
+  function write(
+    folder: string,
+    { certPem, keyPem, caBundlePem = '' }: Awaited<ReturnType<typeof makePairs>>['first'],
+  ) {
+    writeFileSync(join(folder, 'ca.crt'), caBundlePem)
+    writeFileSync(join(folder, 'tls.key'), keyPem)
+    writeFileSync(join(folder, 'tls.crt'), certPem)
+  }
+
+  function servedToNewConnections({ app, ca }: Running): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connectTls({ host: '127.0.0.1', port: app.addresses.admission, ca }, () => {
+        resolve(socket.getPeerCertificate().subjectaltname ?? '')
+        socket.destroy()
+      })
+      socket.once('error', reject)
+    })
+  }
+
+  test('is served to new connections, and an open one goes on', async () => {
+    const { first, second } = await makePairs()
+    const directory = makeFolder()
+    write(directory, first)
+    let passedMs = 0
+    const now = () => Date.now() + passedMs
+    const running = await startReady({ certificates: { source: 'files', directory }, now })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: running.ca })
+    onTestFinished(() => agent.destroy())
+    const sendAgain = () =>
+      new Promise<{ status: number | undefined; reused: boolean; hosts: string }>((resolve, reject) => {
+        const { admission: port } = running.app.addresses
+        const headers = { 'content-type': 'application/json' }
+        const outgoing = request(
+          { host: '127.0.0.1', port, path: PATH, method: 'POST', agent, headers },
+          (response) => {
+            const hosts = (response.socket as TLSSocket).getPeerCertificate().subjectaltname ?? ''
+            response
+              .resume()
+              .on('end', () => resolve({ status: response.statusCode, reused: outgoing.reusedSocket, hosts }))
+          },
+        )
+        outgoing.on('error', reject)
+        outgoing.end(review)
+      })
+    const before = await sendAgain()
+    expect(before).toMatchObject({ status: 200, reused: false })
+    expect(before.hosts).not.toContain('second.example.org')
+
+    // Long enough after the start that every caller knows the CA.
+    passedMs = 10 * 60_000
+    write(directory, second)
+
+    await expect.poll(() => servedToNewConnections(running), { timeout: 10_000 }).toContain('second.example.org')
+    expect(await sendAgain()).toEqual({ ...before, reused: true })
+    expect((await send(running)).status).toBe(200)
+  })
+
+  test('stays in use when what replaces it is no good', async () => {
+    const { first, second } = await makePairs()
+    const directory = makeFolder()
+    write(directory, first)
+    const running = await startReady({ certificates: { source: 'files', directory } })
+
+    write(directory, { ...second, keyPem: first.keyPem })
+
+    await expect
+      .poll(() => running.lines, { timeout: 10_000 })
+      .toContainEqual(
+        expect.objectContaining({ level: 'error', msg: 'certificate check failed; the last good one stays' }),
+      )
+    expect(await servedToNewConnections(running)).not.toContain('second.example.org')
+  })
+})
+
+describe('stopping', () => {
+  /** A review whose last byte is still to come; the server knows of it already. */
+  async function openReview(running: Running) {
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; body: string }>()
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        port: running.app.addresses.admission,
+        ca: running.ca,
+        agent: false,
+        path: PATH,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(review) },
+      },
+      (response) => {
+        let body = ''
+        response.on('data', (chunk: Buffer) => {
+          body += chunk.toString()
+        })
+        response.on('end', () => resolve({ status: response.statusCode, body }))
+      },
+    )
+    outgoing.on('error', reject)
+    outgoing.write(review.slice(0, -1))
+    await expect
+      .poll(async () => (await health(running, '/metrics')).text)
+      .toContain('controller_runtime_webhook_requests_in_flight 1')
+    return { answer: promise, finish: () => outgoing.end(review.slice(-1)) }
+  }
+
+  test('it is not ready first, then answers what is in flight, then closes its ports', async () => {
+    const running = await startReady()
+    const { admission, health: healthPort } = running.app.addresses
+    const { answer, finish } = await openReview(running)
+
+    const stopping = running.app.stop()
+
+    expect(await health(running, '/readyz')).toEqual({ status: 503, text: 'not ready: shutting down\n' })
+    expect((await health(running, '/livez')).status).toBe(200)
+    await expect.poll(() => isOpen(admission)).toBe(false)
+    finish()
+    const { status, body } = await answer
+    expect(status).toBe(200)
+    expect(JSON.parse(body).response.allowed).toBe(true)
+    await stopping
+    expect(await isOpen(healthPort)).toBe(false)
+  })
+
+  test('while it drains, reviews from callers that have not heard of it are answered', async () => {
+    const running = await startReady({ server: { drainSeconds: 1 } })
+
+    const stopping = running.app.stop()
+
+    expect((await health(running, '/readyz')).status).toBe(503)
+    expect((await send(running)).status).toBe(200)
+    await stopping
+    expect(await isOpen(running.app.addresses.admission)).toBe(false)
+  })
+
+  test('twice is as good as once', async () => {
+    const running = await startReady()
+
+    await Promise.all([running.app.stop(), running.app.stop()])
+    await running.app.stop()
+
+    expect(running.lines.filter(({ msg }) => msg === 'stopped')).toHaveLength(1)
+  })
+
+  test('before it is ready, it is no longer waited for', async () => {
+    const gate = Promise.withResolvers<void>()
+    const running = await start({ gate: gate.promise })
+
+    await running.app.stop()
+    gate.resolve()
+
+    await expect(running.app.ready).rejects.toThrow()
+  })
+})
+
+describe('a port that is taken is a clear error, and nothing stays open', () => {
+  test('the port of admission', async () => {
+    const { port } = await takePort()
+    const healthPort = await freePort()
+
+    await expect(start({ server: { port, healthPort } })).rejects.toThrow(`address already in use 127.0.0.1:${port}`)
+
+    expect(await isOpen(healthPort)).toBe(false)
+  })
+
+  test('the port of probes', async () => {
+    const { port: healthPort } = await takePort()
+    const port = await freePort()
+
+    await expect(start({ server: { port, healthPort } })).rejects.toThrow(`already in use 127.0.0.1:${healthPort}`)
+
+    expect(await isOpen(port)).toBe(false)
+  })
+})
+
+test('no certificate is a clear error, and nothing stays open', async () => {
+  const healthPort = await freePort()
+  const directory = makeFolder()
+
+  await expect(start({ server: { healthPort }, certificates: { source: 'files', directory } })).rejects.toThrow(
+    directory,
+  )
+
+  expect(await isOpen(healthPort)).toBe(false)
+})
+
+describe('the folder is followed', () => {
+  const edit = (file: string, from: string, to: string) => {
+    const text = readFileSync(file, 'utf8')
+    expect(text).toContain(from)
+    writeFileSync(file, text.replace(from, to))
+  }
+
+  test('data that moves narrows the next review to its new place', async () => {
+    const running = await startReady()
+    expect(await narrowedTo(running)).toEqual(['member2'])
+
+    edit(join(running.hub, 'source.yaml'), 'clusterNames: [member2]', 'clusterNames: [member3]')
+
+    await expect.poll(() => narrowedTo(running), { timeout: 10_000 }).toEqual(['member3'])
+  })
+
+  test('a claim that is deleted narrows no more', async () => {
+    const running = await startReady()
+
+    rmSync(join(running.hub, 'claim.yaml'))
+
+    await expect
+      .poll(async () => JSON.parse((await send(running)).body).response.patch, { timeout: 10_000 })
+      .toBeUndefined()
+  })
+
+  test('a manifest that breaks is told with its file and line, and what it said last is still served', async () => {
+    const running = await startReady()
+    const file = join(running.hub, 'source.yaml')
+
+    writeFileSync(file, 'apiVersion: v1\nkind: [\n')
+
+    await expect
+      .poll(() => running.lines, { timeout: 10_000 })
+      .toContainEqual(
+        expect.objectContaining({
+          level: 'error',
+          file,
+          line: 3,
+          msg: expect.stringContaining(`refused: ${file}:3: `),
+        }),
+      )
+    expect(await narrowedTo(running)).toEqual(['member2'])
+    expect((await health(running, '/readyz')).status).toBe(200)
+  })
+
+  test('a new manifest that is invalid is told with its file and line, and the rest is served', async () => {
+    const running = await startReady()
+    const file = join(running.hub, 'wrong.yaml')
+
+    writeFileSync(
+      file,
+      `# A claim of nothing.\n${readFileSync('examples/hub/claim.yaml', 'utf8').replace('amoro', '""')}`,
+    )
+
+    await expect
+      .poll(() => running.lines, { timeout: 10_000 })
+      .toContainEqual(expect.objectContaining({ file, msg: expect.stringContaining('spec.system: must not be empty') }))
+    expect(await narrowedTo(running)).toEqual(['member2'])
+  })
+})
+
+describe('lodestone serve --folder', () => {
+  function serve(words: string[], config: unknown) {
+    const ending = new AbortController()
+    const file = join(makeFolder(), 'lodestone.yaml')
+    writeFileSync(file, stringify(config))
+    const shown = { stdout: '', stderr: '' }
+    const status = runCli(['serve', '--folder', 'examples/hub', '--config', file, ...words], {
+      stdout: { write: (text) => (shown.stdout += text) },
+      stderr: { write: (text) => (shown.stderr += text) },
+      env: {},
+      signal: ending.signal,
+      now: Date.now,
+    })
+    return { shown, status, end: () => ending.abort() }
+  }
+
+  const loopback = { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0, port: 0, healthPort: 0 }
+
+  test('says what to try next at the ports that it got, and ends with status 0 when it is told to', async () => {
+    const { shown, status, end } = serve([], { server: loopback, certificates: { directory: makeFolder() } })
+
+    await expect.poll(() => shown.stdout).toContain('Serving examples/hub. Try, in another terminal:')
+    const [, admission] = /https:\/\/localhost:(\d+)\/mutate\/resource-binding/.exec(shown.stdout) ?? []
+    const [, healthPort] = /localhost:(\d+)\/readyz/.exec(shown.stdout) ?? []
+    expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200)
+    expect(await isOpen(Number(admission))).toBe(true)
+    end()
+
+    expect(await status).toBe(0)
+    expect(await isOpen(Number(admission))).toBe(false)
+    expect(shown.stderr).toContain('"msg":"stopped"')
+  })
+
+  test('says so when the port is taken', async () => {
+    const { port } = await takePort()
+
+    const { shown, status } = serve(['--port', String(port)], {
+      server: loopback,
+      certificates: { directory: makeFolder() },
+    })
+
+    await expect(status).rejects.toThrow(`address already in use 127.0.0.1:${port}`)
+    expect(shown.stdout).toBe('')
+  })
+})
