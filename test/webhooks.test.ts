@@ -52,7 +52,7 @@ test.each(examples)('$file', async ({ webhook, file }) => {
   if (update) {
     const document = parseDocument(text)
     document.set('answer', document.createNode(actual))
-    writeFileSync(file, document.toString({ lineWidth: 0, flowCollectionPadding: true }))
+    writeFileSync(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }))
   } else {
     expect(actual).toEqual(answer)
   }

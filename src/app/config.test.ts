@@ -135,10 +135,8 @@ describe('a value out of its range is named by its path', () => {
     { given: { registration: { mode: 'urls' } }, want: 'registration.mode' },
     { given: { registration: { timeoutSeconds: 31 } }, want: 'registration.timeoutSeconds' },
     { given: { registration: { excludedNamespaces: ['a', ''] } }, want: 'registration.excludedNamespaces[1]' },
-    { given: { registration: { service: { name: 'a' } } }, want: 'registration.service.namespace' },
     { given: { certificates: { source: 'vault' } }, want: 'certificates.source' },
     { given: { certificates: { hosts: [7] } }, want: 'certificates.hosts[0]' },
-    { given: { certificates: { secret: { namespace: 'a' } } }, want: 'certificates.secret.name' },
     { given: { log: { level: 'loud' } }, want: 'log.level' },
     { given: { log: { format: 'xml' } }, want: 'log.format' },
   ])('$want of $given', ({ given, want }) => {

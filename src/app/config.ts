@@ -73,7 +73,6 @@ export const URL_PATTERN = /^https:\/\/[^/?#@]+(\/[^?#]*)?$/
 
 const text = { type: 'string', minLength: 1 }
 const port = { type: 'integer', minimum: 0, maximum: 65535 }
-const reference = { type: 'object', required: ['namespace', 'name'], properties: { namespace: text, name: text } }
 
 export const configSchema = {
   type: 'object',
@@ -95,7 +94,7 @@ export const configSchema = {
       properties: {
         mode: { enum: ['url', 'service', 'none'] },
         url: { type: 'string', pattern: URL_PATTERN.source },
-        service: { ...reference, properties: { ...reference.properties, port } },
+        service: { type: 'object', properties: { namespace: text, name: text, port } },
         timeoutSeconds: { type: 'integer', minimum: 1, maximum: 30 },
         excludedNamespaces: { type: 'array', items: text },
       },
@@ -105,7 +104,7 @@ export const configSchema = {
       properties: {
         source: { enum: ['directory', 'secret', 'files'] },
         directory: text,
-        secret: reference,
+        secret: { type: 'object', properties: { namespace: text, name: text } },
         hosts: { type: 'array', items: text },
       },
     },

@@ -191,6 +191,17 @@ describe('what is no manifest ends with status 1, its file and its line', () => 
   })
 })
 
+test.each([
+  { name: 'an empty file', content: '' },
+  { name: 'a file of comments', content: '# nothing\n---\n' },
+])('$name is not taken for manifests that are fine', async ({ content }) => {
+  const file = makeFile(content)
+
+  const answer = await runWords(['check', file])
+
+  expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone check: there is no manifest in ${file}\n` })
+})
+
 describe('for machines', () => {
   test('-o json gives a row for each object, with its patch', async () => {
     const file = makeFile([workload, makeClaim()])

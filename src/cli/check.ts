@@ -58,6 +58,11 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const store = await openContext(args.text('folder'), mistakes)
   try {
     for (const mistake of mistakes) io.stderr.write(`${mistake}\n`)
+    if (objects.length === 0 && mistakes.length === 0) {
+      // A pipeline whose first half made nothing must not look like one whose manifests are fine.
+      io.stderr.write(`lodestone check: there is no manifest in ${files.join(', ')}\n`)
+      return 1
+    }
     const reviews = await reviewObjects(objects, store, io.now())
     const paint = painter(io.stdout, io.env)
     if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))

@@ -81,11 +81,16 @@ describe('a mistyped word ends with status 2, nothing on standard output, and th
       words: ['explain', 'deploymnet/web'],
       want: 'unknown kind deploymnet (did you mean deployment?); a kind that is not built in is called Kind.group',
     },
-    { name: 'two places at once', words: ['explain', 'a.b/c', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude' },
+    {
+      name: 'a kind of your own in small letters',
+      words: ['explain', 'rayjob.ray.io/x'],
+      want: 'e.g. RayJob.ray.io, not rayjob.ray.io',
+    },
+    { name: 'two places at once', words: ['explain', 'A.b/c', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude' },
     { name: 'two places to serve', words: ['serve', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude each other' },
     {
       name: 'a folder to explain',
-      words: ['explain', 'a.b/c', '--folder', 'none'],
+      words: ['explain', 'A.b/c', '--folder', 'none'],
       want: 'folder none does not exist',
     },
     { name: 'a folder to check by', words: ['check', 'package.json', '--folder', 'none'], want: 'none does not exist' },

@@ -48,7 +48,14 @@ export function readTarget(word: string): NamedKind & { name: string } {
   // With its group too, since that is how kubectl prints names: deployment.apps/trainer.
   const known = KINDS.find((kind) => kind.names.includes(given.toLowerCase()) && kind.group === (group ?? kind.group))
   if (known) return { group: known.group, kind: known.kind, namespaced: known.namespaced, name }
-  if (group !== undefined) return { group, kind: given, namespaced: true, name }
+  if (group !== undefined) {
+    if (given === given.toLowerCase()) {
+      throw new UsageError(
+        `a kind that is not built in is written as in its manifest, e.g. RayJob.ray.io, not ${kindWord}`,
+      )
+    }
+    return { group, kind: given, namespaced: true, name }
+  }
   const all = KINDS.map(({ kind }) => kind.toLowerCase())
   throw new UsageError(
     `unknown kind ${kindWord}${suggest(kindWord, all)}; a kind that is not built in is called Kind.group, e.g. RayJob.ray.io`,

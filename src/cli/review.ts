@@ -1,4 +1,5 @@
 /** Reviews objects as the API server would have them reviewed, in memory: for people who ask before they apply. */
+import fastJsonPatch from 'fast-json-patch'
 import type { AdmissionRequest } from '../api/admission.ts'
 import {
   clusterPropagationPolicies,
@@ -7,6 +8,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { encodeResponse } from '../core/admission/review.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
 import type { FolderStore } from '../store/folder.ts'
@@ -128,15 +130,17 @@ async function reviewOne(
     dryRun: true,
   }
   const outcome = webhook.review(request, { store, now })
-  const { decision, reason } = outcome.auditAnnotations ?? {}
+  // The very answer that goes over the wire, and what the API server makes of it.
+  const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
+  const { decision, reason } = auditAnnotations ?? {}
   return {
     ...base,
-    outcome: outcome.kind === 'deny' ? 'denied' : outcome.kind === 'patch' ? 'patched' : 'allowed',
+    outcome: allowed ? (patch ? 'patched' : 'allowed') : 'denied',
     ...(decision && { decision }),
     ...(reason && { reason }),
-    warnings: outcome.warnings ?? [],
+    warnings,
     errors: outcome.kind === 'deny' ? outcome.errors : [],
-    after: outcome.kind === 'patch' ? outcome.object : object,
+    after: patch ? fastJsonPatch.applyPatch(object, JSON.parse(patch), true, false).newDocument : object,
   }
 }
 

@@ -23,6 +23,8 @@ import { openCertificates } from '../../src/tls/rotation.ts'
 import { call } from './https-client.ts'
 
 const PATH = '/mutate/resource-binding'
+/** What is waited for comes at once; a busy machine may take longer. */
+const PATIENCE = { timeout: 10_000 }
 const review = readFileSync('examples/review.json', 'utf8')
 
 function makeFolder(): string {
@@ -249,7 +251,7 @@ describe('a certificate that is replaced while connections are open', () => {
     passedMs = 10 * 60_000
     write(directory, second)
 
-    await expect.poll(() => servedToNewConnections(running), { timeout: 10_000 }).toContain('second.example.org')
+    await expect.poll(() => servedToNewConnections(running), PATIENCE).toContain('second.example.org')
     expect(await sendAgain()).toEqual({ ...before, reused: true })
     expect((await send(running)).status).toBe(200)
   })
@@ -263,7 +265,7 @@ describe('a certificate that is replaced while connections are open', () => {
     write(directory, { ...second, keyPem: first.keyPem })
 
     await expect
-      .poll(() => running.lines, { timeout: 10_000 })
+      .poll(() => running.lines, PATIENCE)
       .toContainEqual(
         expect.objectContaining({ level: 'error', msg: 'certificate check failed; the last good one stays' }),
       )
@@ -296,7 +298,7 @@ describe('stopping', () => {
     outgoing.on('error', reject)
     outgoing.write(review.slice(0, -1))
     await expect
-      .poll(async () => (await health(running, '/metrics')).text)
+      .poll(async () => (await health(running, '/metrics')).text, PATIENCE)
       .toContain('controller_runtime_webhook_requests_in_flight 1')
     return { answer: promise, finish: () => outgoing.end(review.slice(-1)) }
   }
@@ -310,7 +312,7 @@ describe('stopping', () => {
 
     expect(await health(running, '/readyz')).toEqual({ status: 503, text: 'not ready: shutting down\n' })
     expect((await health(running, '/livez')).status).toBe(200)
-    await expect.poll(() => isOpen(admission)).toBe(false)
+    await expect.poll(() => isOpen(admission), PATIENCE).toBe(false)
     finish()
     const { status, body } = await answer
     expect(status).toBe(200)
@@ -320,7 +322,7 @@ describe('stopping', () => {
   })
 
   test('while it drains, reviews from callers that have not heard of it are answered', async () => {
-    const running = await startReady({ server: { drainSeconds: 1 } })
+    const running = await startReady({ server: { drainSeconds: 2 } })
 
     const stopping = running.app.stop()
 
@@ -394,7 +396,7 @@ describe('the folder is followed', () => {
 
     edit(join(running.hub, 'source.yaml'), 'clusterNames: [member2]', 'clusterNames: [member3]')
 
-    await expect.poll(() => narrowedTo(running), { timeout: 10_000 }).toEqual(['member3'])
+    await expect.poll(() => narrowedTo(running), PATIENCE).toEqual(['member3'])
   })
 
   test('a claim that is deleted narrows no more', async () => {
@@ -402,9 +404,7 @@ describe('the folder is followed', () => {
 
     rmSync(join(running.hub, 'claim.yaml'))
 
-    await expect
-      .poll(async () => JSON.parse((await send(running)).body).response.patch, { timeout: 10_000 })
-      .toBeUndefined()
+    await expect.poll(async () => JSON.parse((await send(running)).body).response.patch, PATIENCE).toBeUndefined()
   })
 
   test('a manifest that breaks is told with its file and line, and what it said last is still served', async () => {
@@ -414,7 +414,7 @@ describe('the folder is followed', () => {
     writeFileSync(file, 'apiVersion: v1\nkind: [\n')
 
     await expect
-      .poll(() => running.lines, { timeout: 10_000 })
+      .poll(() => running.lines, PATIENCE)
       .toContainEqual(
         expect.objectContaining({
           level: 'error',
@@ -437,7 +437,7 @@ describe('the folder is followed', () => {
     )
 
     await expect
-      .poll(() => running.lines, { timeout: 10_000 })
+      .poll(() => running.lines, PATIENCE)
       .toContainEqual(expect.objectContaining({ file, msg: expect.stringContaining('spec.system: must not be empty') }))
     expect(await narrowedTo(running)).toEqual(['member2'])
   })
@@ -464,7 +464,7 @@ describe('lodestone serve --folder', () => {
   test('says what to try next at the ports that it got, and ends with status 0 when it is told to', async () => {
     const { shown, status, end } = serve([], { server: loopback, certificates: { directory: makeFolder() } })
 
-    await expect.poll(() => shown.stdout).toContain('Serving examples/hub. Try, in another terminal:')
+    await expect.poll(() => shown.stdout, PATIENCE).toContain('Serving examples/hub. Try, in another terminal:')
     const [, admission] = /https:\/\/localhost:(\d+)\/mutate\/resource-binding/.exec(shown.stdout) ?? []
     const [, healthPort] = /localhost:(\d+)\/readyz/.exec(shown.stdout) ?? []
     expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200)

@@ -123,16 +123,15 @@ describe('a response', () => {
     const raw = '{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"data":{"__proto__":{"x":1},"constructor":"y"}}'
     const object = JSON.parse(raw)
     const wanted = { ...object, metadata: { ...object.metadata, labels: { a: 'b' } } }
-    const request = makeRequest({ object })
-    encode(request, { kind: 'patch', object: wanted })
-    expect(JSON.stringify(request.object)).toBe(raw.replace('"name":"a"', '"name":"a","labels":{"a":"b"}'))
+    const { patch } = encode(makeRequest({ object }), { kind: 'patch', object: wanted })
+    expect(JSON.parse(Buffer.from(patch ?? '', 'base64').toString('utf8'))).toEqual([
+      { op: 'add', path: '/metadata/labels', value: { a: 'b' } },
+    ])
+    expect(JSON.stringify(object)).toBe(raw)
   })
 
-  test.each([
-    { name: 'without an object', object: null },
-    { name: 'of an object that the patch cannot be applied to', object: JSON.parse('{"__proto__":{}}') },
-  ])('is not given for a patch $name', ({ object }) => {
-    expect(() => encode(makeRequest({ object }), { kind: 'patch', object: makeBinding() })).toThrow(PatchError)
+  test('is not given for a patch without an object', () => {
+    expect(() => encode(makeRequest({ object: null }), { kind: 'patch', object: makeBinding() })).toThrow(PatchError)
   })
 
   test('has warnings of one line and at most 120 characters', () => {

@@ -1,0 +1,116 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from '../../test/builders.ts'
+import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
+import { apiVersionOf, type K8sObject } from '../api/meta.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
+import { openFolderStore } from '../store/folder.ts'
+import { NotSyncedError } from '../store/store.ts'
+import { gatherBindingInput, policyOf, sourceOf } from './resource-binding.ts'
+
+async function storeOf(...objects: K8sObject[]) {
+  const store = openFolderStore({ kinds: cachedKinds })
+  await store.start(new AbortController().signal)
+  onTestFinished(() => store.stop())
+  for (const object of objects) {
+    const kind = cachedKinds.find(({ type }) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion)
+    if (!kind) throw new Error(`${object.kind} is not cached`)
+    await store.create(kind.type, object)
+  }
+  return store
+}
+
+async function gather(...objects: K8sObject[]) {
+  return gatherBindingInput(makeBinding(), undefined, await storeOf(...objects), NOW)
+}
+
+describe('the claims that a binding is decided by', () => {
+  test('are those that name its workload', async () => {
+    const other = makeClaim(
+      { workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'other' } },
+      { name: 'other' },
+    )
+
+    const { claims } = await gather(makeClaim(), other, makeSource())
+
+    expect(claims).toMatchObject([{ claim: 'default/sales', answer: { kind: 'located', clusters: ['member2'] } }])
+  })
+
+  test('are of its namespace', async () => {
+    const { claims } = await gather(makeClaim({}, { namespace: 'elsewhere' }), makeSource())
+
+    expect(claims).toEqual([])
+  })
+
+  test('are not those on their way out', async () => {
+    const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.org/hold'] }
+
+    const { claims } = await gather(makeClaim({}, leaving), makeSource())
+
+    expect(claims).toEqual([])
+  })
+
+  test('are unknown, not nowhere, while no source answers them', async () => {
+    const { claims } = await gather(makeClaim())
+
+    expect(claims).toMatchObject([{ answer: { kind: 'unknown' } }])
+  })
+})
+
+describe('the source that answers a claim', () => {
+  test('is the one that it is bound to', async () => {
+    const bound = makeSource({ name: 'moved' }, { name: 'bound' })
+    const claim = { ...makeClaim(), status: { boundDataSource: 'bound' } }
+
+    expect(sourceOf(claim, await storeOf(makeSource(), bound))?.metadata.name).toBe('bound')
+  })
+
+  test.each([
+    { name: 'where it is bound to none', status: undefined },
+    { name: 'where the one that it is bound to is gone', status: { boundDataSource: 'gone' } },
+  ])('is the one of the same question, $name', async ({ status }) => {
+    const claim = { ...makeClaim(), ...(status && { status }) }
+
+    expect(sourceOf(claim, await storeOf(makeSource()))?.metadata.name).toBe('amoro-table-lake.shop.sales')
+  })
+})
+
+describe('the policy of a binding', () => {
+  const clusterPolicy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata: { name: 'all' } }
+
+  test('is the one that it notes', async () => {
+    expect(policyOf(makeBinding(), await storeOf(makePolicy()))?.metadata.name).toBe('app')
+  })
+
+  test('is a cluster-scoped one where that is noted', async () => {
+    const binding = makeBinding()
+    binding.metadata.annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'all' }
+
+    expect(policyOf(binding, await storeOf(makePolicy(), clusterPolicy))?.kind).toBe('ClusterPropagationPolicy')
+  })
+
+  test('is not known where it notes none, or one that is gone', async () => {
+    const store = await storeOf(clusterPolicy)
+
+    expect(policyOf(makeBinding(), store)).toBeUndefined()
+    expect(policyOf({ ...makeBinding(), metadata: { name: 'app-deployment' } }, store)).toBeUndefined()
+  })
+})
+
+describe('the clusters', () => {
+  test('can be asked for where they are known', async () => {
+    const { clusters } = await gather(makeCluster('member1'))
+
+    expect(clusters?.('member1')?.metadata.name).toBe('member1')
+    expect(clusters?.('member9')).toBeUndefined()
+  })
+
+  test('are not judged where none can be read', async () => {
+    expect((await gather()).clusters).toBeUndefined()
+  })
+})
+
+test('nothing is gathered from a store that was not read yet: unknown is not empty', () => {
+  const store = openFolderStore({ kinds: cachedKinds })
+
+  expect(() => gatherBindingInput(makeBinding(), undefined, store, NOW)).toThrow(NotSyncedError)
+})
