@@ -2,7 +2,7 @@
 const floors = [
   ['api'],
   ['core'],
-  ['store', 'tls', 'telemetry'],
+  ['store', 'locality', 'tls', 'telemetry'],
   ['webhooks', 'reconcile'],
   ['server'],
   ['app'],
@@ -28,7 +28,15 @@ module.exports = {
         error(
           `equals-are-strangers-${floor[0]}`,
           { path: at(floor) },
-          { path: at(floor), pathNot: ['^src/$1/', '^src/telemetry/', '^src/store/store\\.ts$'] },
+          {
+            path: at(floor),
+            pathNot: [
+              '^src/$1/',
+              '^src/telemetry/',
+              '^src/store/(store|gather-binding)\\.ts$',
+              '^src/locality/plugin\\.ts$',
+            ],
+          },
         ),
       ),
     error('core-is-pure', { path: '^src/(api|core)/', pathNot: '\\.test\\.ts$' }, { dependencyTypes: ['core'] }),
@@ -43,7 +51,7 @@ module.exports = {
     error(
       'interfaces-only',
       { path: '^src/(webhooks|reconcile|server)/', pathNot: '\\.test\\.ts$' },
-      { path: '^src/store/', pathNot: '^src/store/store\\.ts$' },
+      { path: '^src/store/', pathNot: '^src/store/(store|gather-binding)\\.ts$' },
     ),
     error('one-kubernetes-client', { pathNot: '^src/store/connection\\.ts$' }, { path: '@kubernetes/client-node' }),
     error(

@@ -10,3 +10,5 @@ export const HOLD_ANNOTATION = 'lodestone.dev/hold'
 export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
 /** On namespaces, by users: `"true"` refuses bindings while Lodestone is away instead of letting them pass un-narrowed. */
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
+/** On claims, by the claim loop: bindings are restored before a claim goes. */
+export const CLAIM_FINALIZER = 'lodestone.dev/claim'

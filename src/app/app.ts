@@ -15,11 +15,14 @@ import { webhooks } from '../webhooks/index.ts'
 import { registrationOf } from '../webhooks/registration.ts'
 import { openServingCertificates } from './certificates.ts'
 import type { Config } from './config.ts'
+import { startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
 
 export interface AppInput {
   config: Config
   store: ObjectStore
+  /** Where the Lease of the loops is kept; the store itself when it is not given. */
+  leaseStore?: ObjectStore
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -46,7 +49,7 @@ const STALE_AFTER_MS = 5 * 60_000
  *
  * @throws when a port is taken or no certificate can be had; what was opened is closed again
  */
-export async function startApp({ config, store, log, metrics, now }: AppInput): Promise<App> {
+export async function startApp({ config, store, leaseStore = store, log, metrics, now }: AppInput): Promise<App> {
   const closers: (() => Promise<void> | void)[] = []
   const aborter = new AbortController()
   let draining = false
@@ -120,12 +123,21 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
     await server.fastify.listen({ host: config.server.host, port: config.server.port })
 
     const synced = store.start(aborter.signal)
+    // Loops begin when everything is read: an empty cache is no reason to act.
+    let stopLoops: (() => Promise<void>) | undefined
+    const loops = synced.then(async () => {
+      if (!config.loops.enabled || aborter.signal.aborted) return
+      stopLoops = await startLoops({ config, store, leaseStore, log, metrics, now })
+      if (aborter.signal.aborted) await stopLoops()
+    })
+    loops.catch(() => undefined) // Told by `ready`.
+    closers.push(() => stopLoops?.())
 
     if (registers) {
       const loop = startLoop({
         reconcile: async () => {
           const served = source.current()
-          const written = await reconcileRegistration(store, wantedRegistration(config, served))
+          const written = await reconcileRegistration(store, wantedRegistration(config, served), now())
           published = served.caBundlePem
           metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
           if (written > 0) log.info({ written }, 'webhooks registered')
@@ -141,7 +153,7 @@ export async function startApp({ config, store, log, metrics, now }: AppInput): 
       closers.push(() => loop.stop())
     }
 
-    const ready = synced.then(() => until(() => notReady().length === 0, aborter.signal))
+    const ready = loops.then(() => until(() => notReady().length === 0, aborter.signal))
     ready.catch(() => undefined) // Stopped before it was ready; whoever waits is told by the promise itself.
     return {
       addresses: { admission: portOf(server.fastify.server.address()), health: portOf(health.server.address()) },

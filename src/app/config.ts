@@ -34,6 +34,23 @@ export interface Config {
     secret: { namespace: string; name: string }
     hosts: string[]
   }
+  systems: {
+    /** A folder with one file per data system, such as a mounted ConfigMap. Absent: no system is asked. */
+    directory?: string
+  }
+  loops: {
+    enabled: boolean
+    /** At most so many scheduled workloads are moved a minute, because their data moved. */
+    maxMovesPerMinute: number
+    /** How often every claim, source and binding is looked at again. */
+    driftIntervalSeconds: number
+  }
+  leaderElection: {
+    /** Only the holder of the Lease runs the loops; every replica serves admission. */
+    enabled: boolean
+    namespace: string
+    name: string
+  }
   log: { level: LogLevel; format: LoggerOptions['format'] }
 }
 
@@ -65,6 +82,9 @@ export const DEFAULT_CONFIG: Config = {
     secret: { namespace: 'lodestone-system', name: 'lodestone-certificates' },
     hosts: [],
   },
+  systems: {},
+  loops: { enabled: true, maxMovesPerMinute: 60, driftIntervalSeconds: 600 },
+  leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
   log: { level: 'info', format: 'auto' },
 }
 
@@ -107,6 +127,19 @@ export const configSchema = {
         secret: { type: 'object', properties: { namespace: text, name: text } },
         hosts: { type: 'array', items: text },
       },
+    },
+    systems: { type: 'object', properties: { directory: text } },
+    loops: {
+      type: 'object',
+      properties: {
+        enabled: { type: 'boolean' },
+        maxMovesPerMinute: { type: 'integer', minimum: 1 },
+        driftIntervalSeconds: { type: 'integer', minimum: 1 },
+      },
+    },
+    leaderElection: {
+      type: 'object',
+      properties: { enabled: { type: 'boolean' }, namespace: text, name: text },
     },
     log: { type: 'object', properties: { level: { enum: LOG_LEVELS }, format: { enum: ['auto', 'json', 'pretty'] } } },
   },

@@ -1,4 +1,5 @@
 /** Turns what the store and the certificates tell into log lines and metrics. */
+import type { SystemsObserver } from '../locality/observer.ts'
 import type { StoreObserver } from '../store/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -45,5 +46,21 @@ export function observeCertificates(log: Logger, metrics: Metrics): CertificateO
       log.info({ notAfter: new Date(notAfter).toISOString() }, 'certificate in use')
     },
     failed: (error) => log.error({ err: error }, 'certificate check failed; the last good one stays'),
+  }
+}
+
+export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsObserver> {
+  return {
+    loaded: ({ system, file }) => log.info({ system, file }, 'data system configured'),
+    removed({ system }) {
+      metrics.systemHealthy.remove(system)
+      log.info({ system }, 'data system removed')
+    },
+    configError: ({ file, message }) =>
+      log.error({ file, reason: message }, 'data system configuration refused; the last good one stays'),
+    health({ system, healthy, message }) {
+      metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
+      if (!healthy) log.warn({ system, reason: message }, 'data system is not well')
+    },
   }
 }

@@ -1,4 +1,7 @@
 /** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
+import { dataSources } from '../api/data-source.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../api/registration.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
@@ -22,6 +25,20 @@ export function clusterRoles(): K8sObject[] {
       resources: kinds.map(({ type }) => type.plural).sort(),
       verbs: ['get', 'list', 'watch'],
     })),
+    // What the loops write.
+    {
+      apiGroups: [dataSourceClaims.group],
+      resources: ['datasourceclaims', 'datasourceclaims/status'],
+      verbs: ['patch'],
+    },
+    { apiGroups: [dataSources.group], resources: ['datasources'], verbs: ['create', 'patch', 'delete'] },
+    { apiGroups: [dataSources.group], resources: ['datasources/status'], verbs: ['patch'] },
+    {
+      apiGroups: [resourceBindings.group],
+      resources: [clusterResourceBindings.plural, resourceBindings.plural],
+      verbs: ['patch'],
+    },
+    { apiGroups: [''], resources: ['events'], verbs: ['create'] },
     // `create` cannot be limited by name: the name is not known when it is authorised.
     { apiGroups: [mutatingWebhookConfigurations.group], resources: registrations, verbs: ['create'] },
     {

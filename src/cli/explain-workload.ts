@@ -18,8 +18,9 @@ import { affinityOf } from '../core/placement/affinity.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
+import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { gatherBindingInput, policyOf, sourceOf } from '../webhooks/resource-binding.ts'
+import { formatAge, formatBytes } from './format.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface Workload {
@@ -142,21 +143,4 @@ function describeTerm({
     ...(labelSelector || fieldSelector ? ['that its selectors match'] : []),
     ...(exclude?.length ? [`except ${exclude.join(', ')}`] : []),
   ].join(' ')
-}
-
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
-
-function formatBytes(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), UNITS.length - 1)
-  const value = bytes / 1024 ** power
-  return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`
-}
-
-function formatAge(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 120) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 120) return `${minutes} min`
-  const hours = Math.round(minutes / 60)
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }

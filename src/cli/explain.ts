@@ -3,14 +3,11 @@ import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
-import { openClusterStore } from '../store/cluster.ts'
-import { openConnection } from '../store/connection.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
 import { explainWorkload, type Workload } from './explain-workload.ts'
 import { readTarget } from './kinds.ts'
-import { openFolder } from './open-folder.ts'
+import { openSource, SOURCE_OPTIONS, startSource } from './open-source.ts'
 import { drawTree } from './tree.ts'
 
 export const explain: Command = {
@@ -19,8 +16,7 @@ export const explain: Command = {
   usage: 'KIND/NAME [-n NAMESPACE] [--folder DIR | --kubeconfig FILE]',
   options: {
     namespace: { type: 'string', short: 'n', value: 'NAMESPACE', description: 'The namespace (default: default)' },
-    folder: { type: 'string', value: 'DIR', description: 'Explain from a folder of manifests' },
-    kubeconfig: { type: 'string', value: 'FILE', description: 'Explain from an API server (default: in-cluster)' },
+    ...SOURCE_OPTIONS,
     ...HELP_OPTION,
   },
   positionals: true,
@@ -38,17 +34,16 @@ export const explain: Command = {
   run: runExplain,
 }
 
-const SYNC_TIMEOUT_MS = 30_000
-
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const [word, ...more] = args.positionals
   if (word === undefined || more.length > 0)
     throw new UsageError("say one thing to explain, as KIND/NAME\nSee 'lodestone explain --help'.")
   const target = readTarget(word)
   const namespace = target.namespaced ? (args.text('namespace') ?? 'default') : undefined
-  const { store, close } = openStore(args, io)
+  // Bindings are read one by one: a hub has a hundred thousand of them, and one is asked for.
+  const { store, close } = openSource('explain', args, io, { bindings: false })
   try {
-    await store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
+    await startSource(store, io)
     const workloads = await workloadsOf(target, namespace, store)
     if (workloads.length === 0) {
       io.stderr.write(
@@ -108,27 +103,4 @@ async function workloadsOf(
 function workloadOf({ metadata, spec }: DataSourceClaim): Workload {
   const namespace = spec.workload.namespace ?? metadata.namespace
   return { ...spec.workload, ...(namespace && { namespace }) }
-}
-
-/** Bindings are read one by one: a hub has a hundred thousand of them, and one is asked for. */
-function openStore(args: Arguments, io: CommandIo): { store: ObjectStore; close: () => Promise<void> } {
-  const folder = args.text('folder')
-  const kubeconfig = args.text('kubeconfig')
-  if (folder !== undefined && kubeconfig !== undefined)
-    throw new UsageError('--folder and --kubeconfig exclude each other')
-  const complain = (message: string) => io.stderr.write(`lodestone explain: ${message}\n`)
-  if (folder !== undefined) {
-    const observer = {
-      fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
-        complain(`${file}${line ? `:${line}` : ''}: ${message}`),
-    }
-    const store = openFolder(folder, { watch: false, observer })
-    return { store, close: async () => undefined }
-  }
-  const connection = openConnection(kubeconfig ? { kubeconfig } : { inCluster: true })
-  const kinds = cachedKinds.filter(
-    ({ type }) => type.kind !== resourceBindings.kind && type.kind !== clusterResourceBindings.kind,
-  )
-  const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
-  return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
 }

@@ -7,9 +7,10 @@ import { type Command, type CommandIo, helpOf, readArguments, UsageError } from 
 import { explain } from './explain.ts'
 import { manifests } from './manifests.ts'
 import { serve } from './serve.ts'
+import { status } from './status.ts'
 import { suggest } from './suggest.ts'
 
-export const commands: readonly Command[] = [serve, check, explain, manifests, certs]
+export const commands: readonly Command[] = [serve, check, explain, status, manifests, certs]
 
 /**
  * Runs the command that the words name.

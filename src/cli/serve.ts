@@ -59,10 +59,10 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const config = configOf(args, folder !== undefined)
   const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
   const metrics = openMetrics()
-  const store = openStore(args, log, metrics)
+  const { store, leaseStore } = openStores(args, io, log, metrics)
   let app: App | undefined
   try {
-    app = await startApp({ config, store, log, metrics, now: io.now })
+    app = await startApp({ config, store, leaseStore, log, metrics, now: io.now })
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
     log.info({ objects: Object.fromEntries(cachedKinds.map(({ type }) => [type.kind, store.size(type)])) }, 'ready')
@@ -75,14 +75,30 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   return 0
 }
 
-function openStore(args: Arguments, log: Logger, metrics: Metrics): ObjectStore {
+/**
+ * The store that is served, and where the Lease of the loops is kept: in the cluster that we run in where there is one, since a hub
+ * is no place for it, and on a connection whose writes never wait behind those of the loops.
+ */
+function openStores(
+  args: Arguments,
+  io: CommandIo,
+  log: Logger,
+  metrics: Metrics,
+): { store: ObjectStore; leaseStore: ObjectStore } {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
-  if (folder !== undefined) return openFolder(folder, { observer })
+  if (folder !== undefined) {
+    const store = openFolder(folder, { observer })
+    return { store, leaseStore: store }
+  }
   const kubeconfig = args.text('kubeconfig')
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
-  return openClusterStore({ connection, kinds: cachedKinds, observer })
+  const host = io.env['KUBERNETES_SERVICE_HOST'] && kubeconfig ? openConnection({ inCluster: true }) : connection
+  return {
+    store: openClusterStore({ connection, kinds: cachedKinds, observer }),
+    leaseStore: openClusterStore({ connection: host, kinds: [] }),
+  }
 }
 
 /** The configuration with the flags over it. A folder is for a person at a desk: loopback only, and no wait at the end. */

@@ -1,8 +1,31 @@
 /** What a loop wants done: decided here as data, done in one place (reconcile/apply.ts). */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 
-export type Action = { kind: 'create' | 'update'; type: ResourceType; object: K8sObject }
+export interface ObjectReference {
+  type: ResourceType
+  namespace?: string
+  name: string
+}
+
+/** Writes a whole object: anew, or over the version that was read. */
+export interface WriteAction {
+  kind: 'create' | 'update'
+  type: ResourceType
+  object: K8sObject
+}
+
+export type Action =
+  | WriteAction
+  /** A JSON merge patch (RFC 7386). With `metadata.resourceVersion` in it, it applies to that version only. */
+  | { kind: 'patch'; of: ObjectReference; patch: Record<string, unknown>; subresource?: 'status' }
+  /** Deletes the object if it is still the one that was read. */
+  | { kind: 'delete'; type: ResourceType; object: K8sObject }
+  | { kind: 'event'; about: K8sObject; type: 'Normal' | 'Warning'; reason: string; message: string }
 
 export interface Plan {
   actions: Action[]
+  /** Look again after this many ms although nothing changed. */
+  requeueAfterMs?: number
 }
+
+export const NOTHING: Plan = { actions: [] }

@@ -16,6 +16,7 @@ import { applyPlan } from './apply.ts'
 export async function reconcileRegistration(
   store: ObjectStore,
   wanted: readonly WebhookConfiguration[],
+  now: number,
 ): Promise<number> {
   const configurations = await Promise.all(
     wanted.map(async (configuration) => {
@@ -25,7 +26,7 @@ export async function reconcileRegistration(
     }),
   )
   const plan = planRegistration(configurations)
-  await applyPlan(store, plan)
+  await applyPlan(store, plan, now)
   return plan.actions.length
 }
 

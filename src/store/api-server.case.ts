@@ -4,6 +4,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { collectionPath, type K8sObject, type ResourceType } from '../api/meta.ts'
 import { ApiObjects, type LoggedEvent } from './api-objects.case.ts'
+import { applyMergePatch } from './merge-patch.ts'
 
 export interface ApiRequest {
   method: string
@@ -31,7 +32,10 @@ interface Target {
   type: ResourceType
   namespace?: string | undefined
   name?: string | undefined
+  subresource?: string | undefined
 }
+
+type StatusObject = K8sObject & { status?: unknown }
 
 export class FakeApiServer {
   readonly requests: ApiRequest[] = []
@@ -132,6 +136,8 @@ export class FakeApiServer {
     if (target === undefined || this.#unserved.has(target.collection)) return status(404, 'NotFound')
     if (method === 'POST') return this.#create(target, JSON.parse(text))
     if (method === 'PUT') return this.#update(target, JSON.parse(text))
+    if (method === 'PATCH') return this.#patch(target, JSON.parse(text), headers['content-type'])
+    if (method === 'DELETE') return this.#delete(target, JSON.parse(text))
     if (target.name !== undefined) return answerWith(200, this.#find(target)) ?? status(404, 'NotFound')
     if (query.get('watch') === 'true') return this.#watch(target, query)
     const page = this.objects.page(target.collection, Number(query.get('limit') ?? 0), query.get('continue'))
@@ -145,7 +151,8 @@ export class FakeApiServer {
       if (!path.startsWith(root)) continue
       const parts = path.slice(root.length).split('/').map(decodeURIComponent)
       const namespace = parts[0] === 'namespaces' ? parts.splice(0, 2)[1] : undefined
-      if (parts[0] === type.plural) return { collection, type, namespace, name: parts[1] }
+      const [plural, name, subresource] = parts
+      if (plural === type.plural) return { collection, type, namespace, name, subresource }
     }
     return undefined
   }
@@ -154,7 +161,9 @@ export class FakeApiServer {
     return this.objects.get(collection, namespace, name ?? '')
   }
 
-  #create(target: Target, object: K8sObject): Answer {
+  #create(target: Target, given: K8sObject): Answer {
+    const { name = `${given.metadata.generateName}${this.objects.version}` } = given.metadata
+    const object = { ...given, metadata: { ...given.metadata, name } }
     const exists = this.#find({ ...target, name: object.metadata.name }) !== undefined
     return exists ? status(409, 'AlreadyExists') : json(201, this.put(target.type, object))
   }
@@ -163,8 +172,42 @@ export class FakeApiServer {
     const before = this.#find(target)
     if (before === undefined) return status(404, 'NotFound')
     if (before.metadata.resourceVersion !== object.metadata.resourceVersion) return status(409, 'Conflict')
-    const isSame = JSON.stringify(before) === JSON.stringify(object)
-    return json(200, isSame ? before : this.put(target.type, object))
+    return this.#store(target, before, object)
+  }
+
+  #patch(target: Target, patch: { metadata?: { resourceVersion?: string } }, contentType?: string): Answer {
+    if (contentType !== 'application/merge-patch+json') return status(415, 'UnsupportedMediaType')
+    const before: StatusObject | undefined = this.#find(target)
+    if (before === undefined) return status(404, 'NotFound')
+    const version = before.metadata.resourceVersion
+    if ((patch.metadata?.resourceVersion ?? version) !== version) return status(409, 'Conflict')
+    const after = applyMergePatch(before, patch) as StatusObject
+    const patched =
+      target.subresource === 'status' ? { ...before, status: after.status } : { ...after, status: before.status }
+    return this.#store(target, before, patched)
+  }
+
+  #delete(target: Target, { preconditions }: { preconditions?: { uid?: string; resourceVersion?: string } }): Answer {
+    const object = this.#find(target)
+    if (object === undefined) return status(404, 'NotFound')
+    const { name = '', finalizers, uid, resourceVersion } = object.metadata
+    const expected = { uid, resourceVersion, ...preconditions }
+    if (expected.uid !== uid || expected.resourceVersion !== resourceVersion) return status(409, 'Conflict')
+    if (finalizers?.length) {
+      const deletionTimestamp = object.metadata.deletionTimestamp ?? '2026-01-01T00:00:00Z'
+      return this.#store(target, object, { ...object, metadata: { ...object.metadata, deletionTimestamp } })
+    }
+    this.remove(target.type, target.namespace, name)
+    return json(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' })
+  }
+
+  /** Writes what changes something; a deleted object goes with its last finalizer. */
+  #store({ type, namespace, name = '' }: Target, before: K8sObject, after: K8sObject): Answer {
+    if (JSON.stringify(before) === JSON.stringify(after)) return json(200, before)
+    const stored = this.put(type, after)
+    const { deletionTimestamp, finalizers } = stored.metadata
+    if (deletionTimestamp && !finalizers?.length) this.remove(type, namespace, name)
+    return json(200, stored)
   }
 
   #watch({ collection }: Target, query: URLSearchParams): Answer {

@@ -37,11 +37,15 @@ const claimKind: CachedKind<DataSourceClaim> = {
   keep: ({ apiVersion, kind, metadata, spec, status }) => ({
     apiVersion,
     kind,
-    metadata: keepMetadata(metadata),
+    metadata: keepOwnMetadata(metadata),
     spec,
     ...(status && { status }),
   }),
-  indexes: { workload: workloadKeysOfClaim, source: (claim) => [sourceKeyOfClaim(claim)] },
+  indexes: {
+    workload: workloadKeysOfClaim,
+    source: (claim) => [sourceKeyOfClaim(claim)],
+    bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
+  },
 }
 
 const sourceKind: CachedKind<DataSource> = {
@@ -49,7 +53,7 @@ const sourceKind: CachedKind<DataSource> = {
   keep: ({ apiVersion, kind, metadata, spec, status }) => ({
     apiVersion,
     kind,
-    metadata: keepMetadata(metadata),
+    metadata: keepOwnMetadata(metadata),
     spec,
     ...(status && { status }),
   }),
@@ -145,6 +149,17 @@ function keepMetadata(
     ...(deletionTimestamp && { deletionTimestamp }),
     ...(ourAnnotations && { annotations: intern.json(ourAnnotations) }),
     ...(ourLabels && { labels: intern.json(ourLabels) }),
+  }
+}
+
+/** Of our own kinds, what the loops write by and refer to is kept as well. */
+function keepOwnMetadata(metadata: ObjectMeta): ObjectMeta {
+  const { uid, generation, finalizers } = metadata
+  return {
+    ...keepMetadata(metadata),
+    ...(uid && { uid }),
+    ...(generation && { generation }),
+    ...(finalizers && { finalizers }),
   }
 }
 

@@ -4,12 +4,13 @@ import type { Connection } from './api-connection.ts'
 import { CachedStore } from './cached-store.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { AnyCachedKind } from './kinds.ts'
-import { createObject, readObject, updateObject } from './object-writer.ts'
+import { createObject, deleteObject, patchObject, readObject, updateObject } from './object-writer.ts'
 import { completeObserver, type StoreObserver } from './observer.ts'
 import { Reflector, type ReflectorOptions } from './reflector.ts'
-import type { ObjectStore } from './store.ts'
+import type { ObjectName, ObjectStore, PatchOptions } from './store.ts'
+import { WriteLimit, type WriteLimitOptions } from './write-limit.ts'
 
-export interface ClusterStoreInput extends ReflectorOptions {
+export interface ClusterStoreInput extends ReflectorOptions, WriteLimitOptions {
   /** Closed by whoever opened it, after the store was stopped. */
   connection: Connection
   kinds: readonly AnyCachedKind[]
@@ -36,14 +37,16 @@ export function openClusterStore(input: ClusterStoreInput): ClusterStore {
 
 class ReflectedStore extends CachedStore implements ClusterStore {
   readonly #connection: Connection
+  readonly #limit: WriteLimit
   readonly #reflectors = new Map<string, Reflector>()
   readonly #waiting = new Set<() => void>()
   #stopped = false
 
   constructor(input: ClusterStoreInput) {
-    const { connection, kinds, observer, clock = systemClock, ...options } = input
+    const { connection, kinds, observer, clock = systemClock, writesPerSecond, burst, ...options } = input
     super(kinds, completeObserver(observer))
     this.#connection = connection
+    this.#limit = new WriteLimit(clock, { writesPerSecond, burst })
     for (const kind of this.held.values()) {
       const reflector = new Reflector({
         connection,
@@ -67,6 +70,7 @@ class ReflectedStore extends CachedStore implements ClusterStore {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#limit.stop()
     await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()))
   }
 
@@ -77,12 +81,29 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     })
   }
 
-  create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    await this.#limit.take()
     return createObject(this.#connection, type, object)
   }
 
-  update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+  async update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    await this.#limit.take()
     return updateObject(this.#connection, type, object)
+  }
+
+  async patch<T extends K8sObject>(
+    type: ResourceType<T>,
+    reference: ObjectName,
+    patch: Record<string, unknown>,
+    options?: PatchOptions,
+  ): Promise<T> {
+    await this.#limit.take()
+    return patchObject(this.#connection, type, reference, patch, options)
+  }
+
+  async delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
+    await this.#limit.take()
+    return deleteObject(this.#connection, type, object)
   }
 
   read<T extends K8sObject>(

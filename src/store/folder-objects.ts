@@ -1,11 +1,12 @@
 /** Every object of a folder store: what the files say, what was written over it, and which of the two holds. */
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { groupOf, type K8sObject, type ResourceType } from '../api/meta.ts'
+import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { generatedName, uidOf } from './folder-identity.ts'
+import { patchedObject } from './folder-patch.ts'
 import { kindKey } from './kinds.ts'
 import type { Manifest } from './manifests.ts'
 import { describe, refuseVersion, requireVersion } from './object-writer.ts'
-import { ConflictError, NotFoundError } from './store.ts'
+import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from './store.ts'
 
 /** An object as it is now; `file` and `line` of where it came from, absent for one that was only ever written. */
 export interface FolderObject {
@@ -19,10 +20,19 @@ interface Entry extends FolderObject {
   source?: K8sObject
 }
 
+/** What is remembered of objects that were deleted: a manifest that still says them must not bring them back. */
+interface Grave {
+  deaths: number
+  /** The entry of the last one, while its manifest is in the folder. */
+  entry?: Entry | undefined
+}
+
 export class FolderObjects {
   readonly #types: ReadonlyMap<string, ResourceType>
   readonly #entries = new Map<string, Entry>()
+  readonly #graves = new Map<string, Grave>()
   #version = 0
+  #generatedNames = 0
 
   /** `types` are the kinds whose scope is known, by `kindKey`. */
   constructor(types: ReadonlyMap<string, ResourceType>) {
@@ -55,16 +65,22 @@ export class FolderObjects {
     for (const [key, entry] of this.#entries) {
       if (entry.source !== undefined && !winners.has(key)) this.#entries.delete(key)
     }
+    for (const [key, grave] of this.#graves) {
+      if (!winners.has(key)) grave.entry = undefined
+    }
     for (const [key, manifest] of winners) this.#take(key, manifest)
   }
 
   /** Throws `ConflictError` when the object exists. */
-  create(object: K8sObject): K8sObject {
-    refuseVersion(object)
+  create(given: K8sObject): K8sObject {
+    refuseVersion(given)
+    const object = this.#named(given)
     const key = this.#keyOf(object)
     if (this.#entries.has(key)) throw new ConflictError(`${describe(object)} already exists`)
     const created = this.#stamp(key, object)
-    this.#entries.set(key, { object: created })
+    const grave = this.#graves.get(key)
+    this.#entries.set(key, { ...grave?.entry, object: created })
+    if (grave !== undefined) grave.entry = undefined
     return created
   }
 
@@ -74,25 +90,81 @@ export class FolderObjects {
     const key = this.#keyOf(object)
     const entry = this.#entries.get(key)
     if (entry === undefined) throw new NotFoundError(`${describe(object)} not found`)
-    if (entry.object.metadata.resourceVersion !== object.metadata.resourceVersion) {
-      throw new ConflictError(`${describe(object)} changed since it was read`)
+    requireSame(entry.object, object)
+    return this.#replace(key, entry, object)
+  }
+
+  /** Throws `ConflictError` for an old resource version in the patch, `NotFoundError` when there is no such object. */
+  patch(
+    type: ResourceType,
+    { namespace, name }: ObjectName,
+    patch: Record<string, unknown>,
+    options: PatchOptions,
+  ): K8sObject {
+    const before = this.get(type, namespace, name)
+    const key = before && this.#keyOf(before)
+    const entry = key && this.#entries.get(key)
+    if (!before || !key || !entry) throw new NotFoundError(`${type.kind} ${objectKey(namespace, name)} not found`)
+    const after = patchedObject(before, patch, options)
+    if (this.#keyOf(after) !== key) throw new Error(`${describe(before)}: a patch cannot make it another object`)
+    return this.#replace(key, entry, after)
+  }
+
+  /** The object that was deleted or, having finalizers, marked; undefined when there is none. Throws `ConflictError` as `update`. */
+  delete(object: K8sObject, now: Date): K8sObject | undefined {
+    requireVersion(object)
+    const key = this.#keyOf(object)
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    requireSame(entry.object, object)
+    const { metadata } = entry.object
+    if (!metadata.finalizers?.length) {
+      this.#bury(key, entry)
+      return entry.object
     }
+    const deletionTimestamp = metadata.deletionTimestamp ?? now.toISOString().replace(/\.\d+Z$/, 'Z')
+    return this.#replace(key, entry, { ...entry.object, metadata: { ...metadata, deletionTimestamp } })
+  }
+
+  #replace(key: string, entry: Entry, object: K8sObject): K8sObject {
     // As an API server: what changes nothing makes no new version, and so no event.
     if (isDeepStrictEqual(entry.object, object)) return entry.object
-    const updated = this.#stamp(key, object, entry.object)
+    const { deletionTimestamp } = entry.object.metadata
+    // A deletion is not taken back by a write from before it.
+    const metadata = { ...object.metadata, ...(deletionTimestamp && { deletionTimestamp }) }
+    const updated = this.#stamp(key, { ...object, metadata }, entry.object)
     // The last finalizer of a deleted object is what still held it.
-    if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#entries.delete(key)
+    if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#bury(key, entry)
     else this.#entries.set(key, { ...entry, object: updated })
     return updated
   }
 
+  #bury(key: string, entry: Entry): void {
+    this.#entries.delete(key)
+    const deaths = (this.#graves.get(key)?.deaths ?? 0) + 1
+    this.#graves.set(key, { deaths, ...(entry.source !== undefined && { entry }) })
+  }
+
   #take(key: string, { object, file, line }: Manifest): void {
     const before = this.#entries.get(key)
-    if (before?.source !== undefined && (before.source === object || isDeepStrictEqual(before.source, object))) {
-      this.#entries.set(key, { ...before, source: object, file, line })
+    const grave = this.#graves.get(key)
+    const { source } = before ?? grave?.entry ?? {}
+    if (source !== undefined && (source === object || isDeepStrictEqual(source, object))) {
+      if (before !== undefined) this.#entries.set(key, { ...before, source: object, file, line })
       return
     }
+    if (grave !== undefined) grave.entry = undefined
     this.#entries.set(key, { object: this.#stamp(key, object, before?.object), source: object, file, line })
+  }
+
+  /** Under a name of its own, when the object has only a `generateName`. */
+  #named(object: K8sObject): K8sObject {
+    const { name, generateName } = object.metadata
+    if (name || !generateName) return object
+    for (;;) {
+      const metadata = { ...object.metadata, name: generatedName(generateName, ++this.#generatedNames) }
+      if (!this.#entries.has(this.#keyOf({ ...object, metadata }))) return { ...object, metadata }
+    }
   }
 
   /** A copy with what an API server adds: uid, generation, a version higher than every other, the default namespace. */
@@ -106,7 +178,7 @@ export class FolderObjects {
       metadata: {
         ...metadata,
         ...(namespace !== undefined && { namespace }),
-        uid: before?.metadata.uid ?? metadata.uid ?? uidOf(key),
+        uid: before?.metadata.uid ?? metadata.uid ?? uidOf(key, this.#graves.get(key)?.deaths ?? 0),
         generation: sameSpec ? generation : Math.max(generation + 1, metadata.generation ?? 0),
         resourceVersion: String(++this.#version),
       },
@@ -133,10 +205,9 @@ function specOf(object: K8sObject): unknown {
   return (object as K8sObject & { spec?: unknown }).spec
 }
 
-/** Shaped like a uid, and the same for the same object in every run, so that outputs can be compared. */
-function uidOf(key: string): string {
-  const hex = createHash('sha256').update(key).digest('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
-    '-',
-  )
+/** Throws for an object that is not, or no longer, the one that was read. */
+function requireSame({ metadata }: K8sObject, read: K8sObject): void {
+  const { uid = metadata.uid, resourceVersion } = read.metadata
+  if (uid === metadata.uid && resourceVersion === metadata.resourceVersion) return
+  throw new ConflictError(`${describe(read)} changed since it was read`)
 }

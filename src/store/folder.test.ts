@@ -6,6 +6,7 @@ import type { ResourceType } from '../api/meta.ts'
 import { names, openFolder, replicas } from './folder.case.ts'
 import type { FolderStore } from './folder.ts'
 import { buildBinding, buildCluster, describeObjectStore } from './store.case.ts'
+import { ConflictError } from './store.ts'
 
 const configMaps: ResourceType = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
 
@@ -161,5 +162,56 @@ describe('what was written', () => {
     const { finalizers: _, ...rest } = created.metadata
     await store.update(resourceBindings, { ...created, metadata: rest })
     expect(names(store)).toEqual([])
+  })
+  test('stays deleted while its file says the same, and comes back, as another object, when that changes', async () => {
+    const { write, start } = await openFolder()
+    await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
+    const store = await start()
+    const read = (await store.read(resourceBindings, 'shop', 'a')) as ResourceBinding
+    await store.delete(resourceBindings, read)
+    await store.rescan()
+    expect(names(store)).toEqual(['b'])
+    await write('a.yaml', buildBinding('a', { replicas: 2 }), buildBinding('b'))
+    await store.rescan()
+    expect(replicas(store, 'a')).toBe(2)
+    expect((await store.read(resourceBindings, 'shop', 'a'))?.metadata.uid).not.toBe(read.metadata.uid)
+  })
+
+  test('stays when it was deleted and made anew, and goes with its manifest', async () => {
+    const { write, start } = await openFolder()
+    await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
+    const store = await start()
+    await store.delete(resourceBindings, (await store.read(resourceBindings, 'shop', 'a')) as ResourceBinding)
+    await store.create(resourceBindings, buildBinding('a', { replicas: 7 }))
+    await store.rescan()
+    expect(replicas(store, 'a')).toBe(7)
+    await write('a.yaml', buildBinding('b'))
+    await store.rescan()
+    expect(names(store)).toEqual(['b'])
+    await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
+    await store.rescan()
+    expect(replicas(store, 'a')).toBe(1)
+  })
+
+  test('cannot be renamed by a patch, and keeps its deletion against writes from before it', async () => {
+    const { write, start } = await openFolder()
+    const binding = buildBinding('a')
+    await write('a.yaml', { ...binding, metadata: { ...binding.metadata, finalizers: ['lodestone.dev/x'] } })
+    const store = await start()
+    const reference = { namespace: 'shop', name: 'a' }
+    const rename = store.patch(resourceBindings, reference, { metadata: { name: 'b' } })
+    await expect(rename).rejects.toThrow('a patch cannot make it another object')
+    await expect(store.patch(resourceBindings, reference, { metadata: { uid: 'other' } })).rejects.toThrow(
+      ConflictError,
+    )
+    await store.delete(resourceBindings, (await store.read(resourceBindings, 'shop', 'a')) as ResourceBinding)
+    const patched = await store.patch(resourceBindings, reference, {
+      metadata: { deletionTimestamp: null, labels: { a: 'b' } },
+    })
+    const { deletionTimestamp } = patched.metadata
+    expect(deletionTimestamp).toBeTruthy()
+    const { deletionTimestamp: _, ...metadata } = patched.metadata
+    const updated = await store.update(resourceBindings, { ...patched, metadata: { ...metadata, labels: {} } })
+    expect(updated.metadata).toMatchObject({ deletionTimestamp, labels: {} })
   })
 })

@@ -10,7 +10,7 @@ import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { Manifest } from './manifests.ts'
 import { describe } from './object-writer.ts'
 import { completeObserver, type StoreObserver } from './observer.ts'
-import type { ObjectStore } from './store.ts'
+import type { ObjectName, ObjectStore, PatchOptions } from './store.ts'
 
 export interface FolderStoreInput {
   /** Absent: a store in memory, which holds only what is written to it. */
@@ -93,6 +93,20 @@ class ManifestStore extends CachedStore implements FolderStore {
 
   async update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
     return this.#written(type, this.#objects.update(typed(type, object))) as T
+  }
+
+  async patch<T extends K8sObject>(
+    type: ResourceType<T>,
+    reference: ObjectName,
+    patch: Record<string, unknown>,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    return this.#written(type, this.#objects.patch(type, reference, patch, options)) as T
+  }
+
+  async delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
+    const deleted = this.#objects.delete(typed(type, object), new Date())
+    if (deleted !== undefined) this.#written(type, deleted)
   }
 
   async read<T extends K8sObject>(

@@ -20,6 +20,17 @@ export interface StoreChange {
   after?: K8sObject
 }
 
+/** Which object of a kind; the namespace is absent for cluster-scoped kinds. */
+export interface ObjectName {
+  namespace?: string | undefined
+  name: string
+}
+
+export interface PatchOptions {
+  /** `status` changes the status and nothing else; without it the status does not change. */
+  subresource?: 'status' | undefined
+}
+
 /**
  * Reads come from memory and never wait. A kind that was not read yet throws `NotSyncedError`: unknown is not empty.
  * Objects that come out are shared: nobody may change them.
@@ -40,10 +51,26 @@ export interface ObjectStore {
   contactAges?(): readonly { kind: string; ageMs?: number }[]
   subscribe(listener: (change: StoreChange) => void): () => void
 
-  /** Creates an object. Throws `ConflictError` when it exists. */
+  /** Creates an object, under a name of the server's making where it has only a `generateName`. Throws `ConflictError` when it exists. */
   create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
   /** Replaces an object, guarded by its `metadata.resourceVersion`. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
   update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
+  /**
+   * Changes an object by a JSON merge patch (RFC 7386); returns it as it is then. A `metadata.resourceVersion` in the patch is a
+   * precondition. Throws `ConflictError` when the object changed since, `NotFoundError` when it is gone.
+   */
+  patch<T extends K8sObject>(
+    type: ResourceType<T>,
+    reference: ObjectName,
+    patch: Record<string, unknown>,
+    options?: PatchOptions,
+  ): Promise<T>
+  /**
+   * Deletes an object if it is still the one that was read, by its `metadata.resourceVersion`, and uid where it has one; with
+   * finalizers it stays, marked, until the last of them is removed. One that is gone already is a success. Throws `ConflictError`
+   * when it changed.
+   */
+  delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void>
   /** Reads one object past the cache: for kinds that are not cached, and for writers. */
   read<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): Promise<T | undefined>
 

@@ -17,7 +17,26 @@ export interface Metrics {
   relists: Counter<'kind' | 'reason'>
   storeErrors: Counter<'kind'>
   registrations: Counter<'result'>
+  reconciles: Counter<'controller' | 'result'>
+  reconcileSeconds: Histogram<'controller'>
+  queueSeconds: Histogram<'name'>
+  /** How many keys wait for a turn, by loop; asked when it is read. */
+  observeQueues(read: () => Iterable<{ loop: string; depth: number }>): void
+  leading: Gauge
+  questions: Histogram<'system' | 'result'>
+  moves: Counter
+  systemHealthy: Gauge<'system'>
+  /** How claims, holds and sources stand; asked when it is read. */
+  observeDomain(read: () => DomainFigures): void
   certificateExpiry: Gauge
+}
+
+export interface DomainFigures {
+  /** Claims by phase. */
+  claims: Record<string, number>
+  held: number
+  /** Seconds since the longest unconfirmed location was confirmed, by system. */
+  sourceAges: Record<string, number>
 }
 
 /** Makes a registry of its own, so that two servers in one process (tests) do not share counts. */
@@ -32,6 +51,45 @@ export function openMetrics(): Metrics {
     registers,
     collect() {
       this.set(readInFlight())
+    },
+  })
+  let readDomain: () => DomainFigures = () => ({ claims: {}, held: 0, sourceAges: {} })
+  new Gauge({
+    name: 'lodestone_claims',
+    help: 'DataSourceClaims by phase',
+    labelNames: ['phase'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [phase, count] of Object.entries(readDomain().claims)) this.labels(phase).set(count)
+    },
+  })
+  new Gauge({
+    name: 'lodestone_holds',
+    help: 'Bindings that are held',
+    registers,
+    collect() {
+      this.set(readDomain().held)
+    },
+  })
+  new Gauge({
+    name: 'lodestone_source_age_seconds',
+    help: 'Age of the oldest confirmation, by system',
+    labelNames: ['system'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [system, age] of Object.entries(readDomain().sourceAges)) this.labels(system).set(age)
+    },
+  })
+  let readQueues: () => Iterable<{ loop: string; depth: number }> = () => []
+  new Gauge({
+    name: 'workqueue_depth',
+    help: 'Keys that wait for a turn',
+    labelNames: ['name'],
+    registers,
+    collect() {
+      for (const { loop, depth } of readQueues()) this.labels(loop).set(depth)
     },
   })
   let readObjects: () => Iterable<{ kind: string; size: number }> = () => []
@@ -107,6 +165,51 @@ export function openMetrics(): Metrics {
       labelNames: ['result'],
       registers,
     }),
+    reconciles: new Counter({
+      name: 'controller_runtime_reconcile_total',
+      help: 'Runs of a loop for one key, by result',
+      labelNames: ['controller', 'result'],
+      registers,
+    }),
+    reconcileSeconds: new Histogram({
+      name: 'controller_runtime_reconcile_time_seconds',
+      help: 'How long a run took',
+      labelNames: ['controller'],
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60],
+      registers,
+    }),
+    queueSeconds: new Histogram({
+      name: 'workqueue_queue_duration_seconds',
+      help: 'How long a key waited for its turn',
+      labelNames: ['name'],
+      buckets: [0.001, 0.01, 0.1, 1, 10, 60, 600],
+      registers,
+    }),
+    observeQueues(read) {
+      readQueues = read
+    },
+    questions: new Histogram({
+      name: 'lodestone_locality_question_seconds',
+      help: 'How long data systems took to say where data is, by what they said',
+      labelNames: ['system', 'result'],
+      buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+      registers,
+    }),
+    systemHealthy: new Gauge({
+      name: 'lodestone_system_healthy',
+      help: 'Whether a data system was well when it was last looked at',
+      labelNames: ['system'],
+      registers,
+    }),
+    moves: new Counter({
+      name: 'lodestone_moves_total',
+      help: 'Scheduled workloads that were moved with their data',
+      registers,
+    }),
+    observeDomain(read) {
+      readDomain = read
+    },
+    leading: new Gauge({ name: 'lodestone_leading', help: 'Whether this replica runs the loops', registers }),
     certificateExpiry: new Gauge({
       name: 'lodestone_certificate_expiry_timestamp_seconds',
       help: 'When the serving certificate expires',

@@ -4,8 +4,8 @@ import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
 import { apiVersionOf, type K8sObject } from '../api/meta.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openFolderStore } from '../store/folder.ts'
+import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
 import { NotSyncedError } from '../store/store.ts'
-import { gatherBindingInput, policyOf, sourceOf } from './resource-binding.ts'
 
 async function storeOf(...objects: K8sObject[]) {
   const store = openFolderStore({ kinds: cachedKinds })

@@ -26,6 +26,14 @@ certificates:
   secret:
     namespace: {{ .Release.Namespace }}
     name: lodestone-certificates
+leaderElection:
+  enabled: true
+  namespace: {{ .Release.Namespace }}
+  name: lodestone
+{{- if .Values.systems }}
+systems:
+  directory: /etc/lodestone-systems
+{{- end }}
 log:
   format: json
 {{- end }}

@@ -1,7 +1,7 @@
 /** Whether the cluster's webhook configurations are what they should be, and what to write when they are not. */
 import type { ResourceType } from '../../api/meta.ts'
 import type { WebhookConfiguration } from '../../api/registration.ts'
-import type { Action, Plan } from '../plan.ts'
+import type { WriteAction } from '../plan.ts'
 
 export interface RegisteredConfiguration {
   type: ResourceType<WebhookConfiguration>
@@ -11,9 +11,9 @@ export interface RegisteredConfiguration {
 }
 
 /** Creates what is missing and mends what differs. What the API server or others added elsewhere in the object stays. */
-export function planRegistration(configurations: readonly RegisteredConfiguration[]): Plan {
+export function planRegistration(configurations: readonly RegisteredConfiguration[]): { actions: WriteAction[] } {
   return {
-    actions: configurations.flatMap(({ type, wanted, current }): Action[] => {
+    actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
       if (!current) return [{ kind: 'create', type, object: wanted }]
       if (covers(current.webhooks, wanted.webhooks)) return []
       return [{ kind: 'update', type, object: merge(current, wanted) }]

@@ -1,0 +1,50 @@
+/** Counts claims, holds and source ages for the metrics, without a walk over a hundred thousand bindings at every scrape. */
+import { dataSources } from '../api/data-source.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { objectKey } from '../api/meta.ts'
+import { readNotes } from '../core/resource-binding/annotations.ts'
+import type { ObjectStore } from '../store/store.ts'
+import type { DomainFigures } from '../telemetry/metrics.ts'
+
+/** Opens the counters on a synced store. `now` gives ms since the epoch. */
+export function openDomainFigures(
+  store: ObjectStore,
+  now: () => number,
+): { read: () => DomainFigures; stop: () => void } {
+  const held = new Set<string>()
+  const note = (kind: string, binding: ResourceBinding | undefined, gone: ResourceBinding | undefined) => {
+    const { metadata } = (binding ?? gone) as ResourceBinding
+    const key = `${kind} ${objectKey(metadata.namespace, metadata.name ?? '')}`
+    const { hold } = readNotes(binding?.metadata.annotations)
+    if (hold && !hold.released) held.add(key)
+    else held.delete(key)
+  }
+  for (const type of [resourceBindings, clusterResourceBindings]) {
+    for (const binding of store.list(type)) note(type.kind, binding, undefined)
+  }
+  const stop = store.subscribe(({ type, before, after }) => {
+    if (type.kind !== resourceBindings.kind && type.kind !== clusterResourceBindings.kind) return
+    note(type.kind, after as ResourceBinding | undefined, before as ResourceBinding | undefined)
+  })
+  return { read: () => ({ claims: claimsByPhase(store), held: held.size, sourceAges: oldest(store, now()) }), stop }
+}
+
+function claimsByPhase(store: ObjectStore): Record<string, number> {
+  const counts: Record<string, number> = { Pending: 0, Bound: 0, Failed: 0 }
+  for (const { status } of store.list(dataSourceClaims)) {
+    const phase = status?.phase ?? 'Pending'
+    counts[phase] = (counts[phase] ?? 0) + 1
+  }
+  return counts
+}
+
+function oldest(store: ObjectStore, now: number): Record<string, number> {
+  const ages: Record<string, number> = {}
+  for (const { spec, status } of store.list(dataSources)) {
+    const confirmed = Date.parse(status?.lastResolvedTime ?? '')
+    if (Number.isNaN(confirmed)) continue
+    ages[spec.system] = Math.max(ages[spec.system] ?? 0, (now - confirmed) / 1000)
+  }
+  return ages
+}

@@ -1,0 +1,368 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { settle, TestClock } from '../store/clock.case.ts'
+import { openFolderStore } from '../store/folder.ts'
+import { type Lease, leases } from '../store/lease.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { type Leader, startLeader } from './leader.ts'
+
+type Store = Pick<ObjectStore, 'read' | 'create' | 'update'>
+type Health = 'well' | 'refuses' | 'hangs' | 'answers get lost' | 'writes late' | 'answers late'
+
+const NAMESPACE = 'lodestone'
+const NAME = 'lodestone-loops'
+const STEP_MS = 100
+const LATE_MS = 4000
+const HOUR_MS = 3_600_000
+
+/** Some replicas over one store, and what each of them is doing. */
+class Scene {
+  readonly clock = new TestClock()
+  readonly shared = openFolderStore({ kinds: [] })
+  readonly replicas: Replica[] = []
+
+  /** `skewMs` is how wrong the replica's wall clock is. */
+  join(name: string, input: { skewMs?: number; windDownMs?: number; work?: Work } = {}): Replica {
+    const replica = new Replica(this, name, input)
+    this.replicas.push(replica)
+    onTestFinished(() => {
+      replica.health = 'refuses'
+      void replica.leader.stop()
+    })
+    return replica
+  }
+
+  /** Who works now; there is never more than one. */
+  get working(): string[] {
+    return this.replicas.filter((replica) => replica.works).map((replica) => replica.name)
+  }
+
+  /** Lets time pass in small steps; at each of them at most one works. */
+  async pass(ms: number): Promise<void> {
+    for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) await this.#step()
+  }
+
+  /** How long it takes until `condition`; throws when that is more than `limitMs`. */
+  async timeUntil(condition: () => boolean, limitMs = 60_000): Promise<number> {
+    const fromMs = this.clock.now()
+    while (!condition()) {
+      if (this.clock.now() - fromMs >= limitMs) throw new Error(`not within ${limitMs} ms: ${condition}`)
+      await this.#step()
+    }
+    return this.clock.now() - fromMs
+  }
+
+  async lease(): Promise<Lease | undefined> {
+    return this.shared.read(leases, NAMESPACE, NAME)
+  }
+
+  async #step(): Promise<void> {
+    this.clock.advance(STEP_MS)
+    await settle(1)
+    expect(this.working.length, this.working.join(' and ')).toBeLessThanOrEqual(1)
+  }
+}
+
+type Work = (signal: AbortSignal) => Promise<void>
+
+class Replica {
+  readonly name: string
+  readonly leader: Leader
+  readonly errors: string[] = []
+  readonly requests: string[] = []
+  health: Health = 'well'
+  works = false
+  stops = 0
+  #crashed = false
+  readonly #scene: Scene
+
+  constructor(scene: Scene, name: string, input: { skewMs?: number; windDownMs?: number; work?: Work }) {
+    this.#scene = scene
+    this.name = name
+    const { clock } = scene
+    const work = input.work ?? ((signal) => this.#work(signal, input.windDownMs ?? 0))
+    this.leader = startLeader({
+      store: this.#store(scene.shared),
+      namespace: NAMESPACE,
+      name: NAME,
+      identity: name,
+      clock,
+      now: () => Date.UTC(2026, 0, 1) + clock.now() + (input.skewMs ?? 0),
+      onStarted: (signal) => {
+        this.works = !this.#crashed
+        return work(signal).finally(() => {
+          this.works = false
+        })
+      },
+      onStopped: () => {
+        this.stops += 1
+      },
+      onError: (error) => this.errors.push((error as Error).message),
+    })
+  }
+
+  /** Nothing is heard of it any more, and nothing done. */
+  crash(): void {
+    this.#crashed = true
+    this.works = false
+    this.health = 'hangs'
+  }
+
+  async #work(signal: AbortSignal, windDownMs: number): Promise<void> {
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    if (windDownMs > 0) await this.#later(windDownMs)
+  }
+
+  #store(shared: ObjectStore): Store {
+    return {
+      read: (...input) => this.#ask('read', () => shared.read(...input)),
+      create: (...input) => this.#ask('create', () => shared.create(...input)),
+      update: (...input) => this.#ask('update', () => shared.update(...input)),
+    }
+  }
+
+  async #ask<T>(verb: string, run: () => Promise<T>): Promise<T> {
+    this.requests.push(verb)
+    const health = this.health
+    if (health === 'hangs') return new Promise(() => {})
+    if (health === 'refuses') throw new Error('refused')
+    if (health === 'writes late') await this.#later(LATE_MS)
+    const answer = await run()
+    if (health === 'answers get lost') throw new Error('the answer got lost')
+    if (health === 'answers late') await this.#later(LATE_MS)
+    return answer
+  }
+
+  #later(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#scene.clock.after(ms, resolve)
+    })
+  }
+}
+
+/** Two replicas, of which `a` leads. */
+async function openPair(a = {}, b = {}): Promise<{ scene: Scene; a: Replica; b: Replica }> {
+  const scene = new Scene()
+  const first = scene.join('a', a)
+  await scene.pass(500)
+  const second = scene.join('b', b)
+  await scene.pass(5000)
+  expect(scene.working).toEqual(['a'])
+  return { scene, a: first, b: second }
+}
+
+describe('two replicas', () => {
+  test('have one leader, which stays', async () => {
+    const { scene, a, b } = await openPair()
+    await scene.pass(120_000)
+    expect(scene.working).toEqual(['a'])
+    expect([a.leader.isLeader(), b.leader.isLeader()]).toEqual([true, false])
+    expect([...a.errors, ...b.errors, a.stops, b.stops]).toEqual([0, 0])
+  })
+
+  test('that start at the same moment have one leader', async () => {
+    const scene = new Scene()
+    scene.join('a')
+    scene.join('b')
+    await scene.pass(5000)
+    expect(scene.working).toHaveLength(1)
+    expect(scene.replicas.flatMap(({ errors }) => errors)).toEqual([])
+  })
+
+  test('hand over at once when the leader is stopped, after its work has stopped', async () => {
+    const { scene, a, b } = await openPair({ windDownMs: 30_000 })
+    const stopped = a.leader.stop()
+    expect(a.leader.isLeader()).toBe(false)
+    await scene.pass(29_000)
+    // Longer than a lease lasts: it is renewed while the work winds down.
+    expect(scene.working).toEqual(['a'])
+    await scene.timeUntil(() => !a.works, 2000)
+    expect(await scene.timeUntil(() => b.works)).toBeLessThan(2500)
+    await stopped
+    expect((await scene.lease())?.spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 })
+    expect(a.stops).toBe(1)
+  })
+
+  test.each([0, 500, 1000, 1500, 2000])('hand over within 20 s when the leader crashes after %i ms', async (ms) => {
+    const { scene, a, b } = await openPair()
+    await scene.pass(ms)
+    a.crash()
+    const handOverMs = await scene.timeUntil(() => b.works)
+    expect(handOverMs).toBeGreaterThan(10_000)
+    expect(handOverMs).toBeLessThanOrEqual(20_000)
+  })
+
+  test.each([-HOUR_MS, HOUR_MS])('are not disturbed by clocks that are %i ms apart', async (skewMs) => {
+    const { scene, a, b } = await openPair({}, { skewMs })
+    await scene.pass(60_000)
+    expect(scene.working).toEqual(['a'])
+    a.crash()
+    expect(await scene.timeUntil(() => b.works)).toBeLessThanOrEqual(20_000)
+    const c = scene.join('c')
+    await scene.pass(60_000)
+    expect(scene.working).toEqual(['b'])
+    await Promise.all([b.leader.stop(), scene.timeUntil(() => c.works, 2500)])
+  })
+})
+
+describe('a leader', () => {
+  test.each<Health>(['refuses', 'hangs'])(
+    'whose store %s steps down before anybody else can take over',
+    async (health) => {
+      const { scene, a, b } = await openPair({ windDownMs: 2000 })
+      a.health = health
+      expect(await scene.timeUntil(() => !a.leader.isLeader())).toBeLessThanOrEqual(10_000)
+      expect(scene.working).toEqual(['a'])
+      await scene.timeUntil(() => !a.works, 2000)
+      expect(await scene.timeUntil(() => b.works)).toBeGreaterThan(1000)
+      expect(a.errors.length).toBeGreaterThan(0)
+      a.health = 'well'
+      await scene.pass(60_000)
+      expect(scene.working).toEqual(['b'])
+      expect(a.stops).toBe(1)
+    },
+  )
+
+  test('whose store recovers in time stays, whatever became of its renewals', async () => {
+    const { scene, a } = await openPair()
+    for (const health of ['refuses', 'answers get lost', 'answers late', 'writes late'] as const) {
+      a.health = health
+      await scene.pass(5000)
+      a.health = 'well'
+      await scene.pass(10_000)
+    }
+    expect(scene.working).toEqual(['a'])
+    expect(a.stops).toBe(0)
+  })
+
+  test('that lost the lease tries again when nobody else has it', async () => {
+    const scene = new Scene()
+    const a = scene.join('a')
+    await scene.timeUntil(() => a.works)
+    a.health = 'refuses'
+    await scene.timeUntil(() => !a.works)
+    a.health = 'well'
+    expect(await scene.timeUntil(() => a.works)).toBeLessThan(2500)
+    expect((await scene.lease())?.spec?.leaseTransitions).toBe(0)
+  })
+
+  test('renews by one request every two seconds', async () => {
+    const { scene, a } = await openPair()
+    a.requests.length = 0
+    await scene.pass(22_000)
+    expect(a.requests).toEqual(Array(10).fill('update'))
+  })
+
+  test('stays when somebody else touches the Lease, or deletes it', async () => {
+    const { scene, a } = await openPair()
+    const lease = (await scene.lease()) as Lease
+    const touched = await scene.shared.patch(
+      leases,
+      { namespace: NAMESPACE, name: NAME },
+      { metadata: { labels: { a: 'b' } } },
+    )
+    await scene.pass(3000)
+    expect((await scene.lease())?.metadata).toMatchObject({ uid: lease.metadata.uid, labels: { a: 'b' } })
+    expect((await scene.lease())?.metadata.resourceVersion).not.toBe(touched.metadata.resourceVersion)
+    await scene.shared.delete(leases, (await scene.lease()) as Lease)
+    await scene.timeUntil(() => a.requests.at(-1) === 'create', 3000)
+    await scene.pass(60_000)
+    expect(scene.working).toEqual(['a'])
+    expect(a.errors).toEqual([])
+  })
+
+  test('stops as soon as it sees that another has the lease', async () => {
+    const { scene, a } = await openPair()
+    const lease = (await scene.lease()) as Lease
+    await scene.shared.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: 'z', renewTime: 'just now' } })
+    expect(await scene.timeUntil(() => !a.works)).toBeLessThan(2500)
+    await scene.pass(10_000)
+    expect(scene.working).toEqual([])
+    expect((await scene.lease())?.spec?.holderIdentity).toBe('z')
+  })
+
+  test('whose work fails says so, gives the lease back and tries again', async () => {
+    let failures = 0
+    const work = (): Promise<void> => Promise.reject(new Error(`failure ${++failures}`))
+    const scene = new Scene()
+    const a = scene.join('a', { work })
+    await scene.timeUntil(() => failures === 1)
+    expect((await scene.lease())?.spec?.holderIdentity).toBe('')
+    await scene.timeUntil(() => failures === 2, 2500)
+    expect([a.errors, a.stops]).toEqual([['failure 1', 'failure 2'], 2])
+    const b = scene.join('b')
+    await scene.timeUntil(() => b.works, 5000)
+  })
+
+  test('whose work is done at once leads until it is stopped', async () => {
+    const scene = new Scene()
+    const a = scene.join('a', { work: async () => {} })
+    await scene.pass(60_000)
+    expect([a.leader.isLeader(), a.stops]).toEqual([true, 0])
+    await a.leader.stop()
+    expect([a.leader.isLeader(), a.stops]).toEqual([false, 1])
+    expect((await scene.lease())?.spec?.holderIdentity).toBe('')
+  })
+})
+
+describe('a stop', () => {
+  test('while waiting is at once, and harmless when it comes twice', async () => {
+    const { scene, b } = await openPair()
+    await Promise.all([b.leader.stop(), b.leader.stop()])
+    await scene.pass(20_000)
+    expect([scene.working, b.stops, scene.clock.waits.length]).toEqual([['a'], 0, 1])
+  })
+
+  test('while the lease is asked for starts no work and keeps no lease', async () => {
+    const scene = new Scene()
+    const a = scene.join('a')
+    await a.leader.stop()
+    expect([a.works, a.stops]).toEqual([false, 0])
+    expect((await scene.lease())?.spec?.holderIdentity).toBe('')
+  })
+
+  test('does not wait for ever for a store that hangs', async () => {
+    const { scene, a, b } = await openPair()
+    a.health = 'hangs'
+    b.health = 'hangs'
+    await scene.pass(3000)
+    let stopped = 0
+    for (const { leader } of [a, b]) void leader.stop().then(() => stopped++)
+    await scene.timeUntil(() => stopped === 2, 20_000)
+  })
+})
+
+test('a replica needs an identity', () => {
+  const scene = new Scene()
+  expect(() => scene.join('')).toThrow('needs an identity')
+})
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'there is never more than one leader, whatever the store does (%i)',
+  async (seed) => {
+    const scene = new Scene()
+    const random = buildRandom(seed)
+    const healths: Health[] = ['well', 'well', 'refuses', 'hangs', 'answers get lost', 'writes late', 'answers late']
+    for (const name of ['a', 'b', 'c']) {
+      scene.join(name, { skewMs: (random() - 0.5) * HOUR_MS, windDownMs: Math.round(random() * 40) * STEP_MS })
+    }
+    const leaders = new Set<string>()
+    for (let i = 0; i < 60; i++) {
+      scene.clock.chance = random()
+      for (const replica of scene.replicas) replica.health = healths[Math.floor(random() * healths.length)] ?? 'well'
+      await scene.pass(Math.ceil(random() * 200) * STEP_MS)
+      for (const name of scene.working) leaders.add(name)
+    }
+    expect(leaders.size).toBeGreaterThan(1)
+    for (const replica of scene.replicas) replica.health = 'well'
+    await scene.timeUntil(() => scene.working.length === 1, 25_000)
+  },
+)
+
+/** Chance that is the same in every run (a linear congruential generator). */
+function buildRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}

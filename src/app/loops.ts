@@ -1,0 +1,112 @@
+/** Runs the loops over domain objects: here and now, or only while this replica holds the Lease. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { clusters } from '../api/karmada.ts'
+import { openSystems } from '../locality/systems.ts'
+import { startController } from '../reconcile/controller.ts'
+import { openLoops } from '../reconcile/index.ts'
+import type { ObjectStore } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Config } from './config.ts'
+import { openDomainFigures } from './domain-figures.ts'
+import { startLeader } from './leader.ts'
+import { observeSystems } from './observe.ts'
+
+export interface LoopsInput {
+  config: Config
+  store: ObjectStore
+  /** Where the Lease is kept; its writes must not wait behind those of the loops. */
+  leaseStore: ObjectStore
+  log: Logger
+  metrics: Metrics
+  now: () => number
+}
+
+/** Starts what the configuration asks for, on a synced store. Gives the way to stop it. */
+export async function startLoops({
+  config,
+  store,
+  leaseStore,
+  log,
+  metrics,
+  now,
+}: LoopsInput): Promise<() => Promise<void>> {
+  const systems = await openSystems({
+    ...(config.systems.directory !== undefined && { directory: config.systems.directory }),
+    clusters: () => [...store.list(clusters)],
+    observer: observeSystems(log, metrics),
+  })
+  const figures = openDomainFigures(store, now)
+  metrics.observeDomain(figures.read)
+  async function run(signal: AbortSignal): Promise<void> {
+    const controller = startController({
+      loops: openLoops(),
+      store,
+      systems,
+      now,
+      maxMovesPerMinute: config.loops.maxMovesPerMinute,
+      driftIntervalMs: config.loops.driftIntervalSeconds * 1000,
+      observer: {
+        asked: (system, seconds, result) => metrics.questions.labels(system, result).observe(seconds),
+        moved: () => metrics.moves.inc(),
+        done(loop, { waitedMs, ranMs, failed }) {
+          metrics.reconciles.labels(loop, failed ? 'error' : 'success').inc()
+          metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)
+          metrics.queueSeconds.labels(loop).observe(waitedMs / 1000)
+        },
+        failed: (loop, key, error, retryInMs) =>
+          log.warn(
+            { loop, key, retryInMs, reason: error instanceof Error ? error.message : String(error) },
+            'reconcile failed',
+          ),
+      },
+    })
+    metrics.observeQueues(() => controller.depths())
+    metrics.leading.set(1)
+    log.info('loops started')
+    await aborted(signal)
+    await controller.stop()
+    metrics.leading.set(0)
+    log.info('loops stopped')
+  }
+  const stopRunning = config.leaderElection.enabled ? elect(run) : runAlone(run)
+  return async () => {
+    await stopRunning()
+    figures.stop()
+    await systems.stop()
+  }
+
+  function elect(work: typeof run): () => Promise<void> {
+    const { namespace, name } = config.leaderElection
+    const leader = startLeader({
+      store: leaseStore,
+      namespace,
+      name,
+      // The host's name for people, the rest for certain: two processes of one identity would both lead.
+      identity: `${hostname()}_${randomUUID()}`,
+      now,
+      onStarted: work,
+      onStopped: () => log.info('no longer the leader'),
+      onError: (error) =>
+        log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'leader election'),
+    })
+    return () => leader.stop()
+  }
+}
+
+function runAlone(work: (signal: AbortSignal) => Promise<void>): () => Promise<void> {
+  const aborter = new AbortController()
+  const ended = work(aborter.signal)
+  return () => {
+    aborter.abort()
+    return ended
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

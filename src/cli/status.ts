@@ -1,0 +1,141 @@
+/** `lodestone status`: how claims, holds and sources stand, once or live. */
+import { dataSources } from '../api/data-source.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import { objectKey } from '../api/meta.ts'
+import { locateClaim } from '../core/data-source-claim/locate.ts'
+import { readNotes } from '../core/resource-binding/annotations.ts'
+import { sourceOf } from '../store/gather-binding.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from './command.ts'
+import { formatAge, formatBytes, formatColumns } from './format.ts'
+import { openSource, SOURCE_OPTIONS, startSource } from './open-source.ts'
+
+export const status: Command = {
+  name: 'status',
+  summary: 'Show how claims, held workloads and data sources stand',
+  usage: '[-n NAMESPACE] [--watch] [--folder DIR | --kubeconfig FILE]',
+  options: {
+    namespace: {
+      type: 'string',
+      short: 'n',
+      value: 'NAMESPACE',
+      description: 'Only claims and holds of this namespace',
+    },
+    watch: { type: 'boolean', short: 'w', description: 'Show it again whenever something changes' },
+    ...SOURCE_OPTIONS,
+    ...HELP_OPTION,
+  },
+  examples: [
+    { command: 'lodestone status --kubeconfig karmada.config', does: 'A hub as it is now' },
+    { command: 'lodestone status --kubeconfig karmada.config -n demo --watch', does: 'One namespace, live' },
+  ],
+  run: runStatus,
+}
+
+/** A burst of changes is shown once. */
+const REFRESH_MS = 500
+
+async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
+  const { store, close } = openSource('status', args, io, { bindings: true })
+  const namespace = args.text('namespace')
+  try {
+    await startSource(store, io)
+    const show = () => io.stdout.write(renderStatus(store, namespace, io.now(), painter(io.stdout, io.env)))
+    show()
+    if (args.flag('watch')) await showAgain(store, io, show)
+    return 0
+  } finally {
+    await store.stop()
+    await close()
+  }
+}
+
+/** Until the user ends it; on a terminal the new picture takes the place of the old one. */
+function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const unsubscribe = store.subscribe(() => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      io.stdout.write(io.stdout.isTTY ? '\u001b[H\u001b[2J' : '\n')
+      show()
+    }, REFRESH_MS)
+  })
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      unsubscribe()
+      resolve()
+    }
+    if (io.signal.aborted) end()
+    else io.signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** The three tables. `now` in ms since the epoch. */
+function renderStatus(
+  store: ObjectStore,
+  namespace: string | undefined,
+  now: number,
+  paint: ReturnType<typeof painter>,
+): string {
+  const table = (title: string, head: string[], rows: string[][]) =>
+    `${paint('bold', `${title} (${rows.length})`)}\n${rows.length === 0 ? '' : formatColumns([head, ...rows])}`
+  return [
+    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'WHERE'], claimRows(store, namespace, now)),
+    table('HELD', ['BINDING', 'SINCE', 'REASON'], heldRows(store, namespace, now)),
+    table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
+  ].join('\n')
+}
+
+function claimRows(store: ObjectStore, namespace: string | undefined, now: number): string[][] {
+  return [...store.list(dataSourceClaims)]
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .map((claim) => {
+      const { answer, claim: name } = locateClaim(claim, sourceOf(claim, store), now)
+      const { kind, name: workload } = claim.spec.workload
+      const where = answer.kind === 'located' ? answer.clusters.join(', ') : `${answer.kind}: ${answer.reason}`
+      return [
+        name,
+        claim.status?.phase ?? 'Pending',
+        `${claim.spec.system} ${claim.spec.dataSourceName}`,
+        `${kind}/${workload}`,
+        where,
+      ]
+    })
+    .sort(byFirst)
+}
+
+function heldRows(store: ObjectStore, namespace: string | undefined, now: number): string[][] {
+  return [resourceBindings, clusterResourceBindings]
+    .flatMap((type) => [...store.list(type)])
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+    .flatMap(({ metadata }) => {
+      const { hold } = readNotes(metadata.annotations)
+      if (!hold || hold.released) return []
+      return [
+        [objectKey(metadata.namespace, metadata.name ?? ''), formatAge(now - Date.parse(hold.since)), hold.message],
+      ]
+    })
+    .sort(byFirst)
+}
+
+function sourceRows(store: ObjectStore, now: number): string[][] {
+  return [...store.list(dataSources)]
+    .map(({ metadata, spec, status: known }) => {
+      const confirmed = Date.parse(known?.lastResolvedTime ?? '')
+      return [
+        metadata.name ?? '',
+        known?.phase ?? 'Pending',
+        spec.locality?.clusterNames?.join(', ') ?? '',
+        spec.locality?.bytes === undefined ? '' : formatBytes(spec.locality.bytes),
+        Number.isNaN(confirmed) ? 'never' : `${formatAge(now - confirmed)} ago`,
+        known?.lastError ?? '',
+      ]
+    })
+    .sort(byFirst)
+}
+
+function byFirst([a = '']: string[], [b = '']: string[]): number {
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,20 @@
+/** Conditions: one entry a type, whose transition time changes only with its status. */
+import type { Condition } from '../api/meta.ts'
+
+export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+
+/** The conditions with these states in place of the old ones of the same types. `now` in ms since the epoch. */
+export function withConditions(
+  before: readonly Condition[] | undefined,
+  states: readonly ConditionState[],
+  generation: number | undefined,
+  now: number,
+): Condition[] {
+  const kept = (before ?? []).filter(({ type }) => !states.some((state) => state.type === type))
+  const next = states.map((state): Condition => {
+    const old = before?.find(({ type }) => type === state.type)
+    const lastTransitionTime = old?.status === state.status ? old.lastTransitionTime : new Date(now).toISOString()
+    return { ...state, lastTransitionTime, ...(generation !== undefined && { observedGeneration: generation }) }
+  })
+  return [...kept, ...next].sort((a, b) => (a.type < b.type ? -1 : 1))
+}

@@ -1,0 +1,157 @@
+/** What a claim needs done: a finalizer, a source to ask, and a status that says how things stand. */
+
+import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
+import { apiVersionOf, objectKey } from '../../api/meta.ts'
+import { withConditions } from '../conditions.ts'
+import { sourceName } from '../data-source/name.ts'
+import { jsonEqual } from '../json.ts'
+import type { Action, Plan } from '../plan.ts'
+import { readNotes } from '../resource-binding/annotations.ts'
+import { type Answer, locateClaim } from './locate.ts'
+
+export interface ClaimPlanInput {
+  claim: DataSourceClaim
+  /** The source that answers the claim's question, where there is one. */
+  source: DataSource | undefined
+  /** Whether a data system of the claim's `system` is configured: without one a source would never get an answer. */
+  systemKnown: boolean
+  /** Whether a source of that name exists and answers another question. */
+  nameTaken: boolean
+  /** The bindings of the workload that the claim names. */
+  bindings: readonly ResourceBinding[]
+  now: number
+}
+
+/**
+ * ```text
+ *            no source, or no answer yet          answer: located            answer: nowhere
+ *  (new) ───────────────► Pending ─────────────────► Bound ─────────────────────► Failed
+ *                            ▲                         │  ▲                          │
+ *                            └── the source is gone ───┘  └──── the data came ───────┘
+ * ```
+ * An error of the data system changes no phase: what was known stands, and the condition Resolved says that it is old.
+ */
+export function planClaim(input: ClaimPlanInput): Plan {
+  const { claim } = input
+  if (claim.metadata.deletionTimestamp) return { actions: releaseClaim(input) }
+  const finalizer = addFinalizer(claim)
+  // One guarded write an object and round: the next round starts from what the first one made.
+  if (finalizer.length > 0) return { actions: [...finalizer, ...createSource(input)] }
+  return { actions: [...createSource(input), ...updateStatus(input)] }
+}
+
+function of({ metadata }: DataSourceClaim) {
+  return {
+    type: dataSourceClaims,
+    name: metadata.name ?? '',
+    ...(metadata.namespace && { namespace: metadata.namespace }),
+  }
+}
+
+function addFinalizer(claim: DataSourceClaim): Action[] {
+  const { finalizers = [], resourceVersion } = claim.metadata
+  if (finalizers.includes(CLAIM_FINALIZER)) return []
+  return [
+    {
+      kind: 'patch',
+      of: of(claim),
+      patch: { metadata: { resourceVersion, finalizers: [...finalizers, CLAIM_FINALIZER] } },
+    },
+  ]
+}
+
+/** The claim goes when no binding is narrowed for it any more: the binding loop restores them, since a deleted claim counts for none. */
+function releaseClaim({ claim, bindings }: ClaimPlanInput): Action[] {
+  const { finalizers = [], resourceVersion, namespace, name = '' } = claim.metadata
+  if (!finalizers.includes(CLAIM_FINALIZER)) return []
+  const key = objectKey(namespace, name)
+  const narrowed = bindings.some(({ metadata }) => readNotes(metadata.annotations).locality?.claims.includes(key))
+  if (narrowed) return []
+  const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)
+  return [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }]
+}
+
+/** One source serves every claim with the same question, so it is made only where none is there. */
+function createSource({ claim, source, systemKnown, nameTaken }: ClaimPlanInput): Action[] {
+  if (source || nameTaken || !systemKnown) return []
+  const { system, dataSourceType, dataSourceName, attributes } = claim.spec
+  const question = { system, type: dataSourceType, name: dataSourceName, ...(attributes && { attributes }) }
+  const object: DataSource = {
+    apiVersion: apiVersionOf(dataSources),
+    kind: dataSources.kind,
+    metadata: { name: sourceName(question) },
+    spec: question,
+  }
+  return [{ kind: 'create', type: dataSources, object }]
+}
+
+function updateStatus(input: ClaimPlanInput): Action[] {
+  const { claim, source, now } = input
+  const { answer } = locateClaim(claim, source, now)
+  const before = claim.status ?? {}
+  const { phase, reason, message } = stateOf(input, answer)
+  const bound = { type: 'Bound', status: phase === 'Bound' ? ('True' as const) : ('False' as const), reason, message }
+  const states = [bound, resolved(answer, source, message)]
+  const status = {
+    phase,
+    ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
+    conditions: withConditions(before.conditions, states, claim.metadata.generation, now),
+  }
+  if (
+    jsonEqual(status, { phase: before.phase, boundDataSource: before.boundDataSource, conditions: before.conditions })
+  ) {
+    return []
+  }
+  const { resourceVersion } = claim.metadata
+  const patch = { metadata: { resourceVersion }, status: { boundDataSource: null, ...status } }
+  const write: Action = { kind: 'patch', of: of(claim), patch, subresource: 'status' }
+  if (before.phase === phase) return [write]
+  return [write, { kind: 'event', about: claim, type: phase === 'Failed' ? 'Warning' : 'Normal', reason, message }]
+}
+
+interface State {
+  phase: 'Pending' | 'Bound' | 'Failed'
+  reason: string
+  message: string
+}
+
+function stateOf({ claim, source, systemKnown, nameTaken }: ClaimPlanInput, answer: Answer): State {
+  switch (answer.kind) {
+    case 'located':
+      return { phase: 'Bound', reason: 'Located', message: `the data is in ${answer.clusters.join(', ')}` }
+    case 'nowhere':
+      return source?.status?.phase === 'Unavailable'
+        ? { phase: 'Failed', reason: 'NotFound', message: answer.reason }
+        : { phase: 'Bound', reason: 'Elsewhere', message: answer.reason }
+    default:
+      break
+  }
+  if (source) return { phase: 'Pending', reason: 'Resolving', message: answer.reason }
+  if (!systemKnown) {
+    const message = `no data system ${claim.spec.system} is configured, and no DataSource answers`
+    return { phase: 'Pending', reason: 'SystemUnknown', message }
+  }
+  if (nameTaken) {
+    const message = 'the DataSource of the name that this question has answers another question'
+    return { phase: 'Pending', reason: 'NameTaken', message }
+  }
+  return { phase: 'Pending', reason: 'Resolving', message: answer.reason }
+}
+
+function resolved(answer: Answer, source: DataSource | undefined, message: string) {
+  const stale = source?.status?.conditions?.find(({ type }) => type === 'Stale')
+  if (stale?.status === 'True') {
+    return { type: 'Resolved', status: 'False' as const, reason: 'Stale', message: stale.message }
+  }
+  return answer.kind === 'unknown'
+    ? { type: 'Resolved', status: 'Unknown' as const, reason: 'Unknown', message }
+    : {
+        type: 'Resolved',
+        status: 'True' as const,
+        reason: 'Answered',
+        message: `DataSource ${source?.metadata.name} answers`,
+      }
+}

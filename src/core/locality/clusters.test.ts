@@ -1,0 +1,65 @@
+/** From locations to clusters: the mapping first, then regions by mapping, then regions by the clusters themselves. */
+import { expect, test } from 'vitest'
+import type { Cluster } from '../../api/karmada.ts'
+import { type ClusterRules, clustersOfLocation } from './clusters.ts'
+
+function cluster(name: string, spec: Cluster['spec']): Cluster {
+  return { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: { name }, spec }
+}
+
+const clusters = [
+  cluster('m3', { provider: 'aliyun', region: 'us-east-1' }),
+  cluster('m2', { provider: 'AWS', region: 'US-EAST-1' }),
+  cluster('m1', { region: 'us-east-1' }),
+  cluster('m4', { provider: 'gcp', region: 'europe-west1', zones: ['europe-west1-b'] }),
+  cluster('m5', {}),
+]
+const rules: ClusterRules = { locationMapping: { 's3://mapped': ['z', 'a'] }, regionMapping: {} }
+
+test.each<{ name: string; uri: string; more?: Partial<ClusterRules>; want: string[] }>([
+  { name: 'the mapping wins over the region', uri: 's3://mapped/x?region=us-east-1', want: ['a', 'z'] },
+  { name: 'nothing is known', uri: 's3://b/x', want: [] },
+  { name: 'the clusters of the region', uri: 's3://b?region=us-east-1', want: ['m1', 'm2', 'm3'] },
+  {
+    name: 'of its provider, and those that leave it open',
+    uri: 's3://b?region=us-east-1',
+    more: { provider: 'amazon' },
+    want: ['m1', 'm2'],
+  },
+  { name: 'I: a region in upper case, as GCS has it', uri: 'gs://b?region=EUROPE-WEST1', want: ['m4'] },
+  { name: 'a zone', uri: 's3://b?region=europe-west1-b', want: ['m4'] },
+  {
+    name: 'two regions',
+    uri: 'gs://b?region=europe-west1,us-east-1',
+    more: { provider: 'google' },
+    want: ['m1', 'm4'],
+  },
+  { name: 'the configured region', uri: 'hdfs://ns/x', more: { region: 'Europe-West1' }, want: ['m4'] },
+  {
+    name: 'the region of the location before the configured one',
+    uri: 's3://b?region=us-east-1',
+    more: { region: 'europe-west1', provider: 'aliyun' },
+    want: ['m1', 'm3'],
+  },
+  {
+    name: 'the mapping of regions before the clusters',
+    uri: 's3://b?region=us-east-1',
+    more: { regionMapping: { 'US-East-1': ['y', 'x'] } },
+    want: ['x', 'y'],
+  },
+  {
+    name: 'the mapping of a provider’s region before that of any',
+    uri: 's3://b?region=us-east-1',
+    more: { provider: 'aws', regionMapping: { 'us-east-1': ['any'], 'AWS/us-east-1': ['aws'] } },
+    want: ['aws'],
+  },
+  {
+    name: 'no clusters, as the mapping says',
+    uri: 's3://b?region=us-east-1',
+    more: { regionMapping: { 'us-east-1': [] } },
+    want: [],
+  },
+])('$name', ({ uri, more, want }) => {
+  expect(clustersOfLocation(uri, { ...rules, ...more }, clusters)).toEqual(want)
+  expect(clustersOfLocation(uri, { ...rules, ...more }, [...clusters].reverse())).toEqual(want)
+})

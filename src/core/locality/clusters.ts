@@ -1,0 +1,62 @@
+/** Decides which clusters are near a location: by the mapping of locations, else by the region the location is in. */
+import type { Cluster } from '../../api/karmada.ts'
+import { sortedUnique } from '../json.ts'
+import { matchLocation, parseLocation } from './location.ts'
+
+export interface ClusterRules {
+  /** Location prefix → clusters. */
+  locationMapping: Readonly<Record<string, readonly string[]>>
+  /** `region` or `provider/region` → clusters; without an entry the Cluster objects say it. */
+  regionMapping: Readonly<Record<string, readonly string[]>>
+  /** The region of everything the system holds, where a location names none itself. */
+  region?: string
+  /** Whose regions these are: names such as `us-east-1` mean something else at the next provider. */
+  provider?: string
+}
+
+const PROVIDERS: Readonly<Record<string, string>> = {
+  amazon: 'aws',
+  google: 'gcp',
+  gce: 'gcp',
+  microsoft: 'azure',
+  alicloud: 'aliyun',
+  alibaba: 'aliyun',
+}
+
+/** The names of the clusters near a location, sorted; none when nothing is known about it. */
+export function clustersOfLocation(uri: string, rules: ClusterRules, clusters: readonly Cluster[]): string[] {
+  const mapped = matchLocation(uri, rules.locationMapping)
+  if (mapped !== undefined) return mapped
+  const named = parseLocation(uri)?.regions ?? []
+  const regions = named.length > 0 || rules.region === undefined ? named : [rules.region.toLowerCase()]
+  return sortedUnique(regions.flatMap((region) => clustersOfRegion(region, rules, clusters)))
+}
+
+function clustersOfRegion(region: string, rules: ClusterRules, clusters: readonly Cluster[]): readonly string[] {
+  const provider = providerName(rules.provider)
+  const keys = provider === undefined ? [region] : [`${provider}/${region}`, region]
+  const mapping = new Map(Object.entries(rules.regionMapping).map(([key, names]) => [regionKey(key), names]))
+  for (const key of keys) {
+    const names = mapping.get(key)
+    if (names !== undefined) return names
+  }
+  return clusters.filter((cluster) => isIn(cluster, region, provider)).flatMap(({ metadata }) => metadata.name ?? [])
+}
+
+/** A bucket may be kept in one zone only, so a zone's name counts like a region's. A cluster may leave its provider open. */
+function isIn({ spec }: Cluster, region: string, provider: string | undefined): boolean {
+  const its = providerName(spec.provider)
+  if (provider !== undefined && its !== undefined && provider !== its) return false
+  return spec.region?.toLowerCase() === region || (spec.zones ?? []).some((zone) => zone.toLowerCase() === region)
+}
+
+function regionKey(key: string): string {
+  const [provider, region] = key.toLowerCase().split('/')
+  return region === undefined ? key.toLowerCase() : `${providerName(provider)}/${region}`
+}
+
+function providerName(provider: string | undefined): string | undefined {
+  if (provider === undefined || provider === '') return undefined
+  const name = provider.toLowerCase()
+  return PROVIDERS[name] ?? name
+}

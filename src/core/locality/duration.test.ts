@@ -1,0 +1,22 @@
+/** Durations as Go writes them. */
+import { expect, test } from 'vitest'
+import { parseDuration } from './duration.ts'
+
+test.each([
+  { text: '1s', want: 1000 },
+  { text: '500ms', want: 500 },
+  { text: '1m30s', want: 90_000 },
+  { text: '1.5h', want: 5_400_000 },
+  { text: '1h1m1s1ms', want: 3_661_001 },
+  { text: '250us', want: 0.25 },
+  { text: '0', want: 0 },
+  { text: '0s', want: 0 },
+  { text: '', want: undefined },
+  { text: '5', want: undefined },
+  { text: '5 s', want: undefined },
+  { text: '-1s', want: undefined },
+  { text: '1d', want: undefined },
+  { text: 's', want: undefined },
+])('$text: $want', ({ text, want }) => {
+  expect(parseDuration(text)).toBe(want)
+})

@@ -1,0 +1,85 @@
+/** What is read of an Iceberg catalog's answers. */
+import { describe, expect, test } from 'vitest'
+import { errorType, parseCatalogConfig, parseTable, saysAbsent } from './iceberg.ts'
+
+function table(properties: Record<string, unknown>, more: object = {}): unknown {
+  return { metadata: { location: 's3://root/t', properties, ...more } }
+}
+
+describe('where the data is', () => {
+  test.each([
+    { name: 'the root', body: table({}), want: 's3://root/t' },
+    { name: 'I: write.data.path elsewhere', body: table({ 'write.data.path': 's3://data/t' }), want: 's3://data/t' },
+    {
+      name: 'the object-storage path only when it is in use',
+      body: table({ 'write.object-storage.path': 's3://os/t' }),
+      want: 's3://root/t',
+    },
+    {
+      name: 'the object-storage path',
+      body: table({ 'write.object-storage.enabled': 'true', 'write.object-storage.path': 's3://os/t' }),
+      want: 's3://os/t',
+    },
+    { name: 'the folder-storage path', body: table({ 'write.folder-storage.path': 's3://fs/t' }), want: 's3://fs/t' },
+    { name: 'an empty property says nothing', body: table({ 'write.data.path': '' }), want: 's3://root/t' },
+    { name: 'beside the metadata', body: { metadata: {}, 'table-location': 's3://v2/t' }, want: 's3://v2/t' },
+  ])('$name', ({ body, want }) => {
+    expect(parseTable(body)?.location).toBe(want)
+  })
+
+  test.each([null, [], 'x', {}, { metadata: {} }, { metadata: { location: 7 } }, { location: 's3://x' }])(
+    '%j has none',
+    (body) => {
+      expect(parseTable(body)).toBeUndefined()
+    },
+  )
+})
+
+describe('how large it is', () => {
+  const snapshots = (size: unknown) => [{ 'snapshot-id': 5, summary: { 'total-files-size': size } }]
+  test.each([
+    { name: 'as the summary says', more: { 'current-snapshot-id': 5, snapshots: snapshots('123') }, want: 123 },
+    { name: 'nothing without a snapshot', more: {}, want: 0 },
+    { name: 'nothing with snapshot -1', more: { 'current-snapshot-id': -1 }, want: 0 },
+    { name: 'nothing with snapshot null', more: { 'current-snapshot-id': null }, want: 0 },
+    {
+      name: 'unknown without a size',
+      more: { 'current-snapshot-id': 5, snapshots: [{ 'snapshot-id': 5 }] },
+      want: undefined,
+    },
+    {
+      name: 'unknown without the snapshot',
+      more: { 'current-snapshot-id': 6, snapshots: snapshots('1') },
+      want: undefined,
+    },
+    {
+      name: 'unknown when it is no number',
+      more: { 'current-snapshot-id': 5, snapshots: snapshots('a lot') },
+      want: undefined,
+    },
+  ])('$name', ({ more, want }) => {
+    expect(parseTable(table({}, more))?.bytes).toBe(want)
+  })
+})
+
+test.each([
+  { body: { defaults: {}, overrides: {} }, want: { prefix: 'told', separator: undefined } },
+  { body: { defaults: { prefix: 'd' }, overrides: { prefix: 'o' } }, want: { prefix: 'o', separator: undefined } },
+  { body: { defaults: { 'namespace-separator': '.' } }, want: { prefix: 'told', separator: '.' } },
+  { body: { message: 'hello' }, want: undefined },
+  { body: null, want: undefined },
+])('paths of $body', ({ body, want }) => {
+  expect(parseCatalogConfig(body, { prefix: 'told' })).toEqual(want)
+})
+
+test.each([
+  { body: { error: { type: 'NoSuchTableException' } }, want: 'NoSuchTableException', absent: true },
+  { body: { error: { type: 'NoSuchTable' } }, want: 'NoSuchTable', absent: true },
+  { body: { type: 'UnsupportedOperationException' }, want: 'UnsupportedOperationException', absent: false },
+  { body: { error: 'invalid_client' }, want: 'invalid_client', absent: false },
+  { body: { error: { type: 'NoSuchTableException of hunter2' } }, want: undefined, absent: false },
+  { body: 'NoSuchTableException', want: undefined, absent: false },
+])('the exception of $body', ({ body, want, absent }) => {
+  expect(errorType(body)).toBe(want)
+  expect(saysAbsent(errorType(body))).toBe(absent)
+})

@@ -1,0 +1,95 @@
+/** Reads a location URI, and finds the longest entry of a mapping that covers it: by scheme family, authority and whole path segments. */
+import { sortedUnique } from '../json.ts'
+
+/** Schemes that name the same store: which client a table was written with says nothing about where it is. */
+const FAMILIES: Readonly<Record<string, string>> = {
+  s3: 's3',
+  s3a: 's3',
+  s3n: 's3',
+  gs: 'gs',
+  gcs: 'gs',
+  abfs: 'azure',
+  abfss: 'azure',
+  wasb: 'azure',
+  wasbs: 'azure',
+  hdfs: 'hdfs',
+  webhdfs: 'hdfs',
+  swebhdfs: 'hdfs',
+  viewfs: 'hdfs',
+  cos: 'cos',
+  cosn: 'cos',
+}
+
+export interface Location {
+  scheme: string
+  family: string
+  /** Bucket, container@account or host, in lower case. */
+  authority: string
+  /** Only for file systems: the port is that of a protocol, so an entry without one covers them all. */
+  port: string | undefined
+  segments: readonly string[]
+  /** The regions that the location itself names: several for a bucket that is kept in more than one. */
+  regions: readonly string[]
+}
+
+const URI = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/]*))?(\/.*)?$/is
+const REGIONS = /\?region=([a-z0-9,_-]+)$/i
+
+/** Parses a location, e.g. `s3://bucket/path`; undefined when it is none. */
+export function parseLocation(uri: string): Location | undefined {
+  const regions = REGIONS.exec(uri)
+  const match = URI.exec(regions === null ? uri : uri.slice(0, regions.index))
+  if (match === null || (match[2] === undefined && match[3] === undefined)) return undefined
+  const scheme = (match[1] ?? '').toLowerCase()
+  const family = FAMILIES[scheme] ?? scheme
+  return {
+    scheme,
+    family,
+    ...splitAuthority((match[2] ?? '').toLowerCase(), family),
+    segments: (match[3] ?? '').split('/').filter((segment) => segment !== ''),
+    regions: regions?.[1]?.toLowerCase().split(',').filter(Boolean) ?? [],
+  }
+}
+
+/** Notes in a location the regions it was found in, so that its clusters can be found again without asking. */
+export function withRegions(uri: string, regions: readonly string[]): string {
+  return regions.length === 0 ? uri : `${uri}?region=${regions.join(',')}`
+}
+
+/**
+ * The clusters of the longest entry that covers a location, sorted; undefined when none does.
+ * Entries that mean the same (`s3://wh/`, `s3a://wh`) count together unless one has the location's own scheme.
+ */
+export function matchLocation(uri: string, mapping: Readonly<Record<string, readonly string[]>>): string[] | undefined {
+  const location = parseLocation(uri)
+  if (location === undefined) return undefined
+  const covering = Object.entries(mapping).flatMap(([prefix, clusters]) => {
+    const entry = parseLocation(prefix)
+    return entry !== undefined && covers(entry, location) ? [{ rank: rankOf(entry, location), clusters }] : []
+  })
+  if (covering.length === 0) return undefined
+  const best = Math.max(...covering.map(({ rank }) => rank))
+  return sortedUnique(covering.filter(({ rank }) => rank === best).flatMap(({ clusters }) => clusters))
+}
+
+function covers(entry: Location, location: Location): boolean {
+  return (
+    entry.family === location.family &&
+    entry.authority === location.authority &&
+    (entry.port === undefined || entry.port === location.port) &&
+    entry.segments.length <= location.segments.length &&
+    entry.segments.every((segment, i) => segment === location.segments[i])
+  )
+}
+
+/** More segments first, then the port, then the scheme. */
+function rankOf(entry: Location, location: Location): number {
+  return entry.segments.length * 4 + (entry.port === undefined ? 0 : 2) + (entry.scheme === location.scheme ? 1 : 0)
+}
+
+function splitAuthority(authority: string, family: string): { authority: string; port: string | undefined } {
+  // One account answers under both names, whichever driver wrote the table.
+  if (family === 'azure') return { authority: authority.replace(/\.(?:dfs|blob)\./, '.'), port: undefined }
+  const port = family === 'hdfs' ? /:(\d+)$/.exec(authority) : null
+  return port === null ? { authority, port: undefined } : { authority: authority.slice(0, port.index), port: port[1] }
+}

@@ -1,0 +1,41 @@
+/** Splits a dotted name such as `catalog.db.table` into its parts, and makes URL path segments of them. */
+
+const QUOTES = ['"', '`']
+
+/**
+ * The parts of a dotted name; undefined when one is empty or a quote stays open.
+ * A part in double quotes or backticks may hold dots: `db."my.table"`; the quote itself is doubled inside.
+ */
+export function splitName(name: string): string[] | undefined {
+  const parts: string[] = []
+  let rest = name
+  for (;;) {
+    const read = QUOTES.includes(rest.charAt(0)) ? readQuoted(rest) : readPlain(rest)
+    if (read === undefined || read.part === '') return undefined
+    parts.push(read.part)
+    if (read.rest === '') return parts
+    if (!read.rest.startsWith('.')) return undefined
+    rest = read.rest.slice(1)
+  }
+}
+
+function readPlain(text: string): { part: string; rest: string } {
+  const dot = text.indexOf('.')
+  return dot < 0 ? { part: text, rest: '' } : { part: text.slice(0, dot), rest: text.slice(dot) }
+}
+
+function readQuoted(text: string): { part: string; rest: string } | undefined {
+  const quote = text.charAt(0)
+  let part = ''
+  for (let i = 1; i < text.length; i++) {
+    if (text[i] !== quote) part += text[i]
+    else if (text[i + 1] === quote) part += text[++i]
+    else return { part, rest: text.slice(i + 1) }
+  }
+  return undefined
+}
+
+/** A part as one segment of a URL's path; undefined for `.` and `..`, which every URL parser takes for steps, encoded or not. */
+export function pathSegment(part: string): string | undefined {
+  return part === '.' || part === '..' ? undefined : encodeURIComponent(part)
+}

@@ -1,0 +1,82 @@
+/** What the loop does to a binding: the decision of admission, made again when claims or sources change, as one guarded patch. */
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { mergePatch } from '../merge-patch.ts'
+import { affinityOf } from '../placement/affinity.ts'
+import { type Action, NOTHING, type Plan } from '../plan.ts'
+import { readNotes } from './annotations.ts'
+import { decideBinding } from './decide.ts'
+import type { BindingInput } from './input.ts'
+
+export interface BindingPlan extends Plan {
+  /** Whether the patch takes a scheduled workload away from where it runs: only so many of those are done a minute. */
+  moves: boolean
+}
+
+/** Plans for a binding as it is stored. No write when nothing changes; one patch, for the version that was read, when something does. */
+export function planBinding(input: BindingInput): BindingPlan {
+  const { binding } = input
+  const decided = decideBinding({ ...input, stored: binding }).binding
+  const requeueAfterMs = untilRelease(decided, input)
+  const patch = mergePatch(binding, decided)
+  if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
+  const { name = '', namespace, resourceVersion } = binding.metadata
+  const metadata = { ...(patch['metadata'] as object | undefined), resourceVersion }
+  const type = namespace ? resourceBindings : clusterResourceBindings
+  const of = { type, name, ...(namespace && { namespace }) }
+  return {
+    actions: [{ kind: 'patch', of, patch: { ...patch, metadata } }],
+    moves: leaves(binding, decided),
+    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
+  }
+}
+
+/** Events for a change of what is noted on a binding, whoever wrote it: admission has no side effects and cannot tell. */
+export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): Action[] {
+  const was = before ? readNotes(before.metadata.annotations) : {}
+  const is = readNotes(after.metadata.annotations)
+  const event = (type: 'Normal' | 'Warning', reason: string, message: string): Action => ({
+    kind: 'event',
+    about: after,
+    type,
+    reason,
+    message,
+  })
+  return [
+    ...(is.hold && !is.hold.released && !was.hold ? [event('Warning', 'LocalityHeld', is.hold.message)] : []),
+    ...(is.hold?.released && !was.hold?.released
+      ? [event('Warning', 'LocalityHoldReleased', `held too long, scheduled without its data: ${is.hold.message}`)]
+      : []),
+    ...(was.hold && !is.hold
+      ? [event('Normal', 'LocalityHoldEnded', is.locality?.message ?? 'nothing holds it any more')]
+      : []),
+    ...(is.locality && is.locality.state !== was.locality?.state
+      ? [
+          event(
+            is.locality.state === 'Relaxed' ? 'Warning' : 'Normal',
+            `Locality${is.locality.state}`,
+            is.locality.message,
+          ),
+        ]
+      : []),
+    ...(was.locality && !is.locality
+      ? [event('Normal', 'LocalityRestored', 'no claim is left for this workload')]
+      : []),
+  ]
+}
+
+/** How long until a hold that is in force would be released, in ms. */
+function untilRelease(binding: ResourceBinding, { claims, now }: BindingInput): number | undefined {
+  const { hold } = readNotes(binding.metadata.annotations)
+  if (!hold || hold.released) return undefined
+  const timeouts = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
+  if (timeouts.length === 0) return undefined
+  return Math.max(0, Date.parse(hold.since) + Math.min(...timeouts) * 1000 - now)
+}
+
+function leaves(before: ResourceBinding, after: ResourceBinding): boolean {
+  const { clusterAffinity, clusterAffinities } = affinityOf(after.spec.placement)
+  const terms = clusterAffinities ?? (clusterAffinity ? [clusterAffinity] : [])
+  const allowed = terms.flatMap(({ clusterNames }) => clusterNames ?? [])
+  if (terms.some(({ clusterNames }) => !clusterNames?.length) || terms.length === 0) return false
+  return (before.spec.clusters ?? []).some(({ name }) => !allowed.includes(name))
+}

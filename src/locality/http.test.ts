@@ -1,0 +1,224 @@
+/** The HTTP client: when it asks again and after which pause, how many at a time, and over which TLS. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import forge from 'node-forge'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { TestClock } from './clock.case.ts'
+import { parseSystemConfig } from './config.ts'
+import { DataServer } from './data-server.case.ts'
+import { type HttpClient, openHttpClient } from './http.ts'
+import { plugins } from './index.ts'
+import { errorOf } from './plugin.case.ts'
+
+const never = new AbortController().signal
+let http: HttpClient | undefined
+const folder = mkdtempSync(join(tmpdir(), 'lodestone-'))
+
+afterEach(async () => {
+  await http?.close()
+  http = undefined
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function open(url: string, given: Record<string, unknown> = {}, clock = new TestClock()): HttpClient {
+  const { endpoint, ...rest } = given
+  const document = { system: 'iceberg-rest', endpoint: { url, ...(endpoint as object) }, ...rest }
+  http = openHttpClient(parseSystemConfig(join(folder, 'system.json'), JSON.stringify(document), plugins), clock)
+  return http
+}
+
+describe('asking again', () => {
+  let server: DataServer
+  beforeEach(async () => {
+    server = await new DataServer(() => ({ body: {} })).listen()
+  })
+  afterEach(() => server.close())
+
+  test('pauses longer each time, never beyond the bound, and then throws the last error', async () => {
+    server.serve = () => ({ status: 500 })
+    const clock = new TestClock()
+    const retryConfig = { maxRetries: 4, initialBackoff: '100ms', maxBackoff: '500ms', backoffMultiplier: 2 }
+    const error = await errorOf(
+      open(server.url, { retryConfig }, clock).send({ method: 'GET', url: server.url }, never),
+    )
+    expect(error.code).toBe('unavailable')
+    expect(clock.waits).toEqual([75, 150, 300, 375])
+    expect(server.requests).toHaveLength(5)
+  })
+
+  test('takes the pause that the system asks for, unless it is longer than we are patient', async () => {
+    let answers = ['2', '31']
+    server.serve = () => ({ status: 429, headers: { 'retry-after': answers.shift() ?? '' } })
+    const clock = new TestClock()
+    const error = await errorOf(open(server.url, {}, clock).send({ method: 'GET', url: server.url }, never))
+    expect(clock.waits).toEqual([2000])
+    expect(error).toMatchObject({ code: 'throttled', retryAfterMs: 31_000 })
+    answers = []
+  })
+
+  test.each([400, 401, 403, 404, 409])('not after %i', async (status) => {
+    server.serve = () => ({ status })
+    expect((await open(server.url).send({ method: 'GET', url: server.url }, never)).status).toBe(status)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('not what may not be repeated', async () => {
+    server.serve = () => ({ status: 503 })
+    await errorOf(open(server.url).send({ method: 'POST', url: server.url, body: 'x' }, never))
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('after a timeout and a broken connection', async () => {
+    const faults = ['hang', 'reset'] as const
+    server.fault = () => faults[server.requests.length - 1]
+    const retryConfig = { timeout: '300ms', initialBackoff: '0s' }
+    expect(await open(server.url, { retryConfig }).send({ method: 'GET', url: server.url }, never)).toMatchObject({
+      status: 200,
+    })
+    expect(server.requests).toHaveLength(3)
+  })
+
+  test('no more once it is aborted, or closed', async () => {
+    server.serve = () => ({ status: 503 })
+    const held = new TestClock(true)
+    const aborter = new AbortController()
+    const client = open(server.url, {}, held)
+    const first = client.send({ method: 'GET', url: server.url }, aborter.signal)
+    const second = client.send({ method: 'GET', url: server.url }, never)
+    const ends = Promise.allSettled([first, second])
+    await expect.poll(() => held.waits.length).toBe(2)
+    aborter.abort(new Error('enough'))
+    await client.close()
+    expect(await ends).toMatchObject([{ reason: { message: 'enough' } }, { reason: { code: 'unreachable' } }])
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('at most so many at a time; who gives up leaves the line', async () => {
+    let running = 0
+    let most = 0
+    const gate = Promise.withResolvers<void>()
+    server.serve = async () => {
+      most = Math.max(most, ++running)
+      await gate.promise
+      running -= 1
+      return { body: {} }
+    }
+    const client = open(server.url, { maxConcurrent: 2 })
+    const aborter = new AbortController()
+    const asked = [1, 2, 3, 4].map(() => client.send({ method: 'GET', url: server.url }, never))
+    const leaver = client.send({ method: 'GET', url: server.url }, aborter.signal)
+    await expect.poll(() => running).toBe(2)
+    aborter.abort(new Error('enough'))
+    await expect(leaver).rejects.toThrow('enough')
+    gate.resolve()
+    await Promise.all(asked)
+    expect([most, server.requests.length]).toEqual([2, 4])
+  })
+})
+
+describe('credentials', () => {
+  let server: DataServer
+  beforeEach(async () => {
+    server = await new DataServer(() => ({ body: {} })).listen()
+  })
+  afterEach(() => server.close())
+  const get = (auth: object) => open(server.url, { endpoint: { auth } }).send({ method: 'GET', url: server.url }, never)
+
+  test('are read from their file for each request, and once more when they are refused', async () => {
+    const tokenFile = join(folder, 'token')
+    writeFileSync(tokenFile, 'one\n')
+    await get({ type: 'bearer', tokenFile: 'token' })
+    server.fault = ({ headers }) => {
+      if (headers.authorization === 'Bearer two') return undefined
+      writeFileSync(tokenFile, 'two\n')
+      return { status: 401 }
+    }
+    expect((await get({ type: 'bearer', tokenFile })).status).toBe(200)
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer one',
+      'Bearer one',
+      'Bearer two',
+    ])
+  })
+
+  test('that are still the same are not shown twice', async () => {
+    server.serve = () => ({ status: 419 })
+    expect((await get({ type: 'bearer', token: 'one' })).status).toBe(419)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('whose file is missing are an error that names it', async () => {
+    const error = await errorOf(get({ type: 'bearer', tokenFile: 'missing' }))
+    expect(error).toMatchObject({
+      code: 'unauthorized',
+      message: `endpoint.auth.tokenFile: ${join(folder, 'missing')} cannot be read`,
+    })
+    expect(server.requests).toEqual([])
+  })
+
+  test.each([
+    { auth: { type: 'basic', username: 'u', password: 'p' }, header: 'authorization', want: 'Basic dTpw' },
+    { auth: { type: 'Token', token: 't' }, header: 'authorization', want: 'Bearer t' },
+    { auth: { type: 'apikey', token: 'k' }, header: 'x-api-key', want: 'k' },
+    { auth: { type: 'apikey', apiKey: 'k', extra: { header: 'X-Mine' } }, header: 'x-mine', want: 'k' },
+  ])('go into $header', async ({ auth, header, want }) => {
+    await get(auth)
+    expect(server.requests[0]?.headers[header]).toBe(want)
+  })
+})
+
+describe('TLS', () => {
+  const asked: boolean[] = []
+  let server: Server
+  let url: string
+
+  beforeAll(async () => {
+    const { cert, key } = selfSigned()
+    writeFileSync(join(folder, 'ca.crt'), cert)
+    writeFileSync(join(folder, 'tls.key'), key)
+    server = createServer(
+      { cert, key, ca: cert, requestCert: true, rejectUnauthorized: false },
+      (request, response) => {
+        asked.push((request.socket as unknown as { authorized: boolean }).authorized)
+        response.end('{}')
+      },
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => new Promise((resolve) => server.close(resolve)))
+  const get = (tls: object) => open(url, { endpoint: { tls } }).send({ method: 'GET', url }, never)
+
+  test('an unknown authority is rejected, without another attempt', async () => {
+    expect((await errorOf(get({}))).code).toBe('rejected')
+  })
+
+  test.each([
+    { tls: { caFile: 'ca.crt' }, wantCertificate: false },
+    { tls: { insecureSkipVerify: true }, wantCertificate: false },
+    { tls: { enabled: true, caFile: 'ca.crt', certFile: 'ca.crt', keyFile: 'tls.key' }, wantCertificate: true },
+  ])('$tls is trusted', async ({ tls, wantCertificate }) => {
+    expect((await get(tls)).status).toBe(200)
+    expect(asked.at(-1)).toBe(wantCertificate)
+  })
+})
+
+function selfSigned(): { cert: string; key: string } {
+  const { privateKey, publicKey } = forge.pki.rsa.generateKeyPair(2048)
+  const certificate = forge.pki.createCertificate()
+  const name = [{ name: 'commonName', value: 'data-system' }]
+  certificate.publicKey = publicKey
+  certificate.serialNumber = '01'
+  certificate.validity.notAfter.setFullYear(certificate.validity.notBefore.getFullYear() + 1)
+  certificate.setSubject(name)
+  certificate.setIssuer(name)
+  certificate.setExtensions([
+    { name: 'basicConstraints', cA: true },
+    { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] },
+  ])
+  certificate.sign(privateKey, forge.md.sha256.create())
+  return { cert: forge.pki.certificateToPem(certificate), key: forge.pki.privateKeyToPem(privateKey) }
+}

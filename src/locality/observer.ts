@@ -1,0 +1,44 @@
+/** What the data systems tell logs and metrics: plain events, so that nobody here knows a logger or a registry. */
+import type { LocalityErrorCode } from './plugin.ts'
+
+export interface SystemsObserver {
+  /** A configuration is in use, the first time or again. */
+  loaded(event: { system: string; file: string }): void
+  /** The file of a system is gone, and with it the system. */
+  removed(event: { system: string }): void
+  /** A file, or the folder, cannot be used; what it said last still holds. Told once until the problem changes. */
+  configError(event: { file: string; message: string }): void
+  /** One health check has ended. */
+  health(event: {
+    system: string
+    healthy: boolean
+    durationMs: number
+    code?: LocalityErrorCode
+    message?: string
+  }): void
+  /** One question has been answered, or not. */
+  located(event: {
+    system: string
+    result: 'located' | 'unchanged' | 'nowhere' | LocalityErrorCode
+    durationMs: number
+  }): void
+}
+
+/** Makes a full observer of a partial one. One that throws is ignored: a log line must never cost an answer. */
+export function completeObserver(partial: Partial<SystemsObserver> = {}): SystemsObserver {
+  return {
+    loaded: (event) => tell(() => partial.loaded?.(event)),
+    removed: (event) => tell(() => partial.removed?.(event)),
+    configError: (event) => tell(() => partial.configError?.(event)),
+    health: (event) => tell(() => partial.health?.(event)),
+    located: (event) => tell(() => partial.located?.(event)),
+  }
+}
+
+function tell(call: () => void): void {
+  try {
+    call()
+  } catch {
+    // See above: there is nobody left to tell.
+  }
+}

@@ -1,0 +1,149 @@
+/** One data system in use: its plugin, watched, and its health, checked in the background so that no query waits for it. */
+import { createHash } from 'node:crypto'
+import type { Cluster } from '../api/karmada.ts'
+import { sortedUnique } from '../core/json.ts'
+import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters.ts'
+import type { Clock } from './clock.ts'
+import type { SystemConfig, SystemDefinition } from './config.ts'
+import type { SystemsObserver } from './observer.ts'
+import {
+  LocalityError,
+  type LocalityErrorCode,
+  type LocalityPlugin,
+  type LocalityQuery,
+  type System,
+} from './plugin.ts'
+
+export interface SystemHealth {
+  /** `unknown` until the first check has ended. */
+  state: 'healthy' | 'unhealthy' | 'unknown'
+  /** Milliseconds since 1970. */
+  checkedAt?: number
+  error?: { code: LocalityErrorCode; message: string }
+}
+
+export interface OpenSystem extends System {
+  readonly health: SystemHealth
+  /** Ends the checks and closes the plugin; what is being asked may end. */
+  close(): Promise<void>
+}
+
+export interface OpenSystemInput {
+  config: SystemConfig
+  definition: SystemDefinition
+  clusters: () => readonly Cluster[]
+  observer: SystemsObserver
+  clock: Clock
+  healthIntervalMs: number
+}
+
+/** Opens a system and begins to check its health. Throws when a file that its configuration names cannot be read. */
+export function openSystem(input: OpenSystemInput): OpenSystem {
+  const { config, clock, observer } = input
+  const inner = input.definition.open(config, clock)
+  const stopping = new AbortController()
+  let health: SystemHealth = { state: 'unknown' }
+  const checks = check()
+
+  async function check(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      health = await checkOnce(inner, clock, observer, stopping.signal)
+      // A fifth more or less, so that many systems and replicas are not checked in one beat.
+      await clock.sleep(input.healthIntervalMs * (0.8 + 0.4 * clock.random()), stopping.signal)
+    }
+  }
+
+  return {
+    plugin: observed(inner, () => versionOf(rulesOf(config), input.clusters()), { clock, observer }),
+    refreshIntervalMs: config.refreshIntervalMs,
+    get health() {
+      return health
+    },
+    clustersOf: (answer) => {
+      if (answer.clusters !== undefined) return sortedUnique(answer.clusters)
+      return clustersOfLocation(answer.location, rulesOf(config), input.clusters())
+    },
+    close: async () => {
+      stopping.abort()
+      await checks
+      await inner.close()
+    },
+  }
+}
+
+function rulesOf({ locationMapping, regionMapping, extra, plugin, endpoint }: SystemConfig): ClusterRules {
+  const { region, provider } = extra as { region?: string; provider?: string }
+  const isAws = plugin === 's3' && endpoint.urls.some((url) => new URL(url).hostname.endsWith('.amazonaws.com'))
+  const whose = provider ?? (isAws ? 'aws' : undefined)
+  return {
+    locationMapping,
+    regionMapping,
+    ...(region !== undefined && { region }),
+    ...(whose !== undefined && { provider: whose }),
+  }
+}
+
+async function checkOnce(
+  plugin: LocalityPlugin,
+  clock: Clock,
+  observer: SystemsObserver,
+  signal: AbortSignal,
+): Promise<SystemHealth> {
+  const { system } = plugin
+  const startedAt = clock.now()
+  try {
+    await plugin.health(signal)
+    observer.health({ system, healthy: true, durationMs: clock.now() - startedAt })
+    return { state: 'healthy', checkedAt: clock.now() }
+  } catch (error) {
+    if (signal.aborted) return { state: 'unknown' }
+    // Anything else than a LocalityError is a mistake of the plugin: its system is not well as far as we can tell.
+    const code = error instanceof LocalityError ? error.code : 'nonsense'
+    const message = error instanceof LocalityError ? error.message : String(error)
+    observer.health({ system, healthy: false, durationMs: clock.now() - startedAt, code, message })
+    return { state: 'unhealthy', checkedAt: clock.now(), error: { code, message } }
+  }
+}
+
+/** The plugin, with every question told to the observer, and versions that end with the rules they were told under. */
+function observed(
+  plugin: LocalityPlugin,
+  rules: () => string,
+  { clock, observer }: { clock: Clock; observer: SystemsObserver },
+): LocalityPlugin {
+  const { system } = plugin
+  return {
+    system,
+    health: (signal) => plugin.health(signal),
+    close: () => plugin.close(),
+    locate: async (query, signal) => {
+      const startedAt = clock.now()
+      const told = (result: Parameters<SystemsObserver['located']>[0]['result']) =>
+        observer.located({ system, result, durationMs: clock.now() - startedAt })
+      try {
+        const version = rules()
+        const answer = await plugin.locate(withoutOldVersion(query, version), signal)
+        told(answer.kind)
+        if (answer.kind !== 'located' || answer.etag === undefined) return answer
+        return { ...answer, etag: `${version}:${answer.etag}` }
+      } catch (error) {
+        if (error instanceof LocalityError) told(error.code)
+        throw error
+      }
+    },
+  }
+}
+
+/** "Unchanged" is no answer for somebody whose clusters came from another mapping: the question is asked anew then. */
+function withoutOldVersion({ etag, ...query }: LocalityQuery, version: string): LocalityQuery {
+  return etag?.startsWith(`${version}:`) ? { ...query, etag: etag.slice(version.length + 1) } : query
+}
+
+/** Everything that leads from a location to clusters, as one short word. */
+function versionOf(rules: ClusterRules, clusters: readonly Cluster[]): string {
+  const places = clusters.map(({ metadata, spec }) => [metadata.name, spec.provider, spec.region, spec.zones])
+  return createHash('sha256')
+    .update(JSON.stringify([rules, places.sort()]))
+    .digest('base64url')
+    .slice(0, 12)
+}

@@ -1,0 +1,46 @@
+/** Repeats what failed in a way that may pass: with growing, jittered pauses, or the pause that the system asked for. */
+import type { Clock } from './clock.ts'
+import { LocalityError, type LocalityErrorCode } from './plugin.ts'
+
+export interface RetryPolicy {
+  /** 0 means one attempt only. */
+  maxRetries: number
+  initialBackoffMs: number
+  maxBackoffMs: number
+  backoffMultiplier: number
+  /** For each attempt. */
+  timeoutMs: number
+}
+
+const PASSING: readonly LocalityErrorCode[] = ['unreachable', 'timeout', 'unavailable', 'throttled']
+
+/** Attempts until it succeeds, fails for good, or the retries are used up; throws the last error, or the abort's reason. */
+export async function withRetries<T>(
+  policy: RetryPolicy,
+  clock: Clock,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    signal.throwIfAborted()
+    try {
+      return await attempt()
+    } catch (error) {
+      signal.throwIfAborted()
+      const pauseMs = pauseAfter(error, failures, policy, clock)
+      if (pauseMs === undefined) throw error
+      await clock.sleep(pauseMs, signal)
+    }
+  }
+}
+
+/** How long to wait before the next attempt; undefined when there is none, or when the system wants more patience than we have here. */
+function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, clock: Clock): number | undefined {
+  if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !PASSING.includes(error.code))
+    return undefined
+  const askedMs = error.retryAfterMs ?? 0
+  if (askedMs > policy.maxBackoffMs) return undefined
+  const boundMs = Math.min(policy.maxBackoffMs, policy.initialBackoffMs * policy.backoffMultiplier ** failures)
+  // Between half and the whole of the bound: never at once, never all together.
+  return Math.max(askedMs, boundMs * (0.5 + clock.random() / 2))
+}

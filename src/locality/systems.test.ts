@@ -1,0 +1,284 @@
+/** The folder of configurations: what is in use after each change, and what is told about it. */
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Cluster } from '../api/karmada.ts'
+import { TestClock } from './clock.case.ts'
+import { systemClock } from './clock.ts'
+import { DataServer } from './data-server.case.ts'
+import { type OpenedSystems, openSystems, type SystemsInput } from './systems.ts'
+
+const never = new AbortController().signal
+const query = { type: 'table', name: 'dc1.db.user', attributes: {} }
+let directory: string
+let server: DataServer
+let systems: OpenedSystems | undefined
+let clock: TestClock
+let told: string[]
+let clusters: Cluster[]
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  clock = new TestClock(true)
+  told = []
+  clusters = []
+  server = await new DataServer(({ path }) => {
+    if (path.endsWith('/health/status')) return { body: { code: 200 } }
+    return { body: { metadata: { location: 's3://wh-dc1/db/user' } } }
+  }).listen()
+})
+afterEach(async () => {
+  await systems?.stop()
+  systems = undefined
+  await server.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function open(more: Partial<SystemsInput> = {}): Promise<OpenedSystems> {
+  systems = await openSystems({
+    directory,
+    clusters: () => clusters,
+    clock,
+    observer: {
+      loaded: ({ system }) => told.push(`loaded ${system}`),
+      removed: ({ system }) => told.push(`removed ${system}`),
+      configError: ({ message }) => told.push(message.replaceAll(directory, '')),
+    },
+    ...more,
+  })
+  return systems
+}
+
+const write = (name: string, text: string | object) =>
+  writeFile(join(directory, name), typeof text === 'string' ? text : JSON.stringify(text))
+const amoro = (clusterName = 'm1', more: object = {}) => ({
+  system: 'amoro',
+  endpoint: { url: server.url },
+  locationMapping: { 's3://wh-dc1/': [clusterName] },
+  ...more,
+})
+const located = { kind: 'located', location: 's3://wh-dc1/db/user' } as const
+
+test('a mounted ConfigMap: keys without extension, links through ..data, hidden files passed over', async () => {
+  const version = join(directory, '..2026_01_01')
+  await mkdir(version)
+  await writeFile(join(version, 'amoro'), JSON.stringify(amoro()))
+  await writeFile(join(version, 'archive'), 'system: static\n')
+  await symlink('..2026_01_01', join(directory, '..data'))
+  await symlink('..data/amoro', join(directory, 'amoro'))
+  await symlink('..data/archive', join(directory, 'archive'))
+  const opened = await open()
+  expect(opened.list().map(({ system, plugin, file }) => [system, plugin, file])).toEqual([
+    ['amoro', 'amoro', join(directory, 'amoro')],
+    ['static', 'static', join(directory, 'archive')],
+  ])
+
+  const next = join(directory, '..2026_01_02')
+  await mkdir(next)
+  await writeFile(join(next, 'amoro'), JSON.stringify(amoro('m2')))
+  await writeFile(join(next, 'archive'), 'system: static\n')
+  await symlink('..2026_01_02', join(directory, '..data_tmp'))
+  await rename(join(directory, '..data_tmp'), join(directory, '..data'))
+  await opened.reload()
+  expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m2'])
+})
+
+test('a question goes through, and its answer leads to clusters', async () => {
+  await write('amoro', amoro('m1', { refreshInterval: '30s' }))
+  const system = (await open()).get('amoro')
+  const answer = await system?.plugin.locate(query, never)
+  expect(answer).toEqual({ ...located, bytes: 0 })
+  expect(system?.clustersOf(located)).toEqual(['m1'])
+  expect(system?.refreshIntervalMs).toBe(30_000)
+  expect(system?.clustersOf({ ...located, clusters: ['b', 'a', 'b'] })).toEqual(['a', 'b'])
+  expect(systems?.get('s3')).toBeUndefined()
+})
+
+describe('hot reload', () => {
+  test('a bad file keeps the last good configuration, and is told once', async () => {
+    await write('amoro', amoro())
+    const opened = await open()
+    await write('amoro', '{"system": "amoro"}')
+    await opened.reload()
+    await opened.reload()
+    expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m1'])
+    const message = '/amoro: endpoint.url: is required, e.g. https://catalog.example.com'
+    expect(told).toEqual(['loaded amoro', message])
+    expect(opened.list()).toMatchObject([{ system: 'amoro', configError: directory + message }])
+
+    await write('amoro', amoro('m3'))
+    await opened.reload()
+    expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m3'])
+    expect(opened.list()[0]).not.toHaveProperty('configError')
+  })
+
+  test('subscribers hear which systems changed, once for each change', async () => {
+    await write('amoro', amoro())
+    const opened = await open()
+    const heard: (readonly string[])[] = []
+    const end = opened.subscribe((names) => heard.push(names))
+    await opened.reload()
+    await write('amoro', amoro('m2'))
+    await write('archive', 'system: static')
+    await opened.reload()
+    await unlink(join(directory, 'amoro'))
+    await opened.reload()
+    end()
+    await unlink(join(directory, 'archive'))
+    await opened.reload()
+    expect(heard).toEqual([['amoro', 'static'], ['amoro']])
+    expect(told.slice(-2)).toEqual(['removed amoro', 'removed static'])
+    expect(opened.get('amoro')).toBeUndefined()
+  })
+
+  test('a question under way is answered although its configuration is replaced', async () => {
+    await write('amoro', amoro())
+    const opened = await open()
+    const gate = Promise.withResolvers<void>()
+    const arrived = Promise.withResolvers<void>()
+    const { serve } = server
+    server.serve = async (request) => {
+      if (request.path.endsWith('/user')) {
+        arrived.resolve()
+        await gate.promise
+      }
+      return serve(request)
+    }
+    const answer = opened.get('amoro')?.plugin.locate(query, never)
+    await arrived.promise
+    await write('amoro', amoro('m2'))
+    await opened.reload()
+    gate.resolve()
+    expect(await answer).toMatchObject({ kind: 'located' })
+  })
+
+  test('a folder that cannot be read changes nothing; one that appears later is read', async () => {
+    await write('amoro', amoro())
+    const opened = await open()
+    await rename(directory, `${directory}-away`)
+    await opened.reload()
+    expect(opened.get('amoro')).toBeDefined()
+    expect(opened.problems()).toEqual([{ file: directory, message: `${directory}: cannot be read (ENOENT)` }])
+    await rename(`${directory}-away`, directory)
+    await opened.reload()
+    expect(opened.problems()).toEqual([])
+  })
+
+  test('a change is found by the poll', async () => {
+    const opened = await open()
+    await write('amoro', amoro())
+    await expect
+      .poll(() => {
+        clock.wake()
+        return opened.get('amoro') !== undefined
+      })
+      .toBe(true)
+  })
+
+  test('a change is told by the file system, long before the poll', async () => {
+    const opened = await open({ clock: systemClock, pollMs: 3_600_000 })
+    await write('archive', 'system: static')
+    await expect.poll(() => opened.get('static') !== undefined, { timeout: 5000 }).toBe(true)
+  })
+
+  test('two files for one system: the first in order stays', async () => {
+    await write('a', amoro('m1'))
+    await write('b', amoro('m2'))
+    const opened = await open()
+    expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m1'])
+    expect(told).toContain('/b: system: amoro is configured in /a already')
+  })
+
+  test('a file that names another system takes its place', async () => {
+    await write('one', amoro())
+    const opened = await open()
+    await write('one', 'system: static')
+    await opened.reload()
+    expect(opened.list().map(({ system }) => system)).toEqual(['static'])
+  })
+
+  test('a TLS file that is missing is a mistake of the configuration', async () => {
+    const endpoint = { url: server.url, tls: { caFile: 'gone.crt' } }
+    await write('amoro', amoro('m1', { endpoint }))
+    const opened = await open()
+    expect(opened.get('amoro')).toBeUndefined()
+    expect(told).toEqual(['/amoro: endpoint.tls.caFile: /gone.crt cannot be read (ENOENT)'])
+  })
+})
+
+describe('versions', () => {
+  const lake = () => ({ system: 'lake', plugin: 'iceberg-rest', endpoint: { url: server.url } })
+  beforeEach(() => {
+    server.serve = ({ path, headers }) => {
+      if (path === '/v1/config') return { body: { defaults: {}, overrides: {} } }
+      if (headers['if-none-match'] === 'v1') return { status: 304 }
+      return { body: { metadata: { location: 's3://wh-dc1/t' } }, headers: { etag: 'v1' } }
+    }
+  })
+  const table = { ...query, name: 'db.t' }
+
+  test('hold while the rules and the clusters are the same', async () => {
+    await write('lake', lake())
+    const opened = await open()
+    const ask = async (etag?: string) => opened.get('lake')?.plugin.locate({ ...table, ...(etag && { etag }) }, never)
+    const first = await ask()
+    const etag = first?.kind === 'located' ? first.etag : undefined
+    expect(await ask(etag)).toEqual({ kind: 'unchanged' })
+
+    clusters = [{ apiVersion: 'v1', kind: 'Cluster', metadata: { name: 'm1' }, spec: { region: 'eu-west-1' } }]
+    const second = await ask(etag)
+    expect(second).toMatchObject({ kind: 'located' })
+    const newer = second?.kind === 'located' ? second.etag : undefined
+    await write('lake', { ...lake(), locationMapping: { 's3://wh-dc1': ['m1'] } })
+    await opened.reload()
+    expect(await ask(newer)).toMatchObject({ kind: 'located' })
+  })
+})
+
+describe('health', () => {
+  test('is unknown at first, checked at once, and again on a jittered beat; no query waits for it', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { serve } = server
+    server.serve = async (request) => {
+      if (request.path.endsWith('/health/status')) await gate.promise
+      return serve(request)
+    }
+    await write('amoro', amoro())
+    const checks: boolean[] = []
+    const opened = await open({ observer: { health: ({ healthy }) => checks.push(healthy) } })
+    expect(opened.list()[0]?.health).toEqual({ state: 'unknown' })
+    expect(await opened.get('amoro')?.plugin.locate(query, never)).toMatchObject({ kind: 'located' })
+    gate.resolve()
+    await expect.poll(() => opened.list()[0]?.health.state).toBe('healthy')
+    expect(clock.waits).toContain(30_000)
+
+    server.fault = () => ({ status: 404 })
+    await expect
+      .poll(() => {
+        clock.wake()
+        return opened.list()[0]?.health.state
+      })
+      .toBe('unhealthy')
+    expect(opened.list()[0]?.health.error).toEqual({
+      code: 'rejected',
+      message: `GET ${server.url}/api/ams/v1/health/status: HTTP 404`,
+    })
+    expect(checks.slice(0, 1)).toEqual([true])
+  })
+
+  test('stopping ends a check that hangs, and leaves no connection', async () => {
+    server.fault = () => 'hang'
+    await write('amoro', amoro())
+    const opened = await open()
+    await expect.poll(() => server.requests.length).toBe(1)
+    await opened.stop()
+    await server.drained()
+  })
+})
+
+test('without a folder there are no systems', async () => {
+  const opened = await openSystems({ clusters: () => [] })
+  expect(opened.list()).toEqual([])
+  await opened.stop()
+})

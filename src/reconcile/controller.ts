@@ -1,0 +1,112 @@
+/** Runs the loops: changes become keys, keys become runs, and every so often everything is looked at once more. */
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { bindingEvents } from '../core/resource-binding/plan.ts'
+import { ConflictError, type ObjectStore } from '../store/store.ts'
+import { applyPlan } from './apply.ts'
+import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
+import { openQueue, type Queue } from './queue.ts'
+
+export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'moveAllowance' | 'observer'> {
+  loops: readonly ReconcileLoop[]
+  /** At most so many scheduled workloads are moved a minute. */
+  maxMovesPerMinute: number
+  /** How often everything is looked at again, in ms: bindings that were written while we were away are found then. */
+  driftIntervalMs: number
+  observer: ControllerObserver
+}
+
+export interface ControllerObserver extends LoopObserver {
+  done(loop: string, timing: { waitedMs: number; ranMs: number; failed: boolean }): void
+  failed(loop: string, key: string, error: unknown, retryInMs: number): void
+}
+
+export interface Controller {
+  /** How many keys wait for a turn, by loop. */
+  depths(): { loop: string; depth: number }[]
+  stop(): Promise<void>
+}
+
+/** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every question and Event. */
+export function startController(input: ControllerInput): Controller {
+  const { loops, store, systems, now, observer } = input
+  const aborter = new AbortController()
+  const context: ReconcileContext = {
+    store,
+    systems,
+    now,
+    signal: aborter.signal,
+    moveAllowance: openAllowance(input),
+    observer,
+  }
+  const queues = new Map<ReconcileLoop, Queue>(
+    loops.map((loop) => [
+      loop,
+      openQueue({
+        concurrency: loop.concurrency,
+        run: (key) => loop.reconcile(key, context),
+        // Somebody else was quicker and the cache will say so: no failure.
+        onError: (key, error, retryInMs) =>
+          void (error instanceof ConflictError || observer.failed(loop.name, key, error, retryInMs)),
+        onDone: (_key, timing) => observer.done(loop.name, timing),
+      }),
+    ]),
+  )
+  const add = (loop: ReconcileLoop, keys: Iterable<string>) => {
+    for (const key of keys) queues.get(loop)?.add(key)
+  }
+  const unsubscribe = [
+    store.subscribe((change) => {
+      for (const loop of loops) add(loop, loop.keysOf(change, store))
+      if (
+        change.after &&
+        (change.type.kind === resourceBindings.kind || change.type.kind === clusterResourceBindings.kind)
+      ) {
+        tell(store, change.before as ResourceBinding | undefined, change.after as ResourceBinding, now, observer)
+      }
+    }),
+    // A system that is configured anew may answer what nobody could answer before.
+    systems.subscribe(() => everything()),
+  ]
+  const everything = () => {
+    for (const loop of loops) add(loop, loop.allKeys(store))
+  }
+  const timer = setInterval(everything, input.driftIntervalMs)
+  everything()
+  return {
+    depths: () => [...queues].map(([{ name }, queue]) => ({ loop: name, depth: queue.depth() })),
+    async stop() {
+      clearInterval(timer)
+      for (const end of unsubscribe) end()
+      aborter.abort()
+      await Promise.all([...queues.values()].map((queue) => queue.stop()))
+    },
+  }
+}
+
+function tell(
+  store: ObjectStore,
+  before: ResourceBinding | undefined,
+  after: ResourceBinding,
+  now: () => number,
+  observer: ControllerObserver,
+): void {
+  const actions = bindingEvents(before, after)
+  if (actions.length === 0) return
+  applyPlan(store, { actions }, now()).catch((error) => observer.failed('events', after.metadata.name ?? '', error, 0))
+}
+
+/** A token bucket: full at the start, filled over a minute. */
+function openAllowance({ maxMovesPerMinute, now }: Pick<ControllerInput, 'maxMovesPerMinute' | 'now'>): () => number {
+  let tokens = maxMovesPerMinute
+  let filledAt = now()
+  return () => {
+    const time = now()
+    tokens = Math.min(maxMovesPerMinute, tokens + ((time - filledAt) / 60_000) * maxMovesPerMinute)
+    filledAt = time
+    if (tokens >= 1) {
+      tokens--
+      return 0
+    }
+    return Math.ceil(((1 - tokens) / maxMovesPerMinute) * 60_000)
+  }
+}

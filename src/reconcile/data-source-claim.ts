@@ -1,0 +1,83 @@
+/** The loop of claims: a source for each question, a status that says how things stand, and a clean leave. */
+import { type DataSource, dataSources } from '../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { objectKey } from '../api/meta.ts'
+import { sourceName } from '../core/data-source/name.ts'
+import { sourceKeyOfSource, workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
+import { planClaim } from '../core/data-source-claim/plan.ts'
+import { sourceOf } from '../store/gather-binding.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { applyPlan } from './apply.ts'
+import type { ReconcileLoop } from './define.ts'
+
+export const dataSourceClaimLoop: ReconcileLoop = {
+  name: 'data-source-claim',
+  concurrency: 8,
+  keysOf: ({ type, before, after }, store) => {
+    const objects = [before, after].filter((object) => object !== undefined)
+    if (type.kind === dataSourceClaims.kind)
+      return objects.map(({ metadata }) => objectKey(metadata.namespace, metadata.name ?? ''))
+    if (type.kind === dataSources.kind)
+      return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOf)
+    // A claim that is being deleted waits until the last binding is restored.
+    if (isBinding(type.kind)) {
+      return objects.flatMap((binding) => leaving(binding as ResourceBinding, store)).map(keyOf)
+    }
+    return []
+  },
+  allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOf),
+  async reconcile(key, { store, systems, now }) {
+    const [namespace, name] = key.split('/') as [string, string]
+    const claim = store.get(dataSourceClaims, namespace, name)
+    if (!claim) return undefined
+    const source = sourceOf(claim, store)
+    const plan = planClaim({
+      claim,
+      source,
+      systemKnown: systems.get(claim.spec.system) !== undefined,
+      nameTaken: !source && isNameTaken(claim, store),
+      bindings: bindingsOf(claim, store),
+      now: now(),
+    })
+    await applyPlan(store, plan, now())
+    return plan.requeueAfterMs
+  },
+}
+
+function keyOf({ metadata }: DataSourceClaim): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}
+
+/** The claims that ask a source's question, and those that are bound to it. */
+export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
+  const asking = store.byIndex(dataSourceClaims, 'source', sourceKeyOfSource(source))
+  const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
+  return [...new Set([...asking, ...bound])]
+}
+
+function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim[] {
+  return store
+    .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
+    .filter(({ metadata }) => metadata.deletionTimestamp)
+}
+
+function isNameTaken({ spec }: DataSourceClaim, store: ObjectStore): boolean {
+  const { system, dataSourceType: type, dataSourceName: name, attributes } = spec
+  return (
+    store.get(dataSources, undefined, sourceName({ system, type, name, ...(attributes && { attributes }) })) !==
+    undefined
+  )
+}
+
+/** The bindings of the workloads that a claim may mean. */
+export function bindingsOf(claim: DataSourceClaim, store: ObjectStore): ResourceBinding[] {
+  return workloadKeysOfClaim(claim).flatMap((workload) => [
+    ...store.byIndex(resourceBindings, 'workload', workload),
+    ...store.byIndex(clusterResourceBindings, 'workload', workload),
+  ])
+}
+
+export function isBinding(kind: string): boolean {
+  return kind === resourceBindings.kind || kind === clusterResourceBindings.kind
+}

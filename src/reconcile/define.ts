@@ -1,0 +1,34 @@
+/** What a loop is: the keys that a change concerns, and what to do for one key. */
+import type { Systems } from '../locality/plugin.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
+
+export interface ReconcileContext {
+  store: ObjectStore
+  systems: Systems
+  /** Milliseconds since the epoch. */
+  now: () => number
+  signal: AbortSignal
+  /** Asks whether one more scheduled workload may be moved now; gives the ms to wait when not. */
+  moveAllowance: () => number
+  observer: LoopObserver
+}
+
+/** What loops tell the metrics. */
+export interface LoopObserver {
+  /** A data system was asked. `result` is what it said, or the code of its error. */
+  asked(system: string, seconds: number, result: string): void
+  /** A scheduled workload is taken away from where it runs. */
+  moved(): void
+}
+
+export interface ReconcileLoop {
+  /** As it stands in metrics and logs. */
+  name: string
+  concurrency: number
+  /** The keys that are to be looked at after a change. */
+  keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
+  /** Every key there is: for the first pass and for the drift pass. */
+  allKeys(store: ObjectStore): Iterable<string>
+  /** Gathers, plans and applies. Gives the ms after which to look again, if so. */
+  reconcile(key: string, context: ReconcileContext): Promise<number | undefined>
+}

@@ -1,0 +1,9 @@
+/** Every loop of Lodestone over domain objects. The registration of webhooks has one of its own (app/app.ts). */
+import { openDataSourceLoop } from './data-source.ts'
+import { dataSourceClaimLoop } from './data-source-claim.ts'
+import type { ReconcileLoop } from './define.ts'
+import { resourceBindingLoop } from './resource-binding.ts'
+
+export function openLoops(): readonly ReconcileLoop[] {
+  return [dataSourceClaimLoop, openDataSourceLoop(), resourceBindingLoop]
+}

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openQueue, type QueueOptions } from './queue.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function open(run: QueueOptions['run'], options: Partial<QueueOptions> = {}) {
+  const errors: string[] = []
+  const queue = openQueue({
+    run,
+    concurrency: 2,
+    onError: (key, _error, ms) => errors.push(`${key} ${ms}`),
+    ...options,
+  })
+  return { queue, errors }
+}
+
+/** A run that ends when the test says so. */
+function gate() {
+  const runs: string[] = []
+  const open: (() => void)[] = []
+  const run = (key: string) => {
+    runs.push(key)
+    return new Promise<undefined>((resolve) => open.push(() => resolve(undefined)))
+  }
+  const next = async () => {
+    open.shift()?.()
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  return { runs, run, next }
+}
+
+test('a key that is added many times while it waits runs once', async () => {
+  const { runs, run, next } = gate()
+  const { queue } = open(run, { concurrency: 1 })
+  queue.add('a')
+  for (let i = 0; i < 5; i++) queue.add('b')
+  expect([runs, queue.depth()]).toEqual([['a'], 1])
+  await next()
+  await next()
+  expect(runs).toEqual(['a', 'b'])
+})
+
+test('a key that is added while it runs runs once more, never twice at once', async () => {
+  const { runs, run, next } = gate()
+  const { queue } = open(run)
+  queue.add('a')
+  queue.add('a')
+  queue.add('a')
+  expect(runs).toEqual(['a'])
+  await next()
+  expect(runs).toEqual(['a', 'a'])
+  await next()
+  expect(runs).toEqual(['a', 'a'])
+})
+
+test('no more keys than allowed run at once', async () => {
+  const { runs, run, next } = gate()
+  const { queue } = open(run)
+  for (const key of ['a', 'b', 'c']) queue.add(key)
+  expect(runs).toEqual(['a', 'b'])
+  await next()
+  expect(runs).toEqual(['a', 'b', 'c'])
+})
+
+test('a failure is tried again, later each time, and a success forgets it', async () => {
+  let fails = 3
+  const runs: number[] = []
+  const { queue, errors } = open(async () => {
+    runs.push(Date.now())
+    if (fails-- > 0) throw new Error('no')
+    return undefined
+  })
+  queue.add('a')
+  await vi.advanceTimersByTimeAsync(100)
+  expect([runs.length, errors]).toEqual([4, ['a 5', 'a 10', 'a 20']])
+  fails = 1
+  queue.add('a')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(errors.at(-1)).toBe('a 5')
+})
+
+test('a key comes back when its run says so, and sooner when it is added', async () => {
+  const runs: string[] = []
+  const { queue } = open(async (key) => {
+    runs.push(key)
+    return 1_000
+  })
+  queue.add('a')
+  await vi.advanceTimersByTimeAsync(999)
+  expect(runs).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(runs).toHaveLength(2)
+  queue.add('a')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(runs).toHaveLength(3)
+  await queue.stop()
+})
+
+test('after stop nothing runs, and what runs is waited for', async () => {
+  const { runs, run, next } = gate()
+  const { queue } = open(run, { concurrency: 1 })
+  queue.add('a')
+  queue.add('b')
+  queue.add('c', 50)
+  let stopped = false
+  const stopping = queue.stop().then(() => {
+    stopped = true
+  })
+  await vi.advanceTimersByTimeAsync(100)
+  expect(stopped).toBe(false)
+  await next()
+  await stopping
+  expect(runs).toEqual(['a'])
+})

@@ -1,0 +1,97 @@
+/** A queue of keys: each at most once, one run a key at a time, delayed, and backed off after failures. */
+
+export interface QueueOptions {
+  /** Runs for one key. Gives the ms after which the key is due again, if it is. What it throws is reported and tried again. */
+  run(key: string): Promise<number | undefined>
+  /** How many keys run at once. */
+  concurrency: number
+  onError(key: string, error: unknown, retryInMs: number): void
+  /** For metrics: how long a key waited and ran, in ms. */
+  onDone?(key: string, timing: { waitedMs: number; ranMs: number; failed: boolean }): void
+}
+
+export interface Queue {
+  /** Asks for a run, now or after `delayMs`; the earlier of two requests counts. */
+  add(key: string, delayMs?: number): void
+  /** How many keys are due and wait for a turn. */
+  depth(): number
+  /** Runs nothing more; resolves when what runs has ended. */
+  stop(): Promise<void>
+}
+
+const FIRST_BACKOFF_MS = 5
+const LAST_BACKOFF_MS = 300_000
+
+/**
+ * The rules are client-go's: a key never runs twice at once, a key that is added while it runs runs again afterwards, failures back off
+ * per key and a success forgets them (client-go, util/workqueue).
+ */
+export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): Queue {
+  const due = new Map<string, number>()
+  const running = new Map<string, Promise<void>>()
+  const again = new Set<string>()
+  const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
+  const failures = new Map<string, number>()
+  let stopped = false
+
+  function add(key: string, delayMs = 0): void {
+    if (stopped) return
+    if (delayMs <= 0) {
+      cancel(key)
+      if (running.has(key)) again.add(key)
+      else if (!due.has(key)) due.set(key, performance.now())
+      pump()
+      return
+    }
+    const at = performance.now() + delayMs
+    const waiting = timers.get(key)
+    if (due.has(key) || (waiting && waiting.at <= at)) return
+    cancel(key)
+    timers.set(key, { at, timer: setTimeout(() => add(key), delayMs) })
+  }
+
+  function cancel(key: string): void {
+    clearTimeout(timers.get(key)?.timer)
+    timers.delete(key)
+  }
+
+  function pump(): void {
+    for (const [key, since] of due) {
+      if (stopped || running.size >= concurrency) return
+      due.delete(key)
+      running.set(key, turn(key, since))
+    }
+  }
+
+  async function turn(key: string, since: number): Promise<void> {
+    const started = performance.now()
+    let nextMs: number | undefined
+    let failed = false
+    try {
+      nextMs = await run(key)
+      failures.delete(key)
+    } catch (error) {
+      failed = true
+      const count = failures.get(key) ?? 0
+      failures.set(key, count + 1)
+      nextMs = Math.min(FIRST_BACKOFF_MS * 2 ** count, LAST_BACKOFF_MS)
+      onError(key, error, nextMs)
+    }
+    onDone?.(key, { waitedMs: started - since, ranMs: performance.now() - started, failed })
+    running.delete(key)
+    if (again.delete(key)) add(key)
+    else if (nextMs !== undefined) add(key, Math.max(nextMs, 1))
+    pump()
+  }
+
+  return {
+    add,
+    depth: () => due.size,
+    async stop() {
+      stopped = true
+      for (const key of [...timers.keys()]) cancel(key)
+      due.clear()
+      await Promise.all(running.values())
+    },
+  }
+}

@@ -1,0 +1,60 @@
+/** The loop of bindings: makes the decision of admission again when claims or sources change, and repairs what was missed. */
+import { type DataSource, dataSources } from '../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { objectKey } from '../api/meta.ts'
+import { workloadKey } from '../core/data-source-claim/keys.ts'
+import { hasNotes } from '../core/resource-binding/annotations.ts'
+import { planBinding } from '../core/resource-binding/plan.ts'
+import { gatherBindingInput } from '../store/gather-binding.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { applyPlan } from './apply.ts'
+import { bindingsOf, claimsOfSource, isBinding } from './data-source-claim.ts'
+import type { ReconcileLoop } from './define.ts'
+
+export const resourceBindingLoop: ReconcileLoop = {
+  name: 'resource-binding',
+  concurrency: 16,
+  keysOf: ({ type, before, after }, store) => {
+    if (isBinding(type.kind))
+      return after && concernsUs(after as ResourceBinding, store) ? [keyOf(after as ResourceBinding)] : []
+    const objects = [before, after].filter((object) => object !== undefined)
+    if (type.kind === dataSourceClaims.kind)
+      return objects.flatMap((claim) => bindingsOf(claim as DataSourceClaim, store)).map(keyOf)
+    if (type.kind === dataSources.kind) {
+      return objects
+        .flatMap((source) => claimsOfSource(source as DataSource, store))
+        .flatMap((claim) => bindingsOf(claim, store))
+        .map(keyOf)
+    }
+    return []
+  },
+  *allKeys(store) {
+    for (const type of [resourceBindings, clusterResourceBindings]) {
+      for (const binding of store.list(type)) if (concernsUs(binding, store)) yield keyOf(binding)
+    }
+  },
+  async reconcile(key, { store, now, moveAllowance, observer }) {
+    const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
+    const binding = store.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+    if (!binding) return undefined
+    const plan = planBinding(gatherBindingInput(binding, binding, store, now()))
+    const waitMs = plan.moves ? moveAllowance() : 0
+    if (waitMs > 0) return waitMs
+    await applyPlan(store, plan, now())
+    if (plan.moves) observer.moved()
+    return plan.requeueAfterMs
+  },
+}
+
+/** Bindings without a claim and without a note of ours are the many that we have nothing to do with. */
+function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
+  return (
+    hasNotes(binding.metadata.annotations) ||
+    store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0
+  )
+}
+
+function keyOf({ metadata }: ResourceBinding): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}

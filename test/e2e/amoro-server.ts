@@ -1,0 +1,66 @@
+// A server that speaks like Amoro's Iceberg REST path, since a real Amoro cannot be had here. It can be told to fail in every way.
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface AmoroServer {
+  readonly port: number
+  // `catalog.database.table` → location.
+  readonly tables: Map<string, string>
+  // What it answers instead, while it is set.
+  fault: ((response: ServerResponse) => void) | undefined
+  // How often a table was asked for.
+  questions: number
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const tablePath = /^\/api\/iceberg\/rest\/v1\/catalogs\/([^/]+)\/namespaces\/([^/]+)\/tables\/([^/?]+)/
+
+export async function startAmoroServer(tables: Record<string, string>): Promise<AmoroServer> {
+  const server = createServer((request, response) => {
+    const [, ...parts] = tablePath.exec(request.url ?? '') ?? []
+    if (parts.length > 0) state.questions++
+    if (state.fault) {
+      state.fault(response)
+      return
+    }
+    if (parts.length === 0) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"code":200,"message":"","result":{}}')
+      return
+    }
+    const location = state.tables.get(parts.map(decodeURIComponent).join('.'))
+    if (location === undefined) {
+      const error = { message: 'Table does not exist', type: 'NoSuchTableException', code: 404 }
+      response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+      return
+    }
+    const metadata = {
+      'format-version': 2,
+      'table-uuid': '762a7ea5-dea1-496a-8319-73e42c5921dc',
+      location,
+      properties: {},
+    }
+    const body = { 'metadata-location': `${location}/metadata/v1.metadata.json`, metadata, config: {} }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => resolve())
+    })
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  const state: AmoroServer = {
+    port,
+    tables: new Map(Object.entries(tables)),
+    fault: undefined,
+    questions: 0,
+    start: () => listen(port),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return state
+}

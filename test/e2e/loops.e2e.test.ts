@@ -1,0 +1,263 @@
+// Claims resolve themselves, in any order, on a real Karmada with a server that speaks like Amoro.
+import { execFile } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { type AmoroServer, startAmoroServer } from './amoro-server.ts'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type Lodestone, startLodestone } from './lodestone.ts'
+import { deployment, policy, type SpecObject } from './manifests.ts'
+
+const run = promisify(execFile)
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+let plane: ControlPlane
+let amoro: AmoroServer
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  amoro = await startAmoroServer({
+    'dc1.db.user': 's3://your-warehouse-dc1/db/user',
+    'dc1.db.order': 's3://your-warehouse-dc1/db/order',
+    'dc2.analytics.metrics': 's3://your-warehouse-dc2/analytics/metrics',
+  })
+  const systems = join(plane.dir, 'systems')
+  await mkdir(systems)
+  // The configuration of volcano-global's deploy guide, with cluster names of this fleet, and quicker.
+  await writeFile(
+    join(systems, 'amoro'),
+    JSON.stringify({
+      system: 'amoro',
+      endpoint: { url: 'http://127.0.0.1', port: amoro.port },
+      locationMapping: { 's3://your-warehouse-dc1/': ['member1', 'member2'], 's3://your-warehouse-dc2/': ['member3'] },
+      retryConfig: { maxRetries: 0, timeout: '2s' },
+      refreshInterval: '1s',
+    }),
+  )
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
+  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  const kubeconfig = await plane.kubeconfigFor('system:serviceaccount:lodestone-system:lodestone')
+  lodestone = await startLodestone(plane, { kubeconfig, config: { systems: { directory: systems } } })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+  await amoro?.stop()
+})
+
+describe('1. in every order of claim, workload and policy', () => {
+  const orders = [
+    ['claim', 'workload', 'policy'],
+    ['claim', 'policy', 'workload'],
+    ['workload', 'claim', 'policy'],
+    ['policy', 'claim', 'workload'],
+    ['workload', 'policy', 'claim'],
+    ['policy', 'workload', 'claim'],
+  ] as const
+
+  test.each(orders)('%s, %s, %s: the workload ends where its data is', async (...order) => {
+    const name = `order-${order.map((part) => part[0]).join('')}`
+    const objects = { claim: claimOf(name, 'dc2.analytics.metrics'), workload: deployment(name), policy: policy(name) }
+
+    for (const part of order) await create(objects[part])
+
+    await plane.eventually('it is where its data is', async () => (await clustersOf(name)).join() === 'member3', 30_000)
+    if (order.indexOf('claim') < 2) expect(await everIn(name)).toEqual(['member3'])
+  })
+
+  test.each(orders)('%s, %s, %s with requires-claim: it was never anywhere else', async (...order) => {
+    const name = `strict-${order.map((part) => part[0]).join('')}`
+    const strict = policy(name)
+    strict.metadata.annotations = { 'lodestone.dev/requires-claim': 'true' }
+    const objects = { claim: claimOf(name, 'dc2.analytics.metrics'), workload: deployment(name), policy: strict }
+
+    for (const part of order) await create(objects[part])
+
+    await plane.eventually('it is where its data is', async () => (await clustersOf(name)).join() === 'member3', 30_000)
+    expect(await everIn(name)).toEqual(['member3'])
+  })
+})
+
+test('2. a catalog that is down at creation holds the workload, visibly, and releases it within five seconds of its return', async () => {
+  await amoro.stop()
+  amoro.tables.set('dc1.db.late', 's3://your-warehouse-dc1/db/late')
+  await create(claimOf('late', 'dc1.db.late'), policy('late'), deployment('late'))
+  const held = await plane.eventually('it is held', async () => {
+    const found = await bindingOf('late')
+    return found?.spec.suspension?.scheduling && found
+  })
+  expect(held.metadata.annotations?.['lodestone.dev/hold']).toContain('default/late')
+
+  await amoro.start()
+  const back = Date.now()
+  await plane.eventually(
+    'it is released and scheduled',
+    async () => (await clustersOf('late')).join() === 'member1,member2',
+  )
+  expect(Date.now() - back).toBeLessThan(5_000)
+})
+
+test('3. the data moves: a Deployment moves with it', async () => {
+  amoro.tables.set('dc1.db.moving', 's3://your-warehouse-dc1/db/moving')
+  await create(claimOf('moving', 'dc1.db.moving'), policy('moving'), deployment('moving'))
+  await plane.eventually(
+    'it is where its data is',
+    async () => (await clustersOf('moving')).join() === 'member1,member2',
+  )
+
+  amoro.tables.set('dc1.db.moving', 's3://your-warehouse-dc2/db/moving')
+
+  await plane.eventually('it moves', async () => (await clustersOf('moving')).join() === 'member3')
+})
+
+test('4. whatever else the catalog says, nothing moves; "no such table", said three times, is believed', async () => {
+  amoro.tables.set('dc1.db.steady', 's3://your-warehouse-dc1/db/steady')
+  await create(claimOf('steady', 'dc1.db.steady'), policy('steady'), deployment('steady'))
+  await plane.eventually(
+    'it is where its data is',
+    async () => (await clustersOf('steady')).join() === 'member1,member2',
+  )
+  const before = (await bindingOf('steady'))?.metadata['generation']
+  const sourceIs = (phase: string) => async () => (await sourceOf('dc1.db.steady'))?.status?.['phase'] === phase
+
+  let once = 1
+  amoro.fault = (response) => {
+    if (once-- > 0)
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"gone","type":"NoSuchTableException","code":404}}')
+    else if (once > -4) response.writeHead(500).end('oops')
+    else response.writeHead(200, { 'content-type': 'text/html' }).end('<html>a proxy</html>')
+  }
+  await plane.eventually('faults were answered', async () => once < -8)
+  expect(await sourceIs('Available')()).toBe(true)
+  expect((await sourceOf('dc1.db.steady'))?.status?.['lastError']).toBeDefined()
+  amoro.fault = undefined
+  await plane.eventually('it recovers', async () => !(await sourceOf('dc1.db.steady'))?.status?.['lastError'])
+
+  amoro.tables.delete('dc1.db.steady')
+  await plane.eventually('it is unavailable', sourceIs('Unavailable'), 30_000)
+  expect(await clustersOf('steady')).toEqual(['member1', 'member2'])
+  expect((await bindingOf('steady'))?.metadata['generation']).toBe(before)
+})
+
+test('5. a deleted claim gives the base back; a source deleted by hand is made again', async () => {
+  await create(claimOf('leaving', 'dc1.db.user'), policy('leaving'), deployment('leaving'))
+  await plane.eventually(
+    'it is where its data is',
+    async () => (await clustersOf('leaving')).join() === 'member1,member2',
+  )
+
+  const [{ metadata }] = (await plane.listJson('datasources')).filter(
+    ({ spec }) => (spec as { name: string }).name === 'dc1.db.user',
+  ) as [KubeObject]
+  await plane.kubectl(['delete', 'datasource', metadata.name])
+  await plane.eventually('it is made again', async () => {
+    const again = await plane.getJson('datasources', metadata.name)
+    return (
+      again &&
+      again.metadata['uid'] !== metadata['uid'] &&
+      (again['status'] as { phase?: string })?.phase === 'Available'
+    )
+  })
+
+  await plane.kubectl(['delete', 'dsc', 'leaving'])
+  await plane.eventually(
+    'the base is back',
+    async () => (await clustersOf('leaving')).join() === 'member1,member2,member3',
+  )
+})
+
+test('8. the table of the deploy guide comes out', async () => {
+  await create(
+    claimOf('guide-user', 'dc1.db.user'),
+    claimOf('guide-order', 'dc1.db.order'),
+    claimOf('guide-metrics', 'dc2.analytics.metrics'),
+  )
+
+  const rows = await plane.eventually('all are bound', async () => {
+    const claims = ((await plane.listJson('datasourceclaims', 'default')) as ClaimObject[]).filter(({ metadata }) =>
+      metadata.name.startsWith('guide-'),
+    )
+    return claims.length === 3 && claims.every(({ status }) => status?.phase === 'Bound')
+  })
+  expect(rows).toBe(true)
+  const table = await Promise.all(
+    ['dc1.db.user', 'dc1.db.order', 'dc2.analytics.metrics'].map(
+      async (data) => (await sourceOf(data))?.spec['locality'],
+    ),
+  )
+  expect(table).toMatchObject([
+    { location: 's3://your-warehouse-dc1/db/user', clusterNames: ['member1', 'member2'] },
+    { location: 's3://your-warehouse-dc1/db/order', clusterNames: ['member1', 'member2'] },
+    { location: 's3://your-warehouse-dc2/analytics/metrics', clusterNames: ['member3'] },
+  ])
+})
+
+test('nothing that the loops did was forbidden to them', async () => {
+  expect(await lodestone.readLog()).not.toContain('forbidden')
+})
+
+interface BindingObject extends KubeObject {
+  spec: { clusters?: { name: string }[]; suspension?: { scheduling?: boolean } }
+}
+
+interface ClaimObject extends KubeObject {
+  status?: { phase?: string }
+}
+
+type SourceObject = SpecObject & { status?: Record<string, unknown> }
+
+function claimOf(name: string, data: string): SpecObject {
+  return {
+    apiVersion: 'datadependency.volcano.sh/v1alpha1',
+    kind: 'DataSourceClaim',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      system: 'amoro',
+      dataSourceType: 'table',
+      dataSourceName: data,
+      workload: { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace: 'default' },
+    },
+  }
+}
+
+async function create(...objects: KubeObject[]): Promise<void> {
+  const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+  await plane.kubectl(['create', '-f', '-'], { input })
+}
+
+async function bindingOf(name: string): Promise<BindingObject | undefined> {
+  return (await plane.getJson('resourcebindings.work.karmada.io', `${name}-deployment`, 'default')) as
+    | BindingObject
+    | undefined
+}
+
+async function clustersOf(name: string): Promise<string[]> {
+  return ((await bindingOf(name))?.spec.clusters ?? []).map((cluster) => cluster.name).sort()
+}
+
+async function sourceOf(data: string): Promise<SourceObject | undefined> {
+  const sources = (await plane.listJson('datasources')) as SourceObject[]
+  return sources.find(({ spec }) => spec['name'] === data)
+}
+
+// The members that ever had a Work for it: without an execution controller a Work that was stays, marked as deleted.
+async function everIn(name: string): Promise<string[]> {
+  const members = ['member1', 'member2', 'member3']
+  const found = await Promise.all(
+    members.map(async (member) => {
+      const works = (await plane.listJson('works.work.karmada.io', `karmada-es-${member}`)) as (KubeObject & {
+        spec: { workload: { manifests: KubeObject[] } }
+      })[]
+      return works.some(({ spec }) => spec.workload.manifests.some(({ metadata }) => metadata.name === name))
+        ? [member]
+        : []
+    }),
+  )
+  return found.flat()
+}

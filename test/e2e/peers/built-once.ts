@@ -1,0 +1,66 @@
+// Builds or downloads the program of a peer once, into the cache folder that the programs of the control plane are in.
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { logToStderr as log } from '../binaries.ts'
+import { runCommand } from '../processes.ts'
+import { environment, MissingRuntimeError, type Runtime, requireRuntime } from './runtimes.ts'
+
+// Downloads and a cold compiler cache included.
+const buildTimeoutMs = 20 * 60_000
+
+export interface Recipe {
+  // Also the folder beside this file whose files say what is built: every byte of them is in the key.
+  peer: string
+  what: string
+  runtime: Runtime
+  args: (into: string) => string[]
+}
+
+export async function builtOnce({ peer, what, runtime, args }: Recipe): Promise<string> {
+  const sources = join(import.meta.dirname, peer)
+  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
+  const home = join(cache, await keyOf(sources, args('')))
+  const folder = join(home, peer)
+  if (await exists(folder)) return folder
+  await requireRuntime(peer, runtime)
+  await mkdir(home, { recursive: true })
+  // Made beside its final place and renamed when complete, so a folder that is there is always whole.
+  const building = await mkdtemp(join(home, `.${peer}-`))
+  try {
+    const startedAt = Date.now()
+    log(`${peer}: building ${what} with ${runtime}, once`)
+    await run(peer, runtime, args(building), sources)
+    log(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
+    await rename(building, folder).catch(async (error: unknown) => {
+      // Another run was faster: its folder is as good as ours.
+      if (!(await exists(folder))) throw error
+    })
+  } finally {
+    await rm(building, { recursive: true, force: true })
+  }
+  return folder
+}
+
+async function keyOf(sources: string, args: string[]): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([args, process.platform, process.arch]))
+  for (const file of (await readdir(sources)).sort()) hash.update(file).update(await readFile(join(sources, file)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function run(peer: string, program: Runtime, args: string[], cwd: string): Promise<void> {
+  const result = await runCommand(program, args, { cwd, env: environment(), timeoutMs: buildTimeoutMs })
+  if (result.code === 0) return
+  // Maven complains on its standard output, Go on the other one.
+  const said = `${result.stdout}${result.stderr}`
+  if (said.includes('No compiler is provided')) throw new MissingRuntimeError(peer, program, 'runs without a compiler')
+  throw new Error(`${peer}: ${program} ended with ${result.code}: ${said.slice(-4000)}`)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

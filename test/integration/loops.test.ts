@@ -1,0 +1,287 @@
+/** The loops on a store in memory with a data system that can be told what to say: from claims to bindings, in any order. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dataSources } from '../../src/api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugin.ts'
+import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import { openLoops } from '../../src/reconcile/index.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
+import { makeBinding, makeClaim } from '../builders.ts'
+
+let store: FolderStore
+let controller: Controller | undefined
+let failures: string[] = []
+/** What the data system answers, and how often it was asked. */
+let answer: () => LocalityAnswer
+let questions = 0
+
+const lake: System = {
+  refreshIntervalMs: 100,
+  clustersOf: ({ clusters = [] }) => [...clusters].sort(),
+  plugin: {
+    system: 'amoro',
+    async locate() {
+      questions++
+      return answer()
+    },
+    health: async () => undefined,
+    close: async () => undefined,
+  },
+}
+const systems: Systems = { get: (name) => (name === 'amoro' ? lake : undefined), subscribe: () => () => undefined }
+
+beforeEach(async () => {
+  store = openFolderStore({ kinds: cachedKinds })
+  await store.start(new AbortController().signal)
+  failures = []
+  questions = 0
+  answer = locatedIn('member2')
+})
+
+afterEach(async () => {
+  await controller?.stop()
+  controller = undefined
+  await store.stop()
+  expect(failures).toEqual([])
+})
+
+function locatedIn(...clusters: string[]): () => LocalityAnswer {
+  return () => ({ kind: 'located', location: 's3://lake/sales', clusters, bytes: 42 })
+}
+
+function start(options: { maxMovesPerMinute?: number } = {}) {
+  controller = startController({
+    loops: openLoops(),
+    store,
+    systems,
+    now: Date.now,
+    maxMovesPerMinute: options.maxMovesPerMinute ?? 60,
+    driftIntervalMs: 600_000,
+    observer: {
+      done: () => undefined,
+      asked: () => undefined,
+      moved: () => undefined,
+      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
+    },
+  })
+}
+
+const claim = (spec = {}) => store.create(dataSourceClaims, makeClaim(spec))
+const binding = (spec = {}) => store.create(resourceBindings, makeBinding(spec))
+const readClaim = () => store.read<DataSourceClaim>(dataSourceClaims, 'default', 'sales')
+const readBinding = () => store.read<ResourceBinding>(resourceBindings, 'default', 'app-deployment')
+const affinity = async () => (await readBinding())?.spec.placement?.clusterAffinity?.clusterNames
+const sources = () => [...store.list(dataSources)]
+const source = async () => store.read(dataSources, undefined, sources()[0]?.metadata.name ?? '')
+const events = () =>
+  store
+    .objects()
+    .map(({ object }) => object as K8sObject & { reason?: string })
+    .filter(({ kind }) => kind === 'Event')
+
+test('a claim gets a source, an answer and a phase; the binding that waits for it is narrowed', async () => {
+  start()
+  await binding()
+  await claim()
+
+  await expect.poll(affinity).toEqual(['member2'])
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  expect((await readClaim())?.status?.boundDataSource).toBe('amoro-table-lake.shop.sales')
+  expect(await source()).toMatchObject({
+    spec: { locality: { clusterNames: ['member2'], location: 's3://lake/sales', bytes: 42 } },
+    status: { phase: 'Available', boundClaims: 1, claimRefs: [{ namespace: 'default', name: 'sales' }] },
+  })
+  await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityNarrowed')
+})
+
+test('fifty claims of one question are one source, asked once', async () => {
+  answer = locatedIn('member1')
+  const slow = { ...lake, refreshIntervalMs: 600_000 }
+  systems.get = () => slow
+  start()
+  await Promise.all(
+    Array.from({ length: 50 }, (_, i) => store.create(dataSourceClaims, makeClaim({}, { name: `c-${i}` }))),
+  )
+
+  await expect.poll(async () => (await source())?.status?.boundClaims).toBe(50)
+  await expect.poll(() => [...store.list(dataSourceClaims)].every(({ status }) => status?.phase === 'Bound')).toBe(true)
+  expect([sources().length, questions]).toEqual([1, 1])
+  systems.get = (name) => (name === 'amoro' ? lake : undefined)
+})
+
+describe('a move of the data', () => {
+  const running = { clusters: [{ name: 'member2', replicas: 2 }] }
+
+  test('moves a Deployment', async () => {
+    start()
+    await binding(running)
+    await claim()
+    await expect.poll(affinity).toEqual(['member2'])
+
+    answer = locatedIn('member3')
+
+    await expect.poll(affinity).toEqual(['member3'])
+  })
+
+  test('leaves a Job where it is', async () => {
+    const resource = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'default', name: 'app' }
+    start()
+    await binding({ ...running, resource })
+    await claim({ workload: { apiVersion: 'batch/v1', kind: 'Job', name: 'app' } })
+    await expect.poll(affinity).toEqual(['member2'])
+
+    answer = locatedIn('member3')
+
+    await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member3'])
+    await expect
+      .poll(async () => (await readBinding())?.metadata.annotations?.['lodestone.dev/locality'])
+      .toContain('"Kept"')
+    expect(await affinity()).toEqual(['member2'])
+  })
+
+  test('waits for its turn when as many as allowed were moved this minute', async () => {
+    start({ maxMovesPerMinute: 1 })
+    for (const name of ['one', 'two', 'three']) {
+      const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name }
+      await store.create(resourceBindings, {
+        ...makeBinding({ ...running, resource }),
+        metadata: { name: `${name}-deployment`, namespace: 'default' },
+      })
+      await store.create(
+        dataSourceClaims,
+        makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name } }, { name }),
+      )
+    }
+    const moved = () =>
+      [...store.list(resourceBindings)].filter(
+        ({ spec }) => spec.placement?.clusterAffinity?.clusterNames?.join() === 'member3',
+      )
+    await expect
+      .poll(() =>
+        [...store.list(resourceBindings)].every(
+          ({ spec }) => spec.placement?.clusterAffinity?.clusterNames?.join() === 'member2',
+        ),
+      )
+      .toBe(true)
+
+    answer = locatedIn('member3')
+
+    await expect.poll(() => moved().length).toBe(1)
+    const asked = questions
+    await expect.poll(() => questions).toBeGreaterThan(asked + 2)
+    expect(moved().length).toBe(1)
+  })
+})
+
+describe('an outage of the data system', () => {
+  test('changes nothing but the condition Stale', async () => {
+    start()
+    await binding()
+    await claim()
+    await expect.poll(affinity).toEqual(['member2'])
+
+    answer = () => {
+      throw new LocalityError('unavailable', 'HTTP 503')
+    }
+
+    await expect.poll(async () => (await source())?.status?.lastError).toContain('HTTP 503')
+    expect((await source())?.status).toMatchObject({ phase: 'Available' })
+    expect(await affinity()).toEqual(['member2'])
+    expect((await readClaim())?.status?.phase).toBe('Bound')
+  })
+
+  test('at creation holds the workload until the system is back', async () => {
+    answer = () => {
+      throw new LocalityError('unreachable', 'connection refused')
+    }
+    start()
+    await binding()
+    await claim()
+    await expect.poll(async () => (await readBinding())?.spec.suspension?.scheduling).toBe(true)
+
+    answer = locatedIn('member1')
+
+    await expect.poll(affinity, { timeout: 5_000 }).toEqual(['member1'])
+    expect((await readBinding())?.spec.suspension).toBeUndefined()
+  })
+})
+
+test('"no such data" has to be said three times before it replaces a location, and what runs stays', async () => {
+  start()
+  await binding({ clusters: [{ name: 'member2', replicas: 2 }] })
+  await claim()
+  await expect.poll(affinity).toEqual(['member2'])
+
+  const asked = questions
+  answer = () => ({ kind: 'nowhere', reason: 'no such table' })
+
+  await expect.poll(async () => (await source())?.status?.phase).toBe('Unavailable')
+  expect(questions - asked).toBeGreaterThanOrEqual(3)
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Failed')
+  expect(await affinity()).toEqual(['member2'])
+})
+
+test('a deleted claim goes when its binding has the base back, and the source is told', async () => {
+  start()
+  await binding()
+  await claim()
+  await expect.poll(affinity).toEqual(['member2'])
+  await expect.poll(async () => (await readClaim())?.metadata.finalizers).toEqual(['lodestone.dev/claim'])
+
+  await store.delete(dataSourceClaims, (await readClaim()) as DataSourceClaim)
+
+  await expect.poll(affinity).toEqual(['member1', 'member2', 'member3'])
+  await expect.poll(readClaim).toBeUndefined()
+  await expect.poll(async () => (await source())?.status?.boundClaims).toBe(0)
+  expect((await readBinding())?.metadata.annotations).not.toHaveProperty('lodestone.dev/locality')
+})
+
+test('a source that is deleted by hand is made again, and the claim is bound again', async () => {
+  start()
+  await claim()
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  const before = await source()
+
+  await store.delete(dataSources, before as K8sObject)
+
+  await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member2'])
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+})
+
+test('a restart over settled claims and bindings writes nothing', async () => {
+  const slow = { ...lake, refreshIntervalMs: 600_000 }
+  systems.get = () => slow
+  start()
+  await binding()
+  await claim()
+  await expect.poll(affinity).toEqual(['member2'])
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  await expect.poll(async () => (await source())?.status?.boundClaims).toBe(1)
+  await controller?.stop()
+  const writes: string[] = []
+  store.subscribe(({ type, after }) => writes.push(`${type.kind} ${after?.metadata.name}`))
+
+  start()
+  await expect.poll(() => controller?.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await controller?.stop()
+
+  expect(writes).toEqual([])
+  systems.get = (name) => (name === 'amoro' ? lake : undefined)
+})
+
+test('a hold that lasts longer than the claim allows is released, with an Event', async () => {
+  answer = () => {
+    throw new LocalityError('unreachable', 'connection refused')
+  }
+  start()
+  await binding()
+  await claim({ policy: { holdTimeoutSeconds: 1 } })
+  await expect.poll(async () => (await readBinding())?.spec.suspension?.scheduling).toBe(true)
+
+  await expect.poll(async () => (await readBinding())?.spec.suspension, { timeout: 3_000 }).toBeUndefined()
+  await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityHoldReleased')
+  expect(await affinity()).toEqual(['member1', 'member2', 'member3'])
+})
