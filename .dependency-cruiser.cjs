@@ -53,6 +53,11 @@ module.exports = {
       { path: '^src/(webhooks|reconcile|server)/', pathNot: '\\.test\\.ts$' },
       { path: '^src/store/', pathNot: '^src/store/(store|gather-binding)\\.ts$' },
     ),
+    error(
+      'plugins-are-strangers',
+      { path: '^src/locality/(amoro|iceberg-rest|s3|static|webhdfs)\\.ts$' },
+      { path: '^src/locality/(amoro|iceberg-rest|s3|static|webhdfs)\\.ts$' },
+    ),
     error('one-kubernetes-client', { pathNot: '^src/store/connection\\.ts$' }, { path: '@kubernetes/client-node' }),
     error(
       'no-test-code-in-source',
