@@ -26,6 +26,9 @@ export interface Controller {
   stop(): Promise<void>
 }
 
+/** So many objects are looked at in one go. */
+const SLICE = 500
+
 /** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every question and Event. */
 export function startController(input: ControllerInput): Controller {
   const { loops, store, systems, now, observer } = input
@@ -67,8 +70,20 @@ export function startController(input: ControllerInput): Controller {
     // A system that is configured anew may answer what nobody could answer before.
     systems.subscribe(() => everything()),
   ]
+  let passes = Promise.resolve()
   const everything = () => {
-    for (const loop of loops) add(loop, loop.allKeys(store))
+    passes = passes.then(lookAtEverything)
+  }
+  /** In slices: a hundred thousand bindings at once would hold up an admission for a tenth of a second. */
+  async function lookAtEverything(): Promise<void> {
+    let looked = 0
+    for (const loop of loops) {
+      for (const key of loop.allKeys(store)) {
+        if (aborter.signal.aborted) return
+        if (key !== undefined) queues.get(loop)?.add(key)
+        if (++looked % SLICE === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
   }
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()
@@ -78,6 +93,7 @@ export function startController(input: ControllerInput): Controller {
       clearInterval(timer)
       for (const end of unsubscribe) end()
       aborter.abort()
+      await passes
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
     },
   }

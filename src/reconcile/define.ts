@@ -27,8 +27,8 @@ export interface ReconcileLoop {
   concurrency: number
   /** The keys that are to be looked at after a change. */
   keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
-  /** Every key there is: for the first pass and for the drift pass. */
-  allKeys(store: ObjectStore): Iterable<string>
+  /** Every key there is, for the first pass and the drift pass; undefined for an object that is none of our business. */
+  allKeys(store: ObjectStore): Iterable<string | undefined>
   /** Gathers, plans and applies. Gives the ms after which to look again, if so. */
   reconcile(key: string, context: ReconcileContext): Promise<number | undefined>
 }

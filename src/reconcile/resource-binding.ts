@@ -31,7 +31,7 @@ export const resourceBindingLoop: ReconcileLoop = {
   },
   *allKeys(store) {
     for (const type of [resourceBindings, clusterResourceBindings]) {
-      for (const binding of store.list(type)) if (concernsUs(binding, store)) yield keyOf(binding)
+      for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOf(binding) : undefined
     }
   },
   async reconcile(key, { store, now, moveAllowance, observer }) {

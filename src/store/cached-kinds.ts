@@ -136,7 +136,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
 }
 
 function keepMetadata(
-  { name, namespace, resourceVersion, deletionTimestamp, annotations, labels }: ObjectMeta,
+  { name, namespace, uid, resourceVersion, deletionTimestamp, annotations, labels }: ObjectMeta,
   keptAnnotations: readonly string[] = [],
   keptLabels: readonly string[] = [],
 ): ObjectMeta {
@@ -145,6 +145,8 @@ function keepMetadata(
   return {
     ...(name && { name }),
     ...(namespace && { namespace: intern.string(namespace) }),
+    // kubectl finds the Events of an object by its uid.
+    ...(uid && { uid }),
     ...(resourceVersion && { resourceVersion }),
     ...(deletionTimestamp && { deletionTimestamp }),
     ...(ourAnnotations && { annotations: intern.json(ourAnnotations) }),
@@ -154,10 +156,9 @@ function keepMetadata(
 
 /** Of our own kinds, what the loops write by and refer to is kept as well. */
 function keepOwnMetadata(metadata: ObjectMeta): ObjectMeta {
-  const { uid, generation, finalizers } = metadata
+  const { generation, finalizers } = metadata
   return {
     ...keepMetadata(metadata),
-    ...(uid && { uid }),
     ...(generation && { generation }),
     ...(finalizers && { finalizers }),
   }

@@ -114,6 +114,53 @@ test('3. the data moves: a Deployment moves with it', async () => {
   await plane.eventually('it moves', async () => (await clustersOf('moving')).join() === 'member3')
 })
 
+test('3. … and a Job stays where it began', async () => {
+  amoro.tables.set('dc1.db.batch', 's3://your-warehouse-dc1/db/batch')
+  const containers = [{ name: 'main', image: 'main:1' }]
+  const job: SpecObject = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'batch', namespace: 'default' },
+    spec: { template: { spec: { restartPolicy: 'Never', containers } } },
+  }
+  const needs = claimOf('batch', 'dc1.db.batch')
+  needs.spec['workload'] = { apiVersion: 'batch/v1', kind: 'Job', name: 'batch' }
+  const places = policy('batch')
+  places.spec['resourceSelectors'] = [{ apiVersion: 'batch/v1', kind: 'Job', name: 'batch' }]
+  await create(needs, places, job)
+  const clusters = async () =>
+    (
+      (await plane.getJson('resourcebindings.work.karmada.io', 'batch-job', 'default')) as BindingObject | undefined
+    )?.spec.clusters
+      ?.map(({ name }) => name)
+      .sort()
+      .join()
+  await plane.eventually('it is where its data is', async () => (await clusters()) === 'member1,member2')
+
+  amoro.tables.set('dc1.db.batch', 's3://your-warehouse-dc2/db/batch')
+
+  await plane.eventually('the move is noted', async () => {
+    const found = await plane.getJson('resourcebindings.work.karmada.io', 'batch-job', 'default')
+    return found?.metadata.annotations?.['lodestone.dev/locality']?.includes('"Kept"')
+  })
+  expect(await clusters()).toBe('member1,member2')
+})
+
+test('2. … and a hold that lasts longer than the claim allows is released, with an Event', async () => {
+  amoro.fault = (response) => response.writeHead(503).end()
+  const impatient = claimOf('impatient', 'dc1.db.never')
+  impatient.spec['policy'] = { holdTimeoutSeconds: 2 }
+  await create(impatient, policy('impatient'), deployment('impatient'))
+  await plane.eventually('it is held', async () => (await bindingOf('impatient'))?.spec.suspension?.scheduling)
+
+  await plane.eventually('it goes without', async () => (await clustersOf('impatient')).length === 3)
+  amoro.fault = undefined
+  await plane.eventually('kubectl describe tells it', async () => {
+    const { stdout } = await plane.kubectl(['describe', 'rb', 'impatient-deployment'])
+    return stdout.includes('LocalityHoldReleased')
+  })
+})
+
 test('4. whatever else the catalog says, nothing moves; "no such table", said three times, is believed', async () => {
   amoro.tables.set('dc1.db.steady', 's3://your-warehouse-dc1/db/steady')
   await create(claimOf('steady', 'dc1.db.steady'), policy('steady'), deployment('steady'))
