@@ -28,6 +28,7 @@ import {
   workloadKey,
   workloadKeysOfClaim,
 } from '../core/data-source-claim/keys.ts'
+import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { createInterner } from './intern.ts'
 import type { AnyCachedKind } from './kinds.ts'
 import type { CachedKind } from './store.ts'
@@ -92,7 +93,11 @@ function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): Res
   return {
     apiVersion: intern.string(apiVersion),
     kind: intern.string(kind),
-    metadata: keepMetadata(metadata, BINDING_ANNOTATIONS, [MANAGED_BY_LABEL]),
+    metadata: {
+      ...keepMetadata(metadata, BINDING_ANNOTATIONS, [MANAGED_BY_LABEL]),
+      // kubectl finds the Events of an object by its uid; only bindings with a note of ours have any.
+      ...(metadata.uid && hasNotes(metadata.annotations) && { uid: metadata.uid }),
+    },
     spec: {
       resource: {
         apiVersion: intern.string(resource.apiVersion),
@@ -136,7 +141,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
 }
 
 function keepMetadata(
-  { name, namespace, uid, resourceVersion, deletionTimestamp, annotations, labels }: ObjectMeta,
+  { name, namespace, resourceVersion, deletionTimestamp, annotations, labels }: ObjectMeta,
   keptAnnotations: readonly string[] = [],
   keptLabels: readonly string[] = [],
 ): ObjectMeta {
@@ -145,8 +150,6 @@ function keepMetadata(
   return {
     ...(name && { name }),
     ...(namespace && { namespace: intern.string(namespace) }),
-    // kubectl finds the Events of an object by its uid.
-    ...(uid && { uid }),
     ...(resourceVersion && { resourceVersion }),
     ...(deletionTimestamp && { deletionTimestamp }),
     ...(ourAnnotations && { annotations: intern.json(ourAnnotations) }),
@@ -156,9 +159,10 @@ function keepMetadata(
 
 /** Of our own kinds, what the loops write by and refer to is kept as well. */
 function keepOwnMetadata(metadata: ObjectMeta): ObjectMeta {
-  const { generation, finalizers } = metadata
+  const { uid, generation, finalizers } = metadata
   return {
     ...keepMetadata(metadata),
+    ...(uid && { uid }),
     ...(generation && { generation }),
     ...(finalizers && { finalizers }),
   }
