@@ -78,53 +78,37 @@ const listOf = (field: string) => ({
   items: { type: 'object', required: [field], properties: { [field]: { type: 'string' } } },
 })
 
-/** ResourceBinding and ClusterResourceBinding. */
-export const bindingSchema = {
+const withSpec = (required: string[], properties: Record<string, object>) => ({
   type: 'object',
   required: ['metadata', 'spec'],
-  properties: {
-    metadata,
-    spec: {
-      type: 'object',
-      required: ['resource'],
-      properties: {
-        resource,
-        replicas: { type: 'integer' },
-        components: { type: 'array' },
-        clusters: listOf('name'),
-        placement,
-        gracefulEvictionTasks: listOf('fromCluster'),
-        suspension: { type: 'object', properties: { scheduling: { type: 'boolean' } } },
-      },
-    },
-  },
-}
+  properties: { metadata, spec: { type: 'object', required, properties } },
+})
+
+/** ResourceBinding and ClusterResourceBinding. */
+export const bindingSchema = withSpec(['resource'], {
+  resource,
+  replicas: { type: 'integer' },
+  components: { type: 'array' },
+  clusters: listOf('name'),
+  placement,
+  gracefulEvictionTasks: listOf('fromCluster'),
+  suspension: { type: 'object', properties: { scheduling: { type: 'boolean' } } },
+})
 
 /** PropagationPolicy and ClusterPropagationPolicy. */
-export const policySchema = {
-  type: 'object',
-  required: ['metadata', 'spec'],
-  properties: {
-    metadata,
-    spec: {
+export const policySchema = withSpec(['resourceSelectors'], {
+  resourceSelectors: {
+    type: 'array',
+    items: {
       type: 'object',
-      required: ['resourceSelectors'],
-      properties: {
-        resourceSelectors: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['apiVersion', 'kind'],
-            properties: { ...resource.properties, labelSelector: affinity.labelSelector },
-          },
-        },
-        placement,
-        priority: { type: 'integer' },
-        activationPreference: { type: 'string' },
-      },
+      required: ['apiVersion', 'kind'],
+      properties: { ...resource.properties, labelSelector: affinity.labelSelector },
     },
   },
-}
+  placement,
+  priority: { type: 'integer' },
+  activationPreference: { type: 'string' },
+})
 
 export const clusterSchema = {
   type: 'object',

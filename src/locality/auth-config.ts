@@ -2,7 +2,14 @@
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../core/field-errors.ts'
 import type { GivenAuth } from './config-schema.ts'
-import { type AuthConfig, type AuthType, type Credential, SECRETS, type SecretName } from './credentials.ts'
+import {
+  AUTH_SETTINGS,
+  type AuthConfig,
+  type AuthType,
+  type Credential,
+  SECRETS,
+  type SecretName,
+} from './credentials.ts'
 
 /** The secrets that a type cannot do without. */
 const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
@@ -15,8 +22,6 @@ const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
   simple: ['username'],
   delegation: ['token'],
 }
-
-const SETTINGS = ['tokenUrl', 'scope', 'audience', 'resource', 'region', 'service'] as const
 
 /** Completes `endpoint.auth`; what is wrong with it is added to `errors`. */
 export function completeAuth(
@@ -51,7 +56,7 @@ export function completeAuth(
       message: 'must be the name of a header, e.g. X-API-Key',
     })
   }
-  const settings = SETTINGS.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]]))
+  const settings = AUTH_SETTINGS.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]]))
   return { type, secrets, ...(header !== undefined && { header }), ...Object.fromEntries(settings) }
 }
 

@@ -1,5 +1,5 @@
 /** What the configuration of one data system may say, as JSON Schema. Every key of volcano-global's plugin files is among it. */
-import { SECRETS } from './credentials.ts'
+import { AUTH_SETTINGS, type AuthSettings, SECRETS } from './credentials.ts'
 
 const text = { type: 'string', minLength: 1 }
 /** The origin writes unset strings as empty ones. */
@@ -14,12 +14,7 @@ const auth = {
     type: textOrEmpty,
     ...secrets,
     header: text,
-    tokenUrl: text,
-    scope: text,
-    audience: text,
-    resource: text,
-    region: text,
-    service: text,
+    ...Object.fromEntries(AUTH_SETTINGS.map((setting) => [setting, text])),
     /** The origin's place for an API key's header. */
     extra: { type: 'object', properties: { header: text } },
   },
@@ -75,15 +70,9 @@ export const systemSchema = {
 /** The members of `extra` that every system may have. */
 export const commonExtra = { region: text, provider: text }
 
-export interface GivenAuth {
+export interface GivenAuth extends AuthSettings {
   type?: string
   header?: string
-  tokenUrl?: string
-  scope?: string
-  audience?: string
-  resource?: string
-  region?: string
-  service?: string
   extra?: { header?: string }
   [secret: string]: unknown
 }

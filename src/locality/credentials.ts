@@ -22,19 +22,16 @@ export const SECRETS = [
 
 export type SecretName = (typeof SECRETS)[number]
 
-export interface AuthConfig {
+/** What else a type may need to be told: the first four are of oauth2, the others of sigv4. */
+export const AUTH_SETTINGS = ['tokenUrl', 'scope', 'audience', 'resource', 'region', 'service'] as const
+
+export type AuthSettings = { [Setting in (typeof AUTH_SETTINGS)[number]]?: string }
+
+export interface AuthConfig extends AuthSettings {
   type: AuthType
   secrets: Partial<Record<SecretName, Credential>>
   /** apikey: the header that carries it. */
   header?: string
-  /** oauth2 */
-  tokenUrl?: string
-  scope?: string
-  audience?: string
-  resource?: string
-  /** sigv4 */
-  region?: string
-  service?: string
 }
 
 /** Reads a secret, without the line break that editors leave; undefined when the configuration has none of that name. */

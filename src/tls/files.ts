@@ -4,14 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from '../core/certificates/renew.ts'
 import { broken, certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
-import {
-  CertificateHolder,
-  type CertificateObserver,
-  type CertificateSource,
-  type ServingCertificates,
-} from './source.ts'
+import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import { CA_FILE, LEAF_FILE, LEAF_KEY_FILE } from './stored-files.ts'
-import { startTicker, type Ticker } from './ticker.ts'
+import { startTicker } from './ticker.ts'
 import { isSignedBy, joinPem, type ParsedCertificate } from './x509.ts'
 
 export interface OpenCertificateFilesInput {
@@ -37,20 +32,15 @@ const SETTLE_MS = 200
  * Rejects with `BrokenCertificatesError` when there is nothing usable at the start.
  */
 export async function openCertificateFiles(input: OpenCertificateFilesInput): Promise<CertificateSource> {
-  const files = new CertificateFiles(input)
-  await files.open()
-  return files
+  return new CertificateFiles(input).open()
 }
 
-class CertificateFiles implements CertificateSource {
+class CertificateFiles {
   readonly #input: OpenCertificateFilesInput
   readonly #place: StoragePlace
   readonly #checkIntervalMs: number
   readonly #holder: CertificateHolder
   #bundle: KnownAuthority[] = []
-  #ticker: Ticker | undefined
-  #watcher: FSWatcher | undefined
-  #settling: NodeJS.Timeout | undefined
 
   constructor(input: OpenCertificateFilesInput) {
     this.#input = input
@@ -63,42 +53,34 @@ class CertificateFiles implements CertificateSource {
     }
   }
 
-  async open(): Promise<void> {
+  async open(): Promise<CertificateSource> {
     await this.#load()
-    this.#ticker = startTicker(() => this.#look(), this.#checkIntervalMs)
+    const ticker = startTicker(() => this.#look(), this.#checkIntervalMs)
+    return this.#holder.source(
+      ticker,
+      this.#watch(() => void ticker.run()),
+    )
+  }
+
+  /** Calls `look` when the file system reports changes and they have settled; gives the way to end it. */
+  #watch(look: () => void): () => void {
+    let settling: NodeJS.Timeout | undefined
+    let watcher: FSWatcher | undefined
     try {
-      this.#watcher = watch(this.#input.folder, { persistent: false }, () => this.#soon())
-      this.#watcher.on('error', (error) => this.#holder.fail(error))
+      watcher = watch(this.#input.folder, { persistent: false }, () => {
+        clearTimeout(settling)
+        settling = setTimeout(look, SETTLE_MS)
+        settling.unref()
+      })
+      watcher.on('error', (error) => this.#holder.fail(error))
     } catch (error) {
       // No watches left on this machine, or none on this file system: the ticker sees the change a little later.
       this.#holder.fail(error)
     }
-  }
-
-  current(): ServingCertificates {
-    const current = this.#holder.get()
-    if (current === undefined) throw new Error('certificates were asked for before they were opened')
-    return current
-  }
-
-  subscribe(listener: (certificates: ServingCertificates) => void): () => void {
-    return this.#holder.subscribe(listener)
-  }
-
-  async check(): Promise<void> {
-    await this.#ticker?.run()
-  }
-
-  stop(): void {
-    this.#ticker?.stop()
-    this.#watcher?.close()
-    clearTimeout(this.#settling)
-  }
-
-  #soon(): void {
-    clearTimeout(this.#settling)
-    this.#settling = setTimeout(() => void this.check(), SETTLE_MS)
-    this.#settling.unref()
+    return () => {
+      watcher?.close()
+      clearTimeout(settling)
+    }
   }
 
   async #look(): Promise<number> {

@@ -3,15 +3,10 @@ import { type CertificatePlan, changesCertificates, planCertificates } from '../
 import { CHECK_INTERVAL_MS, OVERLAP_MS } from '../core/certificates/renew.ts'
 import { normalizeHosts } from './leaf.ts'
 import { applyCertificatePlan, gatherCertificates } from './renewal.ts'
-import {
-  CertificateHolder,
-  type CertificateObserver,
-  type CertificateSource,
-  type ServingCertificates,
-} from './source.ts'
+import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
 import { caBundleOf } from './stored-files.ts'
-import { startTicker, type Ticker } from './ticker.ts'
+import { startTicker } from './ticker.ts'
 import { parseCertificates } from './x509.ts'
 
 export interface OpenCertificatesInput {
@@ -46,12 +41,10 @@ const MAX_ROUNDS = 8
  * storage threw, or an Error about `hosts`. Later failures go to the observer, and the last good certificate is served on.
  */
 export async function openCertificates(input: OpenCertificatesInput): Promise<CertificateSource> {
-  const rotation = new Rotation(input)
-  await rotation.open()
-  return rotation
+  return new Rotation(input).open()
 }
 
-class Rotation implements CertificateSource {
+class Rotation {
   readonly #input: OpenCertificatesInput
   readonly #hosts: readonly string[]
   readonly #checkIntervalMs: number
@@ -61,7 +54,6 @@ class Rotation implements CertificateSource {
   #next: { certPem: string; knownSince: number } | undefined
   /** What was stored when it was last read. */
   #last: StoredCertificates | undefined
-  #ticker: Ticker | undefined
 
   constructor(input: OpenCertificatesInput) {
     this.#input = input
@@ -73,32 +65,14 @@ class Rotation implements CertificateSource {
   }
 
   /** Does the first round, whose failure is fatal only when it leaves nothing to serve. */
-  async open(): Promise<void> {
+  async open(): Promise<CertificateSource> {
     try {
       await this.#settle()
     } catch (error) {
       if (this.#holder.get() === undefined) throw error
       this.#holder.fail(error)
     }
-    this.#ticker = startTicker(() => this.#look(), this.#checkIntervalMs)
-  }
-
-  current(): ServingCertificates {
-    const current = this.#holder.get()
-    if (current === undefined) throw new Error('certificates were asked for before they were opened')
-    return current
-  }
-
-  subscribe(listener: (certificates: ServingCertificates) => void): () => void {
-    return this.#holder.subscribe(listener)
-  }
-
-  async check(): Promise<void> {
-    await this.#ticker?.run()
-  }
-
-  stop(): void {
-    this.#ticker?.stop()
+    return this.#holder.source(startTicker(() => this.#look(), this.#checkIntervalMs))
   }
 
   async #look(): Promise<number> {

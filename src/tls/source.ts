@@ -1,4 +1,5 @@
 /** The certificate that a server serves, wherever it comes from, and word of every change to it. */
+import type { Ticker } from './ticker.ts'
 
 export interface ServingCertificates {
   /** The serving certificate, followed by intermediates if it has any. */
@@ -33,7 +34,7 @@ export interface CertificateObserver {
   failed?(error: Error): void
 }
 
-/** Holds what is served and tells of changes. */
+/** Holds what is served and tells of changes; the part of a source that does not depend on where certificates come from. */
 export class CertificateHolder {
   #current: ServingCertificates | undefined
   readonly #listeners = new Set<(certificates: ServingCertificates) => void>()
@@ -46,6 +47,22 @@ export class CertificateHolder {
   /** What is served; undefined before the first `set`. */
   get(): ServingCertificates | undefined {
     return this.#current
+  }
+
+  /** The source that callers see: what is held, looked after by `ticker` until it is stopped; `close` ends what else looks. */
+  source(ticker: Ticker, close?: () => void): CertificateSource {
+    return {
+      current: () => {
+        if (this.#current === undefined) throw new Error('certificates were asked for before there were any')
+        return this.#current
+      },
+      subscribe: (listener) => this.subscribe(listener),
+      check: () => ticker.run(),
+      stop: () => {
+        ticker.stop()
+        close?.()
+      },
+    }
   }
 
   /** Serves `next` from now on; tells nobody when it is what was served before. */

@@ -1,13 +1,17 @@
 // Registers Karmada's own admission webhooks by url: the same rules as its installers, as one table.
 import type { KubeObject } from './api-client.ts'
 
-interface Hook {
-  name: string
+interface Kind {
   group: string
   resource: string
-  path: string
-  operations?: string[]
   cluster?: boolean
+}
+
+interface Hook {
+  kind: keyof typeof kinds
+  /** How its path ends, when not with the webhook's name. */
+  path?: string
+  operations?: string[]
   sideEffects?: string
 }
 
@@ -17,91 +21,50 @@ const autoscaling = 'autoscaling.karmada.io'
 const networking = 'networking.karmada.io'
 const config = 'config.karmada.io'
 
+/** Every kind that Karmada has a webhook for, by the name of the webhook. */
+const kinds = {
+  propagationpolicy: { group: policy, resource: 'propagationpolicies' },
+  clusterpropagationpolicy: { group: policy, resource: 'clusterpropagationpolicies', cluster: true },
+  overridepolicy: { group: policy, resource: 'overridepolicies' },
+  clusteroverridepolicy: { group: policy, resource: 'clusteroverridepolicies', cluster: true },
+  clustertaintpolicy: { group: policy, resource: 'clustertaintpolicies', cluster: true },
+  federatedresourcequota: { group: policy, resource: 'federatedresourcequotas' },
+  resourcebinding: { group: work, resource: 'resourcebindings' },
+  clusterresourcebinding: { group: work, resource: 'clusterresourcebindings', cluster: true },
+  work: { group: work, resource: 'works' },
+  federatedhpa: { group: autoscaling, resource: 'federatedhpas' },
+  cronfederatedhpa: { group: autoscaling, resource: 'cronfederatedhpas' },
+  multiclusterservice: { group: networking, resource: 'multiclusterservices' },
+  multiclusteringress: { group: networking, resource: 'multiclusteringresses' },
+  config: { group: config, resource: 'resourceinterpreterwebhookconfigurations', cluster: true },
+  resourceinterpretercustomization: { group: config, resource: 'resourceinterpretercustomizations', cluster: true },
+} satisfies Record<string, Kind>
+
 const mutating: Hook[] = [
-  { name: 'propagationpolicy', group: policy, resource: 'propagationpolicies', path: 'propagationpolicy' },
-  {
-    name: 'clusterpropagationpolicy',
-    group: policy,
-    resource: 'clusterpropagationpolicies',
-    path: 'clusterpropagationpolicy',
-    cluster: true,
-  },
-  { name: 'overridepolicy', group: policy, resource: 'overridepolicies', path: 'overridepolicy' },
-  {
-    name: 'resourcebinding',
-    group: work,
-    resource: 'resourcebindings',
-    path: 'resourcebinding',
-    operations: ['CREATE'],
-  },
-  {
-    name: 'clusterresourcebinding',
-    group: work,
-    resource: 'clusterresourcebindings',
-    path: 'clusterresourcebinding',
-    operations: ['CREATE'],
-    cluster: true,
-  },
-  { name: 'work', group: work, resource: 'works', path: 'work' },
-  { name: 'autoscaling', group: autoscaling, resource: 'federatedhpas', path: 'federatedhpa' },
-  { name: 'multiclusterservice', group: networking, resource: 'multiclusterservices', path: 'multiclusterservice' },
+  { kind: 'propagationpolicy' },
+  { kind: 'clusterpropagationpolicy' },
+  { kind: 'overridepolicy' },
+  { kind: 'resourcebinding', operations: ['CREATE'] },
+  { kind: 'clusterresourcebinding', operations: ['CREATE'] },
+  { kind: 'work' },
+  { kind: 'federatedhpa' },
+  { kind: 'multiclusterservice' },
 ]
 
 const validating: Hook[] = [
-  { name: 'propagationpolicy', group: policy, resource: 'propagationpolicies', path: 'propagationpolicy' },
-  {
-    name: 'clusterpropagationpolicy',
-    group: policy,
-    resource: 'clusterpropagationpolicies',
-    path: 'clusterpropagationpolicy',
-    cluster: true,
-  },
-  { name: 'overridepolicy', group: policy, resource: 'overridepolicies', path: 'overridepolicy' },
-  {
-    name: 'clusteroverridepolicy',
-    group: policy,
-    resource: 'clusteroverridepolicies',
-    path: 'clusteroverridepolicy',
-    cluster: true,
-  },
-  {
-    name: 'config',
-    group: config,
-    resource: 'resourceinterpreterwebhookconfigurations',
-    path: 'resourceinterpreterwebhookconfiguration',
-    cluster: true,
-  },
-  {
-    name: 'resourceinterpretercustomization',
-    group: config,
-    resource: 'resourceinterpretercustomizations',
-    path: 'resourceinterpretercustomization',
-    cluster: true,
-  },
-  {
-    name: 'federatedresourcequota',
-    group: policy,
-    resource: 'federatedresourcequotas',
-    path: 'federatedresourcequota',
-  },
-  { name: 'multiclusteringress', group: networking, resource: 'multiclusteringresses', path: 'multiclusteringress' },
-  { name: 'federatedhpa', group: autoscaling, resource: 'federatedhpas', path: 'federatedhpa' },
-  { name: 'cronfederatedhpa', group: autoscaling, resource: 'cronfederatedhpas', path: 'cronfederatedhpa' },
-  { name: 'multiclusterservice', group: networking, resource: 'multiclusterservices', path: 'multiclusterservice' },
-  {
-    name: 'resourcebinding',
-    group: work,
-    resource: 'resourcebindings',
-    path: 'resourcebinding',
-    sideEffects: 'NoneOnDryRun',
-  },
-  {
-    name: 'clustertaintpolicy',
-    group: policy,
-    resource: 'clustertaintpolicies',
-    path: 'clustertaintpolicy',
-    cluster: true,
-  },
+  { kind: 'propagationpolicy' },
+  { kind: 'clusterpropagationpolicy' },
+  { kind: 'overridepolicy' },
+  { kind: 'clusteroverridepolicy' },
+  { kind: 'config', path: 'resourceinterpreterwebhookconfiguration' },
+  { kind: 'resourceinterpretercustomization' },
+  { kind: 'federatedresourcequota' },
+  { kind: 'multiclusteringress' },
+  { kind: 'federatedhpa' },
+  { kind: 'cronfederatedhpa' },
+  { kind: 'multiclusterservice' },
+  { kind: 'resourcebinding', sideEffects: 'NoneOnDryRun' },
+  { kind: 'clustertaintpolicy' },
 ]
 
 // Longer than the installers' 3 s, so that a busy machine does not turn into refused requests.
@@ -125,10 +88,10 @@ export function karmadaWebhookConfigurations(url: string, caBundle: string): Kub
     configuration(
       'MutatingWebhookConfiguration',
       'mutating-config',
-      mutating.map((hook) => webhook(hook, client(`mutate-${hook.path}`))),
+      mutating.map((hook) => webhook(hook, client(`mutate-${pathOf(hook)}`))),
     ),
     configuration('ValidatingWebhookConfiguration', 'validating-config', [
-      ...validating.map((hook) => webhook(hook, client(`validate-${hook.path}`))),
+      ...validating.map((hook) => webhook(hook, client(`validate-${pathOf(hook)}`))),
       deletionProtection,
     ]),
   ]
@@ -139,16 +102,19 @@ function configuration(kind: string, name: string, webhooks: object[]): KubeObje
   return { apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata, webhooks }
 }
 
+const pathOf = ({ kind, path = kind }: Hook) => path
+
 function webhook(hook: Hook, clientConfig: object): object {
+  const { group, resource, cluster = false }: Kind = kinds[hook.kind]
   const rule = {
     operations: hook.operations ?? ['CREATE', 'UPDATE'],
-    apiGroups: [hook.group],
+    apiGroups: [group],
     apiVersions: ['*'],
-    resources: [hook.resource],
-    scope: hook.cluster ? 'Cluster' : 'Namespaced',
+    resources: [resource],
+    scope: cluster ? 'Cluster' : 'Namespaced',
   }
   return {
-    name: `${hook.name}.karmada.io`,
+    name: `${hook.kind}.karmada.io`,
     rules: [rule],
     clientConfig,
     failurePolicy: 'Fail',
