@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { describeErrors } from '../core/field-errors.ts'
+import { isObject } from '../core/json.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
 
@@ -192,8 +193,4 @@ function overlay<T>(defaults: T, given: unknown): T {
     key in defaults ? overlay(defaults[key], value) : value,
   ])
   return { ...defaults, ...Object.fromEntries(merged) }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

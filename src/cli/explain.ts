@@ -3,6 +3,7 @@ import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
+import { claimsOfSource } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
 import { explainWorkload, type Workload } from './explain-workload.ts'
@@ -77,17 +78,7 @@ async function workloadsOf(
     }
     case dataSources.kind: {
       const source = store.get(dataSources, undefined, name)
-      if (!source) return []
-      const { system, type, name: data, attributes } = source.spec
-      const claims = [...store.list(dataSourceClaims)].filter(({ spec, status }) =>
-        status?.boundDataSource
-          ? status.boundDataSource === name
-          : spec.system === system &&
-            spec.dataSourceType === type &&
-            spec.dataSourceName === data &&
-            JSON.stringify(spec.attributes ?? {}) === JSON.stringify(attributes ?? {}),
-      )
-      return claims.map(workloadOf)
+      return source ? claimsOfSource(source, store).map(workloadOf) : []
     }
     case resourceBindings.kind:
     case clusterResourceBindings.kind: {

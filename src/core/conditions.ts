@@ -3,6 +3,10 @@ import type { Condition } from '../api/meta.ts'
 
 export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
+export function condition(type: string, holds: boolean, reason: string, message: string): ConditionState {
+  return { type, status: holds ? 'True' : 'False', reason, message }
+}
+
 /** The conditions with these states in place of the old ones of the same types. `now` in ms since the epoch. */
 export function withConditions(
   before: readonly Condition[] | undefined,

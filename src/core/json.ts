@@ -39,6 +39,11 @@ export function withoutEmpties<T>(value: T): T | undefined {
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as T)
 }
 
+/** Whether a value is a JSON object: neither null nor a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** The strings sorted by code unit and without doubles: the one order of every list that we write. */
 export function sortedUnique(values: Iterable<string>): string[] {
   return [...new Set(values)].sort()

@@ -1,4 +1,5 @@
-/** JSON merge patches (RFC 7386): what to send so that an object becomes another one. */
+/** JSON merge patches (RFC 7386): what to send so that an object becomes another one, and what becomes of it. */
+import { isObject, jsonEqual } from './json.ts'
 
 type Members = Record<string, unknown>
 
@@ -12,17 +13,24 @@ export function mergePatch(before: unknown, after: unknown): Members | undefined
   for (const key of Object.keys(after)) {
     const value = after[key]
     if (value === undefined || before[key] === value) continue
-    const member =
-      isObject(before[key]) && isObject(value) ? mergePatch(before[key], value) : changed(before[key], value)
-    if (member !== undefined) patch[key] = member
+    if (isObject(before[key]) && isObject(value)) {
+      const member = mergePatch(before[key], value)
+      if (member) patch[key] = member
+    } else if (!jsonEqual(before[key], value)) {
+      patch[key] = value
+    }
   }
   return Object.keys(patch).length === 0 ? undefined : patch
 }
 
-function changed(before: unknown, after: unknown): unknown {
-  return JSON.stringify(before) === JSON.stringify(after) ? undefined : after
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** What `target` becomes: null removes a member, an object is merged, anything else replaces. `target` stays as it is. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const members = new Map(isObject(target) ? Object.entries(target) : [])
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) members.delete(name)
+    else members.set(name, applyMergePatch(members.get(name), value))
+  }
+  // Not by assignment: a member called `__proto__` is a member like any other.
+  return Object.fromEntries(members)
 }

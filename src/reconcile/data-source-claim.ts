@@ -4,9 +4,9 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
-import { sourceKeyOfSource, workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
+import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
-import { sourceOf } from '../store/gather-binding.ts'
+import { claimsOfSource, sourceOf } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -47,13 +47,6 @@ export const dataSourceClaimLoop: ReconcileLoop = {
 
 function keyOf({ metadata }: DataSourceClaim): string {
   return objectKey(metadata.namespace, metadata.name ?? '')
-}
-
-/** The claims that ask a source's question, and those that are bound to it. */
-export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
-  const asking = store.byIndex(dataSourceClaims, 'source', sourceKeyOfSource(source))
-  const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
-  return [...new Set([...asking, ...bound])]
 }
 
 function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim[] {

@@ -5,9 +5,9 @@ import { type Attempt, CONFIRMATIONS, planSource } from '../core/data-source/pla
 import { sourceKeyOfClaim } from '../core/data-source-claim/keys.ts'
 import { fnv1a } from '../core/hash.ts'
 import { LocalityError, type System } from '../locality/plugin.ts'
+import { claimsOfSource } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
-import { claimsOfSource } from './data-source-claim.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
 
 /** What is known of a source between two questions. Lost with the process, which costs a question and nothing else. */

@@ -6,10 +6,10 @@ import { objectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { planBinding } from '../core/resource-binding/plan.ts'
-import { gatherBindingInput } from '../store/gather-binding.ts'
+import { claimsOfSource, gatherBindingInput } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
-import { bindingsOf, claimsOfSource, isBinding } from './data-source-claim.ts'
+import { bindingsOf, isBinding } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
 
 export const resourceBindingLoop: ReconcileLoop = {

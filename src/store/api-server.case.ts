@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { collectionPath, type K8sObject, type ResourceType } from '../api/meta.ts'
+import { applyMergePatch } from '../core/merge-patch.ts'
 import { ApiObjects, type LoggedEvent } from './api-objects.case.ts'
-import { applyMergePatch } from './merge-patch.ts'
 
 export interface ApiRequest {
   method: string

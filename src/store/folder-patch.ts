@@ -1,6 +1,6 @@
 /** What a patched object looks like in a folder store, by the rules of an API server. */
 import type { K8sObject, ObjectMeta } from '../api/meta.ts'
-import { applyMergePatch } from './merge-patch.ts'
+import { applyMergePatch } from '../core/merge-patch.ts'
 import { describe } from './object-writer.ts'
 import { ConflictError, type PatchOptions } from './store.ts'
 

@@ -11,7 +11,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { sourceKeyOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
+import { sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
@@ -47,6 +47,13 @@ export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource
   const bound = claim.status?.boundDataSource
   const source = bound ? store.get(dataSources, undefined, bound) : undefined
   return source ?? store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim))[0]
+}
+
+/** The claims that ask a source's question, and those that are bound to it. */
+export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
+  const asking = store.byIndex(dataSourceClaims, 'source', sourceKeyOfSource(source))
+  const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
+  return [...new Set([...asking, ...bound])]
 }
 
 /** The policy that a binding says it came from, where it is known. */

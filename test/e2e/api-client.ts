@@ -1,5 +1,6 @@
 // A small Kubernetes API client for the harness: quicker than a kubectl per request, and polling stays cheap.
 import { Agent, request as httpRequest } from 'undici'
+import { isObject } from '../../src/core/json.ts'
 import { eventually } from './poll.ts'
 
 export interface KubeObject {
@@ -25,7 +26,7 @@ export class ApiError extends Error {
 
   constructor(method: string, path: string, response: ApiResponse) {
     const body = response.body
-    const message = isRecord(body) && typeof body['message'] === 'string' ? body['message'] : JSON.stringify(body)
+    const message = isObject(body) && typeof body['message'] === 'string' ? body['message'] : JSON.stringify(body)
     super(`${method} ${path}: ${response.status} ${message}`)
     this.status = response.status
   }
@@ -176,8 +177,4 @@ function parse(text: string): unknown {
     // Health endpoints and some refusals answer in plain text.
     return text
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

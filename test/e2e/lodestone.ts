@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { stringify } from 'yaml'
+import { isObject } from '../../src/core/json.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { freePorts, startProcess } from './processes.ts'
 
@@ -97,13 +98,9 @@ function mergeSections(base: Record<string, unknown>, over: Record<string, unkno
   const merged = { ...base }
   for (const [section, value] of Object.entries(over)) {
     const below = merged[section]
-    merged[section] = isSection(below) && isSection(value) ? { ...below, ...value } : value
+    merged[section] = isObject(below) && isObject(value) ? { ...below, ...value } : value
   }
   return merged
-}
-
-function isSection(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 async function answersOk(url: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** The difference of two JSON values as a JSON Patch (RFC 6902), walking only what is not shared between them. */
 import type { Operation } from 'fast-json-patch'
-import { jsonEqual } from '../json.ts'
+import { isObject, jsonEqual } from '../json.ts'
 
 /**
  * The patch that turns `before` into `after`. Lists are replaced as a whole: every list we touch is atomic to Kubernetes, and index
@@ -32,10 +32,6 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
 
 function isMember(object: Record<string, unknown>, key: string): boolean {
   return Object.hasOwn(object, key) && object[key] !== undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Appends a member name to a JSON Pointer (RFC 6901 §3). */

@@ -3,6 +3,7 @@ import type { Operation } from 'fast-json-patch'
 import { type AdmissionRequest, type AdmissionResponse, admissionReviewSchema } from '../../api/admission.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { describeErrors } from '../field-errors.ts'
+import { isObject } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { compileSchema } from '../schema-errors.ts'
 import { diffJson } from './diff.ts'
@@ -76,13 +77,12 @@ function applies({ op, path }: Operation, object: unknown): boolean {
   const last = members.pop()
   if (last === undefined) return op === 'replace'
   const parent = members.reduce<unknown>((value, member) => memberOf(value, unescaped(member)), object)
-  if (typeof parent !== 'object' || parent === null || Array.isArray(parent)) return false
+  if (!isObject(parent)) return false
   return op === 'add' || memberOf(parent, unescaped(last)) !== undefined
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-  return (value as Record<string, unknown>)[name]
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 function unescaped(member: string): string {

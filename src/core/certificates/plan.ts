@@ -12,7 +12,7 @@ import {
   mayStartToSign,
   nextCheckAt,
   type RenewalReason,
-  reasonToRenewCa,
+  reasonOfAge,
   reasonToRenewLeaf,
   renewalDueAt,
   trustedAuthorities,
@@ -94,8 +94,8 @@ export function changesCertificates(plan: CertificatePlan): boolean {
 function stepOfAuthority(facts: CertificateFacts, input: CertificatePlanInput): AuthorityStep {
   const { signing, next } = facts
   const { now, waitMs, published } = input
-  const reason = reasonToRenewCa(signing, now) ?? (input.renewalAskedFor ? 'asked-for' : undefined)
-  const nextFails = next === undefined ? undefined : reasonToRenewCa(next, now)
+  const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'asked-for' : undefined)
+  const nextFails = next === undefined ? undefined : reasonOfAge(next, now)
 
   // Nobody accepts what an expired CA signed, so that there is nothing left to overlap with.
   if (reason === 'expired') {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mayStartToSign, nextCheckAt, reasonToRenewCa, reasonToRenewLeaf, trustedAuthorities } from './renew.ts'
+import { mayStartToSign, nextCheckAt, reasonOfAge, reasonToRenewLeaf, trustedAuthorities } from './renew.ts'
 
 const validity = { notBefore: 0, notAfter: 900 }
 
@@ -10,7 +10,7 @@ describe('a CA', () => {
     { name: 'is expired at notAfter', now: 900, want: 'expired' },
     { name: 'is not valid before notBefore, as a clock that runs ahead makes it', now: -1, want: 'not-yet-valid' },
   ])('$name', ({ now, want }) => {
-    expect(reasonToRenewCa(validity, now)).toBe(want)
+    expect(reasonOfAge(validity, now)).toBe(want)
   })
 })
 

@@ -45,9 +45,11 @@ export function renewalDueAt(validity: Validity): number {
   return validity.notBefore + ((validity.notAfter - validity.notBefore) * 2) / 3
 }
 
-/** Why a CA has to be replaced at `now` (ms since 1970), or undefined while it is good. */
-export function reasonToRenewCa(ca: Validity, now: number): RenewalReason | undefined {
-  return reasonOfAge(ca, now)
+/** Why a certificate is too old, or not of age yet, at `now` (ms since 1970); undefined while it is good. It is all that can be wrong with a CA. */
+export function reasonOfAge(validity: Validity, now: number): RenewalReason | undefined {
+  if (now >= validity.notAfter) return 'expired'
+  if (now < validity.notBefore) return 'not-yet-valid'
+  return now >= renewalDueAt(validity) ? 'two-thirds-of-life' : undefined
 }
 
 /** Why a serving certificate has to be replaced, or undefined while it is good. Reasons that callers feel come first. */
@@ -84,10 +86,4 @@ export function mayStartToSign(input: SigningStartInput): boolean {
 /** When to look again: after `checkIntervalMs`, or sooner when one of `moments` (ms since 1970) comes before that. */
 export function nextCheckAt(now: number, checkIntervalMs: number, moments: readonly number[]): number {
   return Math.min(now + checkIntervalMs, ...moments.filter((moment) => moment > now))
-}
-
-function reasonOfAge(validity: Validity, now: number): RenewalReason | undefined {
-  if (now >= validity.notAfter) return 'expired'
-  if (now < validity.notBefore) return 'not-yet-valid'
-  return now >= renewalDueAt(validity) ? 'two-thirds-of-life' : undefined
 }

@@ -5,7 +5,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, objectKey } from '../../api/meta.ts'
-import { withConditions } from '../conditions.ts'
+import { type ConditionState, condition, withConditions } from '../conditions.ts'
 import { sourceName } from '../data-source/name.ts'
 import { jsonEqual } from '../json.ts'
 import type { Action, Plan } from '../plan.ts'
@@ -93,8 +93,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const { answer } = locateClaim(claim, source, now)
   const before = claim.status ?? {}
   const { phase, reason, message } = stateOf(input, answer)
-  const bound = { type: 'Bound', status: phase === 'Bound' ? ('True' as const) : ('False' as const), reason, message }
-  const states = [bound, resolved(answer, source, message)]
+  const states = [condition('Bound', phase === 'Bound', reason, message), resolved(answer, source, message)]
   const status = {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
@@ -141,17 +140,9 @@ function stateOf({ claim, source, systemKnown, nameTaken }: ClaimPlanInput, answ
   return { phase: 'Pending', reason: 'Resolving', message: answer.reason }
 }
 
-function resolved(answer: Answer, source: DataSource | undefined, message: string) {
+function resolved(answer: Answer, source: DataSource | undefined, message: string): ConditionState {
   const stale = source?.status?.conditions?.find(({ type }) => type === 'Stale')
-  if (stale?.status === 'True') {
-    return { type: 'Resolved', status: 'False' as const, reason: 'Stale', message: stale.message }
-  }
-  return answer.kind === 'unknown'
-    ? { type: 'Resolved', status: 'Unknown' as const, reason: 'Unknown', message }
-    : {
-        type: 'Resolved',
-        status: 'True' as const,
-        reason: 'Answered',
-        message: `DataSource ${source?.metadata.name} answers`,
-      }
+  if (stale?.status === 'True') return condition('Resolved', false, 'Stale', stale.message)
+  if (answer.kind === 'unknown') return { type: 'Resolved', status: 'Unknown', reason: 'Unknown', message }
+  return condition('Resolved', true, 'Answered', `DataSource ${source?.metadata.name} answers`)
 }

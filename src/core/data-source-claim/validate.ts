@@ -3,6 +3,7 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
 import { dataSourceClaimSchema } from '../../api/schema.ts'
 import type { FieldError } from '../field-errors.ts'
+import { isObject } from '../json.ts'
 import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../names.ts'
 import { compileSchema } from '../schema-errors.ts'
 
@@ -19,8 +20,8 @@ export function validateDataSourceClaim(claim: DataSourceClaim): FieldError[] {
 }
 
 function meaning({ spec }: DataSourceClaim): FieldError[] {
-  const workload: Partial<DataSourceClaim['spec']['workload']> = isRecord(spec?.workload) ? spec.workload : {}
-  const policy: NonNullable<DataSourceClaim['spec']['policy']> = isRecord(spec?.policy) ? spec.policy : {}
+  const workload: Partial<DataSourceClaim['spec']['workload']> = isObject(spec?.workload) ? spec.workload : {}
+  const policy: NonNullable<DataSourceClaim['spec']['policy']> = isObject(spec?.policy) ? spec.policy : {}
   return [
     check('spec.system', spec?.system, blank),
     check('spec.dataSourceType', spec?.dataSourceType, blank),
@@ -78,8 +79,4 @@ function check(path: string, value: unknown, problem: (text: string) => string |
 
 function blank(text: string): string | undefined {
   return text.trim() === text && text !== '' ? undefined : 'must not be blank or start or end with white space'
-}
-
-function isRecord(value: unknown): value is Record<string, never> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,7 +2,7 @@
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { apiVersionOf, objectKey } from '../../api/meta.ts'
-import { withConditions } from '../conditions.ts'
+import { condition, withConditions } from '../conditions.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, Plan } from '../plan.ts'
 
@@ -60,24 +60,15 @@ function updateStatus(input: SourcePlanInput): Action[] {
   const resolved = attempt && attempt.kind !== 'failed'
   const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
   const states = [
-    ...(phase
-      ? [
-          {
-            type: 'Ready',
-            status: phase === 'Available' ? ('True' as const) : ('False' as const),
-            reason: phase,
-            message: messageOf(input, phase),
-          },
-        ]
-      : []),
+    ...(phase ? [condition('Ready', phase === 'Available', phase, messageOf(input, phase))] : []),
     ...(attempt
       ? [
-          {
-            type: 'Stale',
-            status: failure ? ('True' as const) : ('False' as const),
-            reason: failure ? 'NotAnswered' : 'Answered',
-            message: failure ?? 'the data system answers',
-          },
+          condition(
+            'Stale',
+            failure !== undefined,
+            failure ? 'NotAnswered' : 'Answered',
+            failure ?? 'the data system answers',
+          ),
         ]
       : []),
   ]

@@ -1,6 +1,7 @@
 /** What Lodestone writes on a binding, besides the affinity: the base, what was decided, and whose hold it is. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import { isObject } from '../json.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 
 /** The last narrowing: enough to apply it again to another base, and to say why. */
@@ -95,14 +96,10 @@ function isListOf(check: Check, value: unknown): boolean {
   return Array.isArray(value) && value.every(check)
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Whether these members are what they should be, where they are there at all. */
 function hasShape(value: unknown, members: Record<string, Check>): value is Record<string, unknown> {
   return (
-    isRecord(value) && Object.entries(members).every(([key, check]) => value[key] === undefined || check(value[key]))
+    isObject(value) && Object.entries(members).every(([key, check]) => value[key] === undefined || check(value[key]))
   )
 }
 
@@ -114,7 +111,7 @@ const isRequirements: Check = (value) =>
 
 const isSelector: Check = (value) =>
   hasShape(value, {
-    matchLabels: (labels) => isRecord(labels) && Object.values(labels).every(isString),
+    matchLabels: (labels) => isObject(labels) && Object.values(labels).every(isString),
     matchExpressions: isRequirements,
   })
 
@@ -137,4 +134,4 @@ const isLocality: Check = (value) =>
 
 const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value))
 
-const isHold: Check = (value) => isRecord(value) && isTime(value['since']) && isString(value['reason'])
+const isHold: Check = (value) => isObject(value) && isTime(value['since']) && isString(value['reason'])

@@ -3,8 +3,7 @@ import type { PlacementAffinity } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { readNotes } from './annotations.ts'
-import { type BindingInput, isWorkload } from './input.ts'
+import type { BindingFacts } from './facts.ts'
 
 /**
  * Finds the base of this write.
@@ -18,30 +17,31 @@ import { type BindingInput, isWorkload } from './input.ts'
  * @param answer the affinity that we would give for a base
  */
 export function recoverBase(
-  input: BindingInput,
+  facts: BindingFacts,
   answer: (base: PlacementAffinity) => PlacementAffinity,
 ): PlacementAffinity {
-  const incoming = affinityOf(input.binding.spec.placement)
-  const noted = readNotes(input.binding.metadata.annotations).base
-  const policy = input.policy && !input.policy.lazy ? affinityOf(input.policy.placement) : undefined
+  const { binding, stored } = facts
+  const incoming = affinityOf(binding.spec.placement)
+  const noted = facts.notes.base
+  const policy = facts.policy && !facts.policy.lazy ? affinityOf(facts.policy.placement) : undefined
   const isOurs = (base: PlacementAffinity) => jsonEqual(answer(base), incoming)
-  if (input.stored === undefined || !jsonEqual(incoming, affinityOf(input.stored.spec.placement))) {
+  if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
     if (!noted || !isOurs(noted)) return incoming
     return policy && isOurs(policy) ? policy : noted
   }
   if (policy) return policy
   // A note that was just written wins over the stored one if it explains what came: reinvocation, when the answer to a new base is
   // the affinity that is stored already.
-  const base = noted && isOurs(noted) ? noted : (readNotes(input.stored.metadata.annotations).base ?? incoming)
-  return isTrusted(input, answer(base), incoming) ? base : incoming
+  const base = noted && isOurs(noted) ? noted : (facts.storedNotes.base ?? incoming)
+  return isTrusted(facts, answer(base), incoming) ? base : incoming
 }
 
 /** An annotation may not widen: where the policy is known (though not in force yet), what comes of it stays within that or the stored. */
 function isTrusted(
-  { policy, binding, clusters }: BindingInput,
+  { policy, clusters, isWorkload }: BindingFacts,
   result: PlacementAffinity,
   incoming: PlacementAffinity,
 ): boolean {
-  const within = (outer: PlacementAffinity) => widenedBy(outer, result, clusters, isWorkload(binding)).length === 0
+  const within = (outer: PlacementAffinity) => widenedBy(outer, result, clusters, isWorkload).length === 0
   return policy === undefined || within(affinityOf(policy.placement)) || within(incoming)
 }

@@ -1,13 +1,14 @@
 /** The decision on a binding at admission and in the loop: which object comes out, and why. */
-import type { Placement, ResourceBinding } from '../../api/karmada.ts'
+import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { type BindingNotes, hasNotes, readNotes, writeNotes } from './annotations.ts'
+import { type BindingNotes, hasNotes, writeNotes } from './annotations.ts'
 import { recoverBase } from './base.ts'
-import { type BindingInput, isScheduled, isWorkload } from './input.ts'
+import { type BindingFacts, readFacts } from './facts.ts'
+import type { BindingInput } from './input.ts'
 import { type BindingState, judge, type Verdict } from './verdict.ts'
 
 export interface BindingDecision {
@@ -26,21 +27,29 @@ export function decideBinding(input: BindingInput): BindingDecision {
   if (!placement || binding.metadata.deletionTimestamp || binding.metadata.labels?.[MANAGED_BY_LABEL] !== undefined) {
     return { state: 'Untouched', binding, message: '' }
   }
-  const known = hasNotes(binding.metadata.annotations) || hasNotes(input.stored?.metadata.annotations)
-  const needsClaim = input.claims.length === 0 && input.policy?.requiresClaim === true && !isScheduled(input)
+  const facts = readFacts(input)
+  const needsClaim = input.claims.length === 0 && input.policy?.requiresClaim === true && !facts.isScheduled
   if (input.claims.length === 0 && !needsClaim) {
+    const known = hasNotes(binding.metadata.annotations) || hasNotes(input.stored?.metadata.annotations)
     if (!known) return { state: 'Untouched', binding, message: '' }
-    const base = recoverBase(input, (candidate) => candidate)
-    const restored = rewrite(input, placement, { state: 'Ignored', affinity: base, notes: {}, message: '' })
+    const base = recoverBase(facts, (candidate) => candidate)
+    const restored = rewrite(facts, placement, { state: 'Ignored', affinity: base, notes: {}, message: '' })
     return { state: 'Restored', binding: restored, message: 'no claim is left for this workload' }
   }
-  const base = recoverBase(input, (candidate) => judge(input, candidate).affinity)
-  const verdict = judge(input, base)
-  const widened = widenedBy(base, verdict.affinity, input.clusters, isWorkload(binding))
+  // To recover the base, some bases are judged: the right one is among them more often than not.
+  const judged = new Map<PlacementAffinity, Verdict>()
+  const verdictOn = (base: PlacementAffinity) => {
+    const verdict = judged.get(base) ?? judge(facts, base)
+    judged.set(base, verdict)
+    return verdict
+  }
+  const base = recoverBase(facts, (candidate) => verdictOn(candidate).affinity)
+  const verdict = verdictOn(base)
+  const widened = widenedBy(base, verdict.affinity, input.clusters, facts.isWorkload)
   if (widened.length > 0) {
     return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.join(', ')}` }
   }
-  return { state: verdict.state, binding: rewrite(input, placement, verdict), message: verdict.message }
+  return { state: verdict.state, binding: rewrite(facts, placement, verdict), message: verdict.message }
 }
 
 /** The admission's answer: a patch when the binding changes, and a warning when it is not simply narrowed. */
@@ -56,9 +65,9 @@ export function answerBinding({ state, binding, message }: BindingDecision, inpu
 
 const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['Held', 'Kept', 'Relaxed', 'Released', 'Ignored'])
 
-function rewrite(input: BindingInput, placement: Placement, { affinity, notes }: Verdict): ResourceBinding {
-  const { binding } = input
-  const suspension = suspend(input, notes)
+function rewrite(facts: BindingFacts, placement: Placement, { affinity, notes }: Verdict): ResourceBinding {
+  const { binding } = facts
+  const suspension = suspend(facts, notes)
   const annotations = writeNotes(binding.metadata.annotations, suspension.notes)
   const samePlacement =
     jsonEqual(affinity, affinityOf(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
@@ -85,13 +94,12 @@ function rewrite(input: BindingInput, placement: Placement, { affinity, notes }:
  * lifted nor claimed.
  */
 function suspend(
-  input: BindingInput,
+  facts: BindingFacts,
   notes: BindingNotes,
 ): { value: ResourceBinding['spec']['suspension']; notes: BindingNotes } {
-  const { suspension } = input.binding.spec
+  const { suspension } = facts.binding.spec
   const wanted = notes.hold !== undefined && !notes.hold.released
-  const holds = [input.stored, input.binding].map((object) => readNotes(object?.metadata.annotations).hold)
-  const ours = holds.some((hold) => hold !== undefined && !hold.released)
+  const ours = [facts.storedNotes, facts.notes].some(({ hold }) => hold !== undefined && !hold.released)
   if (suspension?.scheduling === true && !ours) {
     const { hold: _notOurs, ...rest } = notes
     return { value: suspension, notes: wanted ? rest : notes }

@@ -33,15 +33,3 @@ export function viewPolicy({ metadata, spec }: PropagationPolicy): PolicyView {
     requiresClaim: metadata.annotations?.[REQUIRES_CLAIM_ANNOTATION] === 'true',
   }
 }
-
-/** Whether the scheduler has placed the workload, before or in this write: then a hold comes too late and a change of affinity moves it. */
-export function isScheduled({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): boolean {
-  return [binding, stored].some(
-    (object) => !!object?.spec.clusters?.length || !!object?.spec.gracefulEvictionTasks?.length,
-  )
-}
-
-/** Karmada's ResourceBindingSpec.IsWorkload: only then overflow tiers count. */
-export function isWorkload({ spec }: ResourceBinding): boolean {
-  return (spec.replicas ?? 0) > 0 || spec.replicaRequirements != null || !!spec.components?.length
-}

@@ -3,10 +3,10 @@ import type { PlacementAffinity } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { jsonEqual } from '../json.ts'
 import { withAffinity } from '../placement/affinity.ts'
-import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
+import type { DataConstraint } from '../placement/constraint.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
-import { type BindingNotes, type HoldReason, type LocalityNote, readNotes } from './annotations.ts'
-import { type BindingInput, isScheduled, isWorkload } from './input.ts'
+import type { BindingNotes, HoldReason, LocalityNote } from './annotations.ts'
+import type { BindingFacts } from './facts.ts'
 import { mayMove } from './rebalance.ts'
 
 /**
@@ -36,34 +36,32 @@ interface Doubt {
 }
 
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, in whatever order the claims come. */
-export function judge(input: BindingInput, base: PlacementAffinity): Verdict {
-  const claims = input.claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1))
-  if (claims.length === 0) return holdOrGoOn(input, base, [missingClaim])
-  const constraint = constraintOf(claims)
-  const scheduled = isScheduled(input)
-  const last = readNotes((input.stored ?? input.binding).metadata.annotations).locality
+export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
+  const { claims, constraint } = facts
+  if (claims.length === 0) return holdOrGoOn(facts, base, [missingClaim])
+  const last = (facts.stored ? facts.storedNotes : facts.notes).locality
   const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
   const doubts = [...unresolved(claims), ...nowhere(claims)]
-  if (scheduled) {
-    if (last && unknown.length + doubts.length > 0) return keep(input, base, claims, last, describeDoubts(claims))
-    if (last && !jsonEqual(constraintIn(last), constraint) && !mayMove(input.binding.spec.resource, claims)) {
-      return keep(input, base, claims, last, 'the data moved, and rebalance lets the workload stay')
+  if (facts.isScheduled) {
+    if (last && unknown.length + doubts.length > 0) return keep(facts, base, last, describeDoubts(claims))
+    if (last && !jsonEqual(constraintIn(last), constraint) && !mayMove(facts.binding.spec.resource, claims)) {
+      return keep(facts, base, last, 'the data moved, and rebalance lets the workload stay')
     }
-    if (last?.state === 'Relaxed' && !mayMove(input.binding.spec.resource, claims)) {
+    if (last?.state === 'Relaxed' && !mayMove(facts.binding.spec.resource, claims)) {
       // It runs elsewhere since its cluster was evicted. Going back is a move like any other.
-      return relaxed(base, claims, constraint, 'it left its data for an eviction, and rebalance lets it stay')
+      return relaxed(facts, base, constraint, 'it left its data for an eviction, and rebalance lets it stay')
     }
   }
   if (doubts.length > 0)
-    return scheduled ? goOn('Ignored', base, describeDoubts(claims)) : holdOrGoOn(input, base, doubts)
+    return facts.isScheduled ? goOn('Ignored', base, describeDoubts(claims)) : holdOrGoOn(facts, base, doubts)
   // Nothing is located: no narrowing is noted, so that the first real one is not taken for a move of the data.
   if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeDoubts(claims))
-  const narrowing = narrow(input, base, constraint)
-  if (narrowing.kind === 'narrowed') return narrowed(input, base, claims, constraint, narrowing, 'Narrowed')
-  if (scheduled) {
-    return last ? keep(input, base, claims, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
+  const narrowing = narrow(facts, base, constraint)
+  if (narrowing.kind === 'narrowed') return narrowed(facts, base, constraint, narrowing, 'Narrowed')
+  if (facts.isScheduled) {
+    return last ? keep(facts, base, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
   }
-  return holdOrGoOn(input, base, [unsatisfiable(claims, narrowing.reason)])
+  return holdOrGoOn(facts, base, [unsatisfiable(claims, narrowing.reason)])
 }
 
 const missingClaim: Doubt = {
@@ -132,16 +130,15 @@ function describeDoubts(claims: readonly ClaimAnswer[]): string {
 }
 
 /** Holds when any doubt says so and its time is not up; else the base stands. */
-function holdOrGoOn(input: BindingInput, base: PlacementAffinity, doubts: readonly Doubt[]): Verdict {
+function holdOrGoOn(facts: BindingFacts, base: PlacementAffinity, doubts: readonly Doubt[]): Verdict {
   const message = doubts.map((doubt) => doubt.message).join('; ')
   const holding = doubts.filter(({ hold }) => hold)
   const [first] = holding
   if (!first) return goOn('Ignored', base, message)
-  const before =
-    readNotes(input.stored?.metadata.annotations).hold ?? readNotes(input.binding.metadata.annotations).hold
-  const hold = { message, reason: first.reason, since: before?.since ?? new Date(input.now).toISOString() }
+  const before = facts.storedNotes.hold ?? facts.notes.hold
+  const hold = { message, reason: first.reason, since: before?.since ?? new Date(facts.now).toISOString() }
   const timeout = shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds))
-  const waited = input.now - Date.parse(hold.since)
+  const waited = facts.now - Date.parse(hold.since)
   const released = before?.released === true || (timeout !== undefined && waited >= timeout * 1000)
   return released
     ? { state: 'Released', affinity: base, notes: { hold: { ...hold, released: true } }, message }
@@ -153,57 +150,45 @@ function goOn(state: BindingState, base: PlacementAffinity, message: string): Ve
 }
 
 /** Applies the last narrowing again: a workload that runs is never moved for lack of knowledge. */
-function keep(
-  input: BindingInput,
-  base: PlacementAffinity,
-  claims: readonly ClaimAnswer[],
-  last: LocalityNote,
-  why: string,
-): Verdict {
+function keep(facts: BindingFacts, base: PlacementAffinity, last: LocalityNote, why: string): Verdict {
   const constraint = constraintIn(last)
-  const narrowing = narrow(input, base, constraint)
+  const narrowing = narrow(facts, base, constraint)
   return narrowing.kind === 'narrowed'
-    ? narrowed(input, base, claims, constraint, narrowing, 'Kept', why)
-    : relaxed(base, claims, constraint, `${why}; the policy no longer allows where the data was`)
+    ? narrowed(facts, base, constraint, narrowing, 'Kept', why)
+    : relaxed(facts, base, constraint, `${why}; the policy no longer allows where the data was`)
 }
 
-function narrow(input: BindingInput, base: PlacementAffinity, constraint: DataConstraint) {
+function narrow(facts: BindingFacts, base: PlacementAffinity, constraint: DataConstraint) {
   return narrowPlacement({
-    base: withAffinity(input.binding.spec.placement ?? {}, base),
+    base: withAffinity(facts.binding.spec.placement ?? {}, base),
     constraint,
-    clusters: input.clusters,
-    isWorkload: isWorkload(input.binding),
+    clusters: facts.clusters,
+    isWorkload: facts.isWorkload,
   })
 }
 
 function narrowed(
-  input: BindingInput,
+  facts: BindingFacts,
   base: PlacementAffinity,
-  claims: readonly ClaimAnswer[],
   constraint: DataConstraint,
   { affinity, allowed }: { affinity: PlacementAffinity; allowed: string[] | undefined },
   state: 'Narrowed' | 'Kept',
   why?: string,
 ): Verdict {
-  const evicted = new Set(input.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+  const evicted = new Set(facts.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
   if (allowed?.every((name) => evicted.has(name))) {
     // Karmada excludes clusters under eviction; a hard affinity to nothing else would delete the workload (karmada#7455).
-    return relaxed(base, claims, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
+    return relaxed(facts, base, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
   }
-  const message = why ?? claims.map(whereIs).join('; ')
-  return { state, affinity, notes: { base, locality: note(state, claims, constraint, message) }, message }
+  const message = why ?? facts.claims.map(whereIs).join('; ')
+  return { state, affinity, notes: { base, locality: note(state, facts.claims, constraint, message) }, message }
 }
 
-function relaxed(
-  base: PlacementAffinity,
-  claims: readonly ClaimAnswer[],
-  constraint: DataConstraint,
-  message: string,
-): Verdict {
+function relaxed(facts: BindingFacts, base: PlacementAffinity, constraint: DataConstraint, message: string): Verdict {
   return {
     state: 'Relaxed',
     affinity: base,
-    notes: { base, locality: note('Relaxed', claims, constraint, message) },
+    notes: { base, locality: note('Relaxed', facts.claims, constraint, message) },
     message,
   }
 }
