@@ -23,6 +23,8 @@ export interface AppInput {
   store: ObjectStore
   /** Where the Lease of the loops is kept; the store itself when it is not given. */
   leaseStore?: ObjectStore
+  /** Where Events are written; the store itself when it is not given. */
+  eventStore?: ObjectStore
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -49,7 +51,15 @@ const STALE_AFTER_MS = 5 * 60_000
  *
  * @throws when a port is taken or no certificate can be had; what was opened is closed again
  */
-export async function startApp({ config, store, leaseStore = store, log, metrics, now }: AppInput): Promise<App> {
+export async function startApp({
+  config,
+  store,
+  leaseStore = store,
+  eventStore = store,
+  log,
+  metrics,
+  now,
+}: AppInput): Promise<App> {
   const closers: (() => Promise<void> | void)[] = []
   const aborter = new AbortController()
   let draining = false
@@ -127,7 +137,7 @@ export async function startApp({ config, store, leaseStore = store, log, metrics
     let stopLoops: (() => Promise<void>) | undefined
     const loops = synced.then(async () => {
       if (!config.loops.enabled || aborter.signal.aborted) return
-      stopLoops = await startLoops({ config, store, leaseStore, log, metrics, now })
+      stopLoops = await startLoops({ config, store, leaseStore, eventStore, log, metrics, now })
       if (aborter.signal.aborted) await stopLoops()
     })
     loops.catch(() => undefined) // Told by `ready`.
@@ -137,7 +147,7 @@ export async function startApp({ config, store, leaseStore = store, log, metrics
       const loop = startLoop({
         reconcile: async () => {
           const served = source.current()
-          const written = await reconcileRegistration(store, wantedRegistration(config, served), now())
+          const written = await reconcileRegistration(store, wantedRegistration(config, served))
           published = served.caBundlePem
           metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
           if (written > 0) log.info({ written }, 'webhooks registered')

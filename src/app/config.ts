@@ -43,6 +43,8 @@ export interface Config {
     enabled: boolean
     /** At most so many scheduled workloads are moved a minute, because their data moved. */
     maxMovesPerMinute: number
+    /** At most so many writes a second to the API server; as many again, and once more, after a rest. Events and the Lease are beside it. */
+    writesPerSecond: number
     /** How often every claim, source and binding is looked at again. */
     driftIntervalSeconds: number
   }
@@ -84,7 +86,7 @@ export const DEFAULT_CONFIG: Config = {
     hosts: [],
   },
   systems: {},
-  loops: { enabled: true, maxMovesPerMinute: 60, driftIntervalSeconds: 600 },
+  loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
   log: { level: 'info', format: 'auto' },
 }
@@ -135,6 +137,7 @@ export const configSchema = {
       properties: {
         enabled: { type: 'boolean' },
         maxMovesPerMinute: { type: 'integer', minimum: 1 },
+        writesPerSecond: { type: 'number', minimum: 1 },
         driftIntervalSeconds: { type: 'integer', minimum: 1 },
       },
     },

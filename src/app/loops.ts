@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
 import { openSystems } from '../locality/systems.ts'
 import { startController } from '../reconcile/controller.ts'
+import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { openLoops } from '../reconcile/index.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -11,13 +12,15 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config.ts'
 import { openDomainFigures } from './domain-figures.ts'
 import { startLeader } from './leader.ts'
-import { observeSystems } from './observe.ts'
+import { observeEvents, observeSystems } from './observe.ts'
 
 export interface LoopsInput {
   config: Config
   store: ObjectStore
   /** Where the Lease is kept; its writes must not wait behind those of the loops. */
   leaseStore: ObjectStore
+  /** Where Events are written, likewise. */
+  eventStore: ObjectStore
   log: Logger
   metrics: Metrics
   now: () => number
@@ -28,6 +31,7 @@ export async function startLoops({
   config,
   store,
   leaseStore,
+  eventStore,
   log,
   metrics,
   now,
@@ -40,9 +44,11 @@ export async function startLoops({
   const figures = openDomainFigures(store, now)
   metrics.observeDomain(figures.read)
   async function run(signal: AbortSignal): Promise<void> {
+    const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
     const controller = startController({
       loops: openLoops(),
       store,
+      events,
       systems,
       now,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
@@ -67,6 +73,7 @@ export async function startLoops({
     log.info('loops started')
     await aborted(signal)
     await controller.stop()
+    await events.stop()
     metrics.leading.set(0)
     log.info('loops stopped')
   }

@@ -1,5 +1,6 @@
 /** Turns what the store and the certificates tell into log lines and metrics. */
 import type { SystemsObserver } from '../locality/observer.ts'
+import type { EventObserver } from '../reconcile/event-recorder.ts'
 import type { StoreObserver } from '../store/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -61,6 +62,15 @@ export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsOb
     health({ system, healthy, message }) {
       metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
       if (!healthy) log.warn({ system, reason: message }, 'data system is not well')
+    },
+  }
+}
+
+export function observeEvents(log: Logger, metrics: Metrics): EventObserver {
+  return {
+    recorded(result, error) {
+      metrics.events.labels(result).inc()
+      if (error) log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'event not written')
     },
   }
 }

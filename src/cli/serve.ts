@@ -1,11 +1,10 @@
 /** `lodestone serve`: the admission server, on a hub, in a cluster or on a folder of manifests. */
-import { type App, startApp } from '../app/app.ts'
+import { type App, type AppInput, startApp } from '../app/app.ts'
 import { type Config, loadConfig } from '../app/config.ts'
 import { observeStore } from '../app/observe.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
-import type { ObjectStore } from '../store/store.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -59,10 +58,11 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const config = configOf(args, folder !== undefined)
   const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
   const metrics = openMetrics()
-  const { store, leaseStore } = openStores(args, io, log, metrics)
+  const stores = openStores(args, io, config, log, metrics)
+  const { store } = stores
   let app: App | undefined
   try {
-    app = await startApp({ config, store, leaseStore, log, metrics, now: io.now })
+    app = await startApp({ config, ...stores, log, metrics, now: io.now })
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
     log.info({ objects: Object.fromEntries(cachedKinds.map(({ type }) => [type.kind, store.size(type)])) }, 'ready')
@@ -75,29 +75,35 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   return 0
 }
 
+/** Told of a fleet that is resolved at once, people want to see the first thousand Events, and the API server no flood. */
+const EVENTS_PER_SECOND = 20
+
 /**
- * The store that is served, and where the Lease of the loops is kept: in the cluster that we run in where there is one, since a hub
- * is no place for it, and on a connection whose writes never wait behind those of the loops.
+ * The store that is served; where the Lease of the loops is kept: in the cluster that we run in where there is one, since a hub is no
+ * place for it; and where Events go. Each has a write limit of its own: the Lease must not wait behind the loops, nor they behind Events.
  */
 function openStores(
   args: Arguments,
   io: CommandIo,
+  config: Config,
   log: Logger,
   metrics: Metrics,
-): { store: ObjectStore; leaseStore: ObjectStore } {
+): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore'> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
     const store = openFolder(folder, { observer })
-    return { store, leaseStore: store }
+    return { store }
   }
+  const { writesPerSecond } = config.loops
   const kubeconfig = args.text('kubeconfig')
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
   const host = io.env['KUBERNETES_SERVICE_HOST'] && kubeconfig ? openConnection({ inCluster: true }) : connection
   return {
-    store: openClusterStore({ connection, kinds: cachedKinds, observer }),
+    store: openClusterStore({ connection, kinds: cachedKinds, observer, writesPerSecond, burst: 2 * writesPerSecond }),
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
+    eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
   }
 }
 

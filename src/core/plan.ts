@@ -14,13 +14,23 @@ export interface WriteAction {
   object: K8sObject
 }
 
-export type Action =
+export type Write =
   | WriteAction
   /** A JSON merge patch (RFC 7386). With `metadata.resourceVersion` in it, it applies to that version only. */
   | { kind: 'patch'; of: ObjectReference; patch: Record<string, unknown>; subresource?: 'status' }
   /** Deletes the object if it is still the one that was read. */
   | { kind: 'delete'; type: ResourceType; object: K8sObject }
-  | { kind: 'event'; about: K8sObject; type: 'Normal' | 'Warning'; reason: string; message: string }
+
+/** Tells people of something about an object; whether it is read, or even kept, decides nothing. */
+export interface EventAction {
+  kind: 'event'
+  about: K8sObject
+  type: 'Normal' | 'Warning'
+  reason: string
+  message: string
+}
+
+export type Action = Write | EventAction
 
 export interface Plan {
   actions: Action[]

@@ -1,8 +1,8 @@
 /** Runs the loops: changes become keys, keys become runs, and every so often everything is looked at once more. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
-import { ConflictError, type ObjectStore } from '../store/store.ts'
-import { applyPlan } from './apply.ts'
+import { drain } from '../store/drain.ts'
+import { ConflictError } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'
 
@@ -26,16 +26,14 @@ export interface Controller {
   stop(): Promise<void>
 }
 
-/** So many objects are looked at in one go. */
-const SLICE = 500
-
 /** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every question and Event. */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, now, observer } = input
+  const { loops, store, systems, events, now, observer } = input
   const aborter = new AbortController()
   const context: ReconcileContext = {
     store,
     systems,
+    events,
     now,
     signal: aborter.signal,
     moveAllowance: openAllowance(input),
@@ -64,7 +62,10 @@ export function startController(input: ControllerInput): Controller {
         change.after &&
         (change.type.kind === resourceBindings.kind || change.type.kind === clusterResourceBindings.kind)
       ) {
-        tell(store, change.before as ResourceBinding | undefined, change.after as ResourceBinding, now, observer)
+        // Admission wrote the note and has no side effects: whoever leads tells of it.
+        bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
+          events.record,
+        )
       }
     }),
     // A system that is configured anew may answer what nobody could answer before.
@@ -76,13 +77,8 @@ export function startController(input: ControllerInput): Controller {
   }
   /** In slices: a hundred thousand bindings at once would hold up an admission for a tenth of a second. */
   async function lookAtEverything(): Promise<void> {
-    let looked = 0
     for (const loop of loops) {
-      for (const key of loop.allKeys(store)) {
-        if (aborter.signal.aborted) return
-        if (key !== undefined) queues.get(loop)?.add(key)
-        if (++looked % SLICE === 0) await new Promise((resolve) => setImmediate(resolve))
-      }
+      await drain(loop.allKeys(store), (key) => void (key !== undefined && queues.get(loop)?.add(key)))
     }
   }
   const timer = setInterval(everything, input.driftIntervalMs)
@@ -97,18 +93,6 @@ export function startController(input: ControllerInput): Controller {
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
     },
   }
-}
-
-function tell(
-  store: ObjectStore,
-  before: ResourceBinding | undefined,
-  after: ResourceBinding,
-  now: () => number,
-  observer: ControllerObserver,
-): void {
-  const actions = bindingEvents(before, after)
-  if (actions.length === 0) return
-  applyPlan(store, { actions }, now()).catch((error) => observer.failed('events', after.metadata.name ?? '', error, 0))
 }
 
 /** A token bucket: full at the start, filled over a minute. */

@@ -27,7 +27,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     return []
   },
   allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOf),
-  async reconcile(key, { store, systems, now }) {
+  async reconcile(key, { store, events, systems, now }) {
     const [namespace, name] = key.split('/') as [string, string]
     const claim = store.get(dataSourceClaims, namespace, name)
     if (!claim) return undefined
@@ -40,7 +40,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       bindings: bindingsOf(claim, store),
       now: now(),
     })
-    await applyPlan(store, plan, now())
+    await applyPlan({ store, events }, plan)
     return plan.requeueAfterMs
   },
 }

@@ -51,7 +51,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       const asks = system !== undefined && claims.length > 0
       const attempt =
         asks && now() >= dueAt(source, memory, system) ? await ask(source, system, memory, context) : undefined
-      await applyPlan(store, planSource({ source, claims, attempt, now: now() }), now())
+      await applyPlan(context, planSource({ source, claims, attempt, now: now() }))
       return asks ? Math.max(0, dueAt(source, memory, system) - now()) : undefined
     },
   }

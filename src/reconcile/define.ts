@@ -1,9 +1,9 @@
 /** What a loop is: the keys that a change concerns, and what to do for one key. */
 import type { Systems } from '../locality/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
+import type { Writers } from './apply.ts'
 
-export interface ReconcileContext {
-  store: ObjectStore
+export interface ReconcileContext extends Writers {
   systems: Systems
   /** Milliseconds since the epoch. */
   now: () => number

@@ -34,14 +34,14 @@ export const resourceBindingLoop: ReconcileLoop = {
       for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOf(binding) : undefined
     }
   },
-  async reconcile(key, { store, now, moveAllowance, observer }) {
+  async reconcile(key, { store, events, now, moveAllowance, observer }) {
     const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
     const binding = store.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
     if (!binding) return undefined
     const plan = planBinding(gatherBindingInput(binding, binding, store, now()))
     const waitMs = plan.moves ? moveAllowance() : 0
     if (waitMs > 0) return waitMs
-    await applyPlan(store, plan, now())
+    await applyPlan({ store, events }, plan)
     if (plan.moves) observer.moved()
     return plan.requeueAfterMs
   },

@@ -6,7 +6,7 @@ import {
 } from '../api/registration.ts'
 import { openFolderStore } from '../store/folder.ts'
 import { ConflictError, NotFoundError } from '../store/store.ts'
-import { applyPlan } from './apply.ts'
+import { applyPlan, applyWrite } from './apply.ts'
 import { reconcileRegistration } from './webhook-registration.ts'
 
 const type = mutatingWebhookConfigurations
@@ -45,7 +45,7 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
   test('it is made where there is none', async () => {
     const store = await startStore()
 
-    expect(await reconcileRegistration(store, wanted(), 0)).toBe(2)
+    expect(await reconcileRegistration(store, wanted())).toBe(2)
 
     const [mutating, validating] = wanted()
     expect(await read(store)).toMatchObject({ webhooks: mutating?.webhooks })
@@ -56,19 +56,19 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
 
   test('nothing is written when it is right', async () => {
     const store = await startStore()
-    await reconcileRegistration(store, wanted(), 0)
+    await reconcileRegistration(store, wanted())
     const before = await read(store)
 
-    expect(await reconcileRegistration(store, wanted(), 0)).toBe(0)
+    expect(await reconcileRegistration(store, wanted())).toBe(0)
 
     expect(await read(store)).toEqual(before)
   })
 
   test('a new CA is written to every entry', async () => {
     const store = await startStore()
-    await reconcileRegistration(store, wanted(), 0)
+    await reconcileRegistration(store, wanted())
 
-    expect(await reconcileRegistration(store, wanted('https://10.0.0.7:9443', 'dHdv'), 0)).toBe(2)
+    expect(await reconcileRegistration(store, wanted('https://10.0.0.7:9443', 'dHdv'))).toBe(2)
 
     const bundles = (await read(store))?.webhooks?.map(({ clientConfig }) => clientConfig.caBundle)
     expect(bundles).toEqual(['dHdv'])
@@ -76,12 +76,12 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
 
   test('what somebody changed is changed back, and their labels stay', async () => {
     const store = await startStore()
-    await reconcileRegistration(store, wanted(), 0)
+    await reconcileRegistration(store, wanted())
     const current = await read(store)
     if (!current) throw new Error('it was made')
     await store.update(type, { ...current, metadata: { ...current.metadata, labels: { team: 'a' } }, webhooks: [] })
 
-    expect(await reconcileRegistration(store, wanted(), 0)).toBe(1)
+    expect(await reconcileRegistration(store, wanted())).toBe(1)
 
     const mended = await read(store)
     expect(mended?.webhooks).toEqual(wanted()[0]?.webhooks)
@@ -90,10 +90,10 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
 
   test('what somebody deleted is made again', async () => {
     const store = await startStore()
-    await applyPlan(store, { actions: [{ kind: 'create', type, object: wanted()[0] as WebhookConfiguration }] }, 0)
+    await applyWrite(store, { kind: 'create', type, object: wanted()[0] as WebhookConfiguration })
 
-    expect(await reconcileRegistration(store, wanted(), 0)).toBe(1)
-    expect(await reconcileRegistration(store, wanted(), 0)).toBe(0)
+    expect(await reconcileRegistration(store, wanted())).toBe(1)
+    expect(await reconcileRegistration(store, wanted())).toBe(0)
   })
 })
 
@@ -102,22 +102,20 @@ describe('a plan that was made from an older view changes nothing', () => {
 
   test('its create fails when the object exists', async () => {
     const store = await startStore()
-    await applyPlan(store, { actions: [{ kind: 'create', type, object }] }, 0)
+    await applyWrite(store, { kind: 'create', type, object })
 
-    await expect(applyPlan(store, { actions: [{ kind: 'create', type, object }] }, 0)).rejects.toThrow(ConflictError)
+    await expect(applyWrite(store, { kind: 'create', type, object })).rejects.toThrow(ConflictError)
   })
 
   test('its update fails when the object changed since', async () => {
     const store = await startStore()
-    await applyPlan(store, { actions: [{ kind: 'create', type, object }] }, 0)
+    await applyWrite(store, { kind: 'create', type, object })
     const older = (await read(store)) as WebhookConfiguration
     const changed: WebhookConfiguration = { ...older, webhooks: [] }
-    await applyPlan(store, { actions: [{ kind: 'update', type, object: changed }] }, 0)
+    await applyWrite(store, { kind: 'update', type, object: changed })
     const now = await read(store)
 
-    await expect(applyPlan(store, { actions: [{ kind: 'update', type, object: older }] }, 0)).rejects.toThrow(
-      ConflictError,
-    )
+    await expect(applyWrite(store, { kind: 'update', type, object: older })).rejects.toThrow(ConflictError)
 
     expect(await read(store)).toEqual(now)
   })
@@ -126,18 +124,16 @@ describe('a plan that was made from an older view changes nothing', () => {
     const store = await startStore()
     const gone = { ...object, metadata: { ...object.metadata, resourceVersion: '1' } }
 
-    await expect(applyPlan(store, { actions: [{ kind: 'update', type, object: gone }] }, 0)).rejects.toThrow(
-      NotFoundError,
-    )
+    await expect(applyWrite(store, { kind: 'update', type, object: gone })).rejects.toThrow(NotFoundError)
   })
 
   test('what stands behind a failed action is not done', async () => {
     const store = await startStore()
-    await applyPlan(store, { actions: [{ kind: 'create', type, object }] }, 0)
+    await applyWrite(store, { kind: 'create', type, object })
     const other = { ...object, metadata: { name: 'other' } }
 
     const plan = { actions: [object, other].map((object) => ({ kind: 'create' as const, type, object })) }
-    await expect(applyPlan(store, plan, 0)).rejects.toThrow(ConflictError)
+    await expect(applyPlan({ store, events: { record: () => undefined } }, plan)).rejects.toThrow(ConflictError)
 
     expect(await store.read(type, undefined, 'other')).toBeUndefined()
   })

@@ -6,7 +6,7 @@ import {
 } from '../api/registration.ts'
 import { planRegistration } from '../core/registration/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { applyPlan } from './apply.ts'
+import { applyWrite } from './apply.ts'
 
 /**
  * Looks once and mends what differs. Reads past the cache: a handful of reads an hour, and no need to watch every webhook there is.
@@ -16,7 +16,6 @@ import { applyPlan } from './apply.ts'
 export async function reconcileRegistration(
   store: ObjectStore,
   wanted: readonly WebhookConfiguration[],
-  now: number,
 ): Promise<number> {
   const configurations = await Promise.all(
     wanted.map(async (configuration) => {
@@ -26,7 +25,7 @@ export async function reconcileRegistration(
     }),
   )
   const plan = planRegistration(configurations)
-  await applyPlan(store, plan, now)
+  for (const write of plan.actions) await applyWrite(store, write)
   return plan.actions.length
 }
 

@@ -25,6 +25,7 @@ export interface Metrics {
   leading: Gauge
   questions: Histogram<'system' | 'result'>
   moves: Counter
+  events: Counter<'result'>
   systemHealthy: Gauge<'system'>
   /** How claims, holds and sources stand; asked when it is read. */
   observeDomain(read: () => DomainFigures): void
@@ -204,6 +205,12 @@ export function openMetrics(): Metrics {
     moves: new Counter({
       name: 'lodestone_moves_total',
       help: 'Scheduled workloads that were moved with their data',
+      registers,
+    }),
+    events: new Counter({
+      name: 'lodestone_events_total',
+      help: 'Events by what became of them; dropped: too many waited already',
+      labelNames: ['result'],
       registers,
     }),
     observeDomain(read) {

@@ -6,6 +6,7 @@ import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts
 import type { K8sObject } from '../../src/api/meta.ts'
 import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugin.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import { type EventRecorder, openEventRecorder } from '../../src/reconcile/event-recorder.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { cachedKinds } from '../../src/store/cached-kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
@@ -13,6 +14,7 @@ import { makeBinding, makeClaim } from '../builders.ts'
 
 let store: FolderStore
 let controller: Controller | undefined
+let recorder: EventRecorder
 let failures: string[] = []
 /** What the data system answers, and how often it was asked. */
 let answer: () => LocalityAnswer
@@ -43,6 +45,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await controller?.stop()
+  await recorder.stop()
   controller = undefined
   await store.stop()
   expect(failures).toEqual([])
@@ -53,9 +56,11 @@ function locatedIn(...clusters: string[]): () => LocalityAnswer {
 }
 
 function start(options: { maxMovesPerMinute?: number } = {}) {
+  recorder = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
   controller = startController({
     loops: openLoops(),
     store,
+    events: recorder,
     systems,
     now: Date.now,
     maxMovesPerMinute: options.maxMovesPerMinute ?? 60,

@@ -2,7 +2,7 @@
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { mergePatch } from '../merge-patch.ts'
 import { affinityOf } from '../placement/affinity.ts'
-import { type Action, NOTHING, type Plan } from '../plan.ts'
+import { type EventAction, NOTHING, type Plan } from '../plan.ts'
 import { readNotes } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
@@ -31,10 +31,10 @@ export function planBinding(input: BindingInput): BindingPlan {
 }
 
 /** Events for a change of what is noted on a binding, whoever wrote it: admission has no side effects and cannot tell. */
-export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): Action[] {
+export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
   const was = before ? readNotes(before.metadata.annotations) : {}
   const is = readNotes(after.metadata.annotations)
-  const event = (type: 'Normal' | 'Warning', reason: string, message: string): Action => ({
+  const event = (type: 'Normal' | 'Warning', reason: string, message: string): EventAction => ({
     kind: 'event',
     about: after,
     type,

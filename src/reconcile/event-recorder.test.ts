@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import { makeClaim } from '../../test/builders.ts'
+import type { EventAction } from '../core/plan.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { openEventRecorder } from './event-recorder.ts'
+
+const event = (reason: string): EventAction => ({
+  kind: 'event',
+  about: makeClaim(),
+  type: 'Normal',
+  reason,
+  message: 'm',
+})
+
+/** A store that takes one Event whenever it is told to. */
+function open() {
+  const written: { reason?: string; firstTimestamp?: string }[] = []
+  const results: string[] = []
+  const waiting: { resolve(): void; reject(error: Error): void }[] = []
+  let time = Date.parse('2026-01-01T00:00:00Z')
+  const store: Pick<ObjectStore, 'create'> = {
+    create: (_type, object) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ resolve: () => resolve(object), reject })
+        written.push(object as (typeof written)[number])
+      }),
+  }
+  const recorder = openEventRecorder({
+    store,
+    now: () => time,
+    observer: { recorded: (result) => results.push(result) },
+  })
+  return {
+    recorder,
+    written,
+    results,
+    later(ms: number) {
+      time += ms
+    },
+    async answer(error?: Error) {
+      const next = waiting.shift()
+      if (error) next?.reject(error)
+      else next?.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+test('Events are written one at a time, in order, with the time at which things happened', async () => {
+  const { recorder, written, later, answer } = open()
+  recorder.record(event('First'))
+  later(5000)
+  recorder.record(event('Second'))
+  later(60_000)
+  expect(written.map(({ reason }) => reason)).toEqual(['First'])
+  await answer()
+  expect(written.map(({ reason, firstTimestamp }) => [reason, firstTimestamp])).toEqual([
+    ['First', '2026-01-01T00:00:00Z'],
+    ['Second', '2026-01-01T00:00:05Z'],
+  ])
+})
+
+test('one that is refused is counted, and the next one is written', async () => {
+  const { recorder, written, results, answer } = open()
+  recorder.record(event('First'))
+  recorder.record(event('Second'))
+  await answer(new Error('no'))
+  await answer()
+  expect(written).toHaveLength(2)
+  expect(results).toEqual(['failed', 'written'])
+})
+
+test('a flood is cut off and counted, so that it costs neither memory nor the API server', async () => {
+  const { recorder, results } = open()
+  for (let i = 0; i < 1500; i++) recorder.record(event(`E${i}`))
+  expect(results.filter((result) => result === 'dropped')).toHaveLength(499)
+})
+
+test('nothing more is written once it is stopped', async () => {
+  const { recorder, written, answer } = open()
+  recorder.record(event('First'))
+  recorder.record(event('Second'))
+  const stopped = recorder.stop()
+  await answer()
+  await stopped
+  expect(written).toHaveLength(1)
+})
