@@ -37,7 +37,18 @@ const definitions: Definition[] = [
         description: 'The DataSource that answers',
         priority: 1,
       },
-      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Since when it exists' },
+      {
+        name: 'Since',
+        type: 'date',
+        jsonPath: '.status.conditions[?(@.type=="Bound")].lastTransitionTime',
+        description: 'Since when it is bound, or is not',
+      },
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: '.status.conditions[?(@.type=="Bound")].message',
+        description: 'Where the data is, or why that is not known',
+      },
     ],
   },
   {

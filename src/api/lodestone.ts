@@ -12,3 +12,5 @@ export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
 /** On claims, by the claim loop: bindings are restored before a claim goes. */
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'
+/** On sources, by the source loop, while they are claimed: what a source says stands until its system has been asked anew. */
+export const SOURCE_FINALIZER = 'lodestone.dev/source'

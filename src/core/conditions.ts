@@ -7,6 +7,10 @@ export function condition(type: string, holds: boolean, reason: string, message:
   return { type, status: holds ? 'True' : 'False', reason, message }
 }
 
+export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
+}
+
 /** The conditions with these states in place of the old ones of the same types. `now` in ms since the epoch. */
 export function withConditions(
   before: readonly Condition[] | undefined,

@@ -6,24 +6,9 @@ import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters
 import type { Clock } from './clock.ts'
 import type { SystemConfig, SystemDefinition } from './config.ts'
 import type { SystemsObserver } from './observer.ts'
-import {
-  LocalityError,
-  type LocalityErrorCode,
-  type LocalityPlugin,
-  type LocalityQuery,
-  type System,
-} from './plugin.ts'
-
-export interface SystemHealth {
-  /** `unknown` until the first check has ended. */
-  state: 'healthy' | 'unhealthy' | 'unknown'
-  /** Milliseconds since 1970. */
-  checkedAt?: number
-  error?: { code: LocalityErrorCode; message: string }
-}
+import { LocalityError, type LocalityPlugin, type LocalityQuery, type System, type SystemHealth } from './plugin.ts'
 
 export interface OpenSystem extends System {
-  readonly health: SystemHealth
   /** Ends the checks and closes the plugin; what is being asked may end. */
   close(): Promise<void>
 }
@@ -35,6 +20,8 @@ export interface OpenSystemInput {
   observer: SystemsObserver
   clock: Clock
   healthIntervalMs: number
+  /** It became unwell, or well again. */
+  healthChanged(): void
 }
 
 /** Opens a system and begins to check its health. Throws when a file that its configuration names cannot be read. */
@@ -47,7 +34,10 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
 
   async function check(): Promise<void> {
     while (!stopping.signal.aborted) {
+      const wasUnwell = health.state === 'unhealthy'
       health = await checkOnce(inner, clock, observer, stopping.signal)
+      const isUnwell = health.state === 'unhealthy'
+      if (isUnwell !== wasUnwell && !stopping.signal.aborted) input.healthChanged()
       // A fifth more or less, so that many systems and replicas are not checked in one beat.
       await clock.sleep(input.healthIntervalMs * (0.8 + 0.4 * clock.random()), stopping.signal)
     }

@@ -55,10 +55,20 @@ export class LocalityError extends Error {
   }
 }
 
+export interface SystemHealth {
+  /** `unknown` until the first check has ended. */
+  state: 'healthy' | 'unhealthy' | 'unknown'
+  /** Milliseconds since 1970. */
+  checkedAt?: number
+  error?: { code: LocalityErrorCode; message: string }
+}
+
 /** A configured system: its plugin, and what the configuration says around it. */
 export interface System {
   readonly plugin: LocalityPlugin
   readonly refreshIntervalMs: number
+  /** What the last check in the background found. */
+  readonly health: SystemHealth
   /** The clusters that hold what is located there, sorted; none when nothing maps to it. */
   clustersOf(answer: Extract<LocalityAnswer, { kind: 'located' }>): string[]
 }
@@ -66,6 +76,6 @@ export interface System {
 /** Every configured system, as the configuration is right now. */
 export interface Systems {
   get(system: string): System | undefined
-  /** Calls `listener` with the names of systems whose configuration changed. */
+  /** Calls `listener` with the names of systems whose configuration changed, that became unwell or well again. */
   subscribe(listener: (systems: readonly string[]) => void): () => void
 }

@@ -267,6 +267,28 @@ describe('health', () => {
     expect(checks.slice(0, 1)).toEqual([true])
   })
 
+  test('subscribers hear that a system became unwell, and that it is well again, once each', async () => {
+    await write('amoro', amoro())
+    const opened = await open()
+    const state = () => opened.list()[0]?.health.state
+    const heard: (readonly string[])[] = []
+    await expect.poll(state).toBe('healthy')
+    opened.subscribe((names) => heard.push(names))
+    for (const [fault, want] of [
+      [{ status: 404 }, 'unhealthy'],
+      [undefined, 'healthy'],
+    ] as const) {
+      server.fault = () => fault
+      await expect
+        .poll(() => {
+          clock.wake()
+          return state()
+        })
+        .toBe(want)
+    }
+    expect(heard).toEqual([['amoro'], ['amoro']])
+  })
+
   test('stopping ends a check that hangs, and leaves no connection', async () => {
     server.fault = () => 'hang'
     await write('amoro', amoro())

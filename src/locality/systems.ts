@@ -7,11 +7,11 @@ import { parseSystemConfig, type SystemConfig, type SystemDefinition } from './c
 import { type FolderFile, readConfigFolder } from './config-folder.ts'
 import { plugins } from './index.ts'
 import { completeObserver, type SystemsObserver } from './observer.ts'
-import { type OpenSystem, openSystem, type SystemHealth } from './open-system.ts'
-import type { Systems } from './plugin.ts'
+import { type OpenSystem, openSystem } from './open-system.ts'
+import type { SystemHealth, Systems } from './plugin.ts'
 
 export type { SystemsObserver } from './observer.ts'
-export type { SystemHealth } from './open-system.ts'
+export type { SystemHealth } from './plugin.ts'
 
 export interface SystemStatus {
   system: string
@@ -123,6 +123,10 @@ export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
       observer,
       clock,
       healthIntervalMs: input.healthIntervalMs ?? 30_000,
+      healthChanged: () => {
+        changed.add(system)
+        tellChanges()
+      },
     })
     loaded.set(system, { file, plugin, stamp, open })
     for (const [name, one] of loaded) if (one.file === file && name !== system) remove(name)

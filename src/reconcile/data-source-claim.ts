@@ -1,10 +1,10 @@
-/** The loop of claims: a source for each question, a status that says how things stand, and a clean leave. */
+/** The loop of claims: a status that says how things stand, and a clean leave. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
-import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
+import { questionOfClaim, workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
 import { claimsOfSource, sourceOf } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -13,7 +13,8 @@ import type { ReconcileLoop } from './define.ts'
 
 export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
-  concurrency: 8,
+  // Few at once: loops that compete share the write limit by how many they run, and a workload is more urgent than a status.
+  concurrency: 4,
   keysOf: ({ type, before, after }, store) => {
     const objects = [before, after].filter((object) => object !== undefined)
     if (type.kind === dataSourceClaims.kind)
@@ -55,12 +56,9 @@ function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim
     .filter(({ metadata }) => metadata.deletionTimestamp)
 }
 
-function isNameTaken({ spec }: DataSourceClaim, store: ObjectStore): boolean {
-  const { system, dataSourceType: type, dataSourceName: name, attributes } = spec
-  return (
-    store.get(dataSources, undefined, sourceName({ system, type, name, ...(attributes && { attributes }) })) !==
-    undefined
-  )
+/** Whether the name that this question's source would have belongs to a source of another question. */
+function isNameTaken(claim: DataSourceClaim, store: ObjectStore): boolean {
+  return store.get(dataSources, undefined, sourceName(questionOfClaim(claim))) !== undefined
 }
 
 /** The bindings of the workloads that a claim may mean. */

@@ -1,8 +1,10 @@
-/** The loop of sources: asks each data system where the data is, no more often than configured, and notes the answer. */
+/** The loop of sources: one for each question that is claimed, asked no more often than configured, with the answer noted. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { apiVersionOf } from '../api/meta.ts'
+import { sourceName } from '../core/data-source/name.ts'
 import { type Attempt, CONFIRMATIONS, planSource } from '../core/data-source/plan.ts'
-import { sourceKeyOfClaim } from '../core/data-source-claim/keys.ts'
+import { questionOfClaim, sourceKeyOfClaim } from '../core/data-source-claim/keys.ts'
 import { fnv1a } from '../core/hash.ts'
 import { LocalityError, type System } from '../locality/plugin.ts'
 import { claimsOfSource } from '../store/gather-binding.ts'
@@ -17,6 +19,8 @@ interface Memory {
   failures: number
   /** When to ask again, ms since the epoch. */
   nextAt?: number
+  /** An answer that is not written yet: a write that failed must not cost another question. */
+  unwritten?: Attempt | undefined
 }
 
 const FIRST_RETRY_MS = 1_000
@@ -31,44 +35,89 @@ export function openDataSourceLoop(): ReconcileLoop {
     concurrency: 16,
     keysOf: ({ type, before, after }, store) => {
       const objects = [before, after].filter((object) => object !== undefined)
-      if (type.kind === dataSources.kind) return objects.map(({ metadata }) => metadata.name ?? '')
+      if (type.kind === dataSources.kind) return objects.flatMap((source) => namesFor(source as DataSource))
       if (type.kind === dataSourceClaims.kind)
         return objects.flatMap((claim) => sourcesOfClaim(claim as DataSourceClaim, store))
       return []
     },
-    allKeys: (store) => [...store.list(dataSources)].map(({ metadata }) => metadata.name ?? ''),
+    *allKeys(store) {
+      for (const { metadata } of store.list(dataSources)) yield metadata.name
+      for (const claim of store.list(dataSourceClaims)) yield* sourcesOfClaim(claim, store)
+    },
     async reconcile(name, context) {
       const { store, systems, now } = context
-      const source = store.get(dataSources, undefined, name)
+      const source = store.get(dataSources, undefined, name) ?? draftOf(name, store)
       if (!source) {
         memories.delete(name)
         return undefined
       }
       const claims = claimsOfSource(source, store).filter(({ metadata }) => !metadata.deletionTimestamp)
       const system = systems.get(source.spec.system)
+      const isStored = source.metadata.resourceVersion !== undefined
+      // Without an answer to come, a source would only say that nobody knows.
+      if (!isStored && !system) return undefined
       const memory = memories.get(name) ?? { confirmations: 0, failures: 0 }
       memories.set(name, memory)
       const asks = system !== undefined && claims.length > 0
-      const attempt =
-        asks && now() >= dueAt(source, memory, system) ? await ask(source, system, memory, context) : undefined
-      await applyPlan(context, planSource({ source, claims, attempt, now: now() }))
+      const isDue = asks && now() >= dueAt(source, memory, system)
+      if (isDue && (!memory.unwritten || memory.unwritten.kind === 'failed')) {
+        memory.unwritten = await ask(source, system, memory, context)
+      }
+      const health = healthOf(system)
+      const plan = { source, claims, attempt: memory.unwritten, systemKnown: system !== undefined, health, now: now() }
+      await applyPlan(context, planSource(plan))
+      // What a source was made or let go with is for the next one's status.
+      if (isStored && !source.metadata.deletionTimestamp) delete memory.unwritten
       return asks ? Math.max(0, dueAt(source, memory, system) - now()) : undefined
     },
   }
 }
 
-function sourcesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
-  const asked = store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).map(({ metadata }) => metadata.name ?? '')
-  return claim.status?.boundDataSource ? [...asked, claim.status.boundDataSource] : asked
+/** A source and, once it is gone, the one that would take its place. */
+function namesFor({ metadata, spec }: DataSource): string[] {
+  return [...new Set([metadata.name ?? '', sourceName(spec)])]
 }
 
-/** When a source is to be asked: at once when it never was, else an interval after the last answer, spread by up to a tenth. */
-function dueAt(source: DataSource, memory: Memory, { refreshIntervalMs }: System): number {
+/** The sources that answer a claim, or the one that would. */
+function sourcesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
+  const asked = store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).map(({ metadata }) => metadata.name ?? '')
+  const answering = asked.length > 0 ? asked : [sourceName(questionOfClaim(claim))]
+  const bound = claim.status?.boundDataSource
+  return bound && !answering.includes(bound) ? [...answering, bound] : answering
+}
+
+/** The source of that name as it would be made: where claims ask its question and no other source answers it. */
+function draftOf(name: string, store: ObjectStore): DataSource | undefined {
+  const claim = store
+    .byIndex(dataSourceClaims, 'sourceName', name)
+    .find(({ metadata }) => metadata.deletionTimestamp === undefined)
+  if (!claim || store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).length > 0) return undefined
+  return {
+    apiVersion: apiVersionOf(dataSources),
+    kind: dataSources.kind,
+    metadata: { name },
+    spec: questionOfClaim(claim),
+  }
+}
+
+/**
+ * When a source is to be asked: at once when it never was, is to be made or is to go; else an interval after the last answer, spread by
+ * up to a tenth. A system that failed is left alone for a while whatever happens.
+ */
+function dueAt({ metadata, status }: DataSource, memory: Memory, { refreshIntervalMs }: System): number {
+  if (memory.failures > 0) return memory.nextAt ?? 0
+  if (!metadata.resourceVersion || metadata.deletionTimestamp) return 0
   if (memory.nextAt !== undefined) return memory.nextAt
-  const last = Date.parse(source.status?.lastResolvedTime ?? '')
+  const last = Date.parse(status?.lastResolvedTime ?? '')
   if (Number.isNaN(last)) return 0
-  const spread = (Number.parseInt(fnv1a(source.metadata.name ?? '').slice(-4), 36) % 1000) / 10_000
+  const spread = (Number.parseInt(fnv1a(metadata.name ?? '').slice(-4), 36) % 1000) / 10_000
   return last + refreshIntervalMs * (1 - spread)
+}
+
+function healthOf(system: System | undefined): { isHealthy: boolean; message: string } | undefined {
+  if (!system || system.health.state === 'unknown') return undefined
+  const isHealthy = system.health.state === 'healthy'
+  return { isHealthy, message: system.health.error?.message ?? 'the data system is well' }
 }
 
 /** One question at a time per source (a queue never runs a key twice at once), however many claims ask it. */
@@ -82,8 +131,8 @@ async function ask(
   const started = performance.now()
   const told = (result: string) => observer.asked(source.spec.system, (performance.now() - started) / 1000, result)
   try {
-    // A version is only of use while its answer is still there.
-    const etag = source.spec.locality ? memory.etag : undefined
+    // A version is only of use while its answer is there, and stays.
+    const etag = source.spec.locality && !source.metadata.deletionTimestamp ? memory.etag : undefined
     const answer = await system.plugin.locate({ type, name, attributes, ...(etag && { etag }) }, signal)
     told(answer.kind)
     memory.failures = 0

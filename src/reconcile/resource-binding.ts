@@ -1,7 +1,13 @@
 /** The loop of bindings: makes the decision of admission again when claims or sources change, and repairs what was missed. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  propagationPolicies,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
@@ -14,7 +20,7 @@ import type { ReconcileLoop } from './define.ts'
 
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
-  concurrency: 16,
+  concurrency: 32,
   keysOf: ({ type, before, after }, store) => {
     if (isBinding(type.kind))
       return after && concernsUs(after as ResourceBinding, store) ? [keyOf(after as ResourceBinding)] : []
@@ -26,6 +32,15 @@ export const resourceBindingLoop: ReconcileLoop = {
         .flatMap((source) => claimsOfSource(source as DataSource, store))
         .flatMap((claim) => bindingsOf(claim, store))
         .map(keyOf)
+    }
+    // A policy that asks for no claim any more lets go of whom it held for the want of one.
+    if (isPolicy(type.kind)) {
+      return objects.flatMap(({ metadata }) => {
+        const policy = objectKey(metadata.namespace, metadata.name ?? '')
+        return [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
+          store.byIndex(bindings, 'heldByPolicy', policy).map(keyOf),
+        )
+      })
     }
     return []
   },
@@ -53,6 +68,10 @@ function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
     hasNotes(binding.metadata.annotations) ||
     store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0
   )
+}
+
+function isPolicy(kind: string): boolean {
+  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
 }
 
 function keyOf({ metadata }: ResourceBinding): string {

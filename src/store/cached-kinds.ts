@@ -21,14 +21,17 @@ import {
   LOCALITY_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
 } from '../api/lodestone.ts'
-import type { ObjectMeta, ResourceType } from '../api/meta.ts'
+import { type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import { sourceName } from '../core/data-source/name.ts'
 import {
+  questionOfClaim,
   sourceKeyOfClaim,
   sourceKeyOfSource,
   workloadKey,
   workloadKeysOfClaim,
 } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
+import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { createInterner } from './intern.ts'
 import type { AnyCachedKind } from './kinds.ts'
 import type { CachedKind } from './store.ts'
@@ -45,6 +48,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
   indexes: {
     workload: workloadKeysOfClaim,
     source: (claim) => [sourceKeyOfClaim(claim)],
+    sourceName: (claim) => [sourceName(questionOfClaim(claim))],
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
   },
 }
@@ -119,7 +123,19 @@ function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): Res
 }
 
 function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBinding> {
-  return { type, keep: keepBinding, indexes: { workload: ({ spec }) => [workloadKey(spec.resource)] }, optional: true }
+  return {
+    type,
+    keep: keepBinding,
+    indexes: {
+      workload: ({ spec }) => [workloadKey(spec.resource)],
+      // Only of the few that are held: what a policy asks for can release them.
+      heldByPolicy: ({ metadata }) => {
+        const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
+        return policy ? [objectKey(policy.namespace, policy.name)] : []
+      },
+    },
+    optional: true,
+  }
 }
 
 function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {

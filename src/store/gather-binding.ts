@@ -2,11 +2,8 @@
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
-  CLUSTER_POLICY_NAME_ANNOTATION,
   clusterPropagationPolicies,
   clusters,
-  POLICY_NAME_ANNOTATION,
-  POLICY_NAMESPACE_ANNOTATION,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
@@ -15,6 +12,7 @@ import { sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-s
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
+import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { ObjectStore } from './store.ts'
 
 /** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
@@ -58,11 +56,12 @@ export function claimsOfSource(source: DataSource, store: ObjectStore): DataSour
 
 /** The policy that a binding says it came from, where it is known. */
 export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
-  const { annotations } = metadata
-  const name = annotations?.[POLICY_NAME_ANNOTATION]
-  const clusterName = annotations?.[CLUSTER_POLICY_NAME_ANNOTATION]
-  if (name) return store.get(propagationPolicies, annotations?.[POLICY_NAMESPACE_ANNOTATION], name)
-  return clusterName ? store.get(clusterPropagationPolicies, undefined, clusterName) : undefined
+  const reference = policyReferenceOf(metadata)
+  if (!reference) return undefined
+  const { namespace, name } = reference
+  return namespace
+    ? store.get(propagationPolicies, namespace, name)
+    : store.get(clusterPropagationPolicies, undefined, name)
 }
 
 /** Nothing where the Cluster objects cannot be read, as in a folder without them. */

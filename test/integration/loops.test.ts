@@ -2,15 +2,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
-import { type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
+import { propagationPolicies, type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
+import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugin.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { type EventRecorder, openEventRecorder } from '../../src/reconcile/event-recorder.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { cachedKinds } from '../../src/store/cached-kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
-import { makeBinding, makeClaim } from '../builders.ts'
+import { gatherBindingInput } from '../../src/store/gather-binding.ts'
+import { ConflictError } from '../../src/store/store.ts'
+import { makeBinding, makeClaim, makePolicy } from '../builders.ts'
 
 let store: FolderStore
 let controller: Controller | undefined
@@ -21,6 +24,7 @@ let answer: () => LocalityAnswer
 let questions = 0
 
 const lake: System = {
+  health: { state: 'healthy' },
   refreshIntervalMs: 100,
   clustersOf: ({ clusters = [] }) => [...clusters].sort(),
   plugin: {
@@ -252,8 +256,65 @@ test('a source that is deleted by hand is made again, and the claim is bound aga
 
   await store.delete(dataSources, before as K8sObject)
 
+  await expect.poll(async () => (await source())?.metadata.uid).not.toBe(before?.metadata.uid)
   await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member2'])
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+})
+
+test('a source that is deleted while its system is down goes only when the system can be asked again', async () => {
+  start()
+  await claim()
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  const before = await source()
+  answer = () => {
+    throw new LocalityError('unavailable', 'HTTP 503')
+  }
+
+  await store.delete(dataSources, before as K8sObject)
+
+  const asked = questions
+  await expect.poll(() => questions).toBeGreaterThan(asked)
+  expect((await source())?.metadata.uid).toBe(before?.metadata.uid)
+  expect((await readClaim())?.status?.phase).toBe('Bound')
+  answer = locatedIn('member3')
+  await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member3'])
+  expect((await source())?.metadata.uid).not.toBe(before?.metadata.uid)
+})
+
+test('a write that fails costs no second question', async () => {
+  const create = store.create.bind(store)
+  let failing = true
+  store.create = async (type, object) => {
+    if (failing && type.kind === dataSources.kind) throw new ConflictError('busy')
+    return (await create(type, object)) as typeof object
+  }
+  const slow = { ...lake, refreshIntervalMs: 600_000 }
+  systems.get = () => slow
+  start()
+  await claim()
+  await expect.poll(() => questions).toBe(1)
+
+  failing = false
+
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  expect(questions).toBe(1)
+  systems.get = (name) => (name === 'amoro' ? lake : undefined)
+})
+
+test('a policy that asks for no claim any more lets go of whom it held', async () => {
+  const strict = makePolicy({}, { annotations: { 'lodestone.dev/requires-claim': 'true' } })
+  const policy = await store.create(propagationPolicies, strict)
+  const held = decideBinding(gatherBindingInput(makeBinding(), undefined, store, Date.now())).binding
+  await store.create(resourceBindings, held)
+  start()
+  // When this claim is bound, the first look at everything is over.
+  await claim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'other' } })
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  expect((await readBinding())?.spec.suspension?.scheduling).toBe(true)
+
+  await store.update(propagationPolicies, { ...policy, metadata: { ...policy.metadata, annotations: {} } })
+
+  await expect.poll(async () => (await readBinding())?.spec.suspension).toBeUndefined()
 })
 
 test('a restart over settled claims and bindings writes nothing', async () => {

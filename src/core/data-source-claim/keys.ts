@@ -25,6 +25,12 @@ function sourceKey(system: string, type: string, name: string, attributes: Recor
   return JSON.stringify(entries.length === 0 ? [system, type, name] : [system, type, name, entries])
 }
 
+/** What a claim asks, in the words of the source that answers. */
+export function questionOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
+  const { system, dataSourceType: type, dataSourceName: name, attributes } = spec
+  return { system, type, name, ...(attributes && { attributes }) }
+}
+
 export function sourceKeyOfClaim({ spec }: DataSourceClaim): string {
   return sourceKey(spec.system, spec.dataSourceType, spec.dataSourceName, spec.attributes)
 }

@@ -34,19 +34,6 @@ test('a new claim gets its finalizer beside those of others, for the version tha
 })
 
 test.each([
-  { name: 'a known system makes a source for a new question', input: { source: undefined }, want: ['create'] },
-  { name: 'an unknown system does not', input: { source: undefined, systemKnown: false }, want: [] },
-  { name: 'a source that is there is used', input: {}, want: [] },
-  { name: 'a name that another question has is left alone', input: { source: undefined, nameTaken: true }, want: [] },
-])('$name', ({ input, want }) => {
-  expect(
-    plan(input)
-      .map(({ kind }) => kind)
-      .filter((kind) => kind === 'create'),
-  ).toEqual(want)
-})
-
-test.each([
   { name: 'located: Bound', source: available, phase: 'Bound', reason: 'Located' },
   {
     name: 'not answered yet: Pending',

@@ -1,12 +1,10 @@
-/** What a claim needs done: a finalizer, a source to ask, and a status that says how things stand. */
-
-import { type DataSource, dataSources } from '../../api/data-source.ts'
+/** What a claim needs done: a finalizer, and a status that says how things stand. Its source has a loop of its own. */
+import type { DataSource } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
-import { apiVersionOf, objectKey } from '../../api/meta.ts'
+import { objectKey } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../conditions.ts'
-import { sourceName } from '../data-source/name.ts'
 import { jsonEqual } from '../json.ts'
 import type { Action, Plan } from '../plan.ts'
 import { readNotes } from '../resource-binding/annotations.ts'
@@ -38,9 +36,8 @@ export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input
   if (claim.metadata.deletionTimestamp) return { actions: releaseClaim(input) }
   const finalizer = addFinalizer(claim)
-  // One guarded write an object and round: the next round starts from what the first one made.
-  if (finalizer.length > 0) return { actions: [...finalizer, ...createSource(input)] }
-  return { actions: [...createSource(input), ...updateStatus(input)] }
+  // One guarded write a round: the next round starts from what the first one made.
+  return { actions: finalizer.length > 0 ? finalizer : updateStatus(input) }
 }
 
 function of({ metadata }: DataSourceClaim) {
@@ -72,20 +69,6 @@ function releaseClaim({ claim, bindings }: ClaimPlanInput): Action[] {
   if (narrowed) return []
   const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)
   return [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }]
-}
-
-/** One source serves every claim with the same question, so it is made only where none is there. */
-function createSource({ claim, source, systemKnown, nameTaken }: ClaimPlanInput): Action[] {
-  if (source || nameTaken || !systemKnown) return []
-  const { system, dataSourceType, dataSourceName, attributes } = claim.spec
-  const question = { system, type: dataSourceType, name: dataSourceName, ...(attributes && { attributes }) }
-  const object: DataSource = {
-    apiVersion: apiVersionOf(dataSources),
-    kind: dataSources.kind,
-    metadata: { name: sourceName(question) },
-    spec: question,
-  }
-  return [{ kind: 'create', type: dataSources, object }]
 }
 
 function updateStatus(input: ClaimPlanInput): Action[] {

@@ -1,11 +1,15 @@
-import { expect, test } from 'vitest'
-import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
-import type { DataSource } from '../../api/data-source.ts'
+import { describe, expect, test } from 'vitest'
+import { makeSource as draft, makeClaim, NOW } from '../../../test/builders.ts'
+import { type DataSource, dataSources } from '../../api/data-source.ts'
 import type { Action } from '../plan.ts'
-import { type Attempt, planSource } from './plan.ts'
+import { type Attempt, planSource, type SourcePlanInput } from './plan.ts'
 
 const claims = [makeClaim()]
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member2', 'member1'], bytes: 7 }
+
+/** One that is stored, and claimed already. */
+const makeSource = (...[spec, metadata]: Parameters<typeof draft>) =>
+  draft(spec, { resourceVersion: '7', finalizers: ['lodestone.dev/source'], ...metadata })
 
 /** What of a plan matters here: locality, status and events. */
 function summary(actions: Action[]) {
@@ -18,8 +22,10 @@ function summary(actions: Action[]) {
   }
 }
 
-const plan = (source: DataSource, attempt?: Attempt, of = claims) =>
-  planSource({ source, claims: of, attempt, now: NOW }).actions
+type Rest = Partial<Omit<SourcePlanInput, 'source' | 'attempt'>>
+
+const plan = (source: DataSource, attempt?: Attempt, rest: Rest = {}) =>
+  planSource({ source, claims, attempt, systemKnown: true, health: undefined, now: NOW, ...rest }).actions
 
 test('a first answer is noted with its time, its clusters sorted', () => {
   const { locality: _unknown, ...spec } = makeSource().spec
@@ -86,9 +92,113 @@ test('nobody was asked and the claims are noted: nothing is written', () => {
   expect(plan({ ...makeSource(), status } as DataSource)).toEqual([])
 })
 
-test('a source that is to be deleted with its last claim goes; one that is to stay stays', () => {
-  const source = makeSource({ reclaimPolicy: 'Delete' }, { resourceVersion: '7' })
+test('a source that is to be deleted with its last claim goes; one that is to stay stays, unprotected', () => {
+  const source = makeSource({ reclaimPolicy: 'Delete' })
 
-  expect(plan(source, undefined, [])).toEqual([expect.objectContaining({ kind: 'delete', object: source })])
-  expect(plan(makeSource(), undefined, []).map(({ kind }) => kind)).not.toContain('delete')
+  expect(plan(source, undefined, { claims: [] })).toEqual([expect.objectContaining({ kind: 'delete', object: source })])
+  expect(plan(makeSource(), undefined, { claims: [] })[0]).toMatchObject({ patch: { metadata: { finalizers: [] } } })
+})
+
+test('a new source is made with its location and its protection, in one write', () => {
+  const { locality: _unknown, ...spec } = draft().spec
+
+  expect(plan({ ...draft(), spec }, located)).toEqual([
+    {
+      kind: 'create',
+      type: dataSources,
+      object: {
+        ...draft(),
+        metadata: { name: draft().metadata.name, finalizers: ['lodestone.dev/source'] },
+        spec: { ...spec, locality: { location: 's3://lake/a', clusterNames: ['member1', 'member2'], bytes: 7 } },
+      },
+    },
+  ])
+})
+
+test.each<{ name: string; attempt?: Attempt }>([
+  { name: 'nobody could be asked', attempt: { kind: 'failed', reason: 'HTTP 503' } },
+  { name: 'there is no such data', attempt: { kind: 'nowhere', reason: 'HTTP 404', confirmations: 1 } },
+])('a new source is made also when $name, so that its status can say so', ({ attempt }) => {
+  const { locality: _unknown, ...spec } = draft().spec
+
+  const [create, ...rest] = plan({ ...draft(), spec }, attempt)
+
+  expect(create).toMatchObject({ kind: 'create', object: { spec } })
+  expect(rest).toEqual([])
+})
+
+test('a source that somebody else made is protected while it is claimed, beside the finalizers of others', () => {
+  const [first] = plan(makeSource({}, { finalizers: ['other.io/x'] }))
+
+  expect(first).toMatchObject({
+    patch: { metadata: { resourceVersion: '7', finalizers: ['other.io/x', 'lodestone.dev/source'] } },
+  })
+})
+
+describe('a source that somebody deletes', () => {
+  const leaving = makeSource(
+    {},
+    { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['other.io/x', 'lodestone.dev/source'] },
+  )
+  const goes = [expect.objectContaining({ patch: { metadata: { resourceVersion: '7', finalizers: ['other.io/x'] } } })]
+
+  test.each<{ name: string; attempt?: Attempt; rest?: Rest; want: unknown[] }>([
+    { name: 'stays while its system was not asked anew', want: [] },
+    { name: 'stays while its system does not answer', attempt: { kind: 'failed', reason: 'HTTP 503' }, want: [] },
+    { name: 'goes when its system has answered', attempt: located, want: goes },
+    { name: 'goes when nobody can be asked', rest: { systemKnown: false }, want: goes },
+    { name: 'goes when nobody claims it', rest: { claims: [] }, want: goes },
+  ])('$name', ({ attempt, rest, want }) => {
+    expect(plan(leaving, attempt, rest)).toEqual(want)
+  })
+
+  test('is left to others once it is not protected any more', () => {
+    const rest = { ...leaving, metadata: { ...leaving.metadata, finalizers: ['other.io/x'] } }
+    expect(plan(rest, located)).toEqual([])
+  })
+})
+
+describe('Events tell once', () => {
+  const silent: Attempt = { kind: 'failed', reason: 'HTTP 503' }
+  const stale = (status: 'True' | 'False') =>
+    makeSource(
+      {},
+      {
+        status: {
+          phase: 'Available',
+          conditions: [
+            { type: 'Stale', status, reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
+          ],
+        },
+      },
+    )
+
+  test.each([
+    { name: 'that a system fell silent', source: stale('False'), attempt: silent, want: ['Stale'] },
+    { name: 'and not again while it is silent', source: stale('True'), attempt: silent, want: [] },
+    { name: 'that it answers again', source: stale('True'), attempt: located, want: ['Fresh'] },
+    { name: 'and not again while it answers', source: stale('False'), attempt: located, want: [] },
+  ])('$name', ({ source, attempt, want }) => {
+    expect(summary(plan(source, attempt)).events.filter((reason) => reason !== 'Moved')).toEqual(want)
+  })
+})
+
+describe('the condition SystemHealthy', () => {
+  const healthIn = (source: DataSource, isHealthy: boolean) =>
+    summary(plan(source, undefined, { health: { isHealthy, message: 'm' } })).status?.conditions?.find(
+      ({ type }) => type === 'SystemHealthy',
+    )?.status
+
+  test('is not there while the system was never unwell', () => {
+    expect(healthIn(makeSource(), true)).toBeUndefined()
+  })
+
+  test('says that it is, and that it was', () => {
+    expect(healthIn(makeSource(), false)).toBe('False')
+    const lastTransitionTime = '2026-01-01T00:00:00Z'
+    const conditions = [
+      { type: 'SystemHealthy', status: 'False' as const, reason: 'Unhealthy', message: 'm', lastTransitionTime },
+    ]
+    expect(healthIn(makeSource({}, { status: { conditions } }), true)).toBe('True')
+  })
 })

@@ -1,10 +1,11 @@
-/** What a source needs done after its data system was asked, or was not: locality, status, reclaim, and when to ask again. */
+/** What a source needs done after its data system was asked, or was not: locality, status, reclaim, and when it may go. */
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
 import { apiVersionOf, objectKey } from '../../api/meta.ts'
-import { condition, withConditions } from '../conditions.ts'
+import { type ConditionState, condition, isTrue, withConditions } from '../conditions.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
-import type { Action, Plan } from '../plan.ts'
+import type { Action, EventAction, Plan } from '../plan.ts'
 
 /** What came of asking the data system. */
 export type Attempt =
@@ -16,62 +17,101 @@ export type Attempt =
   | { kind: 'failed'; reason: string }
 
 export interface SourcePlanInput {
+  /** As it is stored; without a resource version it is one that is to be made. */
   source: DataSource
   /** The claims that ask this question and are not being deleted. */
   claims: readonly DataSourceClaim[]
   /** Undefined when nobody was asked: not due yet, or no plugin knows the system. */
   attempt: Attempt | undefined
+  /** Whether anybody can be asked at all. */
+  systemKnown: boolean
+  /** What the last check of the system found; undefined before the first one and without a system. */
+  health: { isHealthy: boolean; message: string } | undefined
   now: number
 }
 
 /** How often a system has to say "no such data" before it replaces a location that was known. */
 export const CONFIRMATIONS = 3
 
+/**
+ * A new source is made with its location, so that whoever waits for it waits for one write; its status follows when it is there.
+ * One that nobody claims is left, or deleted if that is its reclaim policy.
+ */
 export function planSource(input: SourcePlanInput): Plan {
   const { source, claims } = input
-  if (source.metadata.deletionTimestamp) return { actions: [] }
+  if (!source.metadata.resourceVersion) return { actions: [create(input)] }
+  if (source.metadata.deletionTimestamp) return { actions: release(input) }
   if (claims.length === 0 && source.spec.reclaimPolicy === 'Delete') {
     return { actions: [{ kind: 'delete', type: dataSources, object: source }] }
   }
-  return { actions: [...updateLocality(input), ...updateStatus(input)] }
+  return { actions: [...updateObject(input), ...updateStatus(input)] }
 }
 
-function updateLocality({ source, attempt }: SourcePlanInput): Action[] {
-  if (attempt?.kind !== 'located') return []
-  const { location, bytes } = attempt
-  const locality = { clusterNames: sortedUnique(attempt.clusters), location, ...(bytes !== undefined && { bytes }) }
+function create({ source, attempt }: SourcePlanInput): Action {
+  const locality = localityOf(attempt)
+  const object = {
+    ...source,
+    metadata: { ...source.metadata, finalizers: [SOURCE_FINALIZER] },
+    spec: { ...source.spec, ...(locality && { locality }) },
+  }
+  return { kind: 'create', type: dataSources, object }
+}
+
+/**
+ * Somebody deleted it. While it is claimed, what it says stands until its system has been asked anew: then it goes, and a new one with
+ * the new answer takes its place.
+ */
+function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Action[] {
+  const { finalizers = [] } = source.metadata
+  if (!finalizers.includes(SOURCE_FINALIZER)) return []
+  const isAnswered = attempt !== undefined && attempt.kind !== 'failed'
+  if (claims.length > 0 && systemKnown && !isAnswered) return []
+  return [patch(source, { metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER) } })]
+}
+
+/** The location, and the finalizer that a claimed source has and an unclaimed one has not, in one write. */
+function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] {
+  const { finalizers = [] } = source.metadata
+  const others = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
+  const wanted = claims.length > 0 ? [...others, SOURCE_FINALIZER] : others
   const before = source.spec.locality
-  if (jsonEqual(before, locality)) return []
-  const { resourceVersion, name = '' } = source.metadata
-  const patch = { metadata: { resourceVersion }, spec: { locality: { bytes: null, ...locality } } }
-  const moved = before && !jsonEqual(before.clusterNames, locality.clusterNames)
+  const after = localityOf(attempt) ?? before
+  const isProtected = wanted.length === finalizers.length
+  const isSame = jsonEqual(before, after)
+  if (isProtected && isSame) return []
+  const moved = before && !jsonEqual(before.clusterNames, after?.clusterNames)
   return [
-    { kind: 'patch', of: { type: dataSources, name }, patch },
+    patch(source, {
+      ...(!isProtected && { metadata: { finalizers: wanted } }),
+      ...(!isSame && { spec: { locality: { bytes: null, ...after } } }),
+    }),
     ...(moved
-      ? [event(source, 'Normal', 'Moved', `${listed(before.clusterNames)} → ${listed(locality.clusterNames)}`)]
+      ? [event(source, 'Normal', 'Moved', `${listed(before.clusterNames)} → ${listed(after?.clusterNames)}`)]
       : []),
   ]
+}
+
+function localityOf(attempt: Attempt | undefined): DataSource['spec']['locality'] {
+  if (attempt?.kind !== 'located') return undefined
+  const { clusters, location, bytes } = attempt
+  return { clusterNames: sortedUnique(clusters), location, ...(bytes !== undefined && { bytes }) }
+}
+
+/** For the version that was read only. */
+function patch({ metadata }: DataSource, change: Record<string, unknown>): Action {
+  const { name = '', resourceVersion } = metadata
+  return {
+    kind: 'patch',
+    of: { type: dataSources, name },
+    patch: { ...change, metadata: { ...(change['metadata'] as object | undefined), resourceVersion } },
+  }
 }
 
 function updateStatus(input: SourcePlanInput): Action[] {
   const { source, claims, attempt, now } = input
   const before = source.status ?? {}
   const phase = phaseOf(input)
-  const resolved = attempt && attempt.kind !== 'failed'
   const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
-  const states = [
-    ...(phase ? [condition('Ready', phase === 'Available', phase, messageOf(input, phase))] : []),
-    ...(attempt
-      ? [
-          condition(
-            'Stale',
-            failure !== undefined,
-            failure ? 'NotAnswered' : 'Answered',
-            failure ?? 'the data system answers',
-          ),
-        ]
-      : []),
-  ]
   const status = {
     ...before,
     ...(phase && { phase }),
@@ -79,8 +119,8 @@ function updateStatus(input: SourcePlanInput): Action[] {
       .map(referenceOf)
       .sort((a, b) => (objectKey(a.namespace, a.name ?? '') < objectKey(b.namespace, b.name ?? '') ? -1 : 1)),
     boundClaims: claims.length,
-    ...(resolved && { lastResolvedTime: new Date(now).toISOString() }),
-    conditions: withConditions(before.conditions, states, source.metadata.generation, now),
+    ...(attempt && !failure && { lastResolvedTime: new Date(now).toISOString() }),
+    conditions: withConditions(before.conditions, states(input, phase), source.metadata.generation, now),
   }
   const next = attempt ? { ...status, lastError: failure } : status
   if (
@@ -92,20 +132,45 @@ function updateStatus(input: SourcePlanInput): Action[] {
     })
   )
     return []
-  const patch = { status: { ...next, ...(attempt && { lastError: failure ?? null }) } }
-  const told =
-    phase && before.phase !== phase
-      ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, messageOf(input, phase))]
-      : []
   return [
-    { kind: 'patch', of: { type: dataSources, name: source.metadata.name ?? '' }, patch, subresource: 'status' },
-    ...told,
+    {
+      kind: 'patch',
+      of: { type: dataSources, name: source.metadata.name ?? '' },
+      patch: { status: { ...next, ...(attempt && { lastError: failure ?? null }) } },
+      subresource: 'status',
+    },
+    ...eventsOf(input, phase),
   ]
 }
 
+function states(input: SourcePlanInput, phase: Phase | undefined): ConditionState[] {
+  const { source, attempt, health } = input
+  const before = source.status?.conditions
+  const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
+  return [
+    ...(phase ? [condition('Ready', phase === 'Available', phase, messageOf(input, phase))] : []),
+    ...(attempt
+      ? [
+          condition(
+            'Stale',
+            failure !== undefined,
+            failure ? 'NotAnswered' : 'Answered',
+            failure ?? 'the data system answers',
+          ),
+        ]
+      : []),
+    // A system that was never unwell needs no condition on each of its thousands of sources.
+    ...(health && (!health.isHealthy || before?.some(({ type }) => type === 'SystemHealthy'))
+      ? [condition('SystemHealthy', health.isHealthy, health.isHealthy ? 'Healthy' : 'Unhealthy', health.message)]
+      : []),
+  ]
+}
+
+type Phase = 'Available' | 'Unavailable'
+
 /** "Nowhere" has to be said several times before it replaces a location; the first answer of all counts at once. */
-function phaseOf({ source, attempt }: SourcePlanInput): 'Available' | 'Unavailable' | undefined {
-  const before = source.status?.phase as 'Available' | 'Unavailable' | undefined
+function phaseOf({ source, attempt }: SourcePlanInput): Phase | undefined {
+  const before = source.status?.phase as Phase | undefined
   switch (attempt?.kind) {
     case 'located':
       return 'Available'
@@ -120,6 +185,22 @@ function messageOf({ source, attempt }: SourcePlanInput, phase: string): string 
   if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
   if (attempt?.kind === 'nowhere') return attempt.reason
   return source.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? phase
+}
+
+/** Told once: when the phase changes, when the system falls silent, and when it answers again. */
+function eventsOf(input: SourcePlanInput, phase: Phase | undefined): Action[] {
+  const { source, attempt } = input
+  const { phase: before, conditions } = source.status ?? {}
+  const wasStale = isTrue(conditions, 'Stale')
+  return [
+    ...(phase && before !== phase
+      ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, messageOf(input, phase))]
+      : []),
+    ...(attempt?.kind === 'failed' && !wasStale ? [event(source, 'Warning', 'Stale', attempt.reason)] : []),
+    ...(attempt && attempt.kind !== 'failed' && wasStale
+      ? [event(source, 'Normal', 'Fresh', 'the data system answers again')]
+      : []),
+  ]
 }
 
 function referenceOf({ metadata }: DataSourceClaim): ClaimReference {
@@ -137,6 +218,6 @@ function listed(clusters: readonly string[] | undefined): string {
   return clusters?.length ? clusters.join(', ') : 'no cluster'
 }
 
-function event(about: DataSource, type: 'Normal' | 'Warning', reason: string, message: string): Action {
+function event(about: DataSource, type: 'Normal' | 'Warning', reason: string, message: string): EventAction {
   return { kind: 'event', about, type, reason, message }
 }
