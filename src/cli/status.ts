@@ -3,6 +3,7 @@ import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
+import { isTrue } from '../core/conditions.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import { sourceOf } from '../store/gather-binding.ts'
@@ -72,7 +73,7 @@ function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise
   })
 }
 
-/** The three tables. `now` in ms since the epoch. */
+/** The four tables. `now` in ms since the epoch. */
 function renderStatus(
   store: ObjectStore,
   namespace: string | undefined,
@@ -85,6 +86,7 @@ function renderStatus(
     table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'WHERE'], claimRows(store, namespace, now)),
     table('HELD', ['BINDING', 'SINCE', 'REASON'], heldRows(store, namespace, now)),
     table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
+    table('SYSTEMS', ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'], systemRows(store, now)),
   ].join('\n')
 }
 
@@ -132,6 +134,24 @@ function sourceRows(store: ObjectStore, now: number): string[][] {
         Number.isNaN(confirmed) ? 'never' : `${formatAge(now - confirmed)} ago`,
         known?.lastError ?? '',
       ]
+    })
+    .sort(byFirst)
+}
+
+/** Health as the loops noted it on the sources: what asks the systems is another process. */
+function systemRows(store: ObjectStore, now: number): string[][] {
+  const systems = Map.groupBy(store.list(dataSources), ({ spec }) => spec.system)
+  return [...systems]
+    .map(([system, sources]) => {
+      const all = sources.map(({ status: known }) => known?.conditions)
+      const stale = all.filter((conditions) => isTrue(conditions, 'Stale')).length
+      const [unwell] = all.flatMap(
+        (conditions) => conditions?.filter(({ type, status }) => type === 'SystemHealthy' && status === 'False') ?? [],
+      )
+      const asked = sources.some(({ status: known }) => known?.lastResolvedTime !== undefined)
+      const since = unwell && formatAge(now - Date.parse(unwell.lastTransitionTime))
+      const health = unwell ? `unwell for ${since}: ${unwell.message}` : asked ? 'well' : 'never asked'
+      return [system, String(sources.length), String(stale), health]
     })
     .sort(byFirst)
 }

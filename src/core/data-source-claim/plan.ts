@@ -91,8 +91,14 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const patch = { metadata: { resourceVersion }, status: { boundDataSource: null, ...status } }
   const write: Action = { kind: 'patch', of: of(claim), patch, subresource: 'status' }
   if (before.phase === phase) return [write]
-  return [write, { kind: 'event', about: claim, type: phase === 'Failed' ? 'Warning' : 'Normal', reason, message }]
+  return [
+    write,
+    { kind: 'event', about: claim, type: NEEDS_SOMEBODY.has(reason) ? 'Warning' : 'Normal', reason, message },
+  ]
 }
+
+/** What does not mend itself. */
+const NEEDS_SOMEBODY = new Set(['NotFound', 'SystemUnknown', 'NameTaken'])
 
 interface State {
   phase: 'Pending' | 'Bound' | 'Failed'

@@ -177,14 +177,16 @@ function phaseOf({ source, attempt }: SourcePlanInput): Phase | undefined {
     case 'nowhere':
       return source.spec.locality === undefined || attempt.confirmations >= CONFIRMATIONS ? 'Unavailable' : before
     default:
-      return before
+      // Made by hand: whoever wrote the location says that the data is there.
+      return before ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
   }
 }
 
 function messageOf({ source, attempt }: SourcePlanInput, phase: string): string {
   if (attempt?.kind === 'located') return `the data is in ${listed(attempt.clusters)}`
   if (attempt?.kind === 'nowhere') return attempt.reason
-  return source.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? phase
+  const before = source.status?.conditions?.find(({ type }) => type === 'Ready')?.message
+  return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
 }
 
 /** Told once: when the phase changes, when the system falls silent, and when it answers again. */

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeSource } from '../../test/builders.ts'
+import { makeFolder, runWords } from './cli.case.ts'
+
+const status = (objects: unknown[], ...more: string[]) =>
+  runWords(['status', '--folder', makeFolder({ 'hub.yaml': objects }), ...more])
+
+const at = (hour: number) => `2026-11-20T0${hour}:00:00Z`
+
+test('claims, holds, sources and systems are shown as they stand', async () => {
+  const hold = { message: 'default/sales: catalog down', reason: 'Unresolved', since: at(9) }
+  const held = makeBinding({}, { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } })
+  const unwell = { type: 'SystemHealthy', status: 'False', reason: 'Unhealthy', message: 'HTTP 503' }
+  const stale = { type: 'Stale', status: 'True', reason: 'NotAnswered', message: 'HTTP 503' }
+  const source = makeSource(
+    { locality: { clusterNames: ['member2'], bytes: 5 * 1024 ** 3 } },
+    {
+      status: {
+        phase: 'Available',
+        lastResolvedTime: at(8),
+        lastError: 'HTTP 503',
+        conditions: [unwell, stale].map((one) => ({ ...one, lastTransitionTime: at(9) }) as never),
+      },
+    },
+  )
+  const archive = makeSource(
+    { system: 'archive', locality: { clusterNames: ['member1'] } },
+    { name: 'archive', status: { phase: 'Available', lastResolvedTime: at(9) } },
+  )
+  const claim = { ...makeClaim(), status: { phase: 'Bound' } }
+
+  const { status: exit, stdout } = await status([claim, source, archive, held])
+
+  expect(exit).toBe(0)
+  expect(stdout).toBe(`CLAIMS (1)
+CLAIM           PHASE   DATA                    WORKLOAD         WHERE
+default/sales   Bound   amoro lake.shop.sales   Deployment/app   member2
+
+HELD (1)
+BINDING                  SINCE   REASON
+default/app-deployment   3 h     default/sales: catalog down
+
+SOURCES (2)
+SOURCE                        PHASE       CLUSTERS   BYTES     CONFIRMED   PROBLEM
+amoro-table-lake.shop.sales   Available   member2    5.0 GiB   4 h ago     HTTP 503
+archive                       Available   member1              3 h ago
+
+SYSTEMS (2)
+SYSTEM    SOURCES   STALE   HEALTH
+amoro     1         1       unwell for 3 h: HTTP 503
+archive   1         0       well
+`)
+})
+
+test('one namespace shows its own claims and holds, and all sources', async () => {
+  const { stdout } = await status([makeClaim(), makeClaim({}, { namespace: 'demo' }), makeSource()], '-n', 'demo')
+
+  expect(stdout).toMatch(/^CLAIMS \(1\)\n.*\ndemo\/sales/)
+  expect(stdout).toContain('SOURCES (1)\n')
+  expect(stdout).toMatch(/amoro +1 +0 +never asked\n$/)
+})
