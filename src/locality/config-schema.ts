@@ -63,6 +63,7 @@ export const systemSchema = {
     },
     refreshInterval: text,
     maxConcurrent: { type: 'integer', minimum: 1, maximum: 256 },
+    maxRequestsPerSecond: { type: 'integer', minimum: 1, maximum: 10_000 },
     extra: { type: 'object' },
   },
 }
@@ -99,5 +100,6 @@ export interface GivenSystem {
   }
   refreshInterval?: string
   maxConcurrent?: number
+  maxRequestsPerSecond?: number
   extra?: Record<string, unknown>
 }

@@ -44,6 +44,7 @@ test('the file of the origin works unchanged', () => {
     retry: { maxRetries: 3, initialBackoffMs: 1000, maxBackoffMs: 30_000, backoffMultiplier: 2, timeoutMs: 30_000 },
     refreshIntervalMs: 300_000,
     maxConcurrent: 16,
+    maxRequestsPerSecond: 50,
     extra: {},
   })
 })

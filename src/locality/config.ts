@@ -30,6 +30,7 @@ export interface SystemConfig {
   retry: RetryPolicy
   refreshIntervalMs: number
   maxConcurrent: number
+  maxRequestsPerSecond: number
   extra: Readonly<Record<string, unknown>>
 }
 
@@ -98,6 +99,7 @@ function complete(
     retry: completeRetry(given.retryConfig, errors),
     refreshIntervalMs: duration('refreshInterval', given.refreshInterval ?? '5m', errors, 1000),
     maxConcurrent: given.maxConcurrent ?? 16,
+    maxRequestsPerSecond: given.maxRequestsPerSecond ?? 50,
     extra: given.extra ?? {},
   }
 }

@@ -117,6 +117,14 @@ describe('asking again', () => {
     await Promise.all(asked)
     expect([most, server.requests.length]).toEqual([2, 4])
   })
+
+  test('no more requests are sent a second than the system takes', async () => {
+    const clock = new TestClock()
+    const client = open(server.url, { maxRequestsPerSecond: 10 }, clock)
+    for (let i = 0; i < 13; i++) await client.send({ method: 'GET', url: server.url }, never)
+    expect(server.requests).toHaveLength(13)
+    expect(clock.waits).toEqual([100, 100, 100])
+  })
 })
 
 describe('credentials', () => {

@@ -23,8 +23,10 @@ export interface HttpClient {
 }
 
 /** Opens the client of a system. Throws when a TLS file cannot be read. */
-export function openHttpClient({ endpoint, retry, maxConcurrent }: SystemConfig, clock: Clock): HttpClient {
-  const transport = openTransport({ tls: endpoint.tls, timeoutMs: retry.timeoutMs, maxConcurrent })
+export function openHttpClient(config: SystemConfig, clock: Clock): HttpClient {
+  const { endpoint, retry, maxConcurrent, maxRequestsPerSecond } = config
+  const { tls } = endpoint
+  const transport = openTransport({ tls, timeoutMs: retry.timeoutMs, maxConcurrent, maxRequestsPerSecond, clock })
   const authenticator = openAuthenticator(endpoint.auth, transport, clock)
   const closing = new AbortController()
 

@@ -1,7 +1,9 @@
 /** One HTTP request over a keep-alive agent: bounded in time, in size and in number, with failures made into `LocalityError`s. */
 import { readFileSync } from 'node:fs'
 import { Agent, request as send } from 'undici'
+import { TokenBucket } from '../core/token-bucket.ts'
 import { withSignals } from './abort.ts'
+import type { Clock } from './clock.ts'
 import { errorOfFailure } from './http-error.ts'
 import { LocalityError } from './plugin.ts'
 import { Slots } from './slots.ts'
@@ -35,6 +37,8 @@ export interface TransportOptions {
   /** For each request, from the moment it has a slot to the last byte. */
   timeoutMs: number
   maxConcurrent: number
+  maxRequestsPerSecond: number
+  clock: Clock
 }
 
 /** Answers about one table or bucket are far smaller; what is larger is not what was asked for. */
@@ -48,12 +52,22 @@ export interface Transport {
 }
 
 /** Opens a transport. Throws when a TLS file cannot be read. */
-export function openTransport({ tls, timeoutMs, maxConcurrent }: TransportOptions): Transport {
+export function openTransport(options: TransportOptions): Transport {
+  const { tls, timeoutMs, maxConcurrent, maxRequestsPerSecond, clock } = options
   const connect = { ...readTls(tls), timeout: timeoutMs }
   // Redirects are not followed, and only the operator names hosts: an answer must not send us elsewhere inside the network.
   const agent = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, allowH2: false })
   const slots = new Slots(maxConcurrent)
+  const bucket = new TokenBucket({ perSecond: maxRequestsPerSecond, burst: maxRequestsPerSecond }, clock.now())
   let closed: Promise<void> | undefined
+
+  /** A whole fleet that is due at once, as after a restart, must not be what brings a catalog down. */
+  async function pace(signal: AbortSignal): Promise<void> {
+    for (let waitMs = bucket.take(clock.now()); waitMs > 0; waitMs = bucket.take(clock.now())) {
+      await clock.sleep(waitMs, signal)
+      signal.throwIfAborted()
+    }
+  }
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const what = nameOf(request)
@@ -81,7 +95,7 @@ export function openTransport({ tls, timeoutMs, maxConcurrent }: TransportOption
   }
 
   return {
-    exchange: (request, signal) => slots.run(signal, () => exchange(request, signal)),
+    exchange: (request, signal) => slots.run(signal, () => pace(signal).then(() => exchange(request, signal))),
     close: () => {
       closed ??= agent.close()
       return closed

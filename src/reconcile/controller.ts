@@ -1,6 +1,7 @@
 /** Runs the loops: changes become keys, keys become runs, and every so often everything is looked at once more. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
+import { TokenBucket } from '../core/token-bucket.ts'
 import { drain } from '../store/drain.ts'
 import { ConflictError } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
@@ -95,18 +96,8 @@ export function startController(input: ControllerInput): Controller {
   }
 }
 
-/** A token bucket: full at the start, filled over a minute. */
+/** As many moves at once as are allowed a minute, then one after the other. */
 function openAllowance({ maxMovesPerMinute, now }: Pick<ControllerInput, 'maxMovesPerMinute' | 'now'>): () => number {
-  let tokens = maxMovesPerMinute
-  let filledAt = now()
-  return () => {
-    const time = now()
-    tokens = Math.min(maxMovesPerMinute, tokens + ((time - filledAt) / 60_000) * maxMovesPerMinute)
-    filledAt = time
-    if (tokens >= 1) {
-      tokens--
-      return 0
-    }
-    return Math.ceil(((1 - tokens) / maxMovesPerMinute) * 60_000)
-  }
+  const bucket = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, now())
+  return () => bucket.take(now())
 }

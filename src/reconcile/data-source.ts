@@ -63,11 +63,16 @@ export function openDataSourceLoop(): ReconcileLoop {
       if (isDue && (!memory.unwritten || memory.unwritten.kind === 'failed')) {
         memory.unwritten = await ask(source, system, memory, context)
       }
-      const health = healthOf(system)
-      const plan = { source, claims, attempt: memory.unwritten, systemKnown: system !== undefined, health, now: now() }
-      await applyPlan(context, planSource(plan))
-      // What a source was made or let go with is for the next one's status.
-      if (isStored && !source.metadata.deletionTimestamp) delete memory.unwritten
+      const plan = planSource({
+        source,
+        claims,
+        attempt: memory.unwritten,
+        systemKnown: system !== undefined,
+        health: healthOf(system),
+        now: now(),
+      })
+      await applyPlan(context, plan)
+      if (plan.notesAttempt) delete memory.unwritten
       return asks ? Math.max(0, dueAt(source, memory, system) - now()) : undefined
     },
   }

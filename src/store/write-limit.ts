@@ -1,4 +1,5 @@
 /** Keeps writes to an API server below a rate: after an outage, a loop with 100,000 objects to write must not cause the next one. */
+import { TokenBucket } from '../core/token-bucket.ts'
 import type { Clock } from './clock.ts'
 
 export interface WriteLimitOptions {
@@ -13,26 +14,17 @@ interface Waiting {
   fail(error: Error): void
 }
 
-/** A token bucket: full at first, one token per write. */
 export class WriteLimit {
   readonly #clock: Clock
-  readonly #perMs: number
-  readonly #burst: number
+  readonly #bucket: TokenBucket
   readonly #waiting: Waiting[] = []
-  #tokens: number
-  #filledAtMs: number
   #cancel: (() => void) | undefined
   #stopped = false
 
   /** Throws for a rate or a burst that would never let anything through. */
   constructor(clock: Clock, { writesPerSecond = 50, burst = 100 }: WriteLimitOptions = {}) {
-    if (!(writesPerSecond > 0)) throw new Error(`writesPerSecond: must be above 0, is ${writesPerSecond}`)
-    if (!(burst >= 1)) throw new Error(`burst: must be at least 1, is ${burst}`)
     this.#clock = clock
-    this.#perMs = writesPerSecond / 1000
-    this.#burst = burst
-    this.#tokens = burst
-    this.#filledAtMs = clock.now()
+    this.#bucket = new TokenBucket({ perSecond: writesPerSecond, burst }, clock.now())
   }
 
   /** Resolves when the caller may write, first come first served; rejects once stopped. */
@@ -54,23 +46,14 @@ export class WriteLimit {
   #serve(): void {
     this.#cancel?.()
     this.#cancel = undefined
-    this.#fill()
-    while (this.#tokens >= 1) {
-      const next = this.#waiting.shift()
-      if (next === undefined) return
-      this.#tokens -= 1
-      next.go()
+    while (this.#waiting.length > 0) {
+      const waitMs = this.#bucket.take(this.#clock.now())
+      if (waitMs > 0) {
+        this.#cancel = this.#clock.after(waitMs, () => this.#serve())
+        return
+      }
+      this.#waiting.shift()?.go()
     }
-    if (this.#waiting.length === 0) return
-    // Rounded up: a timer a moment too early would only set the next one.
-    const delayMs = Math.max(1, Math.ceil((1 - this.#tokens) / this.#perMs))
-    this.#cancel = this.#clock.after(delayMs, () => this.#serve())
-  }
-
-  #fill(): void {
-    const nowMs = this.#clock.now()
-    this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#filledAtMs) * this.#perMs)
-    this.#filledAtMs = nowMs
   }
 }
 

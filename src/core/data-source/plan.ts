@@ -33,18 +33,30 @@ export interface SourcePlanInput {
 /** How often a system has to say "no such data" before it replaces a location that was known. */
 export const CONFIRMATIONS = 3
 
+export interface SourcePlan extends Plan {
+  /** Whether the attempt is noted in the status with this; else it is for the plan of the next round. */
+  notesAttempt: boolean
+}
+
 /**
- * A new source is made with its location, so that whoever waits for it waits for one write; its status follows when it is there.
- * One that nobody claims is left, or deleted if that is its reclaim policy.
+ * One guarded write a round: the location first, since workloads wait for it, and the status when the source is read again. So a new
+ * source is made with its location. One that nobody claims is left, or deleted if that is its reclaim policy.
  */
-export function planSource(input: SourcePlanInput): Plan {
+export function planSource(input: SourcePlanInput): SourcePlan {
+  const object = planObject(input)
+  if (object) return { actions: object, notesAttempt: false }
+  return { actions: updateStatus(input), notesAttempt: true }
+}
+
+/** What is to be done to the source itself; undefined when it is as it should be. */
+function planObject(input: SourcePlanInput): Action[] | undefined {
   const { source, claims } = input
-  if (!source.metadata.resourceVersion) return { actions: [create(input)] }
-  if (source.metadata.deletionTimestamp) return { actions: release(input) }
+  if (!source.metadata.resourceVersion) return [create(input)]
+  if (source.metadata.deletionTimestamp) return release(input)
   if (claims.length === 0 && source.spec.reclaimPolicy === 'Delete') {
-    return { actions: [{ kind: 'delete', type: dataSources, object: source }] }
+    return [{ kind: 'delete', type: dataSources, object: source }]
   }
-  return { actions: [...updateObject(input), ...updateStatus(input)] }
+  return updateObject(input)
 }
 
 function create({ source, attempt }: SourcePlanInput): Action {
@@ -70,7 +82,7 @@ function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Act
 }
 
 /** The location, and the finalizer that a claimed source has and an unclaimed one has not, in one write. */
-function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] {
+function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] | undefined {
   const { finalizers = [] } = source.metadata
   const others = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
   const wanted = claims.length > 0 ? [...others, SOURCE_FINALIZER] : others
@@ -78,7 +90,7 @@ function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] {
   const after = localityOf(attempt) ?? before
   const isProtected = wanted.length === finalizers.length
   const isSame = jsonEqual(before, after)
-  if (isProtected && isSame) return []
+  if (isProtected && isSame) return undefined
   const moved = before && !jsonEqual(before.clusterNames, after?.clusterNames)
   return [
     patch(source, {
@@ -98,12 +110,13 @@ function localityOf(attempt: Attempt | undefined): DataSource['spec']['locality'
 }
 
 /** For the version that was read only. */
-function patch({ metadata }: DataSource, change: Record<string, unknown>): Action {
+function patch({ metadata }: DataSource, change: Record<string, unknown>, subresource?: 'status'): Action {
   const { name = '', resourceVersion } = metadata
   return {
     kind: 'patch',
     of: { type: dataSources, name },
     patch: { ...change, metadata: { ...(change['metadata'] as object | undefined), resourceVersion } },
+    ...(subresource && { subresource }),
   }
 }
 
@@ -133,12 +146,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
   )
     return []
   return [
-    {
-      kind: 'patch',
-      of: { type: dataSources, name: source.metadata.name ?? '' },
-      patch: { status: { ...next, ...(attempt && { lastError: failure ?? null }) } },
-      subresource: 'status',
-    },
+    patch(source, { status: { ...next, ...(attempt && { lastError: failure ?? null }) } }, 'status'),
     ...eventsOf(input, phase),
   ]
 }

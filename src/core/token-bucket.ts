@@ -1,0 +1,35 @@
+/** How often something may be done: full at first, one token each time, filled at a steady rate. Whoever finds it empty learns for how long. */
+
+export interface Rate {
+  perSecond: number
+  /** How many at once after a rest. */
+  burst: number
+}
+
+export class TokenBucket {
+  readonly #perMs: number
+  readonly #burst: number
+  #tokens: number
+  #filledAtMs: number
+
+  /** `now` in ms on any clock, as in every later call. Throws for a rate or a burst that would never let anything through. */
+  constructor({ perSecond, burst }: Rate, now: number) {
+    if (!(perSecond > 0)) throw new Error(`perSecond: must be above 0, is ${perSecond}`)
+    if (!(burst >= 1)) throw new Error(`burst: must be at least 1, is ${burst}`)
+    this.#perMs = perSecond / 1000
+    this.#burst = burst
+    this.#tokens = burst
+    this.#filledAtMs = now
+  }
+
+  /** Takes a token. Gives 0, or the ms after which there is one, rounded up: a timer a moment too early would only set the next one. */
+  take(now: number): number {
+    // A clock that was set back gives nothing, and takes nothing away.
+    const passedMs = Math.max(0, now - this.#filledAtMs)
+    this.#tokens = Math.min(this.#burst, this.#tokens + passedMs * this.#perMs)
+    this.#filledAtMs = now
+    if (this.#tokens < 1) return Math.max(1, Math.ceil((1 - this.#tokens) / this.#perMs))
+    this.#tokens -= 1
+    return 0
+  }
+}
