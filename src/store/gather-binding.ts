@@ -8,7 +8,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
+import { boundSourceOf, sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
@@ -42,7 +42,7 @@ function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataS
 
 /** The source that a claim is bound to, else the one that answers the same question. */
 export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
-  const bound = claim.status?.boundDataSource
+  const bound = boundSourceOf(claim)
   const source = bound ? store.get(dataSources, undefined, bound) : undefined
   return source ?? store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim))[0]
 }

@@ -64,6 +64,16 @@ describe('the source that answers a claim', () => {
     expect(sourceOf(claim, await storeOf(makeSource(), bound))?.metadata.name).toBe('bound')
   })
 
+  test('is not that one any more once the claim was edited', async () => {
+    const lastTransitionTime = '2026-01-01T00:00:00Z'
+    const bound = { type: 'Bound', status: 'True' as const, reason: 'Located', message: 'm', lastTransitionTime }
+    const status = { boundDataSource: 'bound', conditions: [{ ...bound, observedGeneration: 1 }] }
+    const claim = (generation: number) => ({ ...makeClaim({}, { generation }), status })
+    const store = await storeOf(makeSource(), makeSource({ name: 'moved' }, { name: 'bound' }))
+    expect(sourceOf(claim(1), store)?.metadata.name).toBe('bound')
+    expect(sourceOf(claim(2), store)?.metadata.name).toBe('amoro-table-lake.shop.sales')
+  })
+
   test.each([
     { name: 'where it is bound to none', status: undefined },
     { name: 'where the one that it is bound to is gone', status: { boundDataSource: 'gone' } },

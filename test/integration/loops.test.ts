@@ -248,6 +248,26 @@ test('a deleted claim goes when its binding has the base back, and the source is
   expect((await readBinding())?.metadata.annotations).not.toHaveProperty('lodestone.dev/locality')
 })
 
+test('a claim that is edited asks anew and is bound anew, and the binding follows', async () => {
+  start()
+  await binding()
+  await claim()
+  await expect.poll(affinity).toEqual(['member2'])
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  answer = locatedIn('member3')
+
+  const before = (await readClaim()) as DataSourceClaim
+  await store.update(dataSourceClaims, { ...before, spec: { ...before.spec, dataSourceName: 'lake.shop.orders' } })
+
+  await expect.poll(affinity).toEqual(['member3'])
+  await expect.poll(async () => (await readClaim())?.status?.boundDataSource).toBe('amoro-table-lake.shop.orders')
+  const claims = () => sources().map(({ metadata, status }) => [metadata.name, status?.boundClaims])
+  await expect.poll(claims).toEqual([
+    ['amoro-table-lake.shop.sales', 0],
+    ['amoro-table-lake.shop.orders', 1],
+  ])
+})
+
 test('a source that is deleted by hand is made again, and the claim is bound again', async () => {
   start()
   await claim()

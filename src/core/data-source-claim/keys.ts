@@ -31,6 +31,12 @@ export function questionOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
   return { system, type, name, ...(attributes && { attributes }) }
 }
 
+/** The name of the source that a claim is bound to; undefined once its spec was edited, since it then asks something else. */
+export function boundSourceOf({ metadata, status }: DataSourceClaim): string | undefined {
+  const observed = status?.conditions?.find(({ type }) => type === 'Bound')?.observedGeneration
+  return observed === undefined || observed === metadata.generation ? status?.boundDataSource : undefined
+}
+
 export function sourceKeyOfClaim({ spec }: DataSourceClaim): string {
   return sourceKey(spec.system, spec.dataSourceType, spec.dataSourceName, spec.attributes)
 }
