@@ -17,8 +17,10 @@ interface Memory {
   etag?: string
   confirmations: number
   failures: number
-  /** When to ask again, ms since the epoch. */
-  nextAt?: number
+  /** When it last answered, ms since the epoch. */
+  answeredAt?: number
+  /** When to ask again if that is sooner or later than the interval says, ms since the epoch. */
+  nextAt?: number | undefined
   /** An answer that is not written yet: a write that failed must not cost another question. */
   unwritten?: Attempt | undefined
 }
@@ -59,7 +61,8 @@ export function openDataSourceLoop(): ReconcileLoop {
       const memory = memories.get(name) ?? { confirmations: 0, failures: 0 }
       memories.set(name, memory)
       const asks = system !== undefined && claims.length > 0
-      const isDue = asks && now() >= dueAt(source, memory, system)
+      const intervalMs = refreshIntervalMs(system, claims)
+      const isDue = asks && now() >= dueAt(source, memory, intervalMs)
       if (isDue && (!memory.unwritten || memory.unwritten.kind === 'failed')) {
         memory.unwritten = await ask(source, system, memory, context)
       }
@@ -73,7 +76,9 @@ export function openDataSourceLoop(): ReconcileLoop {
       })
       await applyPlan(context, plan)
       if (plan.notesAttempt) delete memory.unwritten
-      return asks ? Math.max(0, dueAt(source, memory, system) - now()) : undefined
+      const nextAt = dueAt(source, memory, intervalMs)
+      // One that was just made, or may go now, is looked at when that is seen to have happened.
+      return asks && nextAt > 0 ? Math.max(0, nextAt - now()) : undefined
     },
   }
 }
@@ -106,17 +111,23 @@ function draftOf(name: string, store: ObjectStore): DataSource | undefined {
 }
 
 /**
- * When a source is to be asked: at once when it never was, is to be made or is to go; else an interval after the last answer, spread by
- * up to a tenth. A system that failed is left alone for a while whatever happens.
+ * When a source is to be asked: at once when it never was, is to be made or is to go; else an interval after the last answer, less up
+ * to a tenth, so that a fleet that was asked at once is spread. A system that failed is left alone for a while whatever happens.
  */
-function dueAt({ metadata, status }: DataSource, memory: Memory, { refreshIntervalMs }: System): number {
+function dueAt({ metadata, status }: DataSource, memory: Memory, intervalMs: number): number {
   if (memory.failures > 0) return memory.nextAt ?? 0
   if (!metadata.resourceVersion || metadata.deletionTimestamp) return 0
   if (memory.nextAt !== undefined) return memory.nextAt
-  const last = Date.parse(status?.lastResolvedTime ?? '')
+  const last = memory.answeredAt ?? Date.parse(status?.lastResolvedTime ?? '')
   if (Number.isNaN(last)) return 0
   const spread = (Number.parseInt(fnv1a(metadata.name ?? '').slice(-4), 36) % 1000) / 10_000
-  return last + refreshIntervalMs * (1 - spread)
+  return last + intervalMs * (1 - spread)
+}
+
+/** A location that becomes too old for a claim is confirmed before that, with time to fail once. */
+function refreshIntervalMs(system: System | undefined, claims: readonly DataSourceClaim[]): number {
+  const limits = claims.flatMap(({ spec }) => spec.policy?.maxStalenessSeconds ?? [])
+  return Math.min(system?.refreshIntervalMs ?? Number.POSITIVE_INFINITY, ...limits.map((limit) => (limit * 1000) / 2))
 }
 
 function healthOf(system: System | undefined): { isHealthy: boolean; message: string } | undefined {
@@ -141,14 +152,15 @@ async function ask(
     const answer = await system.plugin.locate({ type, name, attributes, ...(etag && { etag }) }, signal)
     told(answer.kind)
     memory.failures = 0
+    memory.answeredAt = now()
     if (answer.kind === 'nowhere') {
       memory.confirmations++
       const soon = memory.confirmations < CONFIRMATIONS && source.spec.locality !== undefined
-      memory.nextAt = now() + (soon ? Math.min(CONFIRM_MS, system.refreshIntervalMs) : system.refreshIntervalMs)
+      memory.nextAt = soon ? now() + Math.min(CONFIRM_MS, system.refreshIntervalMs) : undefined
       return { kind: 'nowhere', reason: answer.reason, confirmations: memory.confirmations }
     }
     memory.confirmations = 0
-    memory.nextAt = now() + system.refreshIntervalMs
+    memory.nextAt = undefined
     if (answer.kind === 'unchanged') return { kind: 'unchanged' }
     if (answer.etag) memory.etag = answer.etag
     else delete memory.etag

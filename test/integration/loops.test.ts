@@ -44,6 +44,7 @@ beforeEach(async () => {
   await store.start(new AbortController().signal)
   failures = []
   questions = 0
+  systems.get = (name) => (name === 'amoro' ? lake : undefined)
   answer = locatedIn('member2')
 })
 
@@ -118,7 +119,6 @@ test('fifty claims of one question are one source, asked once', async () => {
   await expect.poll(async () => (await source())?.status?.boundClaims).toBe(50)
   await expect.poll(() => [...store.list(dataSourceClaims)].every(({ status }) => status?.phase === 'Bound')).toBe(true)
   expect([sources().length, questions]).toEqual([1, 1])
-  systems.get = (name) => (name === 'amoro' ? lake : undefined)
 })
 
 describe('a move of the data', () => {
@@ -216,6 +216,23 @@ describe('an outage of the data system', () => {
     await expect.poll(affinity, { timeout: 5_000 }).toEqual(['member1'])
     expect((await readBinding())?.spec.suspension).toBeUndefined()
   })
+})
+
+test('a location is confirmed before it is too old for a claim; when it cannot be, the claim waits and what is placed stays', async () => {
+  const slow = { ...lake, refreshIntervalMs: 600_000 }
+  systems.get = () => slow
+  start()
+  await binding({ clusters: [{ name: 'member2', replicas: 2 }] })
+  await claim({ policy: { maxStalenessSeconds: 1 } })
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  await expect.poll(() => questions, { timeout: 3_000 }).toBeGreaterThan(2)
+
+  answer = () => {
+    throw new LocalityError('unavailable', 'HTTP 503')
+  }
+
+  await expect.poll(async () => (await readClaim())?.status?.phase, { timeout: 3_000 }).toBe('Pending')
+  expect(await affinity()).toEqual(['member2'])
 })
 
 test('"no such data" has to be said three times before it replaces a location, and what runs stays', async () => {
@@ -318,7 +335,6 @@ test('a write that fails costs no second question', async () => {
 
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
   expect(questions).toBe(1)
-  systems.get = (name) => (name === 'amoro' ? lake : undefined)
 })
 
 test('a policy that asks for no claim any more lets go of whom it held', async () => {
@@ -355,7 +371,6 @@ test('a restart over settled claims and bindings writes nothing', async () => {
   await controller?.stop()
 
   expect(writes).toEqual([])
-  systems.get = (name) => (name === 'amoro' ? lake : undefined)
 })
 
 test('a hold that lasts longer than the claim allows is released, with an Event', async () => {

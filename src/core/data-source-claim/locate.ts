@@ -44,10 +44,8 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
   if (!source) return { kind: 'unknown', reason: `no DataSource for ${asked} yet` }
   const name = `DataSource ${source.metadata.name}`
   if (source.status?.phase === 'Unavailable') return { kind: 'nowhere', reason: `${name} is Unavailable` }
-  const age = ageSeconds(source, now)
-  const maxAge = claim.spec.policy?.maxStalenessSeconds
-  if (maxAge !== undefined && age !== undefined && age > maxAge) {
-    return { kind: 'unknown', reason: `${name} is older than ${maxAge} s` }
+  if (now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
+    return { kind: 'unknown', reason: `${name} is older than ${claim.spec.policy?.maxStalenessSeconds} s` }
   }
   const { clusterNames, bytes } = source.spec.locality ?? {}
   if (!clusterNames) return { kind: 'unknown', reason: `${name} has no locality yet` }
@@ -55,8 +53,9 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
   return { kind: 'located', clusters: sortedUnique(clusterNames), bytes }
 }
 
-/** Seconds since the data system last confirmed the location; undefined when nobody ever asked one (a DataSource made by hand). */
-function ageSeconds(source: DataSource, now: number): number | undefined {
-  const time = Date.parse(source.status?.lastResolvedTime ?? '')
-  return Number.isNaN(time) ? undefined : (now - time) / 1000
+/** When a location will be too old for a claim, in ms since the epoch; undefined when never, as where nobody ever asked (made by hand). */
+export function staleAt({ spec }: DataSourceClaim, source: DataSource): number | undefined {
+  const confirmed = Date.parse(source.status?.lastResolvedTime ?? '')
+  const maxAge = spec.policy?.maxStalenessSeconds
+  return maxAge === undefined || Number.isNaN(confirmed) ? undefined : confirmed + maxAge * 1000
 }

@@ -8,7 +8,7 @@ import { type ConditionState, condition, withConditions } from '../conditions.ts
 import { jsonEqual } from '../json.ts'
 import type { Action, Plan } from '../plan.ts'
 import { readNotes } from '../resource-binding/annotations.ts'
-import { type Answer, locateClaim } from './locate.ts'
+import { type Answer, locateClaim, staleAt } from './locate.ts'
 
 export interface ClaimPlanInput {
   claim: DataSourceClaim
@@ -37,7 +37,15 @@ export function planClaim(input: ClaimPlanInput): Plan {
   if (claim.metadata.deletionTimestamp) return { actions: releaseClaim(input) }
   const finalizer = addFinalizer(claim)
   // One guarded write a round: the next round starts from what the first one made.
-  return { actions: finalizer.length > 0 ? finalizer : updateStatus(input) }
+  if (finalizer.length > 0) return { actions: finalizer }
+  const requeueAfterMs = untilStale(input)
+  return { actions: updateStatus(input), ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
+}
+
+/** How long until the location is too old for this claim, unless it is confirmed before that. */
+function untilStale({ claim, source, now }: ClaimPlanInput): number | undefined {
+  const at = source && staleAt(claim, source)
+  return at === undefined || at < now ? undefined : at - now + 1
 }
 
 function of({ metadata }: DataSourceClaim) {
