@@ -1,6 +1,8 @@
 // A server that speaks like Amoro's Iceberg REST path, since a real Amoro cannot be had here. It can be told to fail in every way.
+import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 
 export interface AmoroServer {
   readonly port: number
@@ -63,4 +65,19 @@ export async function startAmoroServer(tables: Record<string, string>): Promise<
       }),
   }
   return state
+}
+
+// A folder of data systems below `dir` with this server in it: warehouse 1 is in two clusters, warehouse 2 in the third.
+export async function writeAmoroSystem(dir: string, { port }: AmoroServer, refreshInterval: string): Promise<string> {
+  const directory = join(dir, 'systems')
+  await mkdir(directory)
+  const system = {
+    system: 'amoro',
+    endpoint: { url: 'http://127.0.0.1', port },
+    locationMapping: { 's3://warehouse-1/': ['member1', 'member2'], 's3://warehouse-2/': ['member3'] },
+    retryConfig: { maxRetries: 0, timeout: '2s' },
+    refreshInterval,
+  }
+  await writeFile(join(directory, 'amoro'), JSON.stringify(system))
+  return directory
 }

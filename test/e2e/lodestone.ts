@@ -1,6 +1,8 @@
 // Starts Lodestone as a child process against the test control plane, the way an operator would.
+import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { isObject } from '../../src/core/json.ts'
@@ -28,12 +30,26 @@ export interface Lodestone {
   readonly configFile: string
   readonly logFile: string
   readLog(): Promise<string>
+  // The sum of a metric's samples, or of those whose labels contain `label`, such as `name="data-source"`.
+  metric(name: string, label?: string): Promise<number>
   stop(graceMs?: number): Promise<void>
+  // As a machine that loses its power: nothing is given back, and nothing is finished.
+  kill(): Promise<void>
   // The same configuration and ports in a new process.
   restart(): Promise<void>
 }
 
-const projectFolder = join(import.meta.dirname, '..', '..')
+const lodestoneUser = 'system:serviceaccount:lodestone-system:lodestone'
+
+const run = promisify(execFile)
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+// As an administrator installs it on a hub. Gives a kubeconfig with the rights that this grants, and no others.
+export async function installLodestone(plane: ControlPlane): Promise<string> {
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
+  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  return plane.kubeconfigFor(lodestoneUser)
+}
 
 export async function startLodestone(plane: ControlPlane, options: LodestoneOptions = {}): Promise<Lodestone> {
   const name = options.name ?? 'lodestone'
@@ -51,7 +67,7 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
       name,
       command: process.execPath,
       args: [
-        options.entry ?? join(projectFolder, 'src', 'main.ts'),
+        options.entry ?? main,
         'serve',
         '--kubeconfig',
         options.kubeconfig ?? plane.kubeconfig,
@@ -77,7 +93,13 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
     configFile,
     logFile,
     readLog: () => readFile(logFile, 'utf8'),
+    metric: async (metric, label = '') => {
+      const samples = (await get(`${healthUrl}/metrics`)).text.split('\n')
+      const counted = samples.filter((sample) => /^[^{ ]*/.exec(sample)?.[0] === metric && sample.includes(label))
+      return counted.reduce((sum, sample) => sum + Number(sample.slice(sample.lastIndexOf(' '))), 0)
+    },
     stop: (graceMs) => running.stop(graceMs),
+    kill: () => running.kill(),
     restart: async () => {
       await running.stop()
       running = await start()
@@ -104,7 +126,10 @@ function mergeSections(base: Record<string, unknown>, over: Record<string, unkno
 }
 
 async function answersOk(url: string): Promise<boolean> {
-  const response = await request(url)
-  await response.body.dump()
-  return response.statusCode === 200
+  return (await get(url)).status === 200
+}
+
+async function get(url: string): Promise<{ status: number; text: string }> {
+  const { statusCode, body } = await request(url)
+  return { status: statusCode, text: await body.text() }
 }

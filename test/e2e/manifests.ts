@@ -34,6 +34,12 @@ export function claim(
   }
 }
 
+// A claim of a table of the Amoro-speaking server.
+export function tableClaim(name: string, options: Parameters<typeof claim>[1]): SpecObject {
+  const { spec, ...rest } = claim(name, options)
+  return { ...rest, spec: { ...spec, system: 'amoro', dataSourceType: 'table' } } as SpecObject
+}
+
 export function source(name: string, clusterNames: string[]): SpecObject {
   return {
     apiVersion: 'datadependency.volcano.sh/v1alpha1',
@@ -61,24 +67,36 @@ export function deployment(
   }
 }
 
+export function job(name: string): SpecObject {
+  const containers = [{ name: 'main', image: 'main:1' }]
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, namespace: 'default' },
+    spec: { template: { spec: { restartPolicy: 'Never', containers } } },
+  }
+}
+
 export function configMap(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: { key: 'value' } }
 }
 
-// A policy for the Deployment of the same name over three clusters, or another placement.
+// A policy for the Deployment of the same name, or another workload, over three clusters, or another placement.
 export function policy(
   name: string,
   {
+    workload = deployment(name),
     placement = everywhere,
     namespace = 'default',
     ...spec
-  }: { placement?: object; propagateDeps?: boolean } & InNamespace = {},
+  }: { workload?: KubeObject; placement?: object; propagateDeps?: boolean } & InNamespace = {},
 ): SpecObject {
+  const { apiVersion, kind, metadata } = workload
   return {
     apiVersion: 'policy.karmada.io/v1alpha1',
     kind: 'PropagationPolicy',
     metadata: { name, namespace },
-    spec: { resourceSelectors: [{ apiVersion: 'apps/v1', kind: 'Deployment', name }], placement, ...spec },
+    spec: { resourceSelectors: [{ apiVersion, kind, name: metadata.name }], placement, ...spec },
   }
 }
 

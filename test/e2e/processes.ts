@@ -26,6 +26,8 @@ export interface RunningProcess {
   readonly logFile: string
   hasExited(): boolean
   stop(graceMs?: number): Promise<void>
+  // SIGKILL: the program has no say in it.
+  kill(): Promise<void>
 }
 
 export interface CommandResult {
@@ -76,6 +78,11 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
       child.kill('SIGTERM')
       const stopped = await Promise.race([end.then(() => true), sleep(graceMs, false, { ref: false })])
       if (!stopped) child.kill('SIGKILL')
+      await end
+    },
+    kill: async () => {
+      stopping = true
+      child.kill('SIGKILL')
       await end
     },
   }

@@ -1,0 +1,151 @@
+// The data of workloads that run moves, on a real Karmada: who moves with it, who stays, and how many at once.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { deployment, job, policy, type SpecObject, tableClaim } from './manifests.ts'
+
+const movesPerMinute = 12
+const refillMs = 60_000 / movesPerMinute
+
+let plane: ControlPlane
+let amoro: AmoroServer
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  amoro = await startAmoroServer({})
+  const directory = await writeAmoroSystem(plane.dir, amoro, '1s')
+  const kubeconfig = await installLodestone(plane)
+  lodestone = await startLodestone(plane, {
+    kubeconfig,
+    config: { systems: { directory }, loops: { maxMovesPerMinute: movesPerMinute } },
+  })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+  await amoro?.stop()
+})
+
+test('when the data of a Deployment and of a Job moves, the Deployment goes with it and the Job stays where it began', async () => {
+  await runsByItsData(deployment('follows'), job('finishes'))
+
+  moveData('follows', 'finishes')
+
+  await plane.eventually('the Deployment moves', async () => (await clustersOf(deployment('follows'))) === 'member3')
+  await staysAndSaysSo(job('finishes'))
+})
+
+test('rebalance Never keeps a Deployment where it is', async () => {
+  await runsByItsData({ ...deployment('anchored'), rebalance: 'Never' })
+
+  moveData('anchored')
+
+  await staysAndSaysSo(deployment('anchored'))
+})
+
+test('rebalance Always moves even a Job', async () => {
+  await runsByItsData({ ...job('restartable'), rebalance: 'Always' })
+
+  moveData('restartable')
+
+  await plane.eventually('the Job moves', async () => (await clustersOf(job('restartable'))) === 'member3')
+})
+
+test('when the data of many moves at once, no more move than the budget allows, and in the end all have', async () => {
+  const names = Array.from({ length: movesPerMinute + 3 }, (_, i) => `fleet-${i}`)
+  const fleet = names.map((name) => deployment(name))
+  await runsByItsData(...fleet)
+  // The moves of other tests are not to count: the budget of a new process is full.
+  await lodestone.restart()
+
+  const started = Date.now()
+  moveData(...names)
+
+  const seen: { moved: number; budget: number }[] = []
+  await plane.eventually(
+    'all have moved',
+    async () => {
+      const moved = (await Promise.all(fleet.map(allowedOf))).filter((allowed) => allowed === 'member3').length
+      // Taken after the answer: by then the budget was at least as large as when the last of them moved.
+      seen.push({ moved, budget: Math.floor(movesPerMinute + (Date.now() - started) / refillMs) })
+      return moved === fleet.length
+    },
+    60_000,
+  )
+  expect(seen.filter(({ moved, budget }) => moved > budget)).toEqual([])
+  const counts = seen.map(({ moved }) => moved)
+  const oneByOne = [0, 1, 2, 3].map((more) => movesPerMinute + more)
+  expect(counts, 'a full budget at once, then one by one').toEqual(expect.arrayContaining(oneByOne))
+  expect(await lodestone.metric('lodestone_moves_total')).toBe(fleet.length)
+  await plane.eventually('all run where their data is now', async () => {
+    const clusters = await Promise.all(fleet.map(clustersOf))
+    return clusters.every((names) => names === 'member3')
+  })
+})
+
+test('nothing that the loops did was forbidden to them', async () => {
+  expect(await lodestone.readLog()).not.toContain('forbidden')
+})
+
+interface BindingObject extends KubeObject {
+  spec: { clusters?: { name: string }[]; placement: { clusterAffinity?: { clusterNames?: string[] } } }
+}
+
+type Workload = SpecObject & { rebalance?: 'Always' | 'Never' }
+
+// Returns when every workload is scheduled to the two clusters of warehouse 1.
+async function runsByItsData(...workloads: Workload[]): Promise<void> {
+  const objects = workloads.flatMap(({ rebalance, ...workload }) => {
+    const { name } = workload.metadata
+    amoro.tables.set(tableOf(name), `s3://warehouse-1/${name}`)
+    const needs = tableClaim(name, { data: tableOf(name), workload, ...(rebalance && { policy: { rebalance } }) })
+    return [needs, policy(name, { workload }), workload]
+  })
+  const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+  await plane.kubectl(['create', '-f', '-'], { input })
+  await plane.eventually('all run where their data is', async () => {
+    const clusters = await Promise.all(workloads.map(clustersOf))
+    return clusters.every((names) => names === 'member1,member2')
+  })
+}
+
+function moveData(...names: string[]): void {
+  for (const name of names) amoro.tables.set(tableOf(name), `s3://warehouse-2/${name}`)
+}
+
+function tableOf(name: string): string {
+  return `catalog.database.${name}`
+}
+
+async function staysAndSaysSo(workload: KubeObject): Promise<void> {
+  await plane.eventually('the move is noted', async () => {
+    const { annotations } = (await bindingOf(workload)).metadata
+    return annotations?.['lodestone.dev/locality']?.includes('"Kept"')
+  })
+  expect(await allowedOf(workload)).toBe('member1,member2')
+  expect(await clustersOf(workload)).toBe('member1,member2')
+}
+
+async function bindingOf({ kind, metadata }: KubeObject): Promise<BindingObject> {
+  const name = `${metadata.name}-${kind.toLowerCase()}`
+  const found = await plane.getJson('resourcebindings.work.karmada.io', name, 'default')
+  if (!found) throw new Error(`there is no binding ${name}`)
+  return found as BindingObject
+}
+
+async function clustersOf(workload: KubeObject): Promise<string> {
+  const { clusters = [] } = (await bindingOf(workload)).spec
+  return listed(clusters.map(({ name }) => name))
+}
+
+async function allowedOf(workload: KubeObject): Promise<string> {
+  return listed((await bindingOf(workload)).spec.placement.clusterAffinity?.clusterNames ?? [])
+}
+
+function listed(names: string[]): string {
+  return names.toSorted().join()
+}
