@@ -39,7 +39,7 @@ export interface Lodestone {
   restart(): Promise<void>
 }
 
-const lodestoneUser = 'system:serviceaccount:lodestone-system:lodestone'
+export const lodestoneUser = 'system:serviceaccount:lodestone-system:lodestone'
 
 const run = promisify(execFile)
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')

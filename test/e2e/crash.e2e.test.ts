@@ -1,0 +1,295 @@
+// Leaders that are killed at any moment: what they leave behind is finished by the next one, and nothing is done twice.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
+import type { KubeObject } from './api-client.ts'
+import { logToStderr } from './binaries.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
+import { binding, type SpecObject, tableClaim } from './manifests.ts'
+
+const kills = 50
+const claimsPerLife = 10
+const claimCount = kills * claimsPerLife
+const tableCount = 100
+const base = '{"clusterAffinity":{"clusterNames":["member1","member2","member3"]}}'
+const leasePath = '/apis/coordination.k8s.io/v1/namespaces/lodestone-system/leases'
+const seed = Number(process.env['LODESTONE_E2E_SEED'] ?? 20)
+
+let plane: ControlPlane
+let amoro: AmoroServer
+let replicas: Lodestone[]
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  // The bindings are written by the tests, and it would look for their workloads. The scheduler stays.
+  await plane.stop('karmada-controller-manager')
+  const tables = Array.from({ length: claimCount + 2 }, (_, i) => tableOf(i))
+  amoro = await startAmoroServer(Object.fromEntries(tables.map((table) => [tableName(table), location(table)])))
+  // No question falls due again: whatever is written has another reason.
+  const directory = await writeAmoroSystem(plane.dir, amoro, '1h')
+  const kubeconfig = await installLodestone(plane)
+  await plane.apply(leaseRights())
+  const config = {
+    systems: { directory },
+    // Slow, so that there is always unfinished work when the leader dies; moves are no subject here.
+    loops: { writesPerSecond: 25, maxMovesPerMinute: 10_000 },
+    leaderElection: { enabled: true },
+  }
+  replicas = [
+    await startLodestone(plane, { name: 'first', kubeconfig, config }),
+    // Two addresses cannot both be registered. While the first is dead nobody answers reviews: one more thing to mend.
+    await startLodestone(plane, { name: 'second', kubeconfig, config: { ...config, registration: { mode: 'none' } } }),
+  ]
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+  await amoro?.stop()
+})
+
+test(`the leader is killed ${kills} times while ${claimCount} claims resolve: in the end each is Bound, has its finalizer, one source a table, and its binding is right`, async () => {
+  const random = randomNumbers(seed)
+  const ids = shuffled(
+    Array.from({ length: claimCount }, (_, i) => i),
+    random,
+  )
+  const restarts = new Map<Lodestone, Promise<void>>()
+  const unfinished: number[] = []
+  try {
+    for (let life = 0; life < kills; life++) {
+      const leader = await plane.eventually('one leads', leading, 60_000, 20)
+      await restarts.get(leader)
+      const moment = sleep(random() * 1000)
+      const batch = ids.slice(life * claimsPerLife, (life + 1) * claimsPerLife)
+      await createAll(shuffled(batch.flatMap(claimAndBinding), random))
+      await moment
+      await leader.kill()
+      unfinished.push((await mistakes(ids.slice(0, (life + 1) * claimsPerLife))).length)
+      // Its Lease would be taken for 15 s more, which another test waits for.
+      await plane.api.request('DELETE', `${leasePath}/lodestone`)
+      restarts.set(leader, leader.restart())
+    }
+  } finally {
+    await Promise.allSettled(restarts.values())
+  }
+  logToStderr(`seed ${seed}; mistakes left to mend at each kill: ${unfinished.join(' ')}`)
+
+  await plane.eventually(
+    'everything is right',
+    async () => {
+      expect(await mistakes(ids)).toEqual([])
+      return true
+    },
+    60_000,
+  )
+  expect(await plane.listJson('datasources'), 'no source is left over').toHaveLength(tableCount)
+  expect(unfinished.filter((count) => count > 0).length, 'leaders that died amid their work').toBeGreaterThan(kills / 2)
+}, 240_000)
+
+test('a second replica takes over within 20 seconds of the death of the first, which does not disturb when it is back', async () => {
+  const leader = await plane.eventually('one leads', leading)
+  const successor = replicas.find((replica) => replica !== leader) as Lodestone
+  expect(await successor.metric('lodestone_leading')).toBe(0)
+  const [orphan, late] = [claimCount, claimCount + 1]
+
+  await leader.kill()
+  const died = Date.now()
+  await createAll(claimAndBinding(orphan))
+  await plane.eventually(
+    'the new claim is answered',
+    async () => (await mistakesOfClaims([orphan])).length === 0,
+    30_000,
+  )
+  const took = Date.now() - died
+  logToStderr(`the second replica took over after ${(took / 1000).toFixed(1)} s`)
+  expect(took).toBeLessThan(20_000)
+
+  await plane.eventually('all is quiet', async () => (await mistakes([orphan])).length === 0)
+  const before = await versions()
+  await leader.restart()
+  await createAll(claimAndBinding(late))
+  await plane.eventually('the next claim is answered', async () => (await mistakes([late])).length === 0)
+  expect(await successor.metric('lodestone_leading')).toBe(1)
+  expect(await leader.metric('lodestone_leading')).toBe(0)
+  expect(await leader.metric('controller_runtime_reconcile_total')).toBe(0)
+  expect(await versions()).toMatchObject(before)
+})
+
+test('nothing that the loops did was forbidden to them', async () => {
+  for (const replica of replicas) expect(await replica.readLog()).not.toContain('forbidden')
+})
+
+interface ClaimObject extends SpecObject {
+  status?: { phase?: string; boundDataSource?: string }
+}
+
+interface SourceObject extends KubeObject {
+  spec: { name: string; locality?: { clusterNames: string[] } }
+  status?: { phase?: string; boundClaims?: number; claimRefs?: { name: string; uid: string }[] }
+}
+
+interface BindingObject extends KubeObject {
+  spec: {
+    clusters?: { name: string }[]
+    suspension?: object
+    placement: { clusterAffinity?: { clusterNames?: string[] } }
+  }
+}
+
+// The rights of the chart's Role: the Lease is not in the cluster-wide ones.
+function leaseRights(): KubeObject[] {
+  const [apiVersion, namespace] = ['rbac.authorization.k8s.io/v1', 'lodestone-system']
+  const metadata = { name: 'lodestone', namespace }
+  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
+  const rules = [
+    { ...leases, resourceNames: ['lodestone'], verbs: ['get', 'update'] },
+    { ...leases, verbs: ['create'] },
+  ]
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    { apiVersion, kind: 'Role', metadata, rules },
+    {
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: lodestoneUser }],
+    },
+  ]
+}
+
+async function leading(): Promise<Lodestone | undefined> {
+  // One that is dead or still starting refuses the connection.
+  const found = await Promise.all(replicas.map((replica) => replica.metric('lodestone_leading').catch(() => 0)))
+  return replicas.find((_, i) => found[i] === 1)
+}
+
+function claimAndBinding(id: number): SpecObject[] {
+  const bound = binding(workloadName(id))
+  // By this label the scheduler knows bindings that come from a policy, and leaves others alone.
+  bound.metadata.labels = { 'propagationpolicy.karmada.io/permanent-id': 'none' }
+  return [tableClaim(workloadName(id), { data: tableName(tableOf(id)) }), bound]
+}
+
+async function createAll(objects: SpecObject[]): Promise<void> {
+  await Promise.all(
+    objects.map(async (object) =>
+      plane.api.expect('POST', await plane.api.collection(object.kind, object.metadata.namespace), object),
+    ),
+  )
+}
+
+// What is not, or not yet, as it should be in the end, for these claims, their sources and their bindings.
+async function mistakes(ids: number[]): Promise<string[]> {
+  const parts = [mistakesOfClaims(ids), mistakesOfSources(ids), mistakesOfBindings(ids)]
+  return (await Promise.all(parts)).flat()
+}
+
+async function mistakesOfClaims(ids: number[]): Promise<string[]> {
+  const claims = byName((await plane.listJson('datasourceclaims', 'default')) as ClaimObject[])
+  return ids.flatMap((id) => {
+    const { metadata, status } = claims.get(workloadName(id)) ?? {}
+    const isRight =
+      status?.phase === 'Bound' &&
+      status.boundDataSource === `amoro-table-${tableName(tableOf(id))}` &&
+      String(metadata?.['finalizers']) === 'lodestone.dev/claim'
+    return isRight ? [] : [`claim ${id}: ${JSON.stringify({ status, finalizers: metadata?.['finalizers'] })}`]
+  })
+}
+
+async function mistakesOfSources(ids: number[]): Promise<string[]> {
+  const claims = (await plane.listJson('datasourceclaims', 'default')) as ClaimObject[]
+  const asking = Map.groupBy(claims, ({ spec }) => spec['dataSourceName'])
+  const sources = (await plane.listJson('datasources')) as SourceObject[]
+  const answering = Map.groupBy(sources, ({ spec }) => spec.name)
+  return [...new Set(ids.map(tableOf))].flatMap((table) => {
+    const found = answering.get(tableName(table)) ?? []
+    const references = (asking.get(tableName(table)) ?? []).map(({ metadata }) => metadata['uid'])
+    const [source] = found
+    const isRight =
+      found.length === 1 &&
+      source?.status?.phase === 'Available' &&
+      String(source.spec.locality?.clusterNames) === String(clustersOf(table)) &&
+      source.status.boundClaims === references.length &&
+      String(source.status.claimRefs?.map(({ uid }) => uid).sort()) === String(references.sort())
+    return isRight ? [] : [`sources of table ${table}: ${JSON.stringify(found)}`]
+  })
+}
+
+async function mistakesOfBindings(ids: number[]): Promise<string[]> {
+  const bindings = byName((await plane.listJson('resourcebindings.work.karmada.io', 'default')) as BindingObject[])
+  return ids.flatMap((id) => {
+    const { metadata, spec } = bindings.get(`${workloadName(id)}-deployment`) ?? {}
+    const expected = String(clustersOf(tableOf(id)))
+    const isRight =
+      String(spec?.placement.clusterAffinity?.clusterNames) === expected &&
+      String(spec?.clusters?.map(({ name }) => name).sort()) === expected &&
+      spec?.suspension === undefined &&
+      metadata?.annotations?.['lodestone.dev/base-affinity'] === base &&
+      metadata.annotations['lodestone.dev/locality']?.includes('"Narrowed"') &&
+      metadata.annotations['lodestone.dev/hold'] === undefined
+    return isRight ? [] : [`binding ${id}: ${JSON.stringify({ annotations: metadata?.annotations, spec })}`]
+  })
+}
+
+// What changes with every write that counts; the status of bindings is the scheduler's.
+async function versions(): Promise<Record<string, unknown>> {
+  const [claims, sources, bindings] = await Promise.all([
+    plane.listJson('datasourceclaims', 'default'),
+    plane.listJson('datasources'),
+    plane.listJson('resourcebindings.work.karmada.io', 'default'),
+  ])
+  return Object.fromEntries([
+    ...claims.map(({ metadata }) => [`claim ${metadata.name}`, metadata['resourceVersion']]),
+    ...sources.map(({ metadata }) => [`source ${metadata.name}`, metadata['resourceVersion']]),
+    ...bindings.map(({ metadata }) => [`binding ${metadata.name}`, metadata['generation']]),
+  ])
+}
+
+function byName<T extends KubeObject>(objects: T[]): Map<string, T> {
+  return new Map(objects.map((object) => [object.metadata.name, object]))
+}
+
+function workloadName(id: number): string {
+  return `workload-${id}`
+}
+
+function tableName(table: number): string {
+  return `catalog.database.table-${table}`
+}
+
+// Claims share tables; each of those beyond the first test has one of its own.
+function tableOf(id: number): number {
+  return id < claimCount ? id % tableCount : id
+}
+
+function warehouseOf(table: number): 1 | 2 {
+  return table % 2 === 0 ? 1 : 2
+}
+
+function location(table: number): string {
+  return `s3://warehouse-${warehouseOf(table)}/table-${table}`
+}
+
+function clustersOf(table: number): string[] {
+  return warehouseOf(table) === 1 ? ['member1', 'member2'] : ['member3']
+}
+
+// Mulberry32: the same numbers from 0 to 1 for the same seed.
+function randomNumbers(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+function shuffled<T>(items: T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ item }) => item)
+}
