@@ -39,7 +39,7 @@ export async function seedFleet(etcd: string, template: K8sObject, fleet: Fleet)
   }
 }
 
-/** Claim i is for workload i and asks for source i; workload 0 is the one of the review. */
+/** Claim i is for workload i and asks for source i, or an earlier one where there are fewer; workload 0 is the one of the review. */
 function* fleetObjects(
   template: K8sObject,
   { claims, sources, bindings }: Fleet,
@@ -61,6 +61,7 @@ function* fleetObjects(
     })
   }
   for (let i = 0; i < claims; i++) {
+    const source = i % sources
     yield object('datadependency.volcano.sh', 'datasourceclaims', 'default', {
       apiVersion: 'datadependency.volcano.sh/v1alpha1',
       kind: 'DataSourceClaim',
@@ -68,10 +69,10 @@ function* fleetObjects(
       spec: {
         system: 'static',
         dataSourceType: 'bucket',
-        dataSourceName: `data-${i}`,
+        dataSourceName: `data-${source}`,
         workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: workloadName(i, spec.resource) },
       },
-      status: { phase: 'Bound', boundDataSource: `static-bucket-data-${i}` },
+      status: { phase: 'Bound', boundDataSource: `static-bucket-data-${source}` },
     })
   }
   for (let i = 1; i <= bindings; i++) {
