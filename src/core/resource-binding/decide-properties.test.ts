@@ -466,6 +466,7 @@ describe('a binding that lives', () => {
     requiresClaim: fc.boolean(),
     workload: fc.boolean(),
     clusters: clusterLookup,
+    leavesMovesToLoop: fc.boolean(),
   })
 
   /** Plays a life; `check` sees every write with the placements that were in force around it. */
@@ -478,6 +479,7 @@ describe('a binding that lives', () => {
       requiresClaim,
       workload,
       clusters,
+      leavesMovesToLoop,
     }: typeof life extends fc.Arbitrary<infer T> ? T : never,
     check: (input: BindingInput, decision: BindingDecision, inForce: Placement[]) => void,
   ): void {
@@ -490,7 +492,7 @@ describe('a binding that lives', () => {
     const admit = (sent: ResourceBinding): void => {
       const policy =
         policyIs === 'unknown' ? undefined : { placement: policyNow, lazy: policyIs === 'lazy', requiresClaim }
-      const input = { binding: sent, stored, claims: claimsNow, policy, clusters, now }
+      const input = { binding: sent, stored, claims: claimsNow, policy, clusters, now, leavesMovesToLoop }
       const decision = decideBinding(input)
       // A policy that is known and applied is the only word. Else an earlier base may stand: what is stored looks like an echo.
       everInForce.push(applied, policyNow)
@@ -570,6 +572,19 @@ describe('a binding that lives', () => {
             return after.filter((name) => !allowed.has(name))
           })
           expect(outside.some((names) => names.length === 0)).toBe(true)
+        })
+      }),
+      runs,
+    )
+  })
+
+  test('is written by the loop as it planned: admission changes nothing of that', () => {
+    fc.assert(
+      fc.property(life, (drawn) => {
+        play(drawn, (input, { binding: stored }) => {
+          const planned = decideBinding({ ...input, binding: stored, stored, leavesMovesToLoop: false }).binding
+          const admitted = decideBinding({ ...input, binding: planned, stored, leavesMovesToLoop: true }).binding
+          expect(admitted).toBe(planned)
         })
       }),
       runs,

@@ -193,6 +193,46 @@ describe('a binding that is scheduled', () => {
     ).toEqual(want)
   })
 
+  describe('and whose data moved is left where it is by admission', () => {
+    const before = narrowed(scheduled)
+    const claims = [located(['member3'])]
+    const admit = (binding: ResourceBinding, stored = before) =>
+      decide({ binding, stored, claims, leavesMovesToLoop: true })
+
+    test('when somebody writes it: an echo of what is stored, or the policy again', () => {
+      const again = { ...before, spec: { ...before.spec, placement: three } }
+      expect([before, again].map((binding) => summary(admit(binding)))).toEqual([kept, kept])
+    })
+
+    test('until the loop says that it is its turn', () => {
+      const { binding } = lookAgain(before, claims)
+      expect(summary(admit(binding))).toEqual(moved)
+      expect(admit(binding).binding).toBe(binding)
+    })
+
+    test('also when it waits already, and was written meanwhile', () => {
+      const waiting = admit(before).binding
+      expect(admit(waiting, waiting).binding).toBe(waiting)
+      expect(summary(admit(lookAgain(waiting, claims).binding, waiting))).toEqual(moved)
+    })
+
+    test('unless its policy takes it away from there as well', () => {
+      const binding = { ...before, spec: { ...before.spec, placement: one('member1', 'member3') } }
+      expect(summary(admit(binding))).toEqual({ ...moved, base: one('member1', 'member3') })
+    })
+
+    test('also when it was never narrowed', () => {
+      const never = makeBinding(scheduled)
+      expect(summary(admit(never, never))).toEqual({ ...nothing, state: 'Ignored', affinity: three })
+      expect(summary(admit(lookAgain(never, claims).binding, never))).toEqual(moved)
+    })
+
+    test('and is narrowed at once where that moves nothing', () => {
+      const never = makeBinding({ clusters: [{ name: 'member3', replicas: 2 }] })
+      expect(summary(admit(never, never))).toEqual(moved)
+    })
+  })
+
   test.each<{ name: string; spec?: Partial<BindingSpec>; claims: ClaimAnswer[]; want: object }>([
     {
       name: 'is narrowed for the first time, and so moved',

@@ -16,6 +16,8 @@ export interface BindingInput {
   clusters: ClusterLookup | undefined
   /** Milliseconds since the epoch. */
   now: number
+  /** A workload that runs is not taken away in this write: the loop does that, so many a minute. */
+  leavesMovesToLoop?: boolean
 }
 
 /** What a decision needs of a (Cluster)PropagationPolicy. */

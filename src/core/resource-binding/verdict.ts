@@ -12,10 +12,10 @@ import { mayMove } from './rebalance.ts'
 /**
  * - Narrowed: only clusters with the data (or those first).
  * - Held: not scheduled until the location is known and satisfiable.
- * - Kept: scheduled, so the last narrowing stands although the location is unknown, or moved and the workload may not.
+ * - Kept: scheduled, so the last narrowing stands although the location is unknown, or moved and the workload may not, or not yet.
  * - Relaxed: the base stands, since the narrowed affinity would delete the workload or lies outside the base.
  * - Released: the hold took too long; the base stands.
- * - Ignored: the location is unknown or unsatisfiable and the claims say to go on; the base stands.
+ * - Ignored: the location is unknown or unsatisfiable and the claims say to go on, or the workload is not to move yet; the base stands.
  */
 export type BindingState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored'
 
@@ -57,11 +57,34 @@ export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
   // Nothing is located: no narrowing is noted, so that the first real one is not taken for a move of the data.
   if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeDoubts(claims))
   const narrowing = narrow(facts, base, constraint)
-  if (narrowing.kind === 'narrowed') return narrowed(facts, base, constraint, narrowing, 'Narrowed')
+  if (narrowing.kind === 'narrowed') {
+    const waiting = isLeftToLoop(facts, narrowing.allowed) ? stay(facts, base, last) : undefined
+    return waiting ?? narrowed(facts, base, constraint, narrowing, 'Narrowed')
+  }
   if (facts.isScheduled) {
     return last ? keep(facts, base, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
   }
   return holdOrGoOn(facts, base, [unsatisfiable(claims, narrowing.reason)])
+}
+
+/** Whether this write would move the workload to its data, and is not the loop's: that one comes with the note of what it is for. */
+function isLeftToLoop(
+  { leavesMovesToLoop, binding, stored, notes, constraint }: BindingFacts,
+  allowed: string[] | undefined,
+): boolean {
+  if (!leavesMovesToLoop || allowed === undefined) return false
+  if (notes.locality && jsonEqual(constraintIn(notes.locality), constraint)) return false
+  // Where it was already and still is: a place that the scheduler chose in this very write is no loss.
+  const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
+  return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !allowed.includes(name)) ?? false
+}
+
+/** Where it is until its turn comes; undefined when it cannot stay there in any case. */
+function stay(facts: BindingFacts, base: PlacementAffinity, last: LocalityNote | undefined): Verdict | undefined {
+  const message = 'the data is elsewhere, and the workload follows when it is its turn'
+  if (!last) return goOn('Ignored', base, message)
+  const kept = keep(facts, base, last, message)
+  return kept.state === 'Kept' ? kept : undefined
 }
 
 const missingClaim: Doubt = {
