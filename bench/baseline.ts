@@ -1,4 +1,4 @@
-/** The least that an HTTPS admission server can do: parse the review, answer a fixed patch (given as base64). The measure of the others. */
+/** The least that an HTTPS admission server can do: parse the review, answer a fixed patch (base64). The measure of the others; a child. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -22,4 +22,6 @@ const server = createServer(
     })
   },
 )
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+// The one who measures is gone, however it ended.
+process.on('disconnect', () => process.exit())

@@ -13,6 +13,10 @@ export interface LoadOptions {
    * pays, with every answer, for waking it: tens of microseconds on a virtual machine. Polling charges that to nobody.
    */
   poll: boolean
+  /** Milliseconds between an answer and the next review; without it the next follows at once. */
+  pauseMs?: number
+  /** Ends it before its time. */
+  signal?: AbortSignal
 }
 
 export interface LoadResult {
@@ -24,7 +28,8 @@ export interface LoadResult {
 }
 
 /** Runs for the given time. Throws when an answer is anything but 200. */
-export async function runLoad({ port, ca, path, body, connections, seconds, poll }: LoadOptions): Promise<LoadResult> {
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const { port, ca, path, body, connections, seconds, poll, pauseMs = 0, signal } = options
   const head = `POST ${path}?timeout=3s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kube-apiserver-admission\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
   const request = Buffer.from(head + body)
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port, ca)))
@@ -34,7 +39,8 @@ export async function runLoad({ port, ca, path, body, connections, seconds, poll
   turn()
   const started = performance.now()
   const until = started + seconds * 1000
-  await Promise.all(sockets.map((socket) => drive(socket, request, until, latencies)))
+  const isOver = () => signal?.aborted === true || performance.now() >= until
+  await Promise.all(sockets.map((socket) => drive(socket, { request, pauseMs, isOver, latencies })))
   polling = false
   const elapsed = (performance.now() - started) / 1000
   for (const socket of sockets) socket.destroy()
@@ -53,8 +59,16 @@ function open(port: number, ca: string): Promise<TLSSocket> {
   })
 }
 
+interface Drive {
+  request: Buffer
+  pauseMs: number
+  isOver: () => boolean
+  /** Where each answer's milliseconds go. */
+  latencies: number[]
+}
+
 /** One request after the other on one connection. The answers have a Content-Length; more of HTTP is not needed to tell their end. */
-function drive(socket: TLSSocket, request: Buffer, until: number, latencies: number[]): Promise<void> {
+function drive(socket: TLSSocket, { request, pauseMs, isOver, latencies }: Drive): Promise<void> {
   return new Promise((resolve, reject) => {
     let sent = 0
     let pending: Buffer = Buffer.alloc(0)
@@ -72,10 +86,10 @@ function drive(socket: TLSSocket, request: Buffer, until: number, latencies: num
         return reject(new Error(`unexpected answer: ${pending.toString()}`))
       if (pending.length < end + 4 + length) return
       pending = Buffer.alloc(0)
-      const now = performance.now()
-      latencies.push(now - sent)
-      if (now < until) send()
-      else resolve()
+      latencies.push(performance.now() - sent)
+      if (isOver()) resolve()
+      else if (pauseMs > 0) setTimeout(send, pauseMs)
+      else send()
     })
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the server closed the connection')))

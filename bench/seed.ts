@@ -1,30 +1,29 @@
-/** Fills a control plane with claims, sources and bindings. */
+/** Fills a control plane with objects, past its API server. */
 import { Client } from 'undici'
 import type { K8sObject } from '../src/api/meta.ts'
 
-type Json = K8sObject & Record<string, unknown>
-
-export interface Fleet {
-  claims: number
-  sources: number
-  bindings: number
+/** A custom resource as kube-apiserver stores it: JSON under /registry/<group>/<plural>. */
+export interface Stored {
+  group: string
+  plural: string
+  object: K8sObject & Record<string, unknown>
 }
 
 /** Transactions of etcd take 128 operations. */
 const BATCH = 100
 
 /**
- * Writes the objects as kube-apiserver stores custom resources: JSON under /registry/<group>/<plural>. Straight into etcd, since a
- * hundred thousand requests would measure the API server's write path, which is not the subject.
+ * Writes the objects straight into etcd, since a hundred thousand requests would measure the API server's write path, which is not the
+ * subject. Each gets what the server would have given it: an identity, a time, a generation.
  *
  * @param etcd its client URL
  */
-export async function seedFleet(etcd: string, template: K8sObject, fleet: Fleet): Promise<void> {
+export async function seed(etcd: string, objects: Iterable<Stored>): Promise<void> {
   const client = new Client(etcd)
   try {
-    for (const batch of batches(fleetObjects(template, fleet))) {
-      const success = batch.map(({ key, value }) => ({
-        requestPut: { key: base64(key), value: base64(JSON.stringify(value)) },
+    for (const batch of batches(objects)) {
+      const success = batch.map((stored) => ({
+        requestPut: { key: base64(keyOf(stored)), value: base64(JSON.stringify(created(stored))) },
       }))
       const { statusCode, body } = await client.request({
         method: 'POST',
@@ -39,70 +38,13 @@ export async function seedFleet(etcd: string, template: K8sObject, fleet: Fleet)
   }
 }
 
-/** Claim i is for workload i and asks for source i, or an earlier one where there are fewer; workload 0 is the one of the review. */
-function* fleetObjects(
-  template: K8sObject,
-  { claims, sources, bindings }: Fleet,
-): Generator<{ key: string; value: Json }> {
-  const spec = (template as K8sObject & { spec: { resource: Record<string, unknown> } }).spec
-  for (let i = 0; i < sources; i++) {
-    const name = `static-bucket-data-${i}`
-    yield object('datadependency.volcano.sh', 'datasources', undefined, {
-      apiVersion: 'datadependency.volcano.sh/v1alpha1',
-      kind: 'DataSource',
-      metadata: { name },
-      spec: {
-        system: 'static',
-        type: 'bucket',
-        name: `data-${i}`,
-        locality: { clusterNames: [`member${(i % 3) + 1}`], location: `s3://bucket-${i}/data`, bytes: i * 1024 },
-      },
-      status: { phase: 'Available', lastResolvedTime: '2026-11-20T00:00:00Z' },
-    })
-  }
-  for (let i = 0; i < claims; i++) {
-    const source = i % sources
-    yield object('datadependency.volcano.sh', 'datasourceclaims', 'default', {
-      apiVersion: 'datadependency.volcano.sh/v1alpha1',
-      kind: 'DataSourceClaim',
-      metadata: { name: `claim-${i}`, namespace: 'default' },
-      spec: {
-        system: 'static',
-        dataSourceType: 'bucket',
-        dataSourceName: `data-${source}`,
-        workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: workloadName(i, spec.resource) },
-      },
-      status: { phase: 'Bound', boundDataSource: `static-bucket-data-${source}` },
-    })
-  }
-  for (let i = 1; i <= bindings; i++) {
-    const workload = workloadName(i, spec.resource)
-    yield object('work.karmada.io', 'resourcebindings', 'default', {
-      ...template,
-      metadata: { ...template.metadata, name: `${workload}-deployment`, namespace: 'default' },
-      spec: { ...spec, resource: { ...spec.resource, name: workload } },
-    })
-  }
+function keyOf({ group, plural, object: { metadata } }: Stored): string {
+  return ['/registry', group, plural, ...(metadata.namespace ? [metadata.namespace] : []), metadata.name].join('/')
 }
 
-function workloadName(i: number, { name }: Record<string, unknown>): string {
-  return i === 0 ? String(name) : `workload-${i}`
-}
-
-function object(
-  group: string,
-  plural: string,
-  namespace: string | undefined,
-  value: Json,
-): { key: string; value: Json } {
-  const metadata = {
-    ...value.metadata,
-    uid: crypto.randomUUID(),
-    creationTimestamp: '2026-11-20T00:00:00Z',
-    generation: 1,
-  }
-  const path = [group, plural, ...(namespace ? [namespace] : []), metadata.name].join('/')
-  return { key: `/registry/${path}`, value: { ...value, metadata } }
+function created({ object }: Stored): K8sObject {
+  const server = { uid: crypto.randomUUID(), creationTimestamp: '2026-11-20T00:00:00Z', generation: 1 }
+  return { ...object, metadata: { ...object.metadata, ...server } }
 }
 
 function* batches<T>(items: Iterable<T>): Generator<T[]> {

@@ -12,6 +12,8 @@ export interface AmoroServer {
   fault: ((response: ServerResponse) => void) | undefined
   // How often a table was asked for.
   questions: number
+  // How long it takes over an answer.
+  delayMs: number
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -19,7 +21,8 @@ export interface AmoroServer {
 const tablePath = /^\/api\/iceberg\/rest\/v1\/catalogs\/([^/]+)\/namespaces\/([^/]+)\/tables\/([^/?]+)/
 
 export async function startAmoroServer(tables: Record<string, string>): Promise<AmoroServer> {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
+    if (state.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, state.delayMs))
     const [, ...parts] = tablePath.exec(request.url ?? '') ?? []
     if (parts.length > 0) state.questions++
     if (state.fault) {
@@ -57,6 +60,7 @@ export async function startAmoroServer(tables: Record<string, string>): Promise<
     tables: new Map(Object.entries(tables)),
     fault: undefined,
     questions: 0,
+    delayMs: 0,
     start: () => listen(port),
     stop: () =>
       new Promise((resolve) => {

@@ -2,7 +2,8 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { seedFleet } from '../../bench/seed.ts'
+import { resolvedFleet } from '../../bench/fleet.ts'
+import { seed } from '../../bench/seed.ts'
 import type { KubeObject } from './api-client.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -32,7 +33,7 @@ beforeAll(async () => {
   await plane.stop('karmada-controller-manager')
   await plane.stop('karmada-scheduler')
   const kubeconfig = await installLodestone(plane)
-  await seedFleet(plane.url('etcd'), binding('workload'), fleet)
+  await seed(plane.url('etcd'), resolvedFleet(binding('workload'), fleet))
   lodestone = await startLodestone(plane, {
     kubeconfig,
     readyTimeoutMs: 120_000,

@@ -1,5 +1,6 @@
 /** Prints the figures of a run as Markdown, beside what they are to reach. */
-import type { Fleet } from './seed.ts'
+import type { Fleet } from './fleet.ts'
+import { table } from './markdown.ts'
 
 export interface Row {
   target: string
@@ -22,16 +23,17 @@ export interface StartFigures {
 }
 
 interface Report {
-  machine: string
+  /** The machine, and how it was measured. */
+  setting: string
   rows: Row[]
   fleet: Fleet
   figures: StartFigures
   memory: { now: number; peak: number }
 }
 
-export function report({ machine, rows, fleet, figures, memory }: Report): string {
+export function report({ setting, rows, fleet, figures, memory }: Report): string {
   return [
-    machine,
+    setting,
     '',
     table(
       ['review', 'connections', 'server', 'reviews per server-CPU-second', 'reviews/s', 'p50 ms', 'p99 ms'],
@@ -89,9 +91,4 @@ function columns(rows: Row[]): [string, number][] {
     rows.map(({ review, connections }) => [`${review} ${connections}`, [review, connections] as [string, number]]),
   )
   return [...unique.values()]
-}
-
-function table(head: (string | number)[], body: (string | number)[][]): string {
-  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
-  return `${[line(head), line(head.map(() => '---')), ...body.map(line)].join('\n')}\n`
 }

@@ -1,0 +1,36 @@
+/** Runs a load in a thread of its own: whatever the main thread reads meanwhile, it keeps no answer waiting. */
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { type LoadOptions, type LoadResult, runLoad } from './load.ts'
+
+/** A load that goes on until it is ended, which gives its figures. */
+export interface RunningLoad {
+  end(): Promise<LoadResult>
+}
+
+type ThreadOptions = Omit<LoadOptions, 'signal' | 'seconds'>
+
+/** Starts a load. It ends with this process, whatever happens. */
+export function startLoad(options: ThreadOptions): RunningLoad {
+  const worker = new Worker(new URL(import.meta.url), { workerData: { load: options } })
+  const result = new Promise<LoadResult>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  })
+  // Told by `end`; a run may fail for other reasons before anybody asks.
+  result.catch(() => undefined)
+  worker.unref()
+  return {
+    end() {
+      worker.postMessage('end')
+      return result
+    },
+  }
+}
+
+async function runInThread(options: ThreadOptions): Promise<void> {
+  const aborter = new AbortController()
+  parentPort?.once('message', () => aborter.abort())
+  parentPort?.postMessage(await runLoad({ ...options, seconds: Number.POSITIVE_INFINITY, signal: aborter.signal }))
+}
+
+if (workerData?.load) await runInThread(workerData.load)

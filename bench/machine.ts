@@ -1,0 +1,6 @@
+/** The machine of a run, in one line above its figures. */
+import { cpus } from 'node:os'
+
+export function machine(): string {
+  return `Node ${process.version}, ${cpus().length} CPUs (${cpus()[0]?.model.trim()})`
+}
