@@ -28,6 +28,8 @@ const { values } = parseArgs({
     writes: { type: 'string', default: '100,250' },
     /** How long admission is measured at rest. */
     seconds: { type: 'string', default: '30' },
+    /** Flags of Node for Lodestone, to try something or to take a profile. */
+    'node-options': { type: 'string', default: '' },
   },
 })
 const fleet = { claims: Number(values.claims), tables: Number(values.tables) }
@@ -62,6 +64,7 @@ async function measure({ plane, kubeconfig }: MeasuredPlane, allowed: number): P
     readyTimeoutMs: 300_000,
     kubeconfig,
     config: { systems: { directory: catalog.systems }, loops: { writesPerSecond: allowed } },
+    env: { NODE_OPTIONS: values['node-options'] },
   })
   const ready = performance.now()
   const cpuBefore = { own: cpuSeconds(lodestone.pid), apiServer: cpuSeconds(apiServer) }
