@@ -25,6 +25,7 @@ export interface LoadResult {
   /** Milliseconds. */
   p50: number
   p99: number
+  max: number
 }
 
 /** Runs for the given time. Throws when an answer is anything but 200. */
@@ -46,7 +47,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   for (const socket of sockets) socket.destroy()
   latencies.sort((a, b) => a - b)
   const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
-  return { reviews: latencies.length, seconds: elapsed, p50: quantile(0.5), p99: quantile(0.99) }
+  return { reviews: latencies.length, seconds: elapsed, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1) }
 }
 
 function open(port: number, ca: string): Promise<TLSSocket> {
