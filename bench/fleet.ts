@@ -2,7 +2,6 @@
 import { dataSources } from '../src/api/data-source.ts'
 import { dataSourceClaims } from '../src/api/data-source-claim.ts'
 import { resourceBindings } from '../src/api/karmada.ts'
-import { CLAIM_FINALIZER } from '../src/api/lodestone.ts'
 import { apiVersionOf, type K8sObject } from '../src/api/meta.ts'
 import type { Stored } from './seed.ts'
 
@@ -42,11 +41,9 @@ export function* unresolvedFleet(
   template: K8sObject,
   { claims, tables }: { claims: number; tables: number },
 ): Generator<Stored> {
-  // A claim that came in through admission has its finalizer.
-  const metadata = { finalizers: [CLAIM_FINALIZER] }
   for (let i = 0; i < claims; i++) {
     yield binding(i, template)
-    yield claim(i, template, { system: 'amoro', type: 'table', name: tableOf(i, tables) }, { metadata })
+    yield claim(i, template, { system: 'amoro', type: 'table', name: tableOf(i, tables) })
   }
 }
 

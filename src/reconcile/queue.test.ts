@@ -118,3 +118,22 @@ test('after stop nothing runs, and what runs is waited for', async () => {
   await stopping
   expect(runs).toEqual(['a'])
 })
+
+test('a backlog of keys with nothing to do lets the event loop have its turn between them', async () => {
+  vi.useRealTimers()
+  let done = 0
+  const { queue } = open(async () => {
+    done++
+    return undefined
+  })
+  const doneAtTurn: number[] = []
+  const look = () => {
+    doneAtTurn.push(done)
+    if (done < 10_000) setImmediate(look)
+  }
+  setImmediate(look)
+  for (let i = 0; i < 10_000; i++) queue.add(`${i}`)
+  await vi.waitUntil(() => done === 10_000)
+  const steps = doneAtTurn.map((count, i) => count - (doneAtTurn[i - 1] ?? 0))
+  expect(Math.max(...steps)).toBeLessThanOrEqual(25)
+})

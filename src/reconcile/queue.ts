@@ -21,6 +21,8 @@ export interface Queue {
 
 const FIRST_BACKOFF_MS = 5
 const LAST_BACKOFF_MS = 300_000
+/** So many turns may begin before the event loop has one: a backlog of keys with nothing to do is one long stretch of microtasks. */
+const TURNS_WITHOUT_REST = 25
 
 /**
  * The rules are client-go's: a key never runs twice at once, a key that is added while it runs runs again afterwards, failures back off
@@ -33,6 +35,8 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
   const failures = new Map<string, number>()
   let stopped = false
+  let turns = 0
+  let resting = false
 
   function add(key: string, delayMs = 0): void {
     if (stopped) return
@@ -57,10 +61,24 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
 
   function pump(): void {
     for (const [key, since] of due) {
-      if (stopped || running.size >= concurrency) return
+      if (stopped || resting || running.size >= concurrency) return
+      if (turns === TURNS_WITHOUT_REST) {
+        rest()
+        return
+      }
+      turns++
       due.delete(key)
       running.set(key, turn(key, since))
     }
+  }
+
+  function rest(): void {
+    resting = true
+    setImmediate(() => {
+      resting = false
+      turns = 0
+      pump()
+    })
   }
 
   async function turn(key: string, since: number): Promise<void> {
