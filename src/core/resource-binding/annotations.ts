@@ -12,6 +12,11 @@ export interface LocalityNote extends DataConstraint {
   claims: string[]
 }
 
+/** What the data demanded when it was noted. */
+export function constraintIn({ required, preferred }: LocalityNote): DataConstraint {
+  return { ...(required && { required }), ...(preferred && { preferred }) }
+}
+
 /** A suspension of scheduling that is ours. */
 export interface HoldNote {
   /** First, since `kubectl describe` shows only the beginning of a long annotation. */

@@ -219,3 +219,40 @@ describe('when the last claim is gone', () => {
     })
   })
 })
+
+describe('when the loop of another replica writes, from claims and sources that this one has not seen yet', () => {
+  const before = makeBinding()
+  const old = stored(three, 'member1')
+  const sent = (from: ResourceBinding, data: string) =>
+    decideBinding(makeInput({ binding: from, stored: from, claims: [located([data])] })).binding
+
+  test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
+    {
+      name: 'a claim: the write is undone',
+      input: { binding: sent(before, 'member2'), stored: before, claims: [] },
+      want: { base: undefined, affinity: three },
+    },
+    {
+      name: 'a location: it is held',
+      input: { binding: sent(before, 'member2'), stored: before, claims: [unknown()] },
+      want: { base: undefined, affinity: three },
+    },
+    {
+      name: 'a move: it stays',
+      input: { binding: sent(old, 'member2'), stored: old, claims: [located(['member1'])] },
+      want: { base: three, affinity: one('member1') },
+    },
+  ])('the base stays. $name', ({ input, want }) => {
+    expect(outcome(input)).toEqual(want)
+  })
+
+  test('a policy that is known is not left for what it says', () => {
+    const input = { binding: sent(before, 'member2'), stored: before, claims: [], policy: known(one('member2')) }
+    expect(outcome(input)).toEqual({ base: undefined, affinity: one('member2') })
+  })
+
+  test('an affinity that its note does not explain is a new base', () => {
+    const binding = overwritten(sent(before, 'member2'), one('member1', 'member2'))
+    expect(outcome({ binding, stored: before })).toEqual({ base: one('member1', 'member2'), affinity: one('member2') })
+  })
+})

@@ -1,8 +1,10 @@
 /** Recovers the base: what the placement was before we narrowed it, from whoever may speak for it in this write. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
-import { affinityOf } from '../placement/affinity.ts'
+import { affinityOf, withAffinity } from '../placement/affinity.ts'
+import { narrowPlacement } from '../placement/narrow.ts'
 import { widenedBy } from '../placement/widened.ts'
+import { constraintIn } from './annotations.ts'
 import type { BindingFacts } from './facts.ts'
 
 /**
@@ -10,8 +12,8 @@ import type { BindingFacts } from './facts.ts'
  *
  * Karmada's detector sends the policy's placement at every reconcile and keeps annotations; every other writer sends back what is
  * stored, our narrowing included; and the API server calls us a second time with our own answer when a later webhook changed the
- * object (reinvocation). So:
- * - a changed affinity is the new base, unless it is just what we answer for the base noted on it (our own first round);
+ * object (reinvocation). The loop sends what it decided, from what its own replica knows. So:
+ * - a changed affinity is the new base, unless it is just what we answer for the base noted on it (our own first round), or the loop's;
  * - an unchanged one means the policy's, where that is known and in force, else the base noted on it.
  *
  * @param answer the affinity that we would give for a base
@@ -26,7 +28,7 @@ export function recoverBase(
   const policy = facts.policy && !facts.policy.lazy ? affinityOf(facts.policy.placement) : undefined
   const isOurs = (base: PlacementAffinity) => jsonEqual(answer(base), incoming)
   if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
-    if (!noted || !isOurs(noted)) return incoming
+    if (!noted || !(isOurs(noted) || isOfLoop(facts, noted, incoming))) return incoming
     return policy && isOurs(policy) ? policy : noted
   }
   if (policy) return policy
@@ -34,6 +36,18 @@ export function recoverBase(
   // the affinity that is stored already.
   const base = noted && isOurs(noted) ? noted : (facts.storedNotes.base ?? incoming)
   return isTrusted(facts, answer(base), incoming) ? base : incoming
+}
+
+/**
+ * Whether the loop sends this, decided from claims and sources that this replica has not seen yet: then our answer is another one, and
+ * its affinity is still no base. It came with a new note, which explains it.
+ */
+function isOfLoop(facts: BindingFacts, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
+  const { binding, stored, notes, storedNotes, clusters, isWorkload } = facts
+  if (!stored || !notes.locality || jsonEqual(notes.locality, storedNotes.locality)) return false
+  const base = withAffinity(binding.spec.placement ?? {}, noted)
+  const narrowing = narrowPlacement({ base, constraint: constraintIn(notes.locality), clusters, isWorkload })
+  return narrowing.kind === 'narrowed' && jsonEqual(narrowing.affinity, incoming) && isTrusted(facts, noted, incoming)
 }
 
 /** An annotation may not widen: where the policy is known (though not in force yet), what comes of it stays within that or the stored. */

@@ -16,6 +16,7 @@ import {
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
 import { encodeResponse } from '../admission/review.ts'
 import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
+import { affinityOf } from '../placement/affinity.ts'
 import { OUR_ANNOTATIONS, readNotes } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
@@ -585,6 +586,24 @@ describe('a binding that lives', () => {
           const planned = decideBinding({ ...input, binding: stored, stored, leavesMovesToLoop: false }).binding
           const admitted = decideBinding({ ...input, binding: planned, stored, leavesMovesToLoop: true }).binding
           expect(admitted).toBe(planned)
+        })
+      }),
+      runs,
+    )
+  })
+
+  const baseOf = ({ metadata, spec }: ResourceBinding) =>
+    readNotes(metadata.annotations).base ?? affinityOf(spec.placement)
+
+  test('keeps its base when the loop knows more than the replica that admits what it writes', () => {
+    fc.assert(
+      fc.property(life, claims, (drawn, claimsSeen) => {
+        // A policy that is known says it anew at every write; without one the note is all there is.
+        play({ ...drawn, policyIs: 'unknown' }, (input, { binding: stored }) => {
+          const planned = decideBinding({ ...input, binding: stored, stored }).binding
+          const behind = decideBinding({ ...input, binding: planned, stored, claims: claimsSeen }).binding
+          const settled = decideBinding({ ...input, binding: behind, stored: behind }).binding
+          expect(baseOf(settled)).toEqual(baseOf(planned))
         })
       }),
       runs,

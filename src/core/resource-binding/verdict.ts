@@ -5,7 +5,7 @@ import { jsonEqual } from '../json.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import type { DataConstraint } from '../placement/constraint.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
-import type { BindingNotes, HoldReason, LocalityNote } from './annotations.ts'
+import { type BindingNotes, constraintIn, type HoldReason, type LocalityNote } from './annotations.ts'
 import type { BindingFacts } from './facts.ts'
 import { mayMove } from './rebalance.ts'
 
@@ -229,10 +229,6 @@ function note(
     ...(required && { required }),
     ...(preferred && { preferred }),
   }
-}
-
-function constraintIn({ required, preferred }: LocalityNote): DataConstraint {
-  return { ...(required && { required }), ...(preferred && { preferred }) }
 }
 
 function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
