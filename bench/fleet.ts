@@ -65,18 +65,13 @@ function source(i: number): Stored {
   }
 }
 
-function claim(
-  i: number,
-  template: K8sObject,
-  { system, type, name }: Data,
-  { metadata, ...parts }: { metadata?: object; status?: object },
-): Stored {
+function claim(i: number, template: K8sObject, { system, type, name }: Data, parts: { status?: object } = {}): Stored {
   return {
     ...dataSourceClaims,
     object: {
       apiVersion: apiVersionOf(dataSourceClaims),
       kind: dataSourceClaims.kind,
-      metadata: { name: `claim-${i}`, namespace: NAMESPACE, ...metadata },
+      metadata: { name: `claim-${i}`, namespace: NAMESPACE },
       spec: {
         system,
         dataSourceType: type,
