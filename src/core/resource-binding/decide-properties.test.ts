@@ -597,11 +597,11 @@ describe('a binding that lives', () => {
 
   test('keeps its base when the loop knows more than the replica that admits what it writes', () => {
     fc.assert(
-      fc.property(life, claims, (drawn, claimsSeen) => {
+      fc.property(life, claims, (drawn, claimsOfLoop) => {
         // A policy that is known says it anew at every write; without one the note is all there is.
         play({ ...drawn, policyIs: 'unknown' }, (input, { binding: stored }) => {
-          const planned = decideBinding({ ...input, binding: stored, stored }).binding
-          const behind = decideBinding({ ...input, binding: planned, stored, claims: claimsSeen }).binding
+          const planned = decideBinding({ ...input, binding: stored, stored, claims: claimsOfLoop }).binding
+          const behind = decideBinding({ ...input, binding: planned, stored }).binding
           const settled = decideBinding({ ...input, binding: behind, stored: behind }).binding
           expect(baseOf(settled)).toEqual(baseOf(planned))
         })
