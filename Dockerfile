@@ -11,6 +11,8 @@ RUN npx tsc -p tsconfig.json && npm prune --omit=dev --ignore-scripts
 FROM node:24-bookworm-slim
 WORKDIR /lodestone
 ENV NODE_ENV=production
+# A young generation of 32 MiB instead of 128: 80 MiB less memory and shorter pauses (docs/adr/0014).
+ENV NODE_OPTIONS=--max-semi-space-size=16
 COPY --from=build /build/package.json ./
 COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist dist

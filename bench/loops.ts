@@ -64,7 +64,7 @@ async function measure({ plane, kubeconfig }: MeasuredPlane, allowed: number): P
     readyTimeoutMs: 300_000,
     kubeconfig,
     config: { systems: { directory: catalog.systems }, loops: { writesPerSecond: allowed } },
-    env: { NODE_OPTIONS: values['node-options'] },
+    env: values['node-options'] ? { NODE_OPTIONS: values['node-options'] } : {},
   })
   const ready = performance.now()
   const cpuBefore = { own: cpuSeconds(lodestone.pid), apiServer: cpuSeconds(apiServer) }

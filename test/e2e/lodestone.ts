@@ -76,7 +76,13 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
         ...(options.args ?? []),
       ],
       cwd: plane.dir,
-      env: { PATH: process.env['PATH'] ?? '', HOME: plane.dir, ...options.env },
+      // As in the Dockerfile.
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: plane.dir,
+        NODE_OPTIONS: '--max-semi-space-size=16',
+        ...options.env,
+      },
       logFile,
       ready: () => answersOk(`${healthUrl}/readyz`),
       readyTimeoutMs: options.readyTimeoutMs ?? 30_000,
