@@ -369,7 +369,7 @@ test('9. an invalid claim is refused with every reason', async () => {
 describe('what else a user relies on', () => {
   test('kubectl get and explain know the resources', async () => {
     const { stdout } = await kubectl(['get', 'dsc,datasources'])
-    expect(stdout).toMatch(/NAME\s+SYSTEM\s+DATA\s+WORKLOAD\s+PHASE\s+AGE/)
+    expect(stdout).toMatch(/NAME\s+SYSTEM\s+DATA\s+WORKLOAD\s+PHASE\s+SINCE\s+MESSAGE/)
     expect((await kubectl(['explain', 'dsc.spec.policy.rebalance'])).stdout).toContain(
       'Whether a workload that runs already moves',
     )
