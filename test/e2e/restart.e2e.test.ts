@@ -2,7 +2,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { resolvedFleet } from '../../bench/fleet.ts'
+import { clusterOf, resolvedFleet } from '../../bench/fleet.ts'
 import { seed } from '../../bench/seed.ts'
 import type { KubeObject } from './api-client.ts'
 import { logToStderr } from './binaries.ts'
@@ -100,7 +100,7 @@ async function writeStaticSystem(dir: string): Promise<string> {
     type: 'bucket',
     name: `data-${i}`,
     location: `s3://bucket-${i}/data`,
-    clusters: [`member${(i % 3) + 1}`],
+    clusters: [clusterOf(i)],
   }))
   // No question falls due between the two starts.
   await writeFile(
