@@ -4,6 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import { apiVersionOf } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import { type Attempt, CONFIRMATIONS, planSource } from '../core/data-source/plan.ts'
+import { retryDelayMs } from '../core/data-source/retry.ts'
 import { questionOfClaim, sourceKeyOfClaim } from '../core/data-source-claim/keys.ts'
 import { fnv1a } from '../core/hash.ts'
 import { LocalityError, type System } from '../locality/plugin.ts'
@@ -14,6 +15,8 @@ import type { ReconcileContext, ReconcileLoop } from './define.ts'
 
 /** What is known of a source between two questions. Lost with the process, which costs a question and nothing else. */
 interface Memory {
+  /** Who was asked. */
+  system?: System
   etag?: string
   confirmations: number
   failures: number
@@ -25,7 +28,6 @@ interface Memory {
   unwritten?: Attempt | undefined
 }
 
-const FIRST_RETRY_MS = 1_000
 /** "No such data" is asked again sooner than a location, until it is confirmed. */
 const CONFIRM_MS = 10_000
 
@@ -60,6 +62,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       if (!isStored && !system) return undefined
       const memory = memories.get(name) ?? { confirmations: 0, failures: 0 }
       memories.set(name, memory)
+      if (system) meet(system, memory, now())
       const asks = system !== undefined && claims.length > 0
       const intervalMs = refreshIntervalMs(system, claims)
       const isDue = asks && now() >= dueAt(source, memory, intervalMs)
@@ -130,6 +133,16 @@ function refreshIntervalMs(system: System | undefined, claims: readonly DataSour
   return Math.min(system?.refreshIntervalMs ?? Number.POSITIVE_INFINITY, ...limits.map((limit) => (limit * 1000) / 2))
 }
 
+/** A system that was configured anew may know better where data is, and may do what failed before: it is asked at once. */
+function meet(system: System, memory: Memory, now: number): void {
+  if (memory.system !== undefined && memory.system !== system) {
+    memory.failures = 0
+    memory.nextAt = now
+    delete memory.etag
+  }
+  memory.system = system
+}
+
 function healthOf(system: System | undefined): { isHealthy: boolean; message: string } | undefined {
   if (!system || system.health.state === 'unknown') return undefined
   const isHealthy = system.health.state === 'healthy'
@@ -170,8 +183,10 @@ async function ask(
     if (!(error instanceof LocalityError)) throw error
     told(error.code)
     memory.failures++
-    const wait = error.retryAfterMs ?? FIRST_RETRY_MS * 2 ** (memory.failures - 1)
-    memory.nextAt = now() + Math.min(wait, system.refreshIntervalMs)
+    const { failures } = memory
+    const isLocated = source.spec.locality !== undefined
+    const { refreshIntervalMs } = system
+    memory.nextAt = now() + retryDelayMs({ failures, isLocated, refreshIntervalMs, retryAfterMs: error.retryAfterMs })
     return { kind: 'failed', reason: `${system.plugin.system}: ${error.message}` }
   }
 }

@@ -45,6 +45,7 @@ beforeEach(async () => {
   failures = []
   questions = 0
   systems.get = (name) => (name === 'amoro' ? lake : undefined)
+  systems.subscribe = () => () => undefined
   answer = locatedIn('member2')
 })
 
@@ -263,6 +264,28 @@ test('a deleted claim goes when its binding has the base back, and the source is
   await expect.poll(readClaim).toBeUndefined()
   await expect.poll(async () => (await source())?.status?.boundClaims).toBe(0)
   expect((await readBinding())?.metadata.annotations).not.toHaveProperty('lodestone.dev/locality')
+})
+
+test('a system that is configured anew is asked at once', async () => {
+  const slow = (): System => ({ ...lake, refreshIntervalMs: 600_000 })
+  let configured = slow()
+  let changed = (_names: readonly string[]) => {}
+  systems.get = () => configured
+  systems.subscribe = (listener) => {
+    changed = listener
+    return () => undefined
+  }
+  start()
+  await binding()
+  await claim()
+  await expect.poll(affinity).toEqual(['member2'])
+
+  answer = locatedIn('member3')
+  configured = slow()
+  changed(['amoro'])
+
+  await expect.poll(affinity).toEqual(['member3'])
+  expect(questions).toBe(2)
 })
 
 test('a claim that is edited asks anew and is bound anew, and the binding follows', async () => {
