@@ -88,6 +88,7 @@ async function measure({ plane, kubeconfig }: MeasuredPlane, allowed: number): P
     allowed,
     seconds,
     claimsSeconds: (done.claims - ready) / 1000,
+    bindingsSeconds: (done.bindings - ready) / 1000,
     writes: byKind,
     conflicts,
     questions: await catalog.questions(),
