@@ -3,7 +3,7 @@ import { clusterResourceBindings, type ResourceBinding, resourceBindings } from 
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
 import { drain } from '../store/drain.ts'
-import { ConflictError } from '../store/store.ts'
+import { ConflictError, NotFoundError } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'
 
@@ -46,9 +46,8 @@ export function startController(input: ControllerInput): Controller {
       openQueue({
         concurrency: loop.concurrency,
         run: (key) => loop.reconcile(key, context),
-        // Somebody else was quicker and the cache will say so: no failure.
         onError: (key, error, retryInMs) =>
-          void (error instanceof ConflictError || observer.failed(loop.name, key, error, retryInMs)),
+          void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
         onDone: (_key, timing) => observer.done(loop.name, timing),
       }),
     ]),
@@ -94,6 +93,11 @@ export function startController(input: ControllerInput): Controller {
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
     },
   }
+}
+
+/** Somebody else was quicker, and the cache will say so: no failure. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof ConflictError || error instanceof NotFoundError
 }
 
 /** As many moves at once as are allowed a minute, then one after the other. */

@@ -24,12 +24,16 @@ interface Memory {
   answeredAt?: number
   /** When to ask again if that is sooner or later than the interval says, ms since the epoch. */
   nextAt?: number | undefined
+  /** Until when one that was deleted has no successor, ms since the epoch. */
+  absentUntil?: number
   /** An answer that is not written yet: a write that failed must not cost another question. */
   unwritten?: Attempt | undefined
 }
 
 /** "No such data" is asked again sooner than a location, until it is confirmed. */
 const CONFIRM_MS = 10_000
+/** Who deletes a source waits to see it gone: kubectl follows the name, and takes a successor that is there at once for the same one. */
+const ABSENT_MS = 500
 
 /** Opens the loop; what it remembers lives as long as it does. */
 export function openDataSourceLoop(): ReconcileLoop {
@@ -63,6 +67,8 @@ export function openDataSourceLoop(): ReconcileLoop {
       const memory = memories.get(name) ?? { confirmations: 0, failures: 0 }
       memories.set(name, memory)
       if (system) meet(system, memory, now())
+      const absentMs = isStored ? 0 : (memory.absentUntil ?? 0) - now()
+      if (absentMs > 0) return absentMs
       const asks = system !== undefined && claims.length > 0
       const intervalMs = refreshIntervalMs(system, claims)
       const isDue = asks && now() >= dueAt(source, memory, intervalMs)
@@ -79,6 +85,7 @@ export function openDataSourceLoop(): ReconcileLoop {
       })
       await applyPlan(context, plan)
       if (plan.notesAttempt) delete memory.unwritten
+      if (source.metadata.deletionTimestamp && plan.actions.length > 0) memory.absentUntil = now() + ABSENT_MS
       const nextAt = dueAt(source, memory, intervalMs)
       // One that was just made, or may go now, is looked at when that is seen to have happened.
       return asks && nextAt > 0 ? Math.max(0, nextAt - now()) : undefined

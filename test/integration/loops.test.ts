@@ -316,7 +316,10 @@ test('a source that is deleted by hand is made again, and the claim is bound aga
 
   await store.delete(dataSources, before as K8sObject)
 
-  await expect.poll(async () => (await source())?.metadata.uid).not.toBe(before?.metadata.uid)
+  // Long enough for kubectl to see that it is gone.
+  await expect.poll(source).toBeUndefined()
+  await expect.poll(async () => (await source())?.metadata.uid).toBeDefined()
+  expect((await source())?.metadata.uid).not.toBe(before?.metadata.uid)
   await expect.poll(async () => (await source())?.spec.locality?.clusterNames).toEqual(['member2'])
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
 })
