@@ -1,5 +1,6 @@
 /** What the loop does to a binding: the decision of admission, made again when claims or sources change, as one guarded patch. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { jsonEqual } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { type EventAction, NOTHING, type Plan } from '../plan.ts'
@@ -73,8 +74,11 @@ function untilRelease(binding: ResourceBinding, { claims, now }: BindingInput): 
   return Math.max(0, Date.parse(hold.since) + Math.min(...timeouts) * 1000 - now)
 }
 
+/** A move is counted when the affinity changes; until the scheduler has followed, the workload still runs where it was. */
 function leaves(before: ResourceBinding, after: ResourceBinding): boolean {
-  const { clusterAffinity, clusterAffinities } = affinityOf(after.spec.placement)
+  const affinity = affinityOf(after.spec.placement)
+  if (jsonEqual(affinity, affinityOf(before.spec.placement))) return false
+  const { clusterAffinity, clusterAffinities } = affinity
   const terms = clusterAffinities ?? (clusterAffinity ? [clusterAffinity] : [])
   const allowed = terms.flatMap(({ clusterNames }) => clusterNames ?? [])
   if (terms.some(({ clusterNames }) => !clusterNames?.length) || terms.length === 0) return false
