@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { startLodestone } from '../test/e2e/lodestone.ts'
-import { deployment, policy, type SpecObject } from '../test/e2e/manifests.ts'
+import { deployment, policy, tableClaim } from '../test/e2e/manifests.ts'
 import { startCatalog } from './catalog.ts'
 import { type Changes, followChanges } from './changes.ts'
 import { clusterOf, tableOf } from './fleet.ts'
@@ -74,7 +74,7 @@ async function measure(name: string, { heard, quiet }: Changes): Promise<Wait> {
   const narrowed = heard(binding, (object) => affinityOf(object) === CLUSTER)
   const moved = heard(binding, (object) => clustersOf(object) === CLUSTER)
   const bound = heard({ kind: 'DataSourceClaim', name }, (object) => phaseOf(object) === 'Bound')
-  const claimAt = await create(claim(name))
+  const claimAt = await create(tableClaim(name, { data: TABLE }))
   const wait = {
     policyToBinding: appearedAt - policyAt,
     claimToNarrowed: (await narrowed) - claimAt,
@@ -91,20 +91,6 @@ async function create(object: KubeObject): Promise<number> {
   const at = performance.now()
   await plane.api.expect('POST', path, object)
   return at
-}
-
-function claim(name: string): SpecObject {
-  return {
-    apiVersion: 'datadependency.volcano.sh/v1alpha1',
-    kind: 'DataSourceClaim',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      system: 'amoro',
-      dataSourceType: 'table',
-      dataSourceName: TABLE,
-      workload: { apiVersion: 'apps/v1', kind: 'Deployment', name },
-    },
-  }
 }
 
 interface BindingSpec {

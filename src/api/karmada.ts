@@ -141,3 +141,7 @@ export const POLICY_NAME_ANNOTATION = 'propagationpolicy.karmada.io/name'
 export const CLUSTER_POLICY_NAME_ANNOTATION = 'clusterpropagationpolicy.karmada.io/name'
 /** Longest `affinityName` that Karmada's schema takes. */
 export const MAX_AFFINITY_NAME_LENGTH = 32
+
+export function isBinding(kind: string): boolean {
+  return kind === resourceBindings.kind || kind === clusterResourceBindings.kind
+}

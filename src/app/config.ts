@@ -43,7 +43,7 @@ export interface Config {
     enabled: boolean
     /** At most so many scheduled workloads are moved a minute, because their data moved. */
     maxMovesPerMinute: number
-    /** At most so many writes a second to the API server; as many again, and once more, after a rest. Events and the Lease are beside it. */
+    /** At most so many writes a second to the API server, twice as many at once after a rest. Events and the Lease are beside it. */
     writesPerSecond: number
     /** How often every claim, source and binding is looked at again. */
     driftIntervalSeconds: number

@@ -1,7 +1,7 @@
 /** Counts claims, holds and source ages for the metrics, without a walk over a hundred thousand bindings at every scrape. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -24,7 +24,7 @@ export function openDomainFigures(
     for (const binding of store.list(type)) note(type.kind, binding, undefined)
   }
   const stop = store.subscribe(({ type, before, after }) => {
-    if (type.kind !== resourceBindings.kind && type.kind !== clusterResourceBindings.kind) return
+    if (!isBinding(type.kind)) return
     note(type.kind, after as ResourceBinding | undefined, before as ResourceBinding | undefined)
   })
   return { read: () => ({ claims: claimsByPhase(store), held: held.size, sourceAges: oldest(store, now()) }), stop }

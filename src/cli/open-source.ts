@@ -1,5 +1,5 @@
 /** Where a command that only looks gets its objects from: a folder, a hub, or the cluster that it runs in. */
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import { isBinding } from '../api/karmada.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
@@ -37,7 +37,6 @@ export function openSource(
   }
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
-  const isBinding = (kind: string) => kind === resourceBindings.kind || kind === clusterResourceBindings.kind
   const kinds = cachedKinds.filter(({ type }) => bindings || !isBinding(type.kind))
   const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
   return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }

@@ -1,5 +1,5 @@
 /** Runs the loops: changes become keys, keys become runs, and every so often everything is looked at once more. */
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
 import { drain } from '../store/drain.ts'
@@ -58,10 +58,7 @@ export function startController(input: ControllerInput): Controller {
   const unsubscribe = [
     store.subscribe((change) => {
       for (const loop of loops) add(loop, loop.keysOf(change, store))
-      if (
-        change.after &&
-        (change.type.kind === resourceBindings.kind || change.type.kind === clusterResourceBindings.kind)
-      ) {
+      if (change.after && isBinding(change.type.kind)) {
         // Admission wrote the note and has no side effects: whoever leads tells of it.
         bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
           events.record,
@@ -89,8 +86,9 @@ export function startController(input: ControllerInput): Controller {
       clearInterval(timer)
       for (const end of unsubscribe) end()
       aborter.abort()
-      await passes
+      // At once, and not when a pass is over: who is no longer the leader begins nothing more.
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
+      await passes
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The loop of claims: a status that says how things stand, and a clean leave. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import { questionOfClaim, workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
@@ -67,8 +67,4 @@ export function bindingsOf(claim: DataSourceClaim, store: ObjectStore): Resource
     ...store.byIndex(resourceBindings, 'workload', workload),
     ...store.byIndex(clusterResourceBindings, 'workload', workload),
   ])
-}
-
-export function isBinding(kind: string): boolean {
-  return kind === resourceBindings.kind || kind === clusterResourceBindings.kind
 }

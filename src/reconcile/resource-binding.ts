@@ -4,6 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import {
   clusterPropagationPolicies,
   clusterResourceBindings,
+  isBinding,
   propagationPolicies,
   type ResourceBinding,
   resourceBindings,
@@ -15,7 +16,7 @@ import { planBinding } from '../core/resource-binding/plan.ts'
 import { claimsOfSource, gatherBindingInput } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
-import { bindingsOf, isBinding } from './data-source-claim.ts'
+import { bindingsOf } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
 
 export const resourceBindingLoop: ReconcileLoop = {

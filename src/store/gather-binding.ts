@@ -21,6 +21,7 @@ export function gatherBindingInput(
   stored: ResourceBinding | undefined,
   store: ObjectStore,
   now: number,
+  { leavesMovesToLoop = false }: Pick<BindingInput, 'leavesMovesToLoop'> = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
   return {
@@ -30,6 +31,7 @@ export function gatherBindingInput(
     policy: policy && viewPolicy(policy),
     clusters: clusterLookup(store),
     now,
+    leavesMovesToLoop,
   }
 }
 

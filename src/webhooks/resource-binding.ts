@@ -34,9 +34,9 @@ function gatherBinding(
   const binding = object as ResourceBinding
   const errors = validateBinding(binding)
   if (errors.length > 0) return { errors }
-  const input = gatherBindingInput(binding, (oldObject ?? undefined) as ResourceBinding | undefined, store, now)
+  const stored = (oldObject ?? undefined) as ResourceBinding | undefined
   // Karmada writes every binding again when it restarts: what waits for its turn to move would move all at once.
-  return { ...input, leavesMovesToLoop: true }
+  return gatherBindingInput(binding, stored, store, now, { leavesMovesToLoop: true })
 }
 
 /**

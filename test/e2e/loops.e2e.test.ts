@@ -1,18 +1,13 @@
 // Claims resolve themselves, in any order, on a real Karmada with a server that speaks like Amoro.
-import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { type AmoroServer, startAmoroServer } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type Lodestone, startLodestone } from './lodestone.ts'
-import { deployment, policy, type SpecObject } from './manifests.ts'
-
-const run = promisify(execFile)
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { deployment, job, policy, type SpecObject, tableClaim } from './manifests.ts'
 
 let plane: ControlPlane
 let amoro: AmoroServer
@@ -38,9 +33,7 @@ beforeAll(async () => {
       refreshInterval: '1s',
     }),
   )
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
-  await plane.kubectl(['apply', '-f', '-'], { input: stdout })
-  const kubeconfig = await plane.kubeconfigFor('system:serviceaccount:lodestone-system:lodestone')
+  const kubeconfig = await installLodestone(plane)
   lodestone = await startLodestone(plane, { kubeconfig, config: { systems: { directory: systems } } })
 })
 
@@ -116,18 +109,12 @@ test('3. the data moves: a Deployment moves with it', async () => {
 
 test('3. … and a Job stays where it began', async () => {
   amoro.tables.set('dc1.db.batch', 's3://your-warehouse-dc1/db/batch')
-  const containers = [{ name: 'main', image: 'main:1' }]
-  const job: SpecObject = {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name: 'batch', namespace: 'default' },
-    spec: { template: { spec: { restartPolicy: 'Never', containers } } },
-  }
-  const needs = claimOf('batch', 'dc1.db.batch')
-  needs.spec['workload'] = { apiVersion: 'batch/v1', kind: 'Job', name: 'batch' }
-  const places = policy('batch')
-  places.spec['resourceSelectors'] = [{ apiVersion: 'batch/v1', kind: 'Job', name: 'batch' }]
-  await create(needs, places, job)
+  const batch = job('batch')
+  await create(
+    tableClaim('batch', { data: 'dc1.db.batch', workload: batch }),
+    policy('batch', { workload: batch }),
+    batch,
+  )
   const clusters = async () =>
     (
       (await plane.getJson('resourcebindings.work.karmada.io', 'batch-job', 'default')) as BindingObject | undefined
@@ -259,19 +246,7 @@ interface ClaimObject extends KubeObject {
 
 type SourceObject = SpecObject & { status?: Record<string, unknown> }
 
-function claimOf(name: string, data: string): SpecObject {
-  return {
-    apiVersion: 'datadependency.volcano.sh/v1alpha1',
-    kind: 'DataSourceClaim',
-    metadata: { name, namespace: 'default' },
-    spec: {
-      system: 'amoro',
-      dataSourceType: 'table',
-      dataSourceName: data,
-      workload: { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace: 'default' },
-    },
-  }
-}
+const claimOf = (name: string, data: string) => tableClaim(name, { data })
 
 async function create(...objects: KubeObject[]): Promise<void> {
   const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')

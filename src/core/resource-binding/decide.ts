@@ -27,10 +27,14 @@ export function decideBinding(input: BindingInput): BindingDecision {
   if (!placement || binding.metadata.deletionTimestamp || binding.metadata.labels?.[MANAGED_BY_LABEL] !== undefined) {
     return { state: 'Untouched', binding, message: '' }
   }
+  const known = hasNotes(binding.metadata.annotations) || hasNotes(input.stored?.metadata.annotations)
+  if (input.claims.length === 0 && !known && !input.policy?.requiresClaim) {
+    // Nearly every binding of a hub: nothing more is looked at.
+    return { state: 'Untouched', binding, message: '' }
+  }
   const facts = readFacts(input)
   const needsClaim = input.claims.length === 0 && input.policy?.requiresClaim === true && !facts.isScheduled
   if (input.claims.length === 0 && !needsClaim) {
-    const known = hasNotes(binding.metadata.annotations) || hasNotes(input.stored?.metadata.annotations)
     if (!known) return { state: 'Untouched', binding, message: '' }
     const base = recoverBase(facts, (candidate) => candidate)
     const restored = rewrite(facts, placement, { state: 'Ignored', affinity: base, notes: {}, message: '' })
