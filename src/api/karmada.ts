@@ -56,11 +56,27 @@ export interface BindingSpec {
   replicas?: number
   replicaRequirements?: unknown
   components?: unknown[]
-  clusters?: { name: string; replicas?: number }[]
+  clusters?: TargetCluster[]
   placement?: Placement
   gracefulEvictionTasks?: { fromCluster: string }[]
   suspension?: { scheduling?: boolean; [key: string]: unknown }
   propagateDeps?: boolean
+  /** Who needs the resource, each with a copy of where it was scheduled to. */
+  requiredBy?: BindingSnapshot[]
+  conflictResolution?: string
+  preserveResourcesOnDeletion?: boolean
+}
+
+/** A binding as those that depend on it note it; without a namespace it is a ClusterResourceBinding. */
+export interface BindingSnapshot {
+  namespace?: string
+  name: string
+  clusters?: TargetCluster[]
+}
+
+export interface TargetCluster {
+  name: string
+  replicas?: number
 }
 
 export interface ResourceBinding extends K8sObject {
@@ -139,6 +155,15 @@ export const MANAGED_BY_LABEL = 'binding.karmada.io/managed-by'
 export const POLICY_NAMESPACE_ANNOTATION = 'propagationpolicy.karmada.io/namespace'
 export const POLICY_NAME_ANNOTATION = 'propagationpolicy.karmada.io/name'
 export const CLUSTER_POLICY_NAME_ANNOTATION = 'clusterpropagationpolicy.karmada.io/name'
+/** On bindings, by Karmada's webhook: an id that outlives names. */
+export const BINDING_ID_LABEL = 'resourcebinding.karmada.io/permanent-id'
+export const CLUSTER_BINDING_ID_LABEL = 'clusterresourcebinding.karmada.io/permanent-id'
+/** On a workload's binding, by Karmada's distributor: the dependencies that it knows of, as JSON of `DependentObjectReference[]`. */
+export const DEPENDENCIES_ANNOTATION = 'resourcebinding.karmada.io/dependencies'
+/** On attached bindings, by Karmada's distributor, followed by a hash of the binding that they are attached to. */
+export const DEPENDED_BY_LABEL_PREFIX = 'resourcebinding.karmada.io/depended-by-'
+/** On every binding: Karmada removes what it put into members before the binding goes. */
+export const BINDING_FINALIZER = 'karmada.io/binding-controller'
 /** Longest `affinityName` that Karmada's schema takes. */
 export const MAX_AFFINITY_NAME_LENGTH = 32
 

@@ -14,3 +14,11 @@ export const ENFORCE_LABEL = 'lodestone.dev/enforce'
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'
 /** On sources, by the source loop, while they are claimed: what a source says stands until its system has been asked anew. */
 export const SOURCE_FINALIZER = 'lodestone.dev/source'
+/** On policies: `"false"` keeps `propagateDeps` unset. By users, and by admission where the user wrote `propagateDeps: false`. */
+export const PROPAGATE_DEPS_ANNOTATION = 'lodestone.dev/propagate-deps'
+/** On attached bindings, by the dependencies loop, followed by a hash of the binding that they are attached to. */
+export const DEPENDED_BY_LABEL_PREFIX = 'lodestone.dev/depended-by-'
+/** On bindings with attached bindings of ours, by the dependencies loop: those are released before the binding goes. */
+export const DEPENDENCIES_FINALIZER = 'lodestone.dev/dependencies'
+/** On pod templates, by users: the VolumeManagers whose data the pods need, as JSON of an object with a `name` or a list of them. */
+export const VOLUMES_ANNOTATION = 'lodestone.dev/volumes'

@@ -48,6 +48,15 @@ export interface Config {
     /** How often every claim, source and binding is looked at again. */
     driftIntervalSeconds: number
   }
+  dependencies: {
+    /** Which policies are told to propagate dependencies: those of workloads whose data is claimed, all, or none. */
+    propagate: 'dataBound' | 'always' | 'never'
+    /**
+     * Who attaches the dependencies of a workload to its clusters: Karmada's distributor, which asks us what they are; we ourselves,
+     * where that is switched off; or nobody on our part.
+     */
+    distribution: 'karmada' | 'builtin' | 'none'
+  }
   leaderElection: {
     /** Only the holder of the Lease runs the loops; every replica serves admission. */
     enabled: boolean
@@ -87,6 +96,7 @@ export const DEFAULT_CONFIG: Config = {
   },
   systems: {},
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
+  dependencies: { propagate: 'dataBound', distribution: 'karmada' },
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
   log: { level: 'info', format: 'auto' },
 }
@@ -139,6 +149,13 @@ export const configSchema = {
         maxMovesPerMinute: { type: 'integer', minimum: 1 },
         writesPerSecond: { type: 'number', minimum: 1 },
         driftIntervalSeconds: { type: 'integer', minimum: 1 },
+      },
+    },
+    dependencies: {
+      type: 'object',
+      properties: {
+        propagate: { enum: ['dataBound', 'always', 'never'] },
+        distribution: { enum: ['karmada', 'builtin', 'none'] },
       },
     },
     leaderElection: {

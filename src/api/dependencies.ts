@@ -1,0 +1,50 @@
+/** The objects that workloads need beside them, as far as Lodestone reads them; of most only the metadata. */
+import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
+
+/** One dependency, in the words of Karmada's interpreter: one object by name, or all that a selector matches. */
+export interface DependentObjectReference {
+  apiVersion: string
+  kind: string
+  namespace?: string
+  name?: string
+  labelSelector?: LabelSelector
+}
+
+export interface Service extends K8sObject {
+  spec?: { selector?: Record<string, string> }
+}
+
+export interface ServiceAccount extends K8sObject {
+  imagePullSecrets?: { name?: string }[]
+}
+
+/** `vck.intelai.org/v1alpha1`, as far as dependencies are concerned. */
+export interface VolumeManager extends K8sObject {
+  spec?: { volumeConfigs?: { options?: Record<string, string> }[] }
+}
+
+export const configMaps = core('ConfigMap', 'configmaps')
+export const secrets = core('Secret', 'secrets')
+export const persistentVolumeClaims = core('PersistentVolumeClaim', 'persistentvolumeclaims')
+export const serviceAccounts: ResourceType<ServiceAccount> = core('ServiceAccount', 'serviceaccounts')
+export const services: ResourceType<Service> = core('Service', 'services')
+
+export const endpointSlices: ResourceType = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+}
+
+export const volumeManagers: ResourceType<VolumeManager> = {
+  group: 'vck.intelai.org',
+  version: 'v1alpha1',
+  kind: 'VolumeManager',
+  plural: 'volumemanagers',
+  namespaced: true,
+}
+
+function core(kind: string, plural: string): ResourceType {
+  return { group: '', version: 'v1', kind, plural, namespaced: true }
+}
