@@ -5,7 +5,15 @@ import type { ControlPlane } from '../test/e2e/control-plane.ts'
 export type Writes = Record<string, number>
 
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
-const RESOURCES = ['datasourceclaims', 'datasources', 'resourcebindings', 'events']
+const RESOURCES = [
+  'datasourceclaims',
+  'datasources',
+  'resourcebindings',
+  'clusterresourcebindings',
+  'propagationpolicies',
+  'clusterpropagationpolicies',
+  'events',
+]
 export const CONFLICTS = 'conflicts'
 
 /** The writes that loops make, since the server began. */
