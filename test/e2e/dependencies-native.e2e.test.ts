@@ -1,9 +1,9 @@
 // For every kind that Karmada interprets and Lodestone knows too: both find the same dependencies, and where not, it is said why.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import type { DependentObjectReference } from '../../src/api/dependencies.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { bindings, hubOn } from './hub.ts'
 import {
   builtIn,
   container,
@@ -14,7 +14,6 @@ import {
 import { policy } from './manifests.ts'
 import { memberClusters } from './member-clusters.ts'
 
-const bindings = 'resourcebindings.work.karmada.io'
 const annotation = 'resourcebinding.karmada.io/dependencies'
 const cases = [...builtIn, ...thirdParty]
 
@@ -66,9 +65,7 @@ describe('Karmada finds in a', () => {
 async function create(workload: KubeObject): Promise<void> {
   const { apiVersion, kind, metadata } = workload
   const name = `${metadata.name}-${kind}-${apiVersion.split('/')[0]}`.toLowerCase()
-  const objects = [policy(name, { workload, propagateDeps: true }), workload]
-  const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
-  await plane.kubectl(['create', '-f', '-'], { input })
+  await hubOn(plane).apply(policy(name, { workload, propagateDeps: true }), workload)
 }
 
 /** What Karmada's distributor notes on the binding of a workload. */

@@ -105,7 +105,7 @@ export function hubOn(plane: ControlPlane): Hub {
   return hub
 }
 
-export function yaml(objects: KubeObject[]): string {
+function yaml(objects: KubeObject[]): string {
   return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
 }
 

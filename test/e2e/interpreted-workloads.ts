@@ -17,7 +17,7 @@ export interface InterpretedWorkload {
 const image = 'main:1'
 
 /** A pod that refers in every way of `pkg/util/helper/pod.go`. What an API server would not take is left out. */
-export const pod = {
+const pod = {
   serviceAccountName: 'runner',
   // An entry without a name is legal, and names nothing.
   imagePullSecrets: [{ name: 'registry' }, {}],
