@@ -9,6 +9,7 @@ export interface OwnerReference {
   name: string
   uid: string
   controller?: boolean
+  blockOwnerDeletion?: boolean
 }
 
 export interface ObjectMeta {
