@@ -2,11 +2,16 @@
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
+  BINDING_ID_LABEL,
+  type BindingSpec,
+  CLUSTER_BINDING_ID_LABEL,
   CLUSTER_POLICY_NAME_ANNOTATION,
   type Cluster,
   clusterPropagationPolicies,
   clusterResourceBindings,
   clusters,
+  DEPENDENCIES_ANNOTATION,
+  DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
   MANAGED_BY_LABEL,
   POLICY_NAME_ANNOTATION,
   POLICY_NAMESPACE_ANNOTATION,
@@ -17,6 +22,8 @@ import {
 } from '../api/karmada.ts'
 import {
   BASE_AFFINITY_ANNOTATION,
+  DEPENDED_BY_LABEL_PREFIX,
+  DEPENDENCIES_FINALIZER,
   HOLD_ANNOTATION,
   LOCALITY_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
@@ -86,6 +93,8 @@ const BINDING_ANNOTATIONS = [
   CLUSTER_POLICY_NAME_ANNOTATION,
 ]
 
+const BINDING_ID_LABELS = [BINDING_ID_LABEL, CLUSTER_BINDING_ID_LABEL]
+
 /**
  * There are by far the most bindings, and they are much alike: the same placements, policies and clusters again and again. Equal
  * parts are held once, which halves the memory of a hundred thousand of them.
@@ -94,13 +103,22 @@ const intern = createInterner()
 
 function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): ResourceBinding {
   const { resource } = spec
+  const isAttached = spec.requiredBy !== undefined || spec.placement === undefined
+  const { propagateDeps = false } = spec
+  const { uid, ownerReferences, finalizers } = metadata
   return {
     apiVersion: intern.string(apiVersion),
     kind: intern.string(kind),
     metadata: {
-      ...keepMetadata(metadata, BINDING_ANNOTATIONS, [MANAGED_BY_LABEL]),
+      ...keepMetadata(
+        metadata,
+        propagateDeps ? [...BINDING_ANNOTATIONS, DEPENDENCIES_ANNOTATION] : BINDING_ANNOTATIONS,
+        keptLabels(metadata.labels, propagateDeps),
+      ),
       // kubectl finds the Events of an object by its uid; only bindings with a note of ours have any.
-      ...(metadata.uid && hasNotes(metadata.annotations) && { uid: metadata.uid }),
+      ...(uid && (isAttached || hasNotes(metadata.annotations)) && { uid }),
+      ...(isAttached && ownerReferences && { ownerReferences }),
+      ...((propagateDeps || finalizers?.includes(DEPENDENCIES_FINALIZER)) && { finalizers: intern.json(finalizers) }),
     },
     spec: {
       resource: {
@@ -108,18 +126,43 @@ function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): Res
         kind: intern.string(resource.kind),
         ...(resource.namespace && { namespace: intern.string(resource.namespace) }),
         name: resource.name,
+        ...(isAttached && resource.uid && { uid: resource.uid }),
+        ...(isAttached && resource.resourceVersion && { resourceVersion: resource.resourceVersion }),
       },
       ...intern.json({
         ...(spec.placement && { placement: spec.placement }),
-        ...(spec.clusters && { clusters: spec.clusters.map(({ name }) => ({ name })) }),
+        // Those that depend on a binding copy its clusters as they are.
+        ...(spec.clusters && { clusters: propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name })) }),
         ...(spec.replicas && { replicas: spec.replicas }),
         ...(spec.suspension && { suspension: spec.suspension }),
         ...(spec.gracefulEvictionTasks && {
           gracefulEvictionTasks: spec.gracefulEvictionTasks.map(({ fromCluster }) => ({ fromCluster })),
         }),
+        ...(propagateDeps && { propagateDeps }),
+        ...((propagateDeps || isAttached) && strategyOf(spec)),
       }),
+      ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
     },
   }
+}
+
+/** How a dependency is put into members: what those that need it say, and what was made of it. */
+function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: BindingSpec): Partial<BindingSpec> {
+  return {
+    ...(conflictResolution !== undefined && { conflictResolution }),
+    ...(preserveResourcesOnDeletion !== undefined && { preserveResourcesOnDeletion }),
+  }
+}
+
+/** Ids by which others refer to a binding, and the notes of those that refer to it. */
+function keptLabels(labels: Record<string, string> = {}, withId: boolean): string[] {
+  return Object.keys(labels).filter(
+    (label) =>
+      label === MANAGED_BY_LABEL ||
+      (withId && BINDING_ID_LABELS.includes(label)) ||
+      label.startsWith(DEPENDED_BY_LABEL_PREFIX) ||
+      label.startsWith(KARMADA_DEPENDED_BY_LABEL_PREFIX),
+  )
 }
 
 function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBinding> {
@@ -128,6 +171,9 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
     keep: keepBinding,
     indexes: {
       workload: ({ spec }) => [workloadKey(spec.resource)],
+      // Of attached bindings: our notes of those that they are attached to.
+      dependedBy: ({ metadata }) =>
+        Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
       // Only of the few that are held: what a policy asks for can release them.
       heldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
