@@ -39,6 +39,7 @@ import {
 } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { dependencyKinds } from './dependency-kinds.ts'
 import { createInterner } from './intern.ts'
 import type { AnyCachedKind } from './kinds.ts'
 import type { CachedKind } from './store.ts'
@@ -235,8 +236,8 @@ function pick(values: Record<string, string> | undefined, keys: readonly string[
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** Every kind that is held in memory; claims and sources are ours and must be served, the others may be absent. */
-export const cachedKinds: readonly AnyCachedKind[] = [
+/** What every decision on a placement reads; claims and sources are ours and must be served, the others may be absent. */
+export const placementKinds: readonly AnyCachedKind[] = [
   claimKind,
   sourceKind,
   clusterKind,
@@ -245,3 +246,6 @@ export const cachedKinds: readonly AnyCachedKind[] = [
   policyKind(propagationPolicies),
   policyKind(clusterPropagationPolicies),
 ]
+
+/** Every kind that may be held in memory. */
+export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds]

@@ -57,7 +57,7 @@ class ReflectedStore extends CachedStore implements ClusterStore {
         synced: () => this.#announce(),
         options,
       })
-      this.#reflectors.set(kind.type.kind, reflector)
+      this.#reflectors.set(kindKey(kind.type), reflector)
     }
   }
 
@@ -75,7 +75,8 @@ class ReflectedStore extends CachedStore implements ClusterStore {
   }
 
   contactAges(): readonly ContactAge[] {
-    return [...this.#reflectors].map(([kind, reflector]) => {
+    return [...this.#reflectors.values()].map((reflector) => {
+      const { kind } = reflector
       const ageMs = reflector.contactAgeMs()
       return ageMs === undefined ? { kind } : { kind, ageMs }
     })
