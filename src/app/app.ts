@@ -6,7 +6,6 @@ import { startLoop } from '../reconcile/loop.ts'
 import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
 import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -82,9 +81,13 @@ export async function startApp({
 
   metrics.observeObjects(() => {
     // A kind that is not read yet has no size: asking for it throws, and metrics are read long before all are there.
-    const unread = new Set(store.unsynced().map(({ kind }) => kind))
-    const read = cachedKinds.filter(({ type }) => !unread.has(type.kind))
-    return read.map(({ type }) => ({ kind: type.kind, size: store.size(type) }))
+    const unread = new Set(store.unsynced())
+    const read = store.kinds().filter((type) => !unread.has(type))
+    // Kinds of one name in several groups, such as Job, are one figure.
+    return [...Map.groupBy(read, ({ kind }) => kind)].map(([kind, types]) => ({
+      kind,
+      size: types.reduce((sum, type) => sum + store.size(type), 0),
+    }))
   })
 
   async function closeAll(): Promise<void> {

@@ -1,16 +1,22 @@
 /** The loop of attached bindings: each follows the workloads that need its object, and the object itself. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { ingresses, serviceAccounts, services, volumeManagers } from '../api/dependencies.ts'
-import { clusterResourceBindings, DEPENDENCIES_ANNOTATION, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import {
+  clusterResourceBindings,
+  DEPENDENCIES_ANNOTATION,
+  isBinding,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { isContentUnchanged } from '../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../core/dependencies/keys.ts'
 
 import { type Distribution, divideNeeds, propagates } from '../core/dependencies/needs.ts'
 import { planAttachedBinding } from '../core/dependencies/plan-attached.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { jsonEqual } from '../core/json.ts'
-import type { Dependent } from '../store/dependency-kinds.ts'
 import {
   attachedTo,
   bindingOf,
@@ -21,7 +27,7 @@ import {
   dependentType,
   workloadOfBinding,
   workloadsAround,
-} from '../store/dependents.ts'
+} from '../store/gather-dependents.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -113,14 +119,6 @@ function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): b
     metadata.annotations?.[DEPENDENCIES_ANNOTATION],
   ]
   return !jsonEqual(seen(before), seen(after))
-}
-
-function isContentUnchanged(before?: Dependent, after?: Dependent): boolean {
-  return (
-    before?.content !== undefined &&
-    before.content === after?.content &&
-    before.metadata.uid === after.metadata.uid
-  )
 }
 
 function resourceObject({ apiVersion, kind, namespace, name }: ResourceBinding['spec']['resource']): K8sObject {

@@ -12,7 +12,7 @@ import {
   dependentsOf,
   isWithinReach,
   workloadOfBinding,
-} from '../store/dependents.ts'
+} from '../store/gather-dependents.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'

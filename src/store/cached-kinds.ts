@@ -1,6 +1,7 @@
 /** The kinds that decisions read: what is kept of each, and by which keys it is found. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { volumeManagers } from '../api/dependencies.ts'
 import {
   BINDING_ID_LABEL,
   type BindingSpec,
@@ -28,7 +29,7 @@ import {
   LOCALITY_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
 } from '../api/lodestone.ts'
-import { type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import { groupOf, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import {
   questionOfClaim,
@@ -41,7 +42,7 @@ import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { dependencyKinds } from './dependency-kinds.ts'
 import { createInterner } from './intern.ts'
-import type { AnyCachedKind } from './kinds.ts'
+import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
@@ -73,15 +74,28 @@ const sourceKind: CachedKind<DataSource> = {
   indexes: { key: (source) => [sourceKeyOfSource(source)] },
 }
 
+const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
+
 const clusterKind: CachedKind<Cluster> = {
   type: clusters,
-  keep: ({ apiVersion, kind, metadata, spec: { provider, region, zones } = {} }) => ({
+  keep: ({ apiVersion, kind, metadata, spec: { provider, region, zones } = {}, status }) => ({
     apiVersion,
     kind,
     metadata: { ...keepMetadata(metadata), ...(metadata.labels && { labels: metadata.labels }) },
     spec: { ...(provider && { provider }), ...(region && { region }), ...(zones && { zones }) },
+    status: {
+      apiEnablements: (status?.apiEnablements ?? []).filter(({ groupVersion }) =>
+        OUR_GROUPS.includes(groupOf(groupVersion)),
+      ),
+    },
   }),
-  indexes: {},
+  // The kinds of ours that a member serves: of those only, since the others go to members anyway.
+  indexes: {
+    serves: ({ status }) =>
+      (status?.apiEnablements ?? []).flatMap(({ groupVersion, resources = [] }) =>
+        resources.map(({ kind }) => kindKey({ group: groupOf(groupVersion), kind })),
+      ),
+  },
   optional: true,
 }
 

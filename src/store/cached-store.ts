@@ -51,6 +51,10 @@ export class CachedStore {
     return this.#read(type).cache.size
   }
 
+  kinds(): readonly ResourceType[] {
+    return [...this.held.values()].map(({ type }) => type)
+  }
+
   serves(type: ResourceType): boolean {
     return this.#read(type).served
   }

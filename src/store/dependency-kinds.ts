@@ -13,17 +13,13 @@ import {
   volumeManagers,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
-import { interpretedKinds } from '../core/dependencies/kinds.ts'
+import type { Dependent } from '../core/dependencies/dependent.ts'
+import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
-import { secretsOfVolumeManager } from '../core/dependencies/interpret.ts'
+import { interpretedKinds } from '../core/dependencies/kinds.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
 import type { AnyCachedKind } from './kinds.ts'
 import type { CachedKind } from './store.ts'
-
-/** An object that is needed; `content` changes with everything but status and bookkeeping. */
-export interface Dependent extends K8sObject {
-  content?: string
-}
 
 /** The kinds whose objects need others. An Ingress is both: it needs Secrets, and is needed by the pods behind it. */
 export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds.map(
@@ -87,8 +83,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     return { ...keepContent(raw), ...(volumeConfigs && { spec: { volumeConfigs } }) }
   },
   indexes: {
-    secrets: (manager) =>
-      secretsOfVolumeManager(manager).map((name) => objectKey(manager.metadata.namespace, name)),
+    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
   },
   optional: true,
 }
@@ -137,12 +132,17 @@ function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp
   }
 }
 
-/**
- * Karmada writes the collected status of members back to Services, Ingresses and claims, and that is no reason to put them into members
- * again (Karmada: pkg/util/eventfilter).
- */
+/** A digest of all but status and bookkeeping. */
 function contentOf(raw: K8sObject): { content: string } {
   const { status: _status, metadata, ...rest } = raw as K8sObject & { status?: unknown }
-  const { resourceVersion: _version, managedFields: _managed, ...own } = metadata as ObjectMeta & { managedFields?: unknown }
-  return { content: createHash('sha1').update(JSON.stringify([own, rest])).digest('base64') }
+  const {
+    resourceVersion: _version,
+    managedFields: _managed,
+    ...own
+  } = metadata as ObjectMeta & { managedFields?: unknown }
+  return {
+    content: createHash('sha1')
+      .update(JSON.stringify([own, rest]))
+      .digest('base64'),
+  }
 }

@@ -6,6 +6,7 @@ export interface AnyCachedKind {
   type: ResourceType
   keep(raw: never): K8sObject
   indexes: Record<string, (object: never) => readonly string[]>
+  metadataOnly?: boolean
   optional?: boolean
 }
 

@@ -8,6 +8,8 @@ export interface CachedKind<T extends K8sObject> {
   keep(raw: T): T
   /** Index name → the keys under which an object is found. */
   indexes: Record<string, (object: T) => readonly string[]>
+  /** Whether only metadata is asked for, so that contents never leave the API server. */
+  metadataOnly?: boolean
   /** Whether the API server may lack the kind (then it is synced and empty once discovery says so). */
   optional?: boolean
 }
@@ -42,6 +44,8 @@ export interface ObjectStore {
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
   /** How many objects of the kind are held. */
   size(type: ResourceType): number
+  /** The kinds that are held. */
+  kinds(): readonly ResourceType[]
   /** Whether the API server serves the kind at all; a kind that it does not serve is synced and empty. */
   serves(type: ResourceType): boolean
   synced(): boolean

@@ -67,7 +67,8 @@ function volumes({ metadata: { namespace }, facts }: Workload, related: RelatedO
     ])
 }
 
-function secretsOf(manager: VolumeManager): string[] {
+/** The names of the Secrets with which a VolumeManager reads its sources. */
+export function secretsOf(manager: VolumeManager): string[] {
   return SECRET_OPTIONS.flatMap((option) => stringsAt(manager, `spec.volumeConfigs.*.options.${option}`))
 }
 

@@ -14,6 +14,12 @@ export function dependencyKey(of: DependentObjectReference | K8sObject): string 
   return `${of.apiVersion}/${of.kind}/${namespace}/${name}`
 }
 
+/** The object of a key, by name only. */
+export function objectOfKey(key: string): K8sObject {
+  const [name = '', namespace, kind = '', ...apiVersion] = key.split('/').reverse()
+  return { apiVersion: apiVersion.reverse().join('/'), kind, metadata: { ...(namespace && { namespace }), name } }
+}
+
 /** The keys of everything that the workload itself names, sorted, each once; of VolumeManagers also those that do not exist. */
 export function referenceKeys({ metadata, facts }: Workload): string[] {
   const managers = facts.volumeManagers.map((name) => referenceTo({ type: volumeManagers, name }, metadata.namespace))

@@ -1,4 +1,6 @@
 /** Finds, by index and never by scan, what a workload needs, and who needs an object. */
+
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   configMaps,
   endpointSlices,
@@ -10,7 +12,6 @@ import {
   services,
   volumeManagers,
 } from '../api/dependencies.ts'
-import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   type BindingSnapshot,
   clusterResourceBindings,
@@ -21,6 +22,7 @@ import {
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOf } from '../core/dependencies/attached-binding.ts'
+import type { Dependent } from '../core/dependencies/dependent.ts'
 import { interpretDependencies } from '../core/dependencies/interpret.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 
@@ -29,7 +31,7 @@ import { propagates, refersTo } from '../core/dependencies/needs.ts'
 import type { RelatedObjects } from '../core/dependencies/related.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { matchesLabels } from '../core/selectors.ts'
-import { type Dependent, labelKey, selectorKey, workloadTypes } from './dependency-kinds.ts'
+import { labelKey, selectorKey, workloadTypes } from './dependency-kinds.ts'
 import { kindKey } from './kinds.ts'
 import type { ObjectStore } from './store.ts'
 
@@ -68,7 +70,12 @@ export function relatedObjects(store: ObjectStore): RelatedObjects {
       store.byIndex(
         dataSourceClaims,
         'workload',
-        workloadKey({ apiVersion, kind, ...(metadata.namespace && { namespace: metadata.namespace }), name: metadata.name ?? '' }),
+        workloadKey({
+          apiVersion,
+          kind,
+          ...(metadata.namespace && { namespace: metadata.namespace }),
+          name: metadata.name ?? '',
+        }),
       ),
     memberServes: (type) => store.byIndex(clusters, 'serves', kindKey(type)).length > 0,
   }
@@ -188,7 +195,10 @@ export function bindingOf(object: K8sObject, store: ObjectStore): ResourceBindin
 }
 
 /** The binding that a snapshot is of. */
-export function bindingOfSnapshot({ namespace, name }: BindingSnapshot, store: ObjectStore): ResourceBinding | undefined {
+export function bindingOfSnapshot(
+  { namespace, name }: BindingSnapshot,
+  store: ObjectStore,
+): ResourceBinding | undefined {
   return namespace ? store.get(resourceBindings, namespace, name) : store.get(clusterResourceBindings, undefined, name)
 }
 
