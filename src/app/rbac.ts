@@ -3,9 +3,12 @@ import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
-import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../api/registration.ts'
+import {
+  mutatingWebhookConfigurations,
+  REGISTRATION_NAME,
+  validatingWebhookConfigurations,
+} from '../api/registration.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
-import { REGISTRATION_NAME } from '../webhooks/registration.ts'
 
 interface Rule {
   apiGroups: string[]

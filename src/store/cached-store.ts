@@ -2,6 +2,7 @@
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
+import { metadataOf } from './metadata.ts'
 import type { IndexFunctions } from './object-table.ts'
 import type { StoreObserver } from './observer.ts'
 import { NotSyncedError, type StoreChange } from './store.ts'
@@ -10,6 +11,7 @@ import { NotSyncedError, type StoreChange } from './store.ts'
 export interface HeldKind {
   readonly type: ResourceType
   readonly optional: boolean
+  readonly metadataOnly: boolean
   readonly cache: ObjectCache<K8sObject>
   /** Cuts a raw object down. May throw: the object is then none that this kind can hold. */
   keep(raw: K8sObject): K8sObject
@@ -28,8 +30,10 @@ export class CachedStore {
       this.held.set(kindKey(kind.type), {
         type: kind.type,
         optional: kind.optional ?? false,
+        metadataOnly: kind.metadataOnly ?? false,
         cache: new ObjectCache(kind.indexes as IndexFunctions<K8sObject>),
-        keep: (raw) => kind.keep(raw as never),
+        // Also a folder, and a server that cannot leave it away, show the metadata and nothing else.
+        keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
         served: true,
       })
     }

@@ -173,6 +173,8 @@ function selects({ spec }: Service, podLabels: Record<string, string>): boolean 
 }
 
 function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Workload[] {
+  // Of one that is gone only the name is known; what was attached of it is found by its labels.
+  if (!claim.spec) return []
   return workloadKeysOfClaim(claim).flatMap((key) =>
     bindingsByWorkload(key, store).flatMap((binding) => workloadOfBinding(binding, store) ?? []),
   )

@@ -8,8 +8,8 @@ export interface CachedKind<T extends K8sObject> {
   keep(raw: T): T
   /** Index name → the keys under which an object is found. */
   indexes: Record<string, (object: T) => readonly string[]>
-  /** Whether only metadata is asked for, so that contents never leave the API server. */
-  metadataOnly?: boolean
+  /** Whether only the metadata is asked for: what an object holds, a Secret above all, then never leaves the API server. */
+  metadataOnly?: true
   /** Whether the API server may lack the kind (then it is synced and empty once discovery says so). */
   optional?: boolean
 }
