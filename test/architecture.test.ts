@@ -117,7 +117,12 @@ describe('the ClusterRole', () => {
       apiGroups.flatMap((group) => resources.map((resource) => `${resource}.${group}`)),
     )
     expect(allowed.sort()).toEqual(cachedKinds.map(({ type }) => `${type.plural}.${type.group}`).sort())
-    for (const { verbs } of read) expect(verbs).toEqual(['get', 'list', 'watch'])
+    for (const { verbs } of read) expect(['get,list,watch', 'list,watch']).toContain(verbs.join())
+  })
+
+  test('lets no Secret be read by itself', () => {
+    const secrets = (role?.rules ?? []).filter(({ resources }) => resources.includes('secrets'))
+    expect(secrets.map(({ verbs }) => verbs)).toEqual([['list', 'watch']])
   })
 
   test('lets nothing be written but the registration of webhooks, our own kinds, bindings and Events', () => {

@@ -8,7 +8,9 @@ import {
   REGISTRATION_NAME,
   validatingWebhookConfigurations,
 } from '../api/registration.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
+import { placementKinds } from '../store/cached-kinds.ts'
+import { dependencyKinds } from '../store/dependency-kinds.ts'
+import type { AnyCachedKind } from '../store/kinds.ts'
 
 interface Rule {
   apiGroups: string[]
@@ -21,13 +23,10 @@ interface Rule {
 export function clusterRoles(): K8sObject[] {
   const name = 'lodestone'
   const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
-  const groups = Map.groupBy(cachedKinds, ({ type }) => type.group)
   const rules: Rule[] = [
-    ...[...groups].map(([group, kinds]) => ({
-      apiGroups: [group],
-      resources: kinds.map(({ type }) => type.plural).sort(),
-      verbs: ['get', 'list', 'watch'],
-    })),
+    ...readRules(placementKinds, ['get', 'list', 'watch']),
+    // Of these nothing is ever read one by one.
+    ...readRules(dependencyKinds, ['list', 'watch']),
     // What the loops write.
     {
       apiGroups: [dataSourceClaims.group],
@@ -39,7 +38,7 @@ export function clusterRoles(): K8sObject[] {
     {
       apiGroups: [resourceBindings.group],
       resources: [clusterResourceBindings.plural, resourceBindings.plural],
-      verbs: ['patch'],
+      verbs: ['create', 'patch'],
     },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
     // `create` cannot be limited by name: the name is not known when it is authorised.
@@ -61,4 +60,12 @@ export function clusterRoles(): K8sObject[] {
     subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name }],
   }
   return [role, binding]
+}
+
+function readRules(kinds: readonly AnyCachedKind[], verbs: string[]): Rule[] {
+  return [...Map.groupBy(kinds, ({ type }) => type.group)].map(([group, members]) => ({
+    apiGroups: [group],
+    resources: members.map(({ type }) => type.plural).sort(),
+    verbs,
+  }))
 }
