@@ -1,7 +1,12 @@
 /** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  propagationPolicies,
+  resourceBindings,
+} from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../api/registration.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
@@ -36,6 +41,11 @@ export function clusterRoles(): K8sObject[] {
     {
       apiGroups: [resourceBindings.group],
       resources: [clusterResourceBindings.plural, resourceBindings.plural],
+      verbs: ['patch'],
+    },
+    {
+      apiGroups: [propagationPolicies.group],
+      resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },

@@ -9,6 +9,7 @@ import { problemBody, RequestProblem } from './problem.ts'
 
 export interface AdmissionDependencies {
   store: GatherContext['store']
+  propagateDeps: GatherContext['propagateDeps']
   /** Milliseconds since the epoch. */
   now: () => number
   log: Logger
@@ -28,7 +29,7 @@ export interface Answer {
  */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
   const { name } = webhook
-  const { store, now, metrics } = dependencies
+  const { store, now, propagateDeps, metrics } = dependencies
   const log = dependencies.log.child({ webhook: name })
   const latency = metrics.latency.labels(name)
   const requests = remember((status) => metrics.requests.labels(name, status))
@@ -40,7 +41,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
     let answer: Answer
     try {
       request = readRequest(body, webhook)
-      const outcome = webhook.review(request, { store, now: now() })
+      const outcome = webhook.review(request, { store, now: now(), propagateDeps })
       const response = encodeResponse(request, outcome, toBase64)
       const result = resultOf(response)
       decisions(outcome.auditAnnotations?.['decision'] ?? result).inc()

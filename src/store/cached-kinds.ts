@@ -19,6 +19,7 @@ import {
   BASE_AFFINITY_ANNOTATION,
   HOLD_ANNOTATION,
   LOCALITY_ANNOTATION,
+  PROPAGATE_DEPS_ANNOTATION,
   REQUIRES_CLAIM_ANNOTATION,
 } from '../api/lodestone.ts'
 import { type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
@@ -30,6 +31,8 @@ import {
   workloadKey,
   workloadKeysOfClaim,
 } from '../core/data-source-claim/keys.ts'
+import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
+import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { createInterner } from './intern.ts'
@@ -47,6 +50,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
   }),
   indexes: {
     workload: workloadKeysOfClaim,
+    selectable: selectableKeysOfClaim,
     source: (claim) => [sourceKeyOfClaim(claim)],
     sourceName: (claim) => [sourceName(questionOfClaim(claim))],
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
@@ -141,17 +145,26 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
 function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {
   return {
     type,
-    keep: ({ apiVersion, kind, metadata, spec }) => ({
-      apiVersion,
-      kind,
-      metadata: keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION]),
-      spec: {
-        resourceSelectors: spec.resourceSelectors,
-        ...(spec.placement && { placement: spec.placement }),
-        ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
-      },
-    }),
-    indexes: {},
+    keep(policy) {
+      const { apiVersion, kind, metadata, spec } = policy
+      const propagateDeps = saidPropagateDeps(policy)
+      return {
+        apiVersion,
+        kind,
+        metadata: {
+          ...keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION]),
+          // kubectl finds the Events of an object by its uid.
+          ...(metadata.uid && { uid: metadata.uid }),
+        },
+        spec: {
+          resourceSelectors: spec.resourceSelectors,
+          ...(spec.placement && { placement: spec.placement }),
+          ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
+          ...(propagateDeps !== undefined && { propagateDeps }),
+        },
+      }
+    },
+    indexes: { selects: selectorKeys },
     optional: true,
   }
 }
