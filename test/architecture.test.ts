@@ -125,10 +125,16 @@ describe('the ClusterRole', () => {
     expect(secrets.map(({ verbs }) => verbs)).toEqual([['list', 'watch']])
   })
 
-  test('lets nothing be written but the registration of webhooks, our own kinds, bindings and Events', () => {
+  test('lets nothing be written but the registration of webhooks, our own kinds, bindings, policies and Events', () => {
     const written = (role?.rules ?? []).filter((rule) => !read.includes(rule))
     expect(new Set(written.flatMap(({ apiGroups }) => apiGroups))).toEqual(
-      new Set(['admissionregistration.k8s.io', 'datadependency.volcano.sh', 'work.karmada.io', '']),
+      new Set([
+        'admissionregistration.k8s.io',
+        'datadependency.volcano.sh',
+        'work.karmada.io',
+        'policy.karmada.io',
+        '',
+      ]),
     )
     expect(new Set(written.flatMap(({ verbs }) => verbs))).toEqual(
       new Set(['create', 'get', 'update', 'patch', 'delete']),

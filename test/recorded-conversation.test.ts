@@ -76,7 +76,7 @@ function review<T extends K8sObject = ResourceBinding>(
 ): { operations: Operation[]; object: T } {
   const webhook = webhooks.find(({ type, resource }) => type === 'mutating' && resource.kind === request.kind.kind)
   if (!webhook) throw new Error(`no webhook mutates ${request.kind.kind}`)
-  const outcome = webhook.review(request, { store, now: NOW })
+  const outcome = webhook.review(request, { store, now: NOW, propagateDeps: 'dataBound' })
   const response = encodeResponse(structuredClone(request), outcome, (text) => text)
   expect([response.allowed, response.patchType]).toEqual([true, response.patch && 'JSONPatch'])
   const operations = JSON.parse(response.patch ?? '[]') as Operation[]

@@ -126,6 +126,7 @@ export async function startApp({
       webhooks,
       store,
       now,
+      propagateDeps: config.dependencies.propagate,
       log,
       metrics,
       tls: material(source.current()),

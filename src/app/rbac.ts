@@ -1,7 +1,12 @@
 /** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  propagationPolicies,
+  resourceBindings,
+} from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import {
   mutatingWebhookConfigurations,
@@ -39,6 +44,11 @@ export function clusterRoles(): K8sObject[] {
       apiGroups: [resourceBindings.group],
       resources: [clusterResourceBindings.plural, resourceBindings.plural],
       verbs: ['create', 'patch'],
+    },
+    {
+      apiGroups: [propagationPolicies.group],
+      resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
+      verbs: ['patch'],
     },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
     // `create` cannot be limited by name: the name is not known when it is authorised.

@@ -7,13 +7,14 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 
 export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
+  propagateDeps: GatherContext['propagateDeps']
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
 /** Serves one webhook: gives a function from the text of a body to the answer, which throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now } = dependencies
+  const { store, now, propagateDeps } = dependencies
   return serveCalls(
     {
       name: webhook.name,
@@ -22,7 +23,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
       decode: (parsed) => decodeFor(webhook, parsed),
       describe,
       answer(request) {
-        const outcome = webhook.review(request, { store, now: now() })
+        const outcome = webhook.review(request, { store, now: now(), propagateDeps })
         const response = encodeResponse(request, outcome, toBase64)
         const result = resultOf(response)
         return {

@@ -9,7 +9,7 @@ import {
   type PropagationPolicy,
   propagationPolicies,
 } from '../api/karmada.ts'
-import { REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
+import { PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
 import { groupOf, type ObjectMeta, type ResourceType } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import {
@@ -18,6 +18,8 @@ import {
   sourceKeyOfSource,
   workloadKeysOfClaim,
 } from '../core/data-source-claim/keys.ts'
+import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
+import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
 import { dependencyKinds } from './dependency-kinds.ts'
 import { keepMetadata } from './keep-metadata.ts'
@@ -35,6 +37,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
   }),
   indexes: {
     workload: workloadKeysOfClaim,
+    selectable: selectableKeysOfClaim,
     source: (claim) => [sourceKeyOfClaim(claim)],
     sourceName: (claim) => [sourceName(questionOfClaim(claim))],
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
@@ -80,17 +83,26 @@ const clusterKind: CachedKind<Cluster> = {
 function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {
   return {
     type,
-    keep: ({ apiVersion, kind, metadata, spec }) => ({
-      apiVersion,
-      kind,
-      metadata: keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION]),
-      spec: {
-        resourceSelectors: spec.resourceSelectors,
-        ...(spec.placement && { placement: spec.placement }),
-        ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
-      },
-    }),
-    indexes: {},
+    keep(policy) {
+      const { apiVersion, kind, metadata, spec } = policy
+      const propagateDeps = saidPropagateDeps(policy)
+      return {
+        apiVersion,
+        kind,
+        metadata: {
+          ...keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION]),
+          // kubectl finds the Events of an object by its uid.
+          ...(metadata.uid && { uid: metadata.uid }),
+        },
+        spec: {
+          resourceSelectors: spec.resourceSelectors,
+          ...(spec.placement && { placement: spec.placement }),
+          ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
+          ...(propagateDeps !== undefined && { propagateDeps }),
+        },
+      }
+    },
+    indexes: { selects: selectorKeys },
     optional: true,
   }
 }

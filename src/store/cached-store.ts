@@ -22,11 +22,15 @@ export interface HeldKind {
 export class CachedStore {
   protected readonly observer: StoreObserver
   protected readonly held = new Map<string, HeldKind>()
+  readonly #typesByIndex = new Map<string, ResourceType[]>()
   readonly #listeners = new Set<(change: StoreChange) => void>()
 
   constructor(kinds: readonly AnyCachedKind[], observer: StoreObserver) {
     this.observer = observer
     for (const kind of kinds) {
+      for (const index of Object.keys(kind.indexes)) {
+        this.#typesByIndex.set(index, [...(this.#typesByIndex.get(index) ?? []), kind.type])
+      }
       this.held.set(kindKey(kind.type), {
         type: kind.type,
         optional: kind.optional ?? false,
@@ -49,6 +53,10 @@ export class CachedStore {
 
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[] {
     return this.#read(type).cache.byIndex(index, key) as readonly T[]
+  }
+
+  typesWithIndex(index: string): readonly ResourceType[] {
+    return this.#typesByIndex.get(index) ?? []
   }
 
   size(type: ResourceType): number {

@@ -18,6 +18,7 @@ import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
 import { interpretedKinds } from '../core/dependencies/kinds.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { selectableKeys } from '../core/propagation-policy/select.ts'
 import type { AnyCachedKind } from './kinds.ts'
 import type { CachedKind } from './store.ts'
 
@@ -42,7 +43,16 @@ const workloadKinds: readonly CachedKind<Workload & Dependent>[] = workloadTypes
       facts.references
         .filter(({ name }) => !name)
         .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
-    dataBound: ({ metadata, facts }) => (facts.volumeManagers.length > 0 ? [metadata.namespace ?? ''] : []),
+    // Of those whose pods name volumes: under what the policies that select it are found.
+    dataBound: ({ apiVersion, kind, metadata, facts }) =>
+      facts.volumeManagers.length > 0
+        ? selectableKeys({
+            apiVersion,
+            kind,
+            ...(metadata.namespace && { namespace: metadata.namespace }),
+            name: metadata.name ?? '',
+          })
+        : [],
   },
   optional: true,
 }))

@@ -118,6 +118,12 @@ export function describeObjectStore(
       expect(shown('nothing')).toBeUndefined()
     })
 
+    test('it tells which kinds have an index, also before they are read', () => {
+      const { store } = subject
+      expect(store.typesWithIndex('workload')).toEqual([resourceBindings])
+      expect(store.typesWithIndex('unheard-of')).toEqual([])
+    })
+
     test('a store of nothing is synced and empty', async () => {
       await started()
       expect([...subject.store.list(resourceBindings)]).toEqual([])

@@ -42,6 +42,8 @@ export interface ObjectStore {
   list<T extends K8sObject>(type: ResourceType<T>): Iterable<T>
   /** The objects under `key` in one of the kind's indexes; an empty list when there is none. */
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
+  /** The kinds that are held and have an index of this name: which kinds are held at all differs from store to store. */
+  typesWithIndex(index: string): readonly ResourceType[]
   /** How many objects of the kind are held. */
   size(type: ResourceType): number
   /** The kinds that are held. */

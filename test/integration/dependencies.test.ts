@@ -37,7 +37,7 @@ afterEach(async () => {
 
 function start(distribution: Distribution = 'builtin') {
   controller = startController({
-    loops: openLoops(distribution),
+    loops: openLoops({ propagate: 'never', distribution }),
     store,
     events: { record: () => undefined },
     systems: { get: () => undefined, subscribe: () => () => undefined },

@@ -49,7 +49,17 @@ beforeAll(async () => {
   ca = caBundlePem
   const limits = { ...DEFAULT_LIMITS, bodyBytes: 4096 }
   const tls = { cert, key }
-  server = buildServer({ webhooks, interpreter, tls, limits, store, log, metrics, now: Date.now })
+  server = buildServer({
+    webhooks,
+    interpreter,
+    tls,
+    limits,
+    store,
+    log,
+    metrics,
+    now: Date.now,
+    propagateDeps: 'dataBound',
+  })
   await server.fastify.listen({ host: '127.0.0.1', port: 0 })
   port = (server.fastify.server.address() as AddressInfo).port
 })
