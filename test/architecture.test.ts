@@ -123,7 +123,13 @@ describe('the ClusterRole', () => {
   test('lets nothing be written but the registration of webhooks, our own kinds, bindings and Events', () => {
     const written = (role?.rules ?? []).filter((rule) => !read.includes(rule))
     expect(new Set(written.flatMap(({ apiGroups }) => apiGroups))).toEqual(
-      new Set(['admissionregistration.k8s.io', 'datadependency.volcano.sh', 'work.karmada.io', '']),
+      new Set([
+        'admissionregistration.k8s.io',
+        'config.karmada.io',
+        'datadependency.volcano.sh',
+        'work.karmada.io',
+        '',
+      ]),
     )
     expect(new Set(written.flatMap(({ verbs }) => verbs))).toEqual(
       new Set(['create', 'get', 'update', 'patch', 'delete']),

@@ -1,7 +1,6 @@
 /** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import type { WebhookConfiguration } from '../api/registration.ts'
 import { startLoop } from '../reconcile/loop.ts'
 import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
@@ -12,11 +11,12 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
 import { webhooks } from '../webhooks/index.ts'
-import { registrationOf } from '../webhooks/registration.ts'
+import type { Interpreter } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
 import type { Config } from './config.ts'
 import { startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
+import { registerInterpreter, wantedRegistration } from './registration.ts'
 
 export interface AppInput {
   config: Config
@@ -25,6 +25,8 @@ export interface AppInput {
   leaseStore?: ObjectStore
   /** Where Events are written; the store itself when it is not given. */
   eventStore?: ObjectStore
+  /** Answers Karmada's resource interpreter; Karmada is told of it where the configuration has it distribute dependencies. */
+  interpreter?: Interpreter
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -56,6 +58,7 @@ export async function startApp({
   store,
   leaseStore = store,
   eventStore = store,
+  interpreter,
   log,
   metrics,
   now,
@@ -121,6 +124,7 @@ export async function startApp({
     })
     const server = buildServer({
       webhooks,
+      ...(interpreter && { interpreter }),
       store,
       now,
       log,
@@ -147,11 +151,14 @@ export async function startApp({
       const loop = startLoop({
         reconcile: async () => {
           const served = source.current()
-          const written = await reconcileRegistration(store, wantedRegistration(config, served))
-          published = served.caBundlePem
+          const admission = await reconcileRegistration(store, wantedRegistration(config, served))
+          // Admission works from here on, whatever keeps the rest: on a hub that comes up, Karmada's own webhook may be away.
+          registered = true
+          const written = admission + (await registerInterpreter({ config, store, interpreter, served }))
+          // A new CA must not sign before everybody who calls us was told of it.
+          if (store.synced()) published = served.caBundlePem
           metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
           if (written > 0) log.info({ written }, 'webhooks registered')
-          registered = true
         },
         intervalMs: REGISTRATION_INTERVAL_MS,
         onError(error, retryInMs) {
@@ -160,6 +167,8 @@ export async function startApp({
         },
       })
       closers.push(source.subscribe(() => loop.trigger()))
+      // Only now is it known whether this is a hub, and only now could a question be answered.
+      synced.then(loop.trigger, () => undefined)
       closers.push(() => loop.stop())
     }
 
@@ -174,24 +183,6 @@ export async function startApp({
     await closeAll()
     throw error
   }
-}
-
-/** What the API server should have registered, with the CA that is served right now. */
-export function wantedRegistration(
-  config: Config,
-  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
-): WebhookConfiguration[] {
-  const { mode, url = '', service, timeoutSeconds, excludedNamespaces } = config.registration
-  return registrationOf(
-    webhooks,
-    {
-      target: mode === 'url' ? { url } : { service },
-      ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
-      timeoutSeconds,
-      excludedNamespaces: [...new Set([...excludedNamespaces, service.namespace])],
-    },
-    (text) => Buffer.from(text).toString('base64'),
-  )
 }
 
 function staleKinds(store: ObjectStore): string[] {
