@@ -133,6 +133,7 @@ describe('the ClusterRole', () => {
         'datadependency.volcano.sh',
         'work.karmada.io',
         'policy.karmada.io',
+        'config.karmada.io',
         '',
       ]),
     )

@@ -64,7 +64,7 @@ export const interpreterContextSchema = {
 } as const
 
 export interface InterpreterWebhookEntry {
-  /** A domain name of three parts or more. */
+  /** A domain name, of two parts or more. */
   name: string
   clientConfig: WebhookClientConfig
   /** Every combination of what stands in one rule is meant. */

@@ -13,6 +13,11 @@ export interface WebhookClientConfig {
   caBundle?: string
 }
 
+/** What tells whoever calls webhooks of ours, whatever the API. */
+export interface Registrable extends K8sObject {
+  webhooks?: { name: string; clientConfig: WebhookClientConfig }[]
+}
+
 export interface WebhookEntry {
   name: string
   clientConfig: WebhookClientConfig

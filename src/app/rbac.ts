@@ -1,6 +1,7 @@
 /** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   clusterPropagationPolicies,
   clusterResourceBindings,
@@ -58,6 +59,17 @@ export function clusterRoles(): K8sObject[] {
       resources: registrations,
       resourceNames: [REGISTRATION_NAME],
       verbs: ['get', 'update'],
+    },
+    {
+      apiGroups: [interpreterWebhookConfigurations.group],
+      resources: [interpreterWebhookConfigurations.plural],
+      verbs: ['create'],
+    },
+    {
+      apiGroups: [interpreterWebhookConfigurations.group],
+      resources: [interpreterWebhookConfigurations.plural],
+      resourceNames: [REGISTRATION_NAME],
+      verbs: ['get', 'update', 'delete'],
     },
   ]
   const apiVersion = 'rbac.authorization.k8s.io/v1'

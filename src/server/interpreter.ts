@@ -1,6 +1,6 @@
 /** One question of Karmada's resource interpreter: a ResourceInterpreterContext in, a ResourceInterpreterContext out. */
 import { INTERPRET_DEPENDENCY, type InterpreterRequest } from '../api/interpreter.ts'
-import { apiVersionOf, objectKey } from '../api/meta.ts'
+import { groupOf, objectKey } from '../api/meta.ts'
 import { decodeContext, encodeContext, type Interpretation } from '../core/dependencies/interpreter-context.ts'
 import { INTERPRETER_NAME, type Interpreter } from '../webhooks/interpreter.ts'
 import { type Answer, type CallDependencies, serveCalls } from './call.ts'
@@ -13,14 +13,15 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
  * after none of them: it asks again.
  */
 export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): (body: string) => Answer {
-  const known = new Set(interpreter.types.map((type) => kindOf(apiVersionOf(type), type.kind)))
+  const known = new Set(interpreter.types.map(({ group, kind }) => kindOf(group, kind)))
 
   function interpretationOf({ operation, object }: InterpreterRequest): Interpretation {
     if (operation !== INTERPRET_DEPENDENCY) {
       return { refusal: `lodestone answers ${INTERPRET_DEPENDENCY}, not ${operation}` }
     }
-    const kind = kindOf(object.apiVersion, object.kind)
-    if (!known.has(kind)) return { refusal: `lodestone does not know the dependencies of ${kind}` }
+    if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
+      return { refusal: `lodestone does not know the dependencies of ${object.kind} of ${object.apiVersion}` }
+    }
     return { dependencies: interpreter.interpret(object) }
   }
 
@@ -51,10 +52,9 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
 }
 
 function describe({ uid, operation, object: { apiVersion, kind, metadata } }: InterpreterRequest) {
-  const object = `${kindOf(apiVersion, kind)} ${objectKey(metadata.namespace, metadata.name ?? '')}`
-  return { uid, operation, object }
+  return { uid, operation, object: `${apiVersion} ${kind} ${objectKey(metadata.namespace, metadata.name ?? '')}` }
 }
 
-function kindOf(apiVersion: string, kind: string): string {
-  return `${apiVersion} ${kind}`
+function kindOf(group: string, kind: string): string {
+  return `${group}/${kind}`
 }

@@ -3,6 +3,7 @@
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   configMaps,
+  type DependentObjectReference,
   endpointSlices,
   ingresses,
   persistentVolumeClaims,
@@ -26,10 +27,11 @@ import type { Dependent } from '../core/dependencies/dependent.ts'
 import { interpretDependencies } from '../core/dependencies/interpret.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 
-import { bindingName, dependedByLabel } from '../core/dependencies/names.ts'
+import { dependedByLabel } from '../core/dependencies/names.ts'
 import { propagates, refersTo } from '../core/dependencies/needs.ts'
 import type { RelatedObjects } from '../core/dependencies/related.ts'
-import type { Workload } from '../core/dependencies/workload.ts'
+import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { bindingName } from '../core/resource-binding/derive.ts'
 import { matchesLabels } from '../core/selectors.ts'
 import { labelKey, selectorKey, workloadTypes } from './dependency-kinds.ts'
 import { kindKey } from './kinds.ts'
@@ -50,13 +52,15 @@ const dependentTypes = new Map<string, ResourceType<Dependent>>(
   ].map((type) => [kindKey(type), type]),
 )
 
+const workloadTypesByKind = new Map(workloadTypes.map((type) => [kindKey(type), type]))
+
 /** The type of a dependency's kind; undefined for a kind that is never one. */
 export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
   return dependentTypes.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
 }
 
 /** What the interpreter looks up, from the store's memory. */
-export function relatedObjects(store: ObjectStore): RelatedObjects {
+function relatedObjects(store: ObjectStore): RelatedObjects {
   return {
     servicesFor: (namespace, podLabels) =>
       Object.entries(podLabels)
@@ -81,10 +85,15 @@ export function relatedObjects(store: ObjectStore): RelatedObjects {
   }
 }
 
+/** What an object as it was sent needs. Throws `NotSyncedError` before everything is read. */
+export function interpretObject(object: K8sObject, store: ObjectStore): DependentObjectReference[] {
+  return interpretDependencies(workloadOf(object), relatedObjects(store))
+}
+
 /** The workload of a binding; undefined for one that is not there or of a kind that nobody interprets. */
 export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore): Workload | undefined {
-  const key = kindKey({ group: groupOf(spec.resource.apiVersion), kind: spec.resource.kind })
-  const type = workloadTypes.find((candidate) => kindKey(candidate) === key)
+  const { apiVersion, kind } = spec.resource
+  const type = workloadTypesByKind.get(kindKey({ group: groupOf(apiVersion), kind }))
   return type && store.get(type, spec.resource.namespace, spec.resource.name)
 }
 

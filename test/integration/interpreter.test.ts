@@ -130,6 +130,14 @@ describe('once they are read', () => {
     })
   })
 
+  test('a kind is known in every version', async () => {
+    const object = { apiVersion: 'apps/v2', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop' } }
+
+    const answer = await ask(question('web', { object }))
+
+    expect(JSON.parse(answer.body).response).toMatchObject({ successful: true, dependencies: [{ name: 'web' }] })
+  })
+
   test('it leaves one log line, and is counted beside the webhooks', async () => {
     await ask(question())
 
@@ -159,12 +167,14 @@ describe('once they are read', () => {
     {
       name: 'a kind that it does not know',
       body: question('web', { object: { apiVersion: 'a.example.org/v1', kind: 'Thing', metadata: { name: 'web' } } }),
-      want: 'lodestone does not know the dependencies of a.example.org/v1 Thing',
+      want: 'lodestone does not know the dependencies of Thing of a.example.org/v1',
     },
     {
-      name: 'another version of a kind that it knows',
-      body: question('web', { object: { apiVersion: 'apps/v2', kind: 'Deployment', metadata: { name: 'web' } } }),
-      want: 'lodestone does not know the dependencies of apps/v2 Deployment',
+      name: 'a kind of that name in another group',
+      body: question('web', {
+        object: { apiVersion: 'a.example.org/v1', kind: 'Deployment', metadata: { name: 'w' } },
+      }),
+      want: 'lodestone does not know the dependencies of Deployment of a.example.org/v1',
     },
   ])('$name is answered without success, and why', async ({ body, want }) => {
     const answer = await ask(body)

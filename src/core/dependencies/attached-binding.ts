@@ -8,7 +8,8 @@ import {
   type ResourceBinding,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
-import { bindingName, dependedByLabel } from './names.ts'
+import { bindingName } from '../resource-binding/derive.ts'
+import { dependedByLabel } from './names.ts'
 
 /** How the resource is put into members, as those that need it agree on. */
 export type Strategy = Pick<BindingSpec, 'conflictResolution' | 'preserveResourcesOnDeletion'>

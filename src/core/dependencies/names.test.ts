@@ -1,13 +1,5 @@
 import { expect, test } from 'vitest'
-import { bindingName, dependedByLabel, karmadaDependedByLabel } from './names.ts'
-
-test.each([
-  ['ConfigMap', 'my-config', 'my-config-configmap'],
-  ['Service', 'derived-web', 'derived-web-service'],
-  ['ClusterRole', 'system:reader', 'system.reader-clusterrole'],
-])('the binding of %s %s is called as Karmada calls it', (kind, name, expected) => {
-  expect(bindingName(kind, name)).toBe(expected)
-})
+import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 
 test.each([
   [{ namespace: 'test', name: 'test-binding' }, '5dbb6dc9c8'],

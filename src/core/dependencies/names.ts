@@ -5,11 +5,6 @@ import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 /** Letters and digits that make no words (apimachinery, SafeEncodeString). */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** The name that Karmada gives to the binding of an object, whoever makes it (pkg/util/names, GenerateBindingName). */
-export function bindingName(kind: string, name: string): string {
-  return `${name.replaceAll(':', '.')}-${kind}`.toLowerCase()
-}
-
 /** On attached bindings: our note that they are attached to this binding. Its value is the binding's permanent id. */
 export function dependedByLabel(binding: { namespace?: string | undefined; name: string }): string {
   return DEPENDED_BY_LABEL_PREFIX + dependedByHash(binding)
