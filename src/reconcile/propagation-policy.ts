@@ -55,7 +55,7 @@ function keysOf({ type, before, after }: StoreChange, store: ObjectStore): strin
 function ofClaim(before: DataSourceClaim | undefined, after: DataSourceClaim, store: ObjectStore): string[] {
   if (before && jsonEqual(before.spec.workload, after.spec.workload)) return []
   return workloadsOfClaim(after).flatMap((workload) =>
-    [...policiesSelecting(workload, store)].filter(isUndecided).map(keyOf),
+    policiesSelecting(workload, store).filter(isUndecided).map(keyOf),
   )
 }
 
@@ -76,7 +76,7 @@ function ofWorkload(before: Workload | undefined, after: Workload, store: Object
   const { namespace, name = '' } = metadata
   const workload = { apiVersion, kind, name, ...(namespace && { namespace }) }
   if (facts.volumeManagers.length === 0 && !isClaimed(workload, store)) return []
-  return [...policiesSelecting(workload, store)].filter(isUndecided).map(keyOf)
+  return policiesSelecting(workload, store).filter(isUndecided).map(keyOf)
 }
 
 function isPolicy(kind: string): boolean {

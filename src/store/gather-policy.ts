@@ -38,19 +38,13 @@ export function gatherPolicyInput(
   return { policy, stored, mode, dataBound: isOpen ? dataBoundOf(policy, store) : undefined }
 }
 
-/** The policies that select a workload, or may: of one whose labels are not known nobody can tell. */
-export function* policiesSelecting(
-  workload: WorkloadReference,
-  store: ObjectStore,
-): Generator<PropagationPolicy, void, undefined> {
-  const labels = labelsOf(workload, store)
-  for (const key of selectableKeys(workload)) {
-    for (const type of [propagationPolicies, clusterPropagationPolicies]) {
-      for (const policy of store.byIndex(type, 'selects', key)) {
-        if (selects(policy, workload, labels) !== false) yield policy
-      }
-    }
-  }
+/** The policies that select a workload, as far as that is known now: where only its binding can tell, that comes as a change of its own. */
+export function policiesSelecting(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
+  return selectableKeys(workload)
+    .flatMap((key) =>
+      [propagationPolicies, clusterPropagationPolicies].flatMap((type) => store.byIndex(type, 'selects', key)),
+    )
+    .filter((policy) => isSelected(workload, policy, store))
 }
 
 /** Whether a claim names the workload. */
