@@ -61,7 +61,7 @@ type Secret = K8sObject & { data?: Record<string, string> }
 /** It keeps what it gets: whether that is the metadata alone is the store's to see to. */
 export const secretKind: CachedKind<Secret> = { type: secrets, keep: (raw) => raw, indexes: {}, metadataOnly: true }
 
-export function buildSecret(name: string, input: { password?: string; labels?: Record<string, string> } = {}): Secret {
+function buildSecret(name: string, input: { password?: string; labels?: Record<string, string> } = {}): Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
