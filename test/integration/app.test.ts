@@ -23,7 +23,7 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
-import { INTERPRETER_PATH, type Interpreter, interpreterTypes } from '../../src/webhooks/interpreter.ts'
+import { INTERPRETER_PATH, interpreterTypes } from '../../src/webhooks/interpreter.ts'
 import { call } from './https-client.ts'
 
 const PATH = '/mutate/resource-binding'
@@ -51,7 +51,6 @@ interface Overrides {
   registration?: Partial<Config['registration']>
   certificates?: Partial<Config['certificates']>
   dependencies?: Config['dependencies']
-  interpreter?: Interpreter
   /** Manifests beside those of examples/hub. */
   given?: K8sObject[]
   /** Reading the folder begins when this resolves. */
@@ -65,7 +64,6 @@ async function start({
   registration,
   certificates,
   dependencies = DEFAULT_CONFIG.dependencies,
-  interpreter,
   given = [],
   gate,
   now = Date.now,
@@ -107,7 +105,7 @@ async function start({
     const startNow = store.start.bind(store)
     store.start = (signal) => gate.then(() => startNow(signal))
   }
-  const app = await startApp({ config, store, ...(interpreter && { interpreter }), log, metrics, now })
+  const app = await startApp({ config, store, log, metrics, now })
   onTestFinished(() => app.stop())
   return { app, hub, ca: readFileSync(join(config.certificates.directory, 'ca.crt'), 'utf8'), store, lines }
 }
@@ -207,11 +205,10 @@ describe('probes and metrics', () => {
 
   describe('Karmada is told to ask for dependencies', () => {
     const hub = { mode: 'url', url: 'https://127.0.0.1:9443' } as const
-    const interpreter: Interpreter = { types: interpreterTypes, interpret: () => [] }
     const told = ({ store }: Running) => store.read(interpreterWebhookConfigurations, undefined, 'lodestone')
 
     test('where that is served, with the same CA', async () => {
-      const running = await startReady({ registration: hub, interpreter })
+      const running = await startReady({ registration: hub })
 
       await expect.poll(() => told(running), PATIENCE).toBeDefined()
       const [entry] = (await told(running))?.webhooks ?? []
@@ -226,7 +223,7 @@ describe('probes and metrics', () => {
       const gate = new Promise<void>((resolve) => {
         open = resolve
       })
-      const running = await start({ registration: hub, interpreter, gate })
+      const running = await start({ registration: hub, gate })
       await expect
         .poll(() => running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone'), PATIENCE)
         .toBeDefined()
@@ -240,7 +237,7 @@ describe('probes and metrics', () => {
     test('no longer, where it was and somebody else distributes them now', async () => {
       const dependencies = { ...DEFAULT_CONFIG.dependencies, distribution: 'builtin' as const }
       const before = wantedInterpreterRegistration(DEFAULT_CONFIG, interpreterTypes) as InterpreterWebhookConfiguration
-      const running = await startReady({ registration: hub, dependencies, interpreter, given: [before] })
+      const running = await startReady({ registration: hub, dependencies, given: [before] })
 
       await expect.poll(() => told(running), PATIENCE).toBeUndefined()
     })
