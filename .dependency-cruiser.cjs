@@ -33,7 +33,7 @@ module.exports = {
             pathNot: [
               '^src/$1/',
               '^src/telemetry/',
-              '^src/store/(store|gather-binding|drain)\\.ts$',
+              '^src/store/(store|gather-[a-z]+|drain)\\.ts$',
               '^src/locality/plugin\\.ts$',
             ],
           },
@@ -51,7 +51,7 @@ module.exports = {
     error(
       'interfaces-only',
       { path: '^src/(webhooks|reconcile|server)/', pathNot: '\\.test\\.ts$' },
-      { path: '^src/store/', pathNot: '^src/store/(store|gather-binding|drain)\\.ts$' },
+      { path: '^src/store/', pathNot: '^src/store/(store|gather-[a-z]+|drain)\\.ts$' },
     ),
     error(
       'plugins-are-strangers',

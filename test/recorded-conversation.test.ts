@@ -76,7 +76,7 @@ function review<T extends K8sObject = ResourceBinding>(
 ): { operations: Operation[]; object: T } {
   const webhook = webhooks.find(({ type, resource }) => type === 'mutating' && resource.kind === request.kind.kind)
   if (!webhook) throw new Error(`no webhook mutates ${request.kind.kind}`)
-  const outcome = webhook.review(request, { store, now: NOW })
+  const outcome = webhook.review(request, { store, now: NOW, propagateDeps: 'dataBound' })
   const response = encodeResponse(structuredClone(request), outcome, (text) => text)
   expect([response.allowed, response.patchType]).toEqual([true, response.patch && 'JSONPatch'])
   const operations = JSON.parse(response.patch ?? '[]') as Operation[]
@@ -257,6 +257,38 @@ describe('asked about each recorded request by itself, of which none carries our
         new Set(['my-config-configmap', 'reader-clusterrole', 'grp-deployment']),
       )
       expect(others.filter(({ operations }) => operations.length > 0)).toEqual([])
+    },
+  )
+})
+
+describe('asked about the recorded policies', () => {
+  const policies = recorded.filter(({ request }) => request.kind.kind.endsWith('PropagationPolicy'))
+
+  test('there are five, of which two are reinvocations', () => {
+    expect(policies.map(({ file }) => file.slice(0, 3))).toEqual(['001', '002', '025', '027', '028'])
+  })
+
+  /** As a policy is that never spoke of it. */
+  function silent({ request, file }: Recorded): Recorded {
+    const { propagateDeps: _said, ...spec } = (request.object as PropagationPolicy).spec
+    return { file, request: { ...request, object: { ...(request.object as PropagationPolicy), spec } as K8sObject } }
+  }
+
+  test.each(policies)('as it was recorded none is changed: $file', ({ request }) => {
+    expect(review(request).operations).toEqual([])
+  })
+
+  test.each(policies.filter(({ request }) => request.name === 'app').map(silent))(
+    'one that selects the data-bound Deployment gets propagateDeps and nothing else: $file',
+    ({ request }) => {
+      expect(review(request).operations).toEqual([{ op: 'add', path: '/spec/propagateDeps', value: true }])
+    },
+  )
+
+  test.each(policies.filter(({ request }) => request.name === 'app').map(silent))(
+    'asked again about its own answer it changes nothing: $file',
+    ({ request }) => {
+      expect(review({ ...request, object: review(request).object }).operations).toEqual([])
     },
   )
 })

@@ -44,7 +44,7 @@ test.each(examples)('$file', async ({ webhook, file }) => {
     ...structuredClone(request),
   }
 
-  const outcome = webhook.review(review, { store, now: NOW })
+  const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound' })
   const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
   await store.stop()
 

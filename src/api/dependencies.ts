@@ -29,6 +29,14 @@ export const persistentVolumeClaims = core('PersistentVolumeClaim', 'persistentv
 export const serviceAccounts: ResourceType<ServiceAccount> = core('ServiceAccount', 'serviceaccounts')
 export const services: ResourceType<Service> = core('Service', 'services')
 
+export const ingresses: ResourceType = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'Ingress',
+  plural: 'ingresses',
+  namespaced: true,
+}
+
 export const endpointSlices: ResourceType = {
   group: 'discovery.k8s.io',
   version: 'v1',

@@ -106,6 +106,7 @@ export const policySchema = withSpec(['resourceSelectors'], {
     },
   },
   placement,
+  propagateDeps: { type: 'boolean' },
   priority: { type: 'integer' },
   activationPreference: { type: 'string' },
 })

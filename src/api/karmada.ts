@@ -108,6 +108,13 @@ export interface PropagationPolicy extends K8sObject {
 
 export interface Cluster extends K8sObject {
   spec: { provider?: string; region?: string; zones?: string[] }
+  status?: { apiEnablements?: ApiEnablement[] }
+}
+
+/** The kinds of one API group that a cluster serves. */
+export interface ApiEnablement {
+  groupVersion: string
+  resources?: { kind: string }[]
 }
 
 export const resourceBindings: ResourceType<ResourceBinding> = {

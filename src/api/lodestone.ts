@@ -8,7 +8,7 @@ export const LOCALITY_ANNOTATION = 'lodestone.dev/locality'
 export const HOLD_ANNOTATION = 'lodestone.dev/hold'
 /** On policies, by users: `"true"` holds the bindings of workloads until a claim for them exists. */
 export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
-/** On namespaces, by users: `"true"` refuses bindings while Lodestone is away instead of letting them pass un-narrowed. */
+/** On namespaces, by users: `"true"` refuses bindings and policies while Lodestone is away instead of letting them pass un-narrowed. */
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
 /** On claims, by the claim loop: bindings are restored before a claim goes. */
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'

@@ -9,6 +9,7 @@ export interface OwnerReference {
   name: string
   uid: string
   controller?: boolean
+  blockOwnerDeletion?: boolean
 }
 
 export interface ObjectMeta {
@@ -82,6 +83,9 @@ export function collectionPath(type: ResourceType, namespace?: string): string {
   const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
   return `${root}/${apiVersionOf(type)}${scope}/${type.plural}`
 }
+
+/** On everything that `kubectl apply` made: the manifest as it was last applied, as JSON. */
+export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** `namespace/name`, or only the name for a cluster-scoped object: how an object is called in keys, logs and messages. */
 export function objectKey(namespace: string | undefined, name: string): string {

@@ -1,13 +1,26 @@
 /** The objects by which an API server learns of webhooks (admissionregistration.k8s.io/v1). */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 
+/** The name of every configuration of ours. */
+export const REGISTRATION_NAME = 'lodestone'
+/** By which we know that one of that name is ours. */
+export const REGISTRATION_LABELS = { 'app.kubernetes.io/name': 'lodestone' }
+
+/** How a webhook is called: by URL or by Service. */
+export interface WebhookClientConfig {
+  url?: string
+  service?: { namespace: string; name: string; path: string; port: number }
+  caBundle?: string
+}
+
+/** What tells whoever calls webhooks of ours, whatever the API. */
+export interface Registrable extends K8sObject {
+  webhooks?: { name: string; clientConfig: WebhookClientConfig }[]
+}
+
 export interface WebhookEntry {
   name: string
-  clientConfig: {
-    url?: string
-    service?: { namespace: string; name: string; path: string; port: number }
-    caBundle?: string
-  }
+  clientConfig: WebhookClientConfig
   rules: {
     apiGroups: string[]
     apiVersions: string[]

@@ -1,22 +1,22 @@
 /** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import type { WebhookConfiguration } from '../api/registration.ts'
 import { startLoop } from '../reconcile/loop.ts'
 import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
 import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
+import { interpretObject } from '../store/gather-dependents.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
 import { webhooks } from '../webhooks/index.ts'
-import { registrationOf } from '../webhooks/registration.ts'
+import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
 import type { Config } from './config.ts'
 import { startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
+import { registerInterpreter, wantedRegistration } from './registration.ts'
 
 export interface AppInput {
   config: Config
@@ -64,6 +64,7 @@ export async function startApp({
   const aborter = new AbortController()
   let draining = false
   const registers = config.registration.mode !== 'none'
+  const interpreter = openInterpreter(config, store)
   /** The CA bundle that the API server was last seen to have. */
   let published: string | undefined
   let registered = !registers
@@ -82,9 +83,13 @@ export async function startApp({
 
   metrics.observeObjects(() => {
     // A kind that is not read yet has no size: asking for it throws, and metrics are read long before all are there.
-    const unread = new Set(store.unsynced().map(({ kind }) => kind))
-    const read = cachedKinds.filter(({ type }) => !unread.has(type.kind))
-    return read.map(({ type }) => ({ kind: type.kind, size: store.size(type) }))
+    const unread = new Set(store.unsynced())
+    const read = store.kinds().filter((type) => !unread.has(type))
+    // Kinds of one name in several groups, such as Job, are one figure.
+    return [...Map.groupBy(read, ({ kind }) => kind)].map(([kind, types]) => ({
+      kind,
+      size: types.reduce((sum, type) => sum + store.size(type), 0),
+    }))
   })
 
   async function closeAll(): Promise<void> {
@@ -121,8 +126,10 @@ export async function startApp({
     })
     const server = buildServer({
       webhooks,
+      ...(interpreter && { interpreter }),
       store,
       now,
+      propagateDeps: config.dependencies.propagate,
       log,
       metrics,
       tls: material(source.current()),
@@ -147,11 +154,14 @@ export async function startApp({
       const loop = startLoop({
         reconcile: async () => {
           const served = source.current()
-          const written = await reconcileRegistration(store, wantedRegistration(config, served))
-          published = served.caBundlePem
+          const admission = await reconcileRegistration(store, wantedRegistration(config, served))
+          // Admission works from here on, whatever keeps the rest: on a hub that comes up, Karmada's own webhook may be away.
+          registered = true
+          const written = admission + (await registerInterpreter({ config, store, interpreter, served }))
+          // A new CA must not sign before everybody who calls us was told of it.
+          if (store.synced()) published = served.caBundlePem
           metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
           if (written > 0) log.info({ written }, 'webhooks registered')
-          registered = true
         },
         intervalMs: REGISTRATION_INTERVAL_MS,
         onError(error, retryInMs) {
@@ -160,6 +170,8 @@ export async function startApp({
         },
       })
       closers.push(source.subscribe(() => loop.trigger()))
+      // Only now is it known whether this is a hub, and only now could a question be answered.
+      synced.then(loop.trigger, () => undefined)
       closers.push(() => loop.stop())
     }
 
@@ -176,22 +188,10 @@ export async function startApp({
   }
 }
 
-/** What the API server should have registered, with the CA that is served right now. */
-export function wantedRegistration(
-  config: Config,
-  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
-): WebhookConfiguration[] {
-  const { mode, url = '', service, timeoutSeconds, excludedNamespaces } = config.registration
-  return registrationOf(
-    webhooks,
-    {
-      target: mode === 'url' ? { url } : { service },
-      ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
-      timeoutSeconds,
-      excludedNamespaces: [...new Set([...excludedNamespaces, service.namespace])],
-    },
-    (text) => Buffer.from(text).toString('base64'),
-  )
+/** Answers what Karmada's resource interpreter asks; not where nothing is held that an answer would follow from. */
+function openInterpreter({ dependencies }: Config, store: ObjectStore): Interpreter | undefined {
+  if (dependencies.distribution === 'none') return undefined
+  return { types: interpreterTypes, interpret: (object) => interpretObject(object, store) }
 }
 
 function staleKinds(store: ObjectStore): string[] {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { describeErrors } from '../core/field-errors.ts'
 import { isObject } from '../core/json.ts'
+import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
 
@@ -50,7 +51,7 @@ export interface Config {
   }
   dependencies: {
     /** Which policies are told to propagate dependencies: those of workloads whose data is claimed, all, or none. */
-    propagate: 'dataBound' | 'always' | 'never'
+    propagate: PropagateDepsMode
     /**
      * Who attaches the dependencies of a workload to its clusters: Karmada's distributor, which asks us what they are; we ourselves,
      * where that is switched off; or nobody on our part.

@@ -46,7 +46,7 @@ export async function startLoops({
   async function run(signal: AbortSignal): Promise<void> {
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
     const controller = startController({
-      loops: openLoops(),
+      loops: openLoops(config.dependencies),
       store,
       events,
       systems,

@@ -1,11 +1,22 @@
 /** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  propagationPolicies,
+  resourceBindings,
+} from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
-import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../api/registration.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
-import { REGISTRATION_NAME } from '../webhooks/registration.ts'
+import {
+  mutatingWebhookConfigurations,
+  REGISTRATION_NAME,
+  validatingWebhookConfigurations,
+} from '../api/registration.ts'
+import { placementKinds } from '../store/cached-kinds.ts'
+import { dependencyKinds } from '../store/dependency-kinds.ts'
+import type { AnyCachedKind } from '../store/kinds.ts'
 
 interface Rule {
   apiGroups: string[]
@@ -18,13 +29,10 @@ interface Rule {
 export function clusterRoles(): K8sObject[] {
   const name = 'lodestone'
   const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
-  const groups = Map.groupBy(cachedKinds, ({ type }) => type.group)
   const rules: Rule[] = [
-    ...[...groups].map(([group, kinds]) => ({
-      apiGroups: [group],
-      resources: kinds.map(({ type }) => type.plural).sort(),
-      verbs: ['get', 'list', 'watch'],
-    })),
+    ...readRules(placementKinds, ['get', 'list', 'watch']),
+    // Of these nothing is ever read one by one.
+    ...readRules(dependencyKinds, ['list', 'watch']),
     // What the loops write.
     {
       apiGroups: [dataSourceClaims.group],
@@ -36,6 +44,11 @@ export function clusterRoles(): K8sObject[] {
     {
       apiGroups: [resourceBindings.group],
       resources: [clusterResourceBindings.plural, resourceBindings.plural],
+      verbs: ['create', 'patch'],
+    },
+    {
+      apiGroups: [propagationPolicies.group],
+      resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
@@ -46,6 +59,17 @@ export function clusterRoles(): K8sObject[] {
       resources: registrations,
       resourceNames: [REGISTRATION_NAME],
       verbs: ['get', 'update'],
+    },
+    {
+      apiGroups: [interpreterWebhookConfigurations.group],
+      resources: [interpreterWebhookConfigurations.plural],
+      verbs: ['create'],
+    },
+    {
+      apiGroups: [interpreterWebhookConfigurations.group],
+      resources: [interpreterWebhookConfigurations.plural],
+      resourceNames: [REGISTRATION_NAME],
+      verbs: ['get', 'update', 'delete'],
     },
   ]
   const apiVersion = 'rbac.authorization.k8s.io/v1'
@@ -58,4 +82,12 @@ export function clusterRoles(): K8sObject[] {
     subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name }],
   }
   return [role, binding]
+}
+
+function readRules(kinds: readonly AnyCachedKind[], verbs: string[]): Rule[] {
+  return [...Map.groupBy(kinds, ({ type }) => type.group)].map(([group, members]) => ({
+    apiGroups: [group],
+    resources: members.map(({ type }) => type.plural).sort(),
+    verbs,
+  }))
 }

@@ -1,10 +1,18 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
+import { resourceBindings } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
 import type { WebhookConfiguration, WebhookEntry } from '../api/registration.ts'
+import { createConnection } from '../store/api-connection.ts'
+import { FakeApiServer } from '../store/api-server.case.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
+import { openClusterStore } from '../store/cluster.ts'
 import { pathOf } from '../webhooks/define.ts'
 import { webhooks } from '../webhooks/index.ts'
-import { wantedRegistration } from './app.ts'
+import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { servingHosts } from './certificates.ts'
 import { type Config, DEFAULT_CONFIG } from './config.ts'
+import { registerInterpreter, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
 
 const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 
@@ -83,6 +91,104 @@ describe('how we are called', () => {
       }
     },
   )
+})
+
+describe('what Karmada is asked to call for dependencies', () => {
+  const type = (apiVersion: string, kind: string): ResourceType => {
+    const [version = '', group = ''] = apiVersion.split('/').reverse()
+    return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true }
+  }
+  const types = [
+    type('apps/v1', 'StatefulSet'),
+    type('apps/v1', 'Deployment'),
+    type('v1', 'Pod'),
+    type('kubeflow.org/v1', 'TFJob'),
+    type('kubeflow.org/v2beta1', 'MPIJob'),
+  ]
+  const wanted = (config: Config, ca?: string) => wantedInterpreterRegistration(config, types, { caBundlePem: ca })
+  const entriesFor = (config: Config, ca?: string) => wanted(config, ca)?.webhooks ?? []
+
+  test('is one webhook in a configuration that is known as ours', () => {
+    expect(wanted(configured())).toMatchObject({
+      apiVersion: 'config.karmada.io/v1alpha1',
+      kind: 'ResourceInterpreterWebhookConfiguration',
+      metadata: { name: 'lodestone', labels: { 'app.kubernetes.io/name': 'lodestone' } },
+      webhooks: [{ name: 'dependencies.lodestone.dev', timeoutSeconds: 3, interpreterContextVersions: ['v1alpha1'] }],
+    })
+  })
+
+  test('has a rule for each group and no other kinds by their combination, in an order that stays', () => {
+    const rule = (group: string, kinds: string[]) => ({
+      operations: ['InterpretDependency'],
+      apiGroups: [group],
+      apiVersions: ['*'],
+      kinds,
+    })
+
+    expect(entriesFor(configured())[0]?.rules).toEqual([
+      rule('', ['Pod']),
+      rule('apps', ['Deployment', 'StatefulSet']),
+      rule('kubeflow.org', ['MPIJob', 'TFJob']),
+    ])
+    expect(wantedInterpreterRegistration(configured(), [...types].reverse())).toEqual(wanted(configured()))
+  })
+
+  test('is called as the webhooks are: by URL or by Service, never both, with the CA that is served', () => {
+    const hub = entriesFor(configured({ mode: 'url', url: 'https://10.0.0.7:9443/hub/' }), CA)
+    const plain = entriesFor(configured({ mode: 'service', url: 'https://10.0.0.7' }))
+
+    expect(hub.map(({ clientConfig }) => clientConfig)).toEqual([
+      { url: 'https://10.0.0.7:9443/hub/interpret/dependencies', caBundle: Buffer.from(CA).toString('base64') },
+    ])
+    expect(plain.map(({ clientConfig }) => clientConfig)).toEqual([
+      { service: { namespace: 'lodestone-system', name: 'lodestone', port: 443, path: '/interpret/dependencies' } },
+    ])
+  })
+
+  test.each([{ distribution: 'builtin' as const }, { distribution: 'none' as const }])(
+    'is nothing where Karmada does not distribute them: $distribution',
+    ({ distribution }) => {
+      const config = { ...configured(), dependencies: { ...DEFAULT_CONFIG.dependencies, distribution } }
+
+      expect(wanted(config)).toBeUndefined()
+    },
+  )
+
+  test('is nothing on a cluster without Karmada, which is not even asked', async () => {
+    const server = await new FakeApiServer([resourceBindings, interpreterWebhookConfigurations]).listen()
+    server.serve(resourceBindings, false)
+    const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
+    const connection = createConnection(source)
+    const store = openClusterStore({
+      connection,
+      kinds: cachedKinds.filter(({ type }) => type === resourceBindings),
+      unservedRetryMs: 10,
+    })
+    onTestFinished(async () => {
+      await store.stop()
+      await connection.close()
+      await server.close()
+    })
+    const interpreter = { types, interpret: () => [] }
+    const served = { certPem: '', keyPem: '', notAfter: 0, caBundlePem: CA }
+    const register = () => registerInterpreter({ config: configured(), store, interpreter, served })
+    await store.start(new AbortController().signal)
+
+    expect(await register()).toBe(0)
+    const asked = server.requests.filter(({ path }) => path.startsWith('/apis/config.karmada.io'))
+    expect(asked).toEqual([])
+
+    server.serve(resourceBindings, true)
+    await expect.poll(() => store.serves(resourceBindings)).toBe(true)
+    expect(await register()).toBe(1)
+  })
+
+  test('is about namespaced kinds with pods: of the others Karmada knows as much by itself', () => {
+    const kinds = interpreterTypes.map(({ kind }) => kind)
+
+    expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'CronJob', 'Pod', 'RayCluster', 'Workflow']))
+    for (const kind of ['Ingress', 'ServiceImport', 'PersistentVolume', 'SidecarSet']) expect(kinds).not.toContain(kind)
+  })
 })
 
 describe('whether a namespace is refused while Lodestone is away is its own choice', () => {

@@ -111,6 +111,49 @@ describe('a binding that is there already', () => {
   })
 })
 
+describe('a policy', () => {
+  const policyTitle = 'PropagationPolicy default/app'
+
+  test.each([
+    { order: 'claim last', objects: [workload, makePolicy(), makeSource(), makeClaim()] },
+    { order: 'claim first', objects: [makeClaim(), makeSource(), makePolicy(), workload] },
+  ])('propagates the dependencies of a data-bound workload, and so does the binding: $order', async ({ objects }) => {
+    const { stdout } = await runWords(['check', makeFile(objects), '-o', 'json'])
+
+    const rows: { object: string }[] = JSON.parse(stdout)
+    expect(rows.find(({ object }) => object === policyTitle)).toMatchObject({
+      decision: 'Propagated',
+      reason: 'DataSourceClaim default/sales names Deployment default/app',
+      patch: [{ op: 'add', path: '/spec/propagateDeps', value: true }],
+    })
+    const { stdout: stored } = await runWords(['check', makeFile(objects), '-o', 'yaml'])
+    const binding = parseAllDocuments(stored)
+      .map((document) => document.toJS())
+      .find(({ kind }) => kind === 'ResourceBinding')
+    expect(binding.spec.propagateDeps).toBe(true)
+  })
+
+  test('is shown with the reason', async () => {
+    const { stdout } = await runWords(['check', makeFile(makePolicy()), '--folder', makeHub()])
+
+    expect(stdout).toContain(
+      `✔ ${policyTitle}: propagated\n    DataSourceClaim default/sales names Deployment default/app\n`,
+    )
+    expect(stdout).toContain('+   propagateDeps: true\n')
+  })
+
+  test.each([
+    { mode: 'never', want: 'allowed' },
+    { mode: 'always', want: 'propagated' },
+  ])('is decided by the configuration of the server, here $mode: $want', async ({ mode, want }) => {
+    const config = makeFile({ dependencies: { propagate: mode } }, 'config.yaml')
+
+    const { stdout } = await runWords(['check', makeFile(makePolicy()), '--folder', makeHub(), '--config', config])
+
+    expect(stdout).toContain(`✔ ${policyTitle}: ${want}\n`)
+  })
+})
+
 describe('what would be refused', () => {
   test('is shown with every path, and ends with status 1', async () => {
     const { status, stdout } = await runWords(['check', makeFile(brokenClaim)])

@@ -1,6 +1,7 @@
 /** `lodestone check`: what would admission say to these manifests? Changes nothing. */
 import { readFileSync, statSync } from 'node:fs'
 import type { K8sObject } from '../api/meta.ts'
+import { loadConfig } from '../app/config.ts'
 import type { FolderStore } from '../store/folder.ts'
 import { parseManifests } from '../store/manifests.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
@@ -14,7 +15,7 @@ const FORMATS = ['text', 'diff', 'json', 'yaml'] as const
 export const check: Command = {
   name: 'check',
   summary: 'Show what admission would do to manifests, and change nothing',
-  usage: '-f FILE… [--folder DIR] [-o text|diff|json|yaml]',
+  usage: '-f FILE… [--folder DIR] [--config FILE] [-o text|diff|json|yaml]',
   options: {
     file: {
       type: 'string',
@@ -27,6 +28,12 @@ export const check: Command = {
       type: 'string',
       value: 'DIR',
       description: 'Manifests that are there already: claims, sources, policies, clusters',
+    },
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file of the server that is asked',
     },
     output: {
       type: 'string',
@@ -53,6 +60,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const format = formatOf(args)
   const files = [...args.texts('file'), ...args.positionals]
   if (files.length === 0) throw new UsageError("say what to check: -f FILE\nSee 'lodestone check --help'.")
+  const propagateDeps = loadConfig(args.text('config')).dependencies.propagate
   const mistakes: string[] = []
   const objects = await readObjects(files, mistakes)
   const store = await openContext(args.text('folder'), mistakes)
@@ -63,7 +71,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       io.stderr.write(`lodestone check: there is no manifest in ${files.join(', ')}\n`)
       return 1
     }
-    const reviews = await reviewObjects(objects, store, io.now())
+    const reviews = await reviewObjects(objects, { store, now: io.now(), propagateDeps })
     const paint = painter(io.stdout, io.env)
     if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))
     else if (format === 'diff') {

@@ -15,6 +15,7 @@ import { objectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { type Answer, locateClaim } from '../core/data-source-claim/locate.ts'
 import { affinityOf } from '../core/placement/affinity.ts'
+import { declineOf } from '../core/propagation-policy/decide.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
@@ -78,8 +79,13 @@ function sourceNode({ metadata, spec, status }: DataSource, answer: Answer, now:
 
 function policyNode(policy: PropagationPolicy): TreeNode {
   const { namespace, name = '' } = policy.metadata
+  const declined = declineOf(policy)
   return {
     text: `${policy.kind} ${objectKey(namespace, name)}: ${describeAffinity(affinityOf(policy.spec.placement))}`,
+    children: [
+      ...(policy.spec.propagateDeps ? [{ text: 'dependencies follow: propagateDeps is set' }] : []),
+      ...(declined ? [{ text: `dependencies do not follow: ${declined}` }] : []),
+    ],
   }
 }
 

@@ -42,6 +42,28 @@ describe('the whole story of a workload is told, whichever of its parts is asked
     expect(answer).toEqual({ status: 0, stdout: narrowed, stderr: '' })
   })
 
+  test.each([
+    {
+      name: 'that dependencies follow',
+      policy: makePolicy({ propagateDeps: true }),
+      want: 'dependencies follow: propagateDeps is set',
+    },
+    {
+      name: 'that they do not, and why',
+      policy: makePolicy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } }),
+      want: 'dependencies do not follow: annotation lodestone.dev/propagate-deps: "false"',
+    },
+    {
+      name: 'that they do not by the word of the manifest',
+      policy: makePolicy({ propagateDeps: false }),
+      want: 'dependencies do not follow: its manifest says propagateDeps: false',
+    },
+  ])('$name', async ({ policy, want }) => {
+    const { stdout } = await explain('deployment/app', [makeClaim(), source, policy])
+
+    expect(stdout).toContain(`├─ PropagationPolicy default/app: member1, member2, member3\n│  └─ ${want}\n`)
+  })
+
   test('a binding', async () => {
     const binding = makeBinding({ clusters: [{ name: 'member1' }] })
 

@@ -23,13 +23,16 @@ async function clientConfigs(...words: string[]) {
 const crds = ['CustomResourceDefinition', 'CustomResourceDefinition']
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
 const rbac = ['ClusterRole', 'ClusterRoleBinding']
+const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
 describe('prints the parts that are asked for, in the order in which they can be applied', () => {
   test.each([
     { words: ['crds'], want: crds },
     { words: ['registration'], want: registration },
     { words: ['rbac'], want: rbac },
+    { words: ['interpreter'], want: interpreter },
     { words: ['rbac', 'crds'], want: [...crds, ...rbac] },
+    { words: ['interpreter', 'registration'], want: [...registration, ...interpreter] },
     { words: [], want: [...crds, ...registration, ...rbac] },
   ])('$words', async ({ words, want }) => {
     const objects = await printed(...words)
@@ -61,6 +64,33 @@ test('--ca is what callers trust; without it that is left to Lodestone', async (
 
   for (const { caBundle = '' } of given) expect(Buffer.from(caBundle, 'base64').toString()).toBe(CA)
   for (const { caBundle } of left) expect(caBundle).toBeUndefined()
+})
+
+test('what only Karmada takes is printed when it is asked for: any other cluster can apply the rest', async () => {
+  const kinds = (await printed()).map(({ kind }) => kind)
+
+  expect(kinds).not.toContain(interpreter[0])
+  expect(generatedFiles()['webhooks/manifests.yaml']).not.toContain('config.karmada.io/v1alpha1')
+})
+
+test('Karmada is told to call the same URL with the same CA, and nothing where it does not distribute dependencies', async () => {
+  const folder = makeFolder({ 'ca.crt': CA, 'lodestone.yaml': { dependencies: { distribution: 'builtin' } } })
+  const file = join(folder, 'lodestone.yaml')
+
+  const [asked] = await printed('interpreter', '--url', 'https://10.0.0.7:9443', '--ca', join(folder, 'ca.crt'))
+  const { stdout } = await runWords(['manifests', 'interpreter', '--config', file])
+
+  expect(asked).toMatchObject({
+    webhooks: [
+      {
+        clientConfig: {
+          url: 'https://10.0.0.7:9443/interpret/dependencies',
+          caBundle: Buffer.from(CA).toString('base64'),
+        },
+      },
+    ],
+  })
+  expect(stdout).toBe('')
 })
 
 test('the registration follows the configuration file', async () => {

@@ -1,6 +1,6 @@
 /** Where a command that only looks gets its objects from: a folder, a hub, or the cluster that it runs in. */
 import { isBinding } from '../api/karmada.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
+import { placementKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -37,7 +37,7 @@ export function openSource(
   }
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
-  const kinds = cachedKinds.filter(({ type }) => bindings || !isBinding(type.kind))
+  const kinds = placementKinds.filter(({ type }) => bindings || !isBinding(type.kind))
   const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
   return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
 }

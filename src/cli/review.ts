@@ -3,6 +3,7 @@ import fastJsonPatch from 'fast-json-patch'
 import type { AdmissionRequest } from '../api/admission.ts'
 import {
   clusterPropagationPolicies,
+  isBinding,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
@@ -12,7 +13,7 @@ import { encodeResponse } from '../core/admission/review.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
 import type { FolderStore } from '../store/folder.ts'
-import type { Webhook } from '../webhooks/define.ts'
+import type { GatherContext, Webhook } from '../webhooks/define.ts'
 import { webhooks } from '../webhooks/index.ts'
 import { isOf } from './validate-manifest.ts'
 
@@ -44,39 +45,40 @@ const CLUSTER_SCOPED = new Set([
   'StorageClass',
 ])
 
+/** What decides besides the store that holds what is there already: it gets what is allowed. */
+export interface ReviewContext extends GatherContext {
+  store: FolderStore
+}
+
 /**
- * Reviews the objects and leaves in the store what would be stored. Bindings come last, so that the order of the manifests does not
- * matter.
- *
- * @param store holds what is there already; gets what is allowed
+ * Reviews the objects and leaves in the store what would be stored. Policies are decided by claims and workloads, bindings by all of
+ * them: they come in that order, so that the order of the manifests does not matter.
  */
-export async function reviewObjects(
-  objects: readonly K8sObject[],
-  store: FolderStore,
-  now: number,
-): Promise<Reviewed[]> {
+export async function reviewObjects(objects: readonly K8sObject[], context: ReviewContext): Promise<Reviewed[]> {
   const placed = objects.map(inNamespace)
   const reviews = new Map<K8sObject, Reviewed>()
-  for (const object of placed) {
-    const webhook = webhookFor(object)
-    if (webhook?.type === 'mutating') continue
-    const review = await reviewOne(object, webhook, store, now)
+  for (const object of placed.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    const review = await reviewOne(object, webhookFor(object), context)
     reviews.set(object, review)
-    if (review.outcome !== 'denied') await put(store, object)
+    if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(context.store, review.after)
   }
   const results: Reviewed[] = []
   for (const object of placed) {
-    const webhook = webhookFor(object)
-    const review = webhook?.type === 'mutating' ? await reviewOne(object, webhook, store, now) : reviews.get(object)
-    if (!review) continue
-    const derived = webhook ? undefined : await reviewDerived(object, store, now)
-    results.push(derived ?? review)
+    const derived = webhookFor(object) ? undefined : await reviewDerived(object, context)
+    const review = derived ?? reviews.get(object)
+    if (review) results.push(review)
   }
   return results
 }
 
+function rankOf(object: K8sObject): number {
+  if (webhookFor(object)?.type !== 'mutating') return 0
+  return isBinding(object.kind) ? 2 : 1
+}
+
 /** The binding of a template: as the detector would make it, or write it again where there is one. */
-async function reviewDerived(template: K8sObject, store: FolderStore, now: number): Promise<Reviewed | undefined> {
+async function reviewDerived(template: K8sObject, context: ReviewContext): Promise<Reviewed | undefined> {
+  const { store } = context
   const policy = policyFor(template, store)
   if (!policy) return undefined
   const binding = deriveBinding(template, policy)
@@ -89,7 +91,7 @@ async function reviewDerived(template: K8sObject, store: FolderStore, now: numbe
   )
   const placement = binding.spec.placement ?? {}
   const written = stored ? { ...stored, spec: { ...stored.spec, placement } } : binding
-  return { ...(await reviewOne(written, webhook, store, now)), derivedFrom: titleOf(template) }
+  return { ...(await reviewOne(written, webhook, context)), derivedFrom: titleOf(template) }
 }
 
 /** The policy that Karmada would apply to a template. */
@@ -101,12 +103,8 @@ function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy |
   return selectPolicy(template, of(propagationPolicies), of(clusterPropagationPolicies))
 }
 
-async function reviewOne(
-  object: K8sObject,
-  webhook: Webhook | undefined,
-  store: FolderStore,
-  now: number,
-): Promise<Reviewed> {
+async function reviewOne(object: K8sObject, webhook: Webhook | undefined, context: ReviewContext): Promise<Reviewed> {
+  const { store } = context
   const stored = await store.read(typeOf(object), object.metadata.namespace, object.metadata.name ?? '')
   const base = {
     object: titleOf(object),
@@ -129,7 +127,7 @@ async function reviewOne(
     oldObject: stored ?? null,
     dryRun: true,
   }
-  const outcome = webhook.review(request, { store, now })
+  const outcome = webhook.review(request, context)
   // The very answer that goes over the wire, and what the API server makes of it.
   const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
   const { decision, reason } = auditAnnotations ?? {}
@@ -158,10 +156,7 @@ async function put(store: FolderStore, object: K8sObject): Promise<void> {
 }
 
 function inNamespace(object: K8sObject): K8sObject {
-  const type = webhookFor(object)?.resource
-  const namespaced = type
-    ? type.namespaced
-    : !CLUSTER_SCOPED.has(object.kind) && !isOf(clusterPropagationPolicies, object)
+  const namespaced = webhookFor(object)?.resource.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
   if (!namespaced || object.metadata.namespace) return object
   return { ...object, metadata: { ...object.metadata, namespace: 'default' } }
 }

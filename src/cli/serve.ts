@@ -2,9 +2,10 @@
 import { type App, type AppInput, startApp } from '../app/app.ts'
 import { type Config, loadConfig } from '../app/config.ts'
 import { observeStore } from '../app/observe.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
+import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
+import type { ObjectStore } from '../store/store.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -65,7 +66,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     app = await startApp({ config, ...stores, log, metrics, now: io.now })
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
-    log.info({ objects: Object.fromEntries(cachedKinds.map(({ type }) => [type.kind, store.size(type)])) }, 'ready')
+    log.info({ objects: sizesOf(store) }, 'ready')
     if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses))
     await ended(io.signal)
   } finally {
@@ -73,6 +74,12 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     await closeLog()
   }
   return 0
+}
+
+/** How many objects there are of each kind that has any. */
+function sizesOf(store: ObjectStore): Record<string, number> {
+  const sizes = store.kinds().map((type) => [type.kind, store.size(type)] as const)
+  return Object.fromEntries(sizes.filter(([, size]) => size > 0))
 }
 
 /** Told of a fleet that is resolved at once, people want to see the first thousand Events, and the API server no flood. */
@@ -101,7 +108,13 @@ function openStores(
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
   const host = io.env['KUBERNETES_SERVICE_HOST'] && kubeconfig ? openConnection({ inCluster: true }) : connection
   return {
-    store: openClusterStore({ connection, kinds: cachedKinds, observer, writesPerSecond, burst: 2 * writesPerSecond }),
+    store: openClusterStore({
+      connection,
+      kinds: config.dependencies.distribution === 'none' ? placementKinds : cachedKinds,
+      observer,
+      writesPerSecond,
+      burst: 2 * writesPerSecond,
+    }),
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
     eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
   }
@@ -115,7 +128,7 @@ function configOf(args: Arguments, onFolder: boolean): Config {
     onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
   return {
     ...config,
-    ...(onFolder && { registration: { ...config.registration, mode: 'none' } }),
+    ...(onFolder && { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) }),
     server: {
       ...server,
       ...host,
@@ -124,6 +137,11 @@ function configOf(args: Arguments, onFolder: boolean): Config {
     },
     log: { ...log, level: levelOf(args) ?? log.level },
   }
+}
+
+/** In a folder there is no distributor of Karmada's to leave anything to. */
+function onlyOurs({ dependencies }: Config): Config['dependencies'] {
+  return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
 }
 
 function portOf(args: Arguments, option: string): number | undefined {

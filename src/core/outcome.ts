@@ -1,6 +1,6 @@
 /** What an admission decides. A domain "no" is a value; only bugs and broken surroundings are thrown. */
 import type { K8sObject } from '../api/meta.ts'
-import type { FieldError } from './field-errors.ts'
+import { describeErrors, type FieldError } from './field-errors.ts'
 
 interface Notes {
   /** Shown to the requester by kubectl; at most 120 characters each (Kubernetes' advice). */
@@ -24,4 +24,12 @@ export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
 /** Allows what has no errors and refuses what has. */
 export function refuseErrors(errors: FieldError[]): Outcome {
   return errors.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors }
+}
+
+/**
+ * Allows an object of Karmada's that is not even one: the API server's own validation, which runs after us, says so best. It is never
+ * refused here, since Karmada may come to allow what this version does not know.
+ */
+export function leaveMalformed(errors: FieldError[]): Outcome {
+  return { kind: 'allow', warnings: [cut(`lodestone: not looked at: ${describeErrors(errors)}`)] }
 }

@@ -1,12 +1,12 @@
 /** The loop of claims: a status that says how things stand, and a clean leave. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
-import { questionOfClaim, workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
+import { questionOfClaim, workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
-import { claimsOfSource, sourceOf } from '../store/gather-binding.ts'
+import { bindingsOfWorkload, claimsOfSource, sourceOf } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -63,8 +63,5 @@ function isNameTaken(claim: DataSourceClaim, store: ObjectStore): boolean {
 
 /** The bindings of the workloads that a claim may mean. */
 export function bindingsOf(claim: DataSourceClaim, store: ObjectStore): ResourceBinding[] {
-  return workloadKeysOfClaim(claim).flatMap((workload) => [
-    ...store.byIndex(resourceBindings, 'workload', workload),
-    ...store.byIndex(clusterResourceBindings, 'workload', workload),
-  ])
+  return workloadsOfClaim(claim).flatMap((workload) => bindingsOfWorkload(workload, store))
 }

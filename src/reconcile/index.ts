@@ -1,9 +1,27 @@
 /** Every loop of Lodestone over domain objects. The registration of webhooks has one of its own (app/app.ts). */
+import type { Distribution } from '../core/dependencies/needs.ts'
+import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import { openAttachedBindingLoop } from './attached-binding.ts'
 import { openDataSourceLoop } from './data-source.ts'
 import { dataSourceClaimLoop } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
+import { openDependenciesLoop } from './dependencies.ts'
+import { openPropagationPolicyLoop } from './propagation-policy.ts'
 import { resourceBindingLoop } from './resource-binding.ts'
 
-export function openLoops(): readonly ReconcileLoop[] {
-  return [dataSourceClaimLoop, openDataSourceLoop(), resourceBindingLoop]
+export interface LoopChoices {
+  /** Which policies are told to propagate dependencies. */
+  propagate: PropagateDepsMode
+  /** Which dependencies are ours to attach; `none` leaves all of them to others. */
+  distribution: Distribution | 'none'
+}
+
+export function openLoops({ propagate, distribution }: LoopChoices): readonly ReconcileLoop[] {
+  return [
+    dataSourceClaimLoop,
+    openDataSourceLoop(),
+    resourceBindingLoop,
+    openPropagationPolicyLoop(propagate),
+    ...(distribution === 'none' ? [] : [openDependenciesLoop(distribution), openAttachedBindingLoop(distribution)]),
+  ]
 }

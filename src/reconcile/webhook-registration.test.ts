@@ -1,13 +1,18 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   mutatingWebhookConfigurations,
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
+import { planWithdrawal } from '../core/registration/plan.ts'
+import { createConnection } from '../store/api-connection.ts'
+import { FakeApiServer } from '../store/api-server.case.ts'
+import { openClusterStore } from '../store/cluster.ts'
 import { openFolderStore } from '../store/folder.ts'
-import { ConflictError, NotFoundError } from '../store/store.ts'
+import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyPlan, applyWrite } from './apply.ts'
-import { reconcileRegistration } from './webhook-registration.ts'
+import { reconcileInterpreterRegistration, reconcileRegistration } from './webhook-registration.ts'
 
 const type = mutatingWebhookConfigurations
 
@@ -94,6 +99,85 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
 
     expect(await reconcileRegistration(store, wanted())).toBe(1)
     expect(await reconcileRegistration(store, wanted())).toBe(0)
+  })
+})
+
+describe('what Karmada is told', () => {
+  const type = interpreterWebhookConfigurations
+  const wanted = (caBundle = 'b25l'): InterpreterWebhookConfiguration => ({
+    apiVersion: 'config.karmada.io/v1alpha1',
+    kind: type.kind,
+    metadata: { name: 'lodestone', labels: { 'app.kubernetes.io/name': 'lodestone' } },
+    webhooks: [
+      {
+        name: 'dependencies.lodestone.dev',
+        clientConfig: { url: 'https://10.0.0.7:9443/interpret/dependencies', caBundle },
+        rules: [],
+        timeoutSeconds: 3,
+        interpreterContextVersions: ['v1alpha1'],
+      },
+    ],
+  })
+  const read = (store: ObjectStore) => store.read(type, undefined, 'lodestone')
+
+  test('is made, kept, and mended with a new CA', async () => {
+    const store = await startStore()
+
+    expect(await reconcileInterpreterRegistration(store, wanted())).toBe(1)
+    expect(await reconcileInterpreterRegistration(store, wanted())).toBe(0)
+    expect(await reconcileInterpreterRegistration(store, wanted('dHdv'))).toBe(1)
+
+    expect((await read(store))?.webhooks).toEqual(wanted('dHdv').webhooks)
+  })
+
+  test('goes when it is not wanted any more, once', async () => {
+    const store = await startStore()
+    await reconcileInterpreterRegistration(store, wanted())
+
+    expect(await reconcileInterpreterRegistration(store, undefined)).toBe(1)
+    expect(await reconcileInterpreterRegistration(store, undefined)).toBe(0)
+
+    expect(await read(store)).toBeUndefined()
+  })
+
+  test('stays where it has our name and is not ours', async () => {
+    const store = await startStore()
+    await store.create(type, { ...wanted(), metadata: { name: 'lodestone' } })
+
+    expect(await reconcileInterpreterRegistration(store, undefined)).toBe(0)
+
+    expect(await read(store)).toBeDefined()
+  })
+
+  test('is passed over where the API server does not know the kind, and made once it does', async () => {
+    const server = await new FakeApiServer([type]).listen()
+    const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
+    const connection = createConnection(source)
+    onTestFinished(async () => {
+      await connection.close()
+      await server.close()
+    })
+    const store = openClusterStore({ connection, kinds: [] })
+    server.serve(type, false)
+
+    expect(await reconcileInterpreterRegistration(store, wanted())).toBe(0)
+    expect(await reconcileInterpreterRegistration(store, undefined)).toBe(0)
+    server.serve(type, true)
+    expect(await reconcileInterpreterRegistration(store, wanted())).toBe(1)
+    expect(await reconcileInterpreterRegistration(store, undefined)).toBe(1)
+    expect(await read(store)).toBeUndefined()
+  })
+
+  test('does not go when it changed since it was read', async () => {
+    const store = await startStore()
+    await reconcileInterpreterRegistration(store, wanted())
+    const withdrawal = planWithdrawal(type, await read(store))
+    await reconcileInterpreterRegistration(store, wanted('dHdv'))
+
+    for (const write of withdrawal) await expect(applyWrite(store, write)).rejects.toThrow(ConflictError)
+
+    expect(withdrawal).toHaveLength(1)
+    expect(await read(store)).toBeDefined()
   })
 })
 

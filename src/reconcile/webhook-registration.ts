@@ -1,11 +1,14 @@
 /** Keeps the cluster's webhook configurations equal to the table of webhooks, caBundle included. */
+import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   mutatingWebhookConfigurations,
+  REGISTRATION_NAME,
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
-import { planRegistration } from '../core/registration/plan.ts'
-import type { ObjectStore } from '../store/store.ts'
+import type { Write } from '../core/plan.ts'
+import { planRegistration, planWithdrawal } from '../core/registration/plan.ts'
+import { NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
 
 /**
@@ -24,9 +27,33 @@ export async function reconcileRegistration(
       return { type, wanted: configuration, current }
     }),
   )
-  const plan = planRegistration(configurations)
-  for (const write of plan.actions) await applyWrite(store, write)
-  return plan.actions.length
+  return applyAll(store, planRegistration(configurations).actions)
+}
+
+/**
+ * Does the same for what Karmada's resource interpreter is told; without a wanted configuration, one of ours that is there goes.
+ *
+ * @returns how many configurations were written: none where the API server does not serve the kind, which is no Karmada hub, or not yet
+ */
+export async function reconcileInterpreterRegistration(
+  store: ObjectStore,
+  wanted: InterpreterWebhookConfiguration | undefined,
+): Promise<number> {
+  const type = interpreterWebhookConfigurations
+  const current = await store.read(type, undefined, REGISTRATION_NAME)
+  const actions = wanted ? planRegistration([{ type, wanted, current }]).actions : planWithdrawal(type, current)
+  try {
+    return await applyAll(store, actions)
+  } catch (error) {
+    // An object of no namespace can be created wherever its kind is served.
+    if (error instanceof NotFoundError && actions[0]?.kind === 'create') return 0
+    throw error
+  }
+}
+
+async function applyAll(store: ObjectStore, writes: readonly Write[]): Promise<number> {
+  for (const write of writes) await applyWrite(store, write)
+  return writes.length
 }
 
 const types = [mutatingWebhookConfigurations, validatingWebhookConfigurations]

@@ -5,8 +5,11 @@ import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { pathOf, type Webhook } from '../webhooks/define.ts'
-import { type AdmissionDependencies, type Answer, serveWebhook } from './admission.ts'
+import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
+import { type AdmissionDependencies, serveWebhook } from './admission.ts'
 import { readBody } from './body.ts'
+import type { Answer } from './call.ts'
+import { serveInterpreter } from './interpreter.ts'
 import { problemBody, RequestProblem } from './problem.ts'
 
 export interface ServerLimits {
@@ -40,6 +43,8 @@ export interface TlsMaterial {
 
 export interface ServerOptions extends AdmissionDependencies {
   webhooks: readonly Webhook[]
+  /** Answers Karmada's resource interpreter; without it that is not served. */
+  interpreter?: Interpreter
   tls: TlsMaterial
   limits: ServerLimits
 }
@@ -51,11 +56,30 @@ export interface AdmissionServer {
   useCertificate(tls: TlsMaterial): void
 }
 
+/** What is served at one path. */
+interface Endpoint {
+  path: string
+  /** What is posted there, in words. */
+  takes: string
+  serve(body: string): Answer
+}
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Builds the server. `fastify.listen` makes it reachable, `fastify.close` drains it. */
-export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOptions): AdmissionServer {
+export function buildServer({ webhooks, interpreter, tls, limits, ...dependencies }: ServerOptions): AdmissionServer {
   const { log, metrics } = dependencies
+  const endpoints: Endpoint[] = [
+    ...webhooks.map((webhook) => ({
+      path: pathOf(webhook),
+      takes: 'an AdmissionReview',
+      serve: serveWebhook(webhook, dependencies),
+    })),
+  ]
+  if (interpreter) {
+    const serve = serveInterpreter(interpreter, dependencies)
+    endpoints.push({ path: INTERPRETER_PATH, takes: 'a ResourceInterpreterContext', serve })
+  }
   const server = fastify({
     https: {
       ...secureContext(tls),
@@ -101,27 +125,26 @@ export function buildServer({ webhooks, tls, limits, ...dependencies }: ServerOp
     return send(reply, { status, body: problemBody(status, messageFor(error)) })
   })
   server.setNotFoundHandler((request, reply) => {
-    const known = webhooks.map(pathOf).join(', ')
+    const known = endpoints.map(({ path }) => path).join(', ')
     log.warn({ path: request.url, status: 404 }, 'request refused')
     return send(reply, {
       status: 404,
       body: problemBody(404, `nothing is served at ${request.url}; webhooks are at ${known}`),
     })
   })
-  for (const webhook of webhooks) {
-    const serve = serveWebhook(webhook, dependencies)
-    server.post(pathOf(webhook), (request: FastifyRequest, reply) =>
+  for (const { path, takes, serve } of endpoints) {
+    server.post(path, (request: FastifyRequest, reply) =>
       send(reply, serve(typeof request.body === 'string' ? request.body : '')),
     )
     server.route({
       method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-      url: pathOf(webhook),
+      url: path,
       handler: (request, reply) => {
         log.warn({ path: request.url, status: 405 }, 'request refused')
         return send(reply, {
           headers: { allow: 'POST' },
           status: 405,
-          body: problemBody(405, `${request.method} is not served here; POST an AdmissionReview`),
+          body: problemBody(405, `${request.method} is not served here; POST ${takes}`),
         })
       },
     })

@@ -8,13 +8,16 @@ interface RequestInput {
   body?: unknown
   /** Default `application/json`; patches have types of their own. */
   contentType?: string
+  /** Default `application/json`. */
+  accept?: string
   signal?: AbortSignal
   /** Default 30 s: no request waits for ever. */
   timeoutMs?: number
 }
 
 interface StreamInput {
-  query?: RequestInput['query']
+  query?: NonNullable<RequestInput['query']>
+  accept?: string
   /** Ends the stream; nothing else does, but the server. */
   signal: AbortSignal
 }
@@ -65,7 +68,7 @@ export function createConnection(source: CredentialSource): Connection {
       body,
       headers: {
         ...credentials.headers,
-        accept: 'application/json',
+        accept: input.accept ?? 'application/json',
         // Compressing costs an API server more than the network between it and us.
         'accept-encoding': 'identity',
         'user-agent': 'lodestone',
@@ -101,7 +104,7 @@ export function createConnection(source: CredentialSource): Connection {
     },
     async stream(path, input) {
       try {
-        return await send('GET', path, { query: input.query ?? {} }, input.signal)
+        return await send('GET', path, input, input.signal)
       } catch (error) {
         throw explain(error, `GET ${path}`)
       }

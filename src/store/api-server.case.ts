@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { collectionPath, type K8sObject, type ResourceType } from '../api/meta.ts'
+import { isObject } from '../core/json.ts'
 import { applyMergePatch } from '../core/merge-patch.ts'
 import { ApiObjects, type LoggedEvent } from './api-objects.case.ts'
 
@@ -139,9 +140,15 @@ export class FakeApiServer {
     if (method === 'PATCH') return this.#patch(target, JSON.parse(text), headers['content-type'])
     if (method === 'DELETE') return this.#delete(target, JSON.parse(text))
     if (target.name !== undefined) return answerWith(200, this.#find(target)) ?? status(404, 'NotFound')
-    if (query.get('watch') === 'true') return this.#watch(target, query)
+    if (query.get('watch') === 'true') return this.#watch(target, request)
     const page = this.objects.page(target.collection, Number(query.get('limit') ?? 0), query.get('continue'))
-    return answerWith(200, page && { kind: `${target.type.kind}List`, ...page }) ?? status(410, 'Expired')
+    if (page === undefined) return status(410, 'Expired')
+    const view = viewOf(headers)
+    return json(200, {
+      kind: view === whole ? `${target.type.kind}List` : 'PartialObjectMetadataList',
+      ...page,
+      items: page.items.map(view),
+    })
   }
 
   #target(path: string): Target | undefined {
@@ -210,22 +217,23 @@ export class FakeApiServer {
     return json(200, stored)
   }
 
-  #watch({ collection }: Target, query: URLSearchParams): Answer {
+  #watch({ collection }: Target, { query, headers }: ApiRequest): Answer {
     const missed = this.objects.since(collection, Number(query.get('resourceVersion')))
     if (missed === undefined) return status(410, 'Expired')
     return (response) => {
-      const watch = this.#openWatch(query, response)
+      const watch = this.#openWatch(query, response, viewOf(headers))
       this.#watches.set(watch, collection)
       response.on('close', () => this.#watches.delete(watch))
       for (const event of missed) watch.send(event.type, event.object)
     }
   }
 
-  #openWatch(query: URLSearchParams, response: ServerResponse): OpenWatch {
+  #openWatch(query: URLSearchParams, response: ServerResponse, view: View): OpenWatch {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.flushHeaders()
     const sendBytes = (bytes: Uint8Array | string): void => void response.write(bytes)
-    const send = (type: string, object: unknown): void => sendBytes(`${JSON.stringify({ type, object })}\n`)
+    const send = (type: string, object: unknown): void =>
+      sendBytes(`${JSON.stringify({ type, object: isObject(object) ? view(object) : object })}\n`)
     return {
       query,
       send,
@@ -235,6 +243,21 @@ export class FakeApiServer {
       reset: () => void response.destroy(),
     }
   }
+}
+
+/** How an object is shown to whoever asked: as it is, or its metadata alone. */
+type View = (object: object) => object
+
+const whole: View = (object) => object
+
+/** A Status is one also among metadata. */
+const partial: View = (object) => {
+  const { kind, metadata } = object as Partial<K8sObject>
+  return kind === 'Status' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
+}
+
+function viewOf({ accept }: ApiRequest['headers']): View {
+  return accept?.includes(';as=PartialObjectMetadata') ? partial : whole
 }
 
 export function isListOf(type: ResourceType): (request: ApiRequest) => boolean {

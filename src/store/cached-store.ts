@@ -2,6 +2,7 @@
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
+import { metadataOf } from './metadata.ts'
 import type { IndexFunctions } from './object-table.ts'
 import type { StoreObserver } from './observer.ts'
 import { NotSyncedError, type StoreChange } from './store.ts'
@@ -10,6 +11,7 @@ import { NotSyncedError, type StoreChange } from './store.ts'
 export interface HeldKind {
   readonly type: ResourceType
   readonly optional: boolean
+  readonly metadataOnly: boolean
   readonly cache: ObjectCache<K8sObject>
   /** Cuts a raw object down. May throw: the object is then none that this kind can hold. */
   keep(raw: K8sObject): K8sObject
@@ -20,16 +22,22 @@ export interface HeldKind {
 export class CachedStore {
   protected readonly observer: StoreObserver
   protected readonly held = new Map<string, HeldKind>()
+  readonly #typesByIndex = new Map<string, ResourceType[]>()
   readonly #listeners = new Set<(change: StoreChange) => void>()
 
   constructor(kinds: readonly AnyCachedKind[], observer: StoreObserver) {
     this.observer = observer
     for (const kind of kinds) {
+      for (const index of Object.keys(kind.indexes)) {
+        this.#typesByIndex.set(index, [...(this.#typesByIndex.get(index) ?? []), kind.type])
+      }
       this.held.set(kindKey(kind.type), {
         type: kind.type,
         optional: kind.optional ?? false,
+        metadataOnly: kind.metadataOnly ?? false,
         cache: new ObjectCache(kind.indexes as IndexFunctions<K8sObject>),
-        keep: (raw) => kind.keep(raw as never),
+        // Also a folder, and a server that cannot leave it away, show the metadata and nothing else.
+        keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
         served: true,
       })
     }
@@ -47,8 +55,16 @@ export class CachedStore {
     return this.#read(type).cache.byIndex(index, key) as readonly T[]
   }
 
+  typesWithIndex(index: string): readonly ResourceType[] {
+    return this.#typesByIndex.get(index) ?? []
+  }
+
   size(type: ResourceType): number {
     return this.#read(type).cache.size
+  }
+
+  kinds(): readonly ResourceType[] {
+    return [...this.held.values()].map(({ type }) => type)
   }
 
   serves(type: ResourceType): boolean {

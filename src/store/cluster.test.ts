@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { secrets } from '../api/dependencies.ts'
 import { clusters, resourceBindings } from '../api/karmada.ts'
 import { collectionPath } from '../api/meta.ts'
 import type { Connection } from './api-connection.ts'
@@ -9,7 +10,7 @@ import { FakeApiServer } from './api-server.case.ts'
 import { TestClock } from './clock.case.ts'
 import { openClusterStore } from './cluster.ts'
 import { openConnection } from './connection.ts'
-import { bindingKind, buildBinding, clusterKind, describeObjectStore } from './store.case.ts'
+import { bindingKind, buildBinding, clusterKind, describeObjectStore, secretKind } from './store.case.ts'
 import { ConflictError } from './store.ts'
 
 interface Opened {
@@ -19,7 +20,7 @@ interface Opened {
 }
 
 async function open(): Promise<Opened> {
-  const server = await new FakeApiServer([resourceBindings, clusters]).listen()
+  const server = await new FakeApiServer([resourceBindings, clusters, secrets]).listen()
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
   const kubeconfig = join(directory, 'config')
   await writeFile(
@@ -45,7 +46,7 @@ async function open(): Promise<Opened> {
 describeObjectStore('the cluster store', async (observer) => {
   const { server, connection, close } = await open()
   return {
-    store: openClusterStore({ connection, kinds: [bindingKind, clusterKind], observer }),
+    store: openClusterStore({ connection, kinds: [bindingKind, clusterKind, secretKind], observer }),
     put: async (type, object) => void server.put(type, object),
     remove: async (type, namespace, name) => server.remove(type, namespace, name),
     close,

@@ -3,7 +3,7 @@ import type { K8sObject, ResourceType } from '../api/meta.ts'
 import type { Connection } from './api-connection.ts'
 import { CachedStore } from './cached-store.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { AnyCachedKind } from './kinds.ts'
+import { type AnyCachedKind, kindKey } from './kinds.ts'
 import { createObject, deleteObject, patchObject, readObject, updateObject } from './object-writer.ts'
 import { completeObserver, type StoreObserver } from './observer.ts'
 import { Reflector, type ReflectorOptions } from './reflector.ts'
@@ -57,7 +57,7 @@ class ReflectedStore extends CachedStore implements ClusterStore {
         synced: () => this.#announce(),
         options,
       })
-      this.#reflectors.set(kind.type.kind, reflector)
+      this.#reflectors.set(kindKey(kind.type), reflector)
     }
   }
 
@@ -75,8 +75,10 @@ class ReflectedStore extends CachedStore implements ClusterStore {
   }
 
   contactAges(): readonly ContactAge[] {
-    return [...this.#reflectors].map(([kind, reflector]) => {
-      const ageMs = reflector.contactAgeMs()
+    return [...this.held.values()].map(({ type }) => {
+      const { kind } = type
+      const reflector = this.#reflectors.get(kindKey(type))
+      const ageMs = reflector?.contactAgeMs()
       return ageMs === undefined ? { kind } : { kind, ageMs }
     })
   }

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { resourceBindings } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { type FolderStore, type FolderStoreInput, openFolderStore } from './folder.ts'
-import { bindingKind, clusterKind } from './store.case.ts'
+import { bindingKind, clusterKind, secretKind } from './store.case.ts'
 
 export interface TestFolder {
   directory: string
@@ -28,7 +28,7 @@ export async function openFolder(): Promise<TestFolder> {
     const fileError = ({ file, line, message }: { file: string; line?: number; message: string }): void => {
       complaints.push(`${file.slice(directory.length + 1)}:${line ?? ''} ${message}`)
     }
-    const kinds = [bindingKind, clusterKind]
+    const kinds = [bindingKind, clusterKind, secretKind]
     const store = openFolderStore({ directory, kinds, observer: { fileError }, watch: false, ...input })
     onTestFinished(() => store.stop())
     return store

@@ -1,13 +1,15 @@
 /** Collects from a store's memory what the decision on a binding needs: admission, loops and command line ask the same way. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
-import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
   clusters,
+  isBinding,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
 import { boundSourceOf, sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
@@ -40,6 +42,12 @@ function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataS
   return store
     .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+}
+
+/** The bindings of a workload, where bindings are kept in memory. */
+export function bindingsOfWorkload(workload: WorkloadReference, store: ObjectStore): ResourceBinding[] {
+  const held = store.typesWithIndex('workload').filter(({ kind }) => isBinding(kind)) as ResourceType<ResourceBinding>[]
+  return held.flatMap((type) => store.byIndex(type, 'workload', workloadKey(workload)))
 }
 
 /** The source that a claim is bound to, else the one that answers the same question. */

@@ -6,6 +6,7 @@ export interface AnyCachedKind {
   type: ResourceType
   keep(raw: never): K8sObject
   indexes: Record<string, (object: never) => readonly string[]>
+  metadataOnly?: true
   optional?: boolean
 }
 
@@ -14,7 +15,10 @@ export function kindKey(type: { group: string; kind: string }): string {
   return type.group === '' ? type.kind : `${type.kind}.${type.group}`
 }
 
-/** An item of a LIST has no `apiVersion` and `kind` in the built-in groups; everybody above relies on both. */
+/**
+ * Everybody above relies on `apiVersion` and `kind`: an item of a LIST has neither in the built-in groups, and metadata that was asked
+ * for alone comes as a PartialObjectMetadata.
+ */
 export function withType(type: ResourceType, raw: K8sObject): K8sObject {
   return raw.kind === type.kind && raw.apiVersion !== undefined
     ? raw

@@ -77,7 +77,14 @@ describe('a list', () => {
       void nextTurn().then(() => order.push('other work'))
     }
     const { signal } = new AbortController()
-    const input = { connection, type: resourceBindings, pageSize: 1, pageTimeoutMs: 1000, signal, add }
+    const input = {
+      connection,
+      kind: { type: resourceBindings, metadataOnly: false },
+      pageSize: 1,
+      pageTimeoutMs: 1000,
+      signal,
+      add,
+    }
     const version = await listAll({ ...input, begin: () => {}, contact: () => {} })
     expect(version).toBe('7')
     expect(order.slice(0, 3)).toEqual(['a', 'other work', 'b'])

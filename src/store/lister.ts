@@ -1,12 +1,14 @@
 /** Reads a whole kind page by page and hands on every object as it comes, so that no two raw pages are in memory at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { collectionPath, type K8sObject, type ResourceType } from '../api/meta.ts'
+import { collectionPath, type K8sObject } from '../api/meta.ts'
 import type { Connection } from './api-connection.ts'
 import { isExpired } from './api-error.ts'
+import type { HeldKind } from './cached-store.ts'
+import { acceptFor } from './metadata.ts'
 
 interface ListInput {
   connection: Connection
-  type: ResourceType
+  kind: Pick<HeldKind, 'type' | 'metadataOnly'>
   /** Objects per page. A page is parsed at once, so it decides how long an admission may have to wait. */
   pageSize: number
   pageTimeoutMs: number
@@ -55,23 +57,24 @@ async function listOnce(input: ListInput): Promise<string> {
     input.contact()
     for (const item of items ?? []) input.add(item)
     if (!metadata?.continue) {
-      if (!metadata?.resourceVersion) throw new Error(`the list of ${input.type.plural} has no resourceVersion`)
+      if (!metadata?.resourceVersion) throw new Error(`the list of ${input.kind.type.plural} has no resourceVersion`)
       return metadata.resourceVersion
     }
-    if (metadata.continue === token) throw new Error(`the list of ${input.type.plural} does not go on`)
+    if (metadata.continue === token) throw new Error(`the list of ${input.kind.type.plural} does not go on`)
     token = metadata.continue
     // What came in over the network meanwhile, admissions above all, goes first.
     await nextTurn()
   }
-  throw new Error(`the list of ${input.type.plural} has more than ${MAX_PAGES} pages`)
+  throw new Error(`the list of ${input.kind.type.plural} has more than ${MAX_PAGES} pages`)
 }
 
 async function readPage(input: ListInput, token: string | undefined): Promise<ObjectList> {
   const query = { limit: input.pageSize, continue: token }
-  const options = { query, signal: input.signal, timeoutMs: input.pageTimeoutMs }
+  const accept = acceptFor('PartialObjectMetadataList', input.kind.metadataOnly)
+  const options = { query, accept, signal: input.signal, timeoutMs: input.pageTimeoutMs }
   try {
-    const page = await input.connection.request('GET', collectionPath(input.type), options)
-    if (typeof page !== 'object' || page === null) throw new Error(`the list of ${input.type.plural} is no object`)
+    const page = await input.connection.request('GET', collectionPath(input.kind.type), options)
+    if (typeof page !== 'object' || page === null) throw new Error(`the list of ${input.kind.type.plural} is no object`)
     return page
   } catch (error) {
     if (token !== undefined && isExpired(error)) throw new ContinueExpiredError('', { cause: error })

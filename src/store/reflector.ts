@@ -102,7 +102,7 @@ export class Reflector {
     try {
       const version = await listAll({
         connection,
-        type: kind.type,
+        kind,
         pageSize: options.pageSize ?? 250,
         pageTimeoutMs: options.pageTimeoutMs ?? 60_000,
         signal: this.#abort.signal,
@@ -160,7 +160,7 @@ export class Reflector {
     const { kind, clock, observer, connection } = this.#input
     const end = await watchOnce({
       connection,
-      type: kind.type,
+      kind,
       clock,
       resourceVersion,
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + clock.random())),

@@ -1,5 +1,6 @@
 /** What every `ObjectStore` promises, as tests that each implementation runs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { secrets } from '../api/dependencies.ts'
 import { type Cluster, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { until } from './clock.case.ts'
@@ -55,7 +56,21 @@ export function buildCluster(name: string): Cluster {
   return { apiVersion: 'cluster.karmada.io/v1alpha1', kind: 'Cluster', metadata: { name }, spec: { region: 'north' } }
 }
 
-/** Runs the suite; `open` gives a store that is not started yet and caches `bindingKind` and `clusterKind`. */
+type Secret = K8sObject & { data?: Record<string, string> }
+
+/** It keeps what it gets: whether that is the metadata alone is the store's to see to. */
+export const secretKind: CachedKind<Secret> = { type: secrets, keep: (raw) => raw, indexes: {}, metadataOnly: true }
+
+function buildSecret(name: string, input: { password?: string; labels?: Record<string, string> } = {}): Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: 'shop', name, labels: input.labels ?? {} },
+    data: { password: btoa(input.password ?? 'open sesame') },
+  }
+}
+
+/** Runs the suite; `open` gives a store that is not started yet and caches `bindingKind`, `clusterKind` and `secretKind`. */
 export function describeObjectStore(
   name: string,
   open: (observer: Partial<StoreObserver>) => Promise<StoreUnderTest>,
@@ -78,7 +93,7 @@ export function describeObjectStore(
     test('what was not read yet is unknown, not empty', async () => {
       const { store } = subject
       expect(store.synced()).toBe(false)
-      expect(store.unsynced().map((type) => type.kind)).toEqual(['ResourceBinding', 'Cluster'])
+      expect(store.unsynced().map((type) => type.kind)).toEqual(['ResourceBinding', 'Cluster', 'Secret'])
       expect(() => store.get(resourceBindings, 'shop', 'web')).toThrow(NotSyncedError)
       expect(() => store.list(resourceBindings)).toThrow(NotSyncedError)
       expect(() => store.byIndex(resourceBindings, 'workload', 'web')).toThrow(NotSyncedError)
@@ -101,6 +116,12 @@ export function describeObjectStore(
       expect(store.serves(resourceBindings)).toBe(true)
       expect(store.get(clusters, undefined, 'north-1')?.spec.region).toBe('north')
       expect(shown('nothing')).toBeUndefined()
+    })
+
+    test('it tells which kinds have an index, also before they are read', () => {
+      const { store } = subject
+      expect(store.typesWithIndex('workload')).toEqual([resourceBindings])
+      expect(store.typesWithIndex('unheard-of')).toEqual([])
     })
 
     test('a store of nothing is synced and empty', async () => {
@@ -181,6 +202,42 @@ export function describeObjectStore(
       const whole = await subject.store.read(resourceBindings, 'shop', 'web')
       expect(whole?.metadata.annotations).toEqual({ note: 'not kept' })
       expect(await subject.store.read(resourceBindings, 'shop', 'nothing')).toBeUndefined()
+    })
+
+    test('of a kind whose contents are not wanted the metadata is held and told, and nothing else', async () => {
+      await subject.put(secrets, buildSecret('there', { labels: { for: 'web' } }))
+      const told: unknown[] = []
+      subject.store.subscribe(({ before, after }) => told.push(before, after))
+      await started()
+      await subject.put(secrets, buildSecret('new'))
+      const held = (name: string): K8sObject | undefined => subject.store.get(secrets, 'shop', name)
+      await until(() => held('new') !== undefined)
+      const version = held('new')?.metadata.resourceVersion
+      await subject.put(secrets, buildSecret('new', { password: 'changed' }))
+      await until(() => held('new')?.metadata.resourceVersion !== version)
+
+      expect(held('there')).toMatchObject({ apiVersion: 'v1', kind: 'Secret', metadata: { labels: { for: 'web' } } })
+      expect(held('there')?.metadata.uid).toBeTruthy()
+      for (const secret of subject.store.list(secrets)) {
+        expect(Object.keys(secret).sort()).toEqual(['apiVersion', 'kind', 'metadata'])
+      }
+      expect(told).not.toEqual([])
+      expect(JSON.stringify(told)).not.toContain('password')
+      await subject.remove(secrets, 'shop', 'new')
+      await until(() => held('new') === undefined)
+      expect(await subject.store.read(secrets, 'shop', 'there')).toMatchObject({ data: buildSecret('there').data })
+    })
+
+    test('what is written to such a kind is written whole, and its contents are not shown', async () => {
+      await started()
+      const created = await subject.store.create(secrets, buildSecret('new'))
+      expect(created).toMatchObject({ data: buildSecret('new').data })
+      await until(() => subject.store.get(secrets, 'shop', 'new') !== undefined)
+      const patch = { metadata: { labels: { for: 'web' } } }
+      const patched = await subject.store.patch(secrets, { namespace: 'shop', name: 'new' }, patch)
+      expect(patched).toMatchObject({ data: buildSecret('new').data })
+      await until(() => subject.store.get(secrets, 'shop', 'new')?.metadata.labels?.['for'] === 'web')
+      expect(subject.store.get(secrets, 'shop', 'new')).not.toHaveProperty('data')
     })
 
     test('a created object comes back with an identity and is shown', async () => {

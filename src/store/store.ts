@@ -8,6 +8,8 @@ export interface CachedKind<T extends K8sObject> {
   keep(raw: T): T
   /** Index name → the keys under which an object is found. */
   indexes: Record<string, (object: T) => readonly string[]>
+  /** Whether only the metadata is asked for: what an object holds, a Secret above all, then never leaves the API server. */
+  metadataOnly?: true
   /** Whether the API server may lack the kind (then it is synced and empty once discovery says so). */
   optional?: boolean
 }
@@ -40,8 +42,12 @@ export interface ObjectStore {
   list<T extends K8sObject>(type: ResourceType<T>): Iterable<T>
   /** The objects under `key` in one of the kind's indexes; an empty list when there is none. */
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
+  /** The kinds that are held and have an index of this name: which kinds are held at all differs from store to store. */
+  typesWithIndex(index: string): readonly ResourceType[]
   /** How many objects of the kind are held. */
   size(type: ResourceType): number
+  /** The kinds that are held. */
+  kinds(): readonly ResourceType[]
   /** Whether the API server serves the kind at all; a kind that it does not serve is synced and empty. */
   serves(type: ResourceType): boolean
   synced(): boolean

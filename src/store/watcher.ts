@@ -1,14 +1,16 @@
 /** One watch, from its request to its end: hands on events in order and tells how it ended. Never decides what comes next. */
-import { collectionPath, type K8sObject, type ResourceType } from '../api/meta.ts'
+import { collectionPath, type K8sObject } from '../api/meta.ts'
 import type { Connection } from './api-connection.ts'
 import { isExpired, readErrorEvent } from './api-error.ts'
+import type { HeldKind } from './cached-store.ts'
 import type { Clock } from './clock.ts'
+import { acceptFor } from './metadata.ts'
 import type { WatchResult } from './observer.ts'
 import { FrameDecoder } from './watch-frames.ts'
 
 interface WatchInput {
   connection: Connection
-  type: ResourceType
+  kind: Pick<HeldKind, 'type' | 'metadataOnly'>
   clock: Clock
   /** Where the last list or watch ended; opaque. */
   resourceVersion: string
@@ -78,7 +80,8 @@ async function consume(input: WatchInput, signal: AbortSignal, fed: () => void):
     allowWatchBookmarks: true,
     timeoutSeconds: input.timeoutSeconds,
   }
-  const bytes = await input.connection.stream(collectionPath(input.type), { query, signal })
+  const accept = acceptFor('PartialObjectMetadata', input.kind.metadataOnly)
+  const bytes = await input.connection.stream(collectionPath(input.kind.type), { query, accept, signal })
   fed()
   input.contact()
   for await (const chunk of bytes) {
@@ -94,7 +97,7 @@ async function consume(input: WatchInput, signal: AbortSignal, fed: () => void):
 
 function handleFrame(input: WatchInput, frame: string): void {
   const { type, object } = parseFrame(frame)
-  const what = `watch of ${input.type.plural}`
+  const what = `watch of ${input.kind.type.plural}`
   if (type === 'ERROR') throw readErrorEvent(what, object)
   const resourceVersion = object?.metadata?.resourceVersion
   if (!object || !resourceVersion) throw new MalformedEventError(`${what}: a ${type} event without a resourceVersion`)

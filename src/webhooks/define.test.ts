@@ -14,7 +14,7 @@ const request: AdmissionRequest = {
   operation: 'CREATE',
   object: makeBinding(),
 }
-const context = { store: openFolderStore({ kinds: cachedKinds }), now: 7 }
+const context = { store: openFolderStore({ kinds: cachedKinds }), now: 7, propagateDeps: 'dataBound' as const }
 
 const webhook = defineWebhook({
   name: 'resource-binding',

@@ -2,13 +2,16 @@
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { ResourceType } from '../api/meta.ts'
 import type { Outcome } from '../core/outcome.ts'
+import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { ObjectStore } from '../store/store.ts'
 
-/** What a webhook may look at: the store's memory, never the network. */
+/** What a webhook may look at: the store's memory and the configuration, never the network. */
 export interface GatherContext {
   store: ObjectStore
   /** Milliseconds since the epoch. */
   now: number
+  /** Which policies get `propagateDeps`. */
+  propagateDeps: PropagateDepsMode
 }
 
 /** An admission point as everybody but its own file sees it. */

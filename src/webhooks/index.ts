@@ -2,6 +2,14 @@
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
+import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
 
-export const webhooks: readonly Webhook[] = [resourceBinding, clusterResourceBinding, dataSourceClaim, dataSource]
+export const webhooks: readonly Webhook[] = [
+  resourceBinding,
+  clusterResourceBinding,
+  propagationPolicy,
+  clusterPropagationPolicy,
+  dataSourceClaim,
+  dataSource,
+]

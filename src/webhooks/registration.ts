@@ -3,7 +3,10 @@ import { ENFORCE_LABEL } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
 import {
   mutatingWebhookConfigurations,
+  REGISTRATION_LABELS,
+  REGISTRATION_NAME,
   validatingWebhookConfigurations,
+  type WebhookClientConfig,
   type WebhookConfiguration,
   type WebhookEntry,
 } from '../api/registration.ts'
@@ -18,9 +21,6 @@ export interface Registration {
   /** Namespaces that are never looked at, our own among them. */
   excludedNamespaces: readonly string[]
 }
-
-/** The name of both configurations. */
-export const REGISTRATION_NAME = 'lodestone'
 
 /**
  * Never intercepted, whoever asks: without these a broken webhook could keep a control plane from healing itself. By prefix, since
@@ -44,7 +44,7 @@ export function registrationOf(
       {
         apiVersion: apiVersionOf(type),
         kind: type.kind,
-        metadata: { name: REGISTRATION_NAME, labels: { 'app.kubernetes.io/name': 'lodestone' } },
+        metadata: { name: REGISTRATION_NAME, labels: REGISTRATION_LABELS },
         webhooks: entries,
       },
     ]
@@ -59,7 +59,7 @@ function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text
   const { failurePolicy, name, resource } = webhook
   const entry = (name: string, policy: 'Ignore' | 'Fail', enforced?: 'In' | 'NotIn'): WebhookEntry => ({
     name,
-    clientConfig: clientConfig(webhook, registration, toBase64),
+    clientConfig: clientConfigOf(pathOf(webhook), registration, toBase64),
     rules: [
       {
         apiGroups: [resource.group],
@@ -101,12 +101,12 @@ function matchConditions({ resource, matchCondition }: Webhook): Pick<WebhookEnt
   return conditions.length > 0 ? { matchConditions: conditions } : {}
 }
 
-function clientConfig(
-  webhook: Webhook,
+/** How what is served at a path is called. */
+export function clientConfigOf(
+  path: string,
   { target, caBundlePem }: Registration,
   toBase64: (text: string) => string,
-): WebhookEntry['clientConfig'] {
-  const path = pathOf(webhook)
+): WebhookClientConfig {
   return {
     ...('url' in target
       ? { url: `${target.url.replace(/\/$/, '')}${path}` }

@@ -2,8 +2,8 @@
 import type { AdmissionRequest } from '../api/admission.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
-import { describeErrors, type FieldError } from '../core/field-errors.ts'
-import { cut, type Outcome } from '../core/outcome.ts'
+import type { FieldError } from '../core/field-errors.ts'
+import { leaveMalformed } from '../core/outcome.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
@@ -37,12 +37,4 @@ function gatherBinding(
   const stored = (oldObject ?? undefined) as ResourceBinding | undefined
   // Karmada writes every binding again when it restarts: what waits for its turn to move would move all at once.
   return gatherBindingInput(binding, stored, store, now, { leavesMovesToLoop: true })
-}
-
-/**
- * A binding that is not even one: the API server's own validation, which runs after us, says so best. It is never refused here, since
- * Karmada may come to allow what this version does not know.
- */
-function leaveMalformed(errors: FieldError[]): Outcome {
-  return { kind: 'allow', warnings: [cut(`lodestone: not looked at: ${describeErrors(errors)}`)] }
 }

@@ -1,6 +1,12 @@
 // Proves that the test control plane is a working Karmada before anything of Lodestone is added to it.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
+import { secrets } from '../../src/api/dependencies.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
+import type { Connection } from '../../src/store/api-connection.ts'
+import { openClusterStore } from '../../src/store/cluster.ts'
+import { openConnection } from '../../src/store/connection.ts'
+import type { CachedKind } from '../../src/store/store.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { memberClusters } from './member-clusters.ts'
@@ -99,6 +105,63 @@ describe('the control plane with the garbage collector', () => {
     expect(await collected.getJson('namespaces', 'short-lived')).toBeUndefined()
   })
 })
+
+test('the API server keeps what Secrets hold to itself when a cache asks for their metadata alone', async () => {
+  const contents = ['open-sesame', 'open-barley'].map((text) => Buffer.from(text).toString('base64'))
+  const secret = (name: string, password = contents[0]): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'default' },
+    data: { password },
+  })
+  await plane.apply([secret('there-before')])
+  const { connection, received } = listenTo(openConnection({ kubeconfig: plane.kubeconfig }))
+  const kind: CachedKind<K8sObject> = { type: secrets, keep: (raw) => raw, indexes: {}, metadataOnly: true }
+  const store = openClusterStore({ connection, kinds: [kind] })
+  onTestFinished(async () => {
+    await store.stop()
+    await connection.close()
+  })
+  await store.start(AbortSignal.timeout(10_000))
+
+  await plane.apply([secret('comes-later')])
+  const held = (name: string) => store.get(secrets, 'default', name)
+  const before = await plane.eventually('the watch tells of the new Secret', async () => held('comes-later'))
+  await plane.apply([secret('comes-later', contents[1])])
+  const version = before.metadata.resourceVersion
+  await plane.eventually('and of its change', async () => held('comes-later')?.metadata.resourceVersion !== version)
+
+  for (const name of ['there-before', 'comes-later']) {
+    expect(held(name)).toMatchObject({ apiVersion: 'v1', kind: 'Secret', metadata: { uid: expect.any(String) } })
+    expect(held(name)).not.toHaveProperty('data')
+  }
+  expect(received.join('')).toContain('PartialObjectMetadata')
+  for (const content of contents) expect(received.join('')).not.toContain(content)
+})
+
+/** The same connection, and all that came over it, as text. */
+function listenTo(connection: Connection): { connection: Connection; received: string[] } {
+  const received: string[] = []
+  async function* heard(bytes: AsyncIterable<Uint8Array>) {
+    for await (const chunk of bytes) {
+      received.push(Buffer.from(chunk).toString())
+      yield chunk
+    }
+  }
+  return {
+    received,
+    connection: {
+      server: connection.server,
+      request: async (...given) => {
+        const answer = await connection.request(...given)
+        received.push(JSON.stringify(answer))
+        return answer
+      },
+      stream: async (...given) => heard(await connection.stream(...given)),
+      close: () => connection.close(),
+    },
+  }
+}
 
 async function scheduledClusters(binding: string, timeoutMs?: number): Promise<string[]> {
   const clusters = await plane.eventually(

@@ -320,7 +320,7 @@ test('8. while Lodestone is away only enforced namespaces are refused, by name; 
     metadata: { name: 'enforced', labels: { 'lodestone.dev/enforce': 'true' } },
   })
   const away = { namespace: 'enforced' }
-  await create(claim('away', { data: 'away-data', ...away }), source('away-data', ['member2']))
+  await create(claim('away', { data: 'away-data', ...away }), source('away-data', ['member2']), policy('away', away))
   await lodestone.stop()
 
   await create(policy('free'), deployment('free'))
@@ -332,7 +332,7 @@ test('8. while Lodestone is away only enforced namespaces are refused, by name; 
   })
   expect(refused.code).not.toBe(0)
   expect(refused.stderr).toContain('resource-binding.enforced.lodestone.dev')
-  await create(policy('away', away), deployment('away', away))
+  await create(deployment('away', away))
 
   await lodestone.restart()
   expect(await scheduled('away-deployment', 'enforced')).toEqual(['member2'])

@@ -8,10 +8,13 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { AdmissionReview } from '../../src/api/admission.ts'
+import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../../src/api/interpreter.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
 import { mutatingWebhookConfigurations } from '../../src/api/registration.ts'
 import { type App, startApp } from '../../src/app/app.ts'
 import { type Config, DEFAULT_CONFIG } from '../../src/app/config.ts'
 import { observeStore } from '../../src/app/observe.ts'
+import { wantedInterpreterRegistration } from '../../src/app/registration.ts'
 import { runCli } from '../../src/cli/index.ts'
 import { validateManifest } from '../../src/cli/validate-manifest.ts'
 import { cachedKinds } from '../../src/store/cached-kinds.ts'
@@ -20,6 +23,7 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
+import { INTERPRETER_PATH, interpreterTypes } from '../../src/webhooks/interpreter.ts'
 import { call } from './https-client.ts'
 
 const PATH = '/mutate/resource-binding'
@@ -46,15 +50,27 @@ interface Overrides {
   server?: Partial<Config['server']>
   registration?: Partial<Config['registration']>
   certificates?: Partial<Config['certificates']>
+  dependencies?: Config['dependencies']
+  /** Manifests beside those of examples/hub. */
+  given?: K8sObject[]
   /** Reading the folder begins when this resolves. */
   gate?: Promise<void>
   now?: () => number
 }
 
 /** Starts everything on free ports of the loopback; stopped when the test ends. */
-async function start({ server, registration, certificates, gate, now = Date.now }: Overrides = {}): Promise<Running> {
+async function start({
+  server,
+  registration,
+  certificates,
+  dependencies = DEFAULT_CONFIG.dependencies,
+  given = [],
+  gate,
+  now = Date.now,
+}: Overrides = {}): Promise<Running> {
   const hub = makeFolder()
   cpSync('examples/hub', hub, { recursive: true })
+  for (const [i, object] of given.entries()) writeFileSync(join(hub, `given-${i}.yaml`), stringify(object))
   const config: Config = {
     ...DEFAULT_CONFIG,
     server: {
@@ -68,6 +84,7 @@ async function start({ server, registration, certificates, gate, now = Date.now 
     },
     registration: { ...DEFAULT_CONFIG.registration, ...registration },
     certificates: { ...DEFAULT_CONFIG.certificates, directory: makeFolder(), ...certificates },
+    dependencies,
   }
   const lines: Running['lines'] = []
   const { log } = openLogger({
@@ -184,6 +201,46 @@ describe('probes and metrics', () => {
     const [first] = webhooks ?? []
     expect(first?.clientConfig.url).toBe(`https://127.0.0.1:9443${PATH}`)
     expect(Buffer.from(first?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
+  })
+
+  describe('Karmada is told to ask for dependencies', () => {
+    const hub = { mode: 'url', url: 'https://127.0.0.1:9443' } as const
+    const told = ({ store }: Running) => store.read(interpreterWebhookConfigurations, undefined, 'lodestone')
+
+    test('where that is served, with the same CA', async () => {
+      const running = await startReady({ registration: hub })
+
+      await expect.poll(() => told(running), PATIENCE).toBeDefined()
+      const [entry] = (await told(running))?.webhooks ?? []
+      expect(entry?.clientConfig.url).toBe('https://127.0.0.1:9443/interpret/dependencies')
+      expect(Buffer.from(entry?.clientConfig.caBundle ?? '', 'base64').toString()).toBe(running.ca)
+      const answer = await call({ port: running.app.addresses.admission, ca: running.ca, path: INTERPRETER_PATH })
+      expect(answer.status).toBe(400)
+    })
+
+    test('only once everything is read, since before that no question could be answered', async () => {
+      let open = () => {}
+      const gate = new Promise<void>((resolve) => {
+        open = resolve
+      })
+      const running = await start({ registration: hub, gate })
+      await expect
+        .poll(() => running.store.read(mutatingWebhookConfigurations, undefined, 'lodestone'), PATIENCE)
+        .toBeDefined()
+
+      expect(await told(running)).toBeUndefined()
+      open()
+      await running.app.ready
+      await expect.poll(() => told(running), PATIENCE).toBeDefined()
+    })
+
+    test('no longer, where it was and somebody else distributes them now', async () => {
+      const dependencies = { ...DEFAULT_CONFIG.dependencies, distribution: 'builtin' as const }
+      const before = wantedInterpreterRegistration(DEFAULT_CONFIG, interpreterTypes) as InterpreterWebhookConfiguration
+      const running = await startReady({ registration: hub, dependencies, given: [before] })
+
+      await expect.poll(() => told(running), PATIENCE).toBeUndefined()
+    })
   })
 })
 

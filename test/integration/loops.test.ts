@@ -64,7 +64,7 @@ function locatedIn(...clusters: string[]): () => LocalityAnswer {
 function start(options: { maxMovesPerMinute?: number } = {}) {
   recorder = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
   controller = startController({
-    loops: openLoops(),
+    loops: openLoops({ propagate: 'dataBound', distribution: 'builtin' }),
     store,
     events: recorder,
     systems,

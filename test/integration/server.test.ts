@@ -62,7 +62,15 @@ beforeAll(async () => {
     await server.fastify.listen({ host: '127.0.0.1', port: 0 })
     return (server.fastify.server.address() as AddressInfo).port
   }
-  const shared = { webhooks: [...webhooks, broken], tls, limits, log, metrics, now: Date.now }
+  const shared = {
+    webhooks: [...webhooks, broken],
+    tls,
+    limits,
+    log,
+    metrics,
+    now: Date.now,
+    propagateDeps: 'dataBound' as const,
+  }
   port = await start({ ...shared, store })
   unsyncedPort = await start({ ...shared, metrics: openMetrics(), store: unsynced })
 })

@@ -1,6 +1,6 @@
 /** The keys by which claims, sources and bindings find each other. */
 import type { DataSource } from '../../api/data-source.ts'
-import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
 
 /** A workload's key: group, kind, namespace and name. The version does not matter, and a cluster-scoped workload has no namespace. */
@@ -9,14 +9,18 @@ export function workloadKey(workload: { apiVersion: string; kind: string; namesp
 }
 
 /**
- * The keys of the workloads that a claim may mean. Without `workload.namespace` that is the one in the claim's own namespace, and the
+ * The workloads that a claim may mean. Without `workload.namespace` that is the one in the claim's own namespace, and the
  * cluster-scoped one of that kind and name: a kind is one or the other, so at most one of the two exists.
  */
-export function workloadKeysOfClaim({ metadata, spec }: DataSourceClaim): string[] {
+export function workloadsOfClaim({ metadata, spec }: DataSourceClaim): WorkloadReference[] {
   const { namespace, ...workload } = spec.workload
-  if (namespace) return [workloadKey(spec.workload)]
-  const keys = [workloadKey(workload)]
-  return metadata.namespace ? [workloadKey({ ...workload, namespace: metadata.namespace }), ...keys] : keys
+  if (namespace) return [spec.workload]
+  return metadata.namespace ? [{ ...workload, namespace: metadata.namespace }, workload] : [workload]
+}
+
+/** Their keys. */
+export function workloadKeysOfClaim(claim: DataSourceClaim): string[] {
+  return workloadsOfClaim(claim).map(workloadKey)
 }
 
 /** One question to one data system; claims and sources with equal keys belong together. */

@@ -1,6 +1,12 @@
 /** A workload cut down to what its dependencies follow from: this is all of it that the caches hold. */
-import type { DependentObjectReference } from '../../api/dependencies.ts'
+import { type DependentObjectReference, persistentVolumeClaims, serviceAccounts } from '../../api/dependencies.ts'
+import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { isObject, sortedUnique } from '../json.ts'
+import { stringsAt, valuesAt } from './json-path.ts'
+import { type InterpretedKind, interpretedKind } from './kinds.ts'
+import { containerObjects, ephemeralVolumeObjects, podSpecObjects } from './pod-spec.ts'
+import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
 export interface WorkloadFacts {
   /** What the object itself names, sorted and without doubles: what Karmada's native interpreter would find. */
@@ -18,4 +24,83 @@ export interface WorkloadFacts {
 /** Metadata is the object's own; of its spec only the facts are left. */
 export interface Workload extends K8sObject {
   facts: WorkloadFacts
+}
+
+/** Every namespace of every cluster has its own. */
+const DEFAULT_SERVICE_ACCOUNT = 'default'
+
+const NO_FACTS: WorkloadFacts = { references: [], beyond: [], podLabels: [], volumeManagers: [], backends: [] }
+
+/**
+ * The object with what follows from it instead of its spec. Parts of the wrong shape say nothing, and neither does an object of a kind that
+ * is not interpreted (kinds.ts): nothing is thrown for what an API server let through.
+ */
+export function workloadOf(raw: K8sObject): Workload {
+  const { apiVersion, kind, metadata } = raw
+  const interpreted = interpretedKind(apiVersion, kind)
+  return { apiVersion, kind, metadata, facts: interpreted ? factsOf(raw, interpreted) : NO_FACTS }
+}
+
+function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
+  const at = (paths: readonly string[] = []) => paths.flatMap((path) => valuesAt(raw, path))
+  const templates = at(kind.templates)
+  const podSpecs = [...templates.flatMap((template) => valuesAt(template, 'spec')), ...at(kind.podSpecs)]
+  const podMetadata = [...templates.flatMap((template) => valuesAt(template, 'metadata')), ...at(kind.podMetadata)]
+  const objects = [
+    ...podSpecs.flatMap(podSpecObjects),
+    ...at(kind.containers).flatMap(containerObjects),
+    ...(kind.names ?? []).flatMap(([type, path]) => named(type, stringsAt(raw, path))),
+  ]
+  const ownClaims = new Set(at(kind.ownClaims))
+  const isLeftOut = ({ type, name }: NamedObject) =>
+    (type === serviceAccounts && name === DEFAULT_SERVICE_ACCOUNT) ||
+    (type === persistentVolumeClaims && ownClaims.has(name))
+  return {
+    references: sortedReferences([
+      ...referencesFrom(
+        raw,
+        kind,
+        objects.filter((object) => !isLeftOut(object)),
+      ),
+      ...(kind.more?.(raw) ?? []),
+    ]),
+    beyond: sortedReferences(referencesFrom(raw, kind, podSpecs.flatMap(ephemeralVolumeObjects))),
+    podLabels: distinctLabels(podMetadata),
+    volumeManagers: sortedUnique(podMetadata.flatMap(volumeManagersOf)),
+    backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
+  }
+}
+
+/** A cluster-scoped object that does not say which namespace it means refers to nothing that could be found. */
+function referencesFrom(raw: K8sObject, kind: InterpretedKind, objects: NamedObject[]): DependentObjectReference[] {
+  const [namespace] = kind.namespace === undefined ? [] : stringsAt(raw, kind.namespace)
+  if (namespace === undefined && !kind.type.namespaced) return []
+  return objects.map((object) => referenceTo(object, namespace))
+}
+
+/** The sets of labels that are not empty, in one order whatever the order of the templates. */
+function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
+  const byText = new Map<string, Record<string, string>>()
+  for (const labels of podMetadata.flatMap((metadata) => valuesAt(metadata, 'labels')).filter(isObject)) {
+    const entries = Object.entries(labels).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+    entries.sort(([a], [b]) => (a < b ? -1 : 1))
+    if (entries.length > 0) byText.set(JSON.stringify(entries), Object.fromEntries(entries))
+  }
+  return sortedUnique(byText.keys()).map((text) => byText.get(text) ?? {})
+}
+
+/** The names in a pod's annotation: JSON of one object with a `name`, or of a list of them. */
+function volumeManagersOf(metadata: unknown): string[] {
+  const annotations = valuesAt(metadata, 'annotations').filter(isObject)
+  const values = annotations.flatMap((annotation) => parsed(annotation[VOLUMES_ANNOTATION]))
+  return values.flatMap((value) => stringsAt(value, 'name'))
+}
+
+function parsed(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // Not JSON: whoever reads the annotation to mount volumes says so to the user.
+  }
 }

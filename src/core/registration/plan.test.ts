@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mutatingWebhookConfigurations, type WebhookConfiguration, type WebhookEntry } from '../../api/registration.ts'
-import { planRegistration } from './plan.ts'
+import { planRegistration, planWithdrawal } from './plan.ts'
 
 const type = mutatingWebhookConfigurations
 
@@ -136,5 +136,30 @@ describe('what differs is mended', () => {
     const again = planRegistration([{ type, wanted, current: actions[0]?.object as WebhookConfiguration }])
 
     expect(again).toEqual({ actions: [] })
+  })
+})
+
+describe('what is not wanted any more', () => {
+  const ours = {
+    ...makeConfiguration().metadata,
+    resourceVersion: '7',
+    labels: { 'app.kubernetes.io/name': 'lodestone' },
+  }
+
+  test('is deleted as it was read, so that what changed meanwhile stays', () => {
+    const current = { ...makeConfiguration(), metadata: ours }
+
+    expect(planWithdrawal(type, current)).toEqual([{ kind: 'delete', type, object: current }])
+  })
+
+  test.each([
+    { name: 'nothing is there', current: undefined },
+    { name: 'what is there has our name and is not labelled as ours', current: stored(makeConfiguration()) },
+    {
+      name: 'what is there is labelled as that of another program',
+      current: { ...makeConfiguration(), metadata: { ...ours, labels: { 'app.kubernetes.io/name': 'other' } } },
+    },
+  ])('is let be where $name', ({ current }) => {
+    expect(planWithdrawal(type, current)).toEqual([])
   })
 })

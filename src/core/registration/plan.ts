@@ -1,17 +1,19 @@
 /** Whether the cluster's webhook configurations are what they should be, and what to write when they are not. */
 import type { ResourceType } from '../../api/meta.ts'
-import type { WebhookConfiguration } from '../../api/registration.ts'
-import type { WriteAction } from '../plan.ts'
+import { REGISTRATION_LABELS, type Registrable } from '../../api/registration.ts'
+import type { Write, WriteAction } from '../plan.ts'
 
-export interface RegisteredConfiguration {
-  type: ResourceType<WebhookConfiguration>
-  wanted: WebhookConfiguration
+export interface RegisteredConfiguration<T extends Registrable> {
+  type: ResourceType<T>
+  wanted: T
   /** As it is in the cluster; undefined when it is not there. */
-  current: WebhookConfiguration | undefined
+  current: T | undefined
 }
 
 /** Creates what is missing and mends what differs. What the API server or others added elsewhere in the object stays. */
-export function planRegistration(configurations: readonly RegisteredConfiguration[]): { actions: WriteAction[] } {
+export function planRegistration<T extends Registrable>(
+  configurations: readonly RegisteredConfiguration<T>[],
+): { actions: WriteAction[] } {
   return {
     actions: configurations.flatMap(({ type, wanted, current }): WriteAction[] => {
       if (!current) return [{ kind: 'create', type, object: wanted }]
@@ -21,8 +23,15 @@ export function planRegistration(configurations: readonly RegisteredConfiguratio
   }
 }
 
+/** Takes back what was registered before and is not wanted any more. What has our name but is not labelled as ours is left alone. */
+export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, current: T | undefined): Write[] {
+  return current && covers(current.metadata.labels, REGISTRATION_LABELS)
+    ? [{ kind: 'delete', type, object: current }]
+    : []
+}
+
 /** cert-manager's injector may own the caBundle: where we have none to give, the cluster's stays. */
-function merge(current: WebhookConfiguration, wanted: WebhookConfiguration): WebhookConfiguration {
+function merge<T extends Registrable>(current: T, wanted: T): T {
   const bundles = new Map(current.webhooks?.map(({ name, clientConfig }) => [name, clientConfig.caBundle]))
   return {
     ...current,

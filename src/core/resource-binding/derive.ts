@@ -1,5 +1,5 @@
 /** The binding that Karmada's detector would make for a template: for people who ask before there is one. */
-import type { BindingSpec, PropagationPolicy, ResourceBinding, ResourceSelector } from '../../api/karmada.ts'
+import type { BindingSpec, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
   clusterResourceBindings,
@@ -8,7 +8,7 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
-import { matchesLabels } from '../selectors.ts'
+import { closeness } from '../propagation-policy/select.ts'
 
 /** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
 export function bindingName(kind: string, name: string): string {
@@ -30,8 +30,10 @@ export function selectPolicy(
 }
 
 function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPolicy | undefined {
+  const { namespace, name = '', labels = {} } = template.metadata
+  const object = { apiVersion: template.apiVersion, kind: template.kind, name, ...(namespace && { namespace }) }
   return policies
-    .map((policy) => ({ policy, closeness: closeness(template, policy) }))
+    .map((policy) => ({ policy, closeness: closeness(object, labels, policy) }))
     .filter(({ closeness }) => closeness > 0)
     .sort(
       (a, b) =>
@@ -39,20 +41,6 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
         b.closeness - a.closeness ||
         (nameOf(a.policy) < nameOf(b.policy) ? -1 : 1),
     )[0]?.policy
-}
-
-function closeness(template: K8sObject, { metadata, spec }: PropagationPolicy): number {
-  return Math.max(0, ...spec.resourceSelectors.map((selector) => closenessOf(template, selector, metadata.namespace)))
-}
-
-/** 3 by name, 2 by labels, 1 for all of a kind, 0 for none (pkg/util/selector.go, ResourceSelectorPriority). */
-function closenessOf(template: K8sObject, selector: ResourceSelector, policyNamespace: string | undefined): number {
-  if (selector.apiVersion !== template.apiVersion || selector.kind !== template.kind) return 0
-  const namespace = selector.namespace || policyNamespace
-  if (namespace && namespace !== template.metadata.namespace) return 0
-  if (selector.name) return selector.name === template.metadata.name ? 3 : 0
-  if (!selector.labelSelector) return 1
-  return matchesLabels(selector.labelSelector, template.metadata.labels) ? 2 : 0
 }
 
 /** The binding as the detector writes it, without what only a running control plane can know (UIDs, permanent ids). */

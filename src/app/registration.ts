@@ -1,0 +1,68 @@
+/** What is registered of us: with the API server for admission, and with Karmada's resource interpreter for dependencies. */
+import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
+import { resourceBindings } from '../api/karmada.ts'
+import type { ResourceType } from '../api/meta.ts'
+import type { WebhookConfiguration } from '../api/registration.ts'
+import { reconcileInterpreterRegistration } from '../reconcile/webhook-registration.ts'
+import type { ObjectStore } from '../store/store.ts'
+import type { ServingCertificates } from '../tls/source.ts'
+import { webhooks } from '../webhooks/index.ts'
+import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
+import { type Registration, registrationOf } from '../webhooks/registration.ts'
+import type { Config } from './config.ts'
+
+/** What the API server should have registered, with the CA that is served right now. */
+export function wantedRegistration(
+  config: Config,
+  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
+): WebhookConfiguration[] {
+  return registrationOf(webhooks, registrationTerms(config, certificates), toBase64)
+}
+
+/** What Karmada's resource interpreter should be told; undefined where somebody else distributes dependencies. */
+export function wantedInterpreterRegistration(
+  config: Config,
+  types: readonly ResourceType[],
+  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
+): InterpreterWebhookConfiguration | undefined {
+  if (config.dependencies.distribution !== 'karmada') return undefined
+  return interpreterRegistrationOf(types, registrationTerms(config, certificates), toBase64)
+}
+
+function registrationTerms(
+  { registration: { mode, url = '', service, timeoutSeconds, excludedNamespaces } }: Config,
+  certificates?: Pick<ServingCertificates, 'caBundlePem'>,
+): Registration {
+  return {
+    target: mode === 'url' ? { url } : { service },
+    ...(certificates?.caBundlePem && { caBundlePem: certificates.caBundlePem }),
+    timeoutSeconds,
+    excludedNamespaces: [...new Set([...excludedNamespaces, service.namespace])],
+  }
+}
+
+function toBase64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+/**
+ * Tells Karmada's resource interpreter to ask us, or no longer to. Only on a hub, and only once everything is read: before that nobody
+ * knows whether this is one, and no question could be answered.
+ *
+ * @returns how many configurations were written
+ */
+export async function registerInterpreter({
+  config,
+  store,
+  interpreter,
+  served,
+}: {
+  config: Config
+  store: ObjectStore
+  interpreter: Interpreter | undefined
+  served: ServingCertificates
+}): Promise<number> {
+  if (!store.synced() || !store.serves(resourceBindings)) return 0
+  const wanted = interpreter && wantedInterpreterRegistration(config, interpreter.types, served)
+  return reconcileInterpreterRegistration(store, wanted)
+}

@@ -1,0 +1,96 @@
+/** What the binding of a dependency should be: who needs it and where, and how it is to be put there. */
+import {
+  BINDING_FINALIZER,
+  BINDING_ID_LABEL,
+  type BindingSnapshot,
+  type BindingSpec,
+  CLUSTER_BINDING_ID_LABEL,
+  type ResourceBinding,
+} from '../../api/karmada.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { bindingName } from '../resource-binding/derive.ts'
+import { dependedByLabel } from './names.ts'
+
+/** How the resource is put into members, as those that need it agree on. */
+export type Strategy = Pick<BindingSpec, 'conflictResolution' | 'preserveResourcesOnDeletion'>
+
+/** The binding of `dependent` for these, as Karmada's distributor would make it (dependencies_distributor.go, buildAttachedBinding). */
+export function newAttachedBinding(
+  type: ResourceType<ResourceBinding>,
+  dependent: K8sObject,
+  referrers: readonly ResourceBinding[],
+): ResourceBinding {
+  const { apiVersion, kind, metadata } = dependent
+  const { namespace, name = '', uid = '' } = metadata
+  const owner = { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: {
+      name: bindingName(kind, name),
+      ...(type.namespaced && namespace && { namespace }),
+      labels: labelsFor(referrers),
+      finalizers: [BINDING_FINALIZER],
+      ownerReferences: [owner],
+    },
+    spec: {
+      resource: resourceOf(dependent),
+      requiredBy: referrers.map(snapshotOf),
+      ...strategyOf(referrers).strategy,
+    },
+  }
+}
+
+/** Our notes of these: label → the binding's permanent id, so that a recreated binding of the same name is not taken for it. */
+export function labelsFor(referrers: readonly ResourceBinding[]): Record<string, string> {
+  return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOf(binding)), idOf(binding)]))
+}
+
+/** A binding as it is noted on what it needs. */
+export function snapshotOf(binding: ResourceBinding): BindingSnapshot {
+  const { clusters = [] } = binding.spec
+  return { ...nameOf(binding), ...(clusters.length > 0 && { clusters }) }
+}
+
+/** Which object, and which state of it: a change here is what makes Karmada put it into members again. */
+export function resourceOf({ apiVersion, kind, metadata }: K8sObject): BindingSpec['resource'] {
+  const { namespace, name = '', uid, resourceVersion } = metadata
+  return {
+    apiVersion,
+    kind,
+    ...(namespace && { namespace }),
+    name,
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+  }
+}
+
+/**
+ * One that overwrites or preserves decides for all (Karmada's proposal dependency-policy-conflict-resolution). Where nobody is left,
+ * nothing is said.
+ */
+export function strategyOf(referrers: readonly ResourceBinding[]): { strategy: Strategy; conflicts: string[] } {
+  if (referrers.length === 0) return { strategy: {}, conflicts: [] }
+  const overwrites = new Set(referrers.map(({ spec }) => spec.conflictResolution === 'Overwrite'))
+  const preserves = new Set(referrers.map(({ spec }) => spec.preserveResourcesOnDeletion === true))
+  return {
+    strategy: {
+      conflictResolution: overwrites.has(true) ? 'Overwrite' : 'Abort',
+      preserveResourcesOnDeletion: preserves.has(true),
+    },
+    conflicts: [
+      ...(overwrites.size > 1 ? ['conflictResolution (Overwrite and Abort)'] : []),
+      ...(preserves.size > 1 ? ['preserveResourcesOnDeletion (true and false)'] : []),
+    ],
+  }
+}
+
+/** `namespace` is absent of a ClusterResourceBinding. */
+export function nameOf({ metadata }: ResourceBinding): { namespace?: string; name: string } {
+  const { namespace, name = '' } = metadata
+  return { ...(namespace && { namespace }), name }
+}
+
+function idOf({ metadata }: ResourceBinding): string {
+  return metadata.labels?.[metadata.namespace ? BINDING_ID_LABEL : CLUSTER_BINDING_ID_LABEL] ?? ''
+}

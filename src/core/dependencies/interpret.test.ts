@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { type ServiceAccount, services, type VolumeManager, volumeManagers } from '../../api/dependencies.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { matchesLabels } from '../selectors.ts'
+import { interpretDependencies } from './interpret.ts'
+import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
+import { type Workload, workloadOf } from './workload.ts'
+
+interface Template {
+  labels?: Record<string, string>
+  volumes?: string
+  spec?: object
+}
+
+/** A Deployment `shop/app`; or, with several templates, a Volcano Job. */
+function workload(...templates: Template[]): Workload {
+  const metadata = { name: 'app', namespace: 'shop' }
+  const pods = templates.map(({ labels, volumes, spec }) => ({
+    metadata: { labels, ...(volumes && { annotations: { 'lodestone.dev/volumes': volumes } }) },
+    spec,
+  }))
+  return workloadOf(
+    pods.length === 1
+      ? { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template: pods[0] } } }
+      : {
+          apiVersion: 'batch.volcano.sh/v1alpha1',
+          kind: 'Job',
+          metadata,
+          ...{ spec: { tasks: pods.map((template) => ({ template })) } },
+        },
+  )
+}
+
+function service(name: string, selector?: Record<string, string>) {
+  return {
+    apiVersion: 'v1',
+    kind: services.kind,
+    metadata: { name, namespace: 'shop' },
+    spec: { ...(selector && { selector }) },
+  }
+}
+
+function ingress(name: string, to: string, ...tls: string[]): Workload {
+  const spec = { defaultBackend: { service: { name: to } }, tls: tls.map((secretName) => ({ secretName })) }
+  return workloadOf({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name, namespace: 'shop' },
+    ...{ spec },
+  })
+}
+
+/** What lies in the namespace `shop`. */
+interface Surroundings {
+  services?: ReturnType<typeof service>[]
+  ingresses?: Workload[]
+  accounts?: ServiceAccount[]
+  managers?: VolumeManager[]
+  claims?: K8sObject[]
+  served?: string[]
+}
+
+function surroundedBy(around: Surroundings): RelatedObjects {
+  const inShop = <T extends K8sObject>(objects: T[] = [], namespace: string, name: string) =>
+    objects.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
+  return {
+    servicesFor: (namespace, labels) =>
+      (around.services ?? []).filter(
+        ({ metadata, spec }) =>
+          metadata.namespace === namespace && spec.selector && matchesLabels({ matchLabels: spec.selector }, labels),
+      ),
+    ingressesOf: (namespace, name) =>
+      (around.ingresses ?? []).filter(
+        ({ metadata, facts }) => metadata.namespace === namespace && facts.backends.includes(name),
+      ),
+    serviceAccount: (namespace, name) => inShop(around.accounts, namespace, name),
+    volumeManager: (namespace, name) => inShop(around.managers, namespace, name),
+    claimsOf: () => around.claims ?? [],
+    memberServes: ({ kind }) => (around.served ?? []).includes(kind),
+  }
+}
+
+function dependencies(of: Workload, around: Surroundings = {}): string[] {
+  return interpretDependencies(of, surroundedBy(around)).map(
+    ({ kind, namespace, name }) => `${kind} ${namespace}/${name}`,
+  )
+}
+
+const account = (name: string, ...secrets: string[]): ServiceAccount => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name, namespace: 'shop' },
+  imagePullSecrets: secrets.map((secret) => ({ name: secret })),
+})
+
+const manager = (name: string, ...options: Record<string, string>[]): VolumeManager => ({
+  apiVersion: 'vck.intelai.org/v1alpha1',
+  kind: 'VolumeManager',
+  metadata: { name, namespace: 'shop' },
+  spec: { volumeConfigs: options.map((option) => ({ options: option })) },
+})
+
+const claim = (name: string, namespace = 'shop'): K8sObject => ({
+  apiVersion: 'datadependency.volcano.sh/v1alpha1',
+  kind: 'DataSourceClaim',
+  metadata: { name, namespace },
+})
+
+test('a workload by itself depends on what it names', () => {
+  const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
+  const app = workload({
+    labels: { app: 'x' },
+    volumes: '{"name":"sales"}',
+    spec: {
+      serviceAccountName: 'sa',
+      volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }, { configMap: { name: 'config' } }],
+    },
+  })
+  expect(interpretDependencies(app, NOTHING_RELATED)).toEqual([
+    { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name: 'config' },
+    { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' },
+    { apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'shop', name: 'sa' },
+  ])
+})
+
+test('a workload that names nothing depends on nothing', () => {
+  expect(interpretDependencies(workload({}), NOTHING_RELATED)).toEqual([])
+})
+
+describe('Services and Ingresses', () => {
+  test('a Service follows the pods that it selects, and an Ingress with its certificates the Service', () => {
+    const around = {
+      services: [service('web', { app: 'x' }), service('other', { app: 'y' }), service('external')],
+      ingresses: [ingress('site', 'web', 'cert', 'pull'), ingress('elsewhere', 'other', 'other-cert')],
+    }
+    const app = workload({ labels: { app: 'x', tier: 'front' }, spec: { imagePullSecrets: [{ name: 'pull' }] } })
+    expect(dependencies(app, around)).toEqual([
+      'Ingress shop/site',
+      'Secret shop/cert',
+      'Secret shop/pull',
+      'Service shop/web',
+    ])
+    expect(interpretDependencies(app, surroundedBy(around))).toContainEqual({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      namespace: 'shop',
+      name: 'site',
+    })
+  })
+
+  test('each pod template is looked at, and what several lead to comes once', () => {
+    const around = {
+      services: [service('all', { job: 'j' }), service('ps', { role: 'ps' })],
+      ingresses: [ingress('site', 'all')],
+    }
+    const job = workload({ labels: { job: 'j', role: 'ps' } }, { labels: { job: 'j', role: 'worker' } })
+    expect(dependencies(job, around)).toEqual(['Ingress shop/site', 'Service shop/all', 'Service shop/ps'])
+  })
+
+  test('pods without labels are selected by nobody', () => {
+    expect(dependencies(workload({}), { services: [service('web', { app: 'x' })] })).toEqual([])
+  })
+})
+
+describe('ServiceAccounts', () => {
+  const app = workload({ spec: { serviceAccountName: 'sa' } })
+
+  test('bring the Secrets by which images are pulled', () => {
+    const accounts = [account('sa', 'pull', ''), account('other', 'other-pull')]
+    expect(dependencies(app, { accounts })).toEqual(['Secret shop/pull', 'ServiceAccount shop/sa'])
+  })
+
+  test('stay named while they do not exist', () => {
+    expect(dependencies(app)).toEqual(['ServiceAccount shop/sa'])
+  })
+})
+
+describe('VolumeManagers', () => {
+  const app = workload({ volumes: '[{"name":"sales"},{"name":"gone"}]' })
+  const managers = [
+    manager('sales', { awsCredentialsSecretName: 'aws' }, { pachAuthSecretName: 'pach' }, { path: '/x' }),
+    manager('other', { awsCredentialsSecretName: 'other' }),
+  ]
+
+  test('that exist come with the Secrets of their sources', () => {
+    expect(dependencies(app, { managers, served: [volumeManagers.kind] })).toEqual([
+      'Secret shop/aws',
+      'Secret shop/pach',
+      'VolumeManager shop/sales',
+    ])
+  })
+
+  test('stay where they are, with their Secrets, when no member serves the kind', () => {
+    expect(dependencies(app, { managers, served: [dataSourceClaims.kind] })).toEqual([])
+  })
+})
+
+describe('claims for data', () => {
+  const app = workload({})
+
+  test('follow where a member serves the kind', () => {
+    const claims = [claim('b'), claim('a')]
+    expect(dependencies(app, { claims, served: [dataSourceClaims.kind] })).toEqual([
+      'DataSourceClaim shop/a',
+      'DataSourceClaim shop/b',
+    ])
+    expect(dependencies(app, { claims, served: [volumeManagers.kind] })).toEqual([])
+  })
+
+  test('of another namespace stay there', () => {
+    const claims = [claim('theirs', 'other'), claim('ours')]
+    expect(dependencies(app, { claims, served: [dataSourceClaims.kind] })).toEqual(['DataSourceClaim shop/ours'])
+  })
+
+  test('of any namespace follow a cluster-scoped workload', () => {
+    const volume = workloadOf({
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: 'pv' },
+      ...{ spec: { csi: { nodeStageSecretRef: { name: 's', namespace: 'storage' } } } },
+    })
+    expect(dependencies(volume, { claims: [claim('any', 'other')], served: [dataSourceClaims.kind] })).toEqual([
+      'DataSourceClaim other/any',
+      'Secret storage/s',
+    ])
+  })
+})
+
+test('a workload never depends on itself', () => {
+  const site = { ...ingress('site', 'web', 'cert'), facts: { ...workload({ labels: { app: 'x' } }).facts } }
+  const around = { services: [service('web', { app: 'x' })], ingresses: [ingress('site', 'web', 'cert')] }
+  expect(dependencies(site, around)).toEqual(['Secret shop/cert', 'Service shop/web'])
+})
+
+test('what is not known yet is not taken for absent', () => {
+  const unknown = new Error('not read yet')
+  const related: RelatedObjects = {
+    ...NOTHING_RELATED,
+    servicesFor: () => {
+      throw unknown
+    },
+  }
+  expect(() => interpretDependencies(workload({ labels: { app: 'x' } }), related)).toThrow(unknown)
+})

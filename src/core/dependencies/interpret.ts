@@ -1,0 +1,84 @@
+/** What must be where a workload is: everything that it names, and what goes with its pods without being named. */
+
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import {
+  type DependentObjectReference,
+  secrets,
+  serviceAccounts,
+  services,
+  type VolumeManager,
+  volumeManagers,
+} from '../../api/dependencies.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { stringsAt } from './json-path.ts'
+import { dependencyKey } from './keys.ts'
+import { named, referenceTo, sortedReferences } from './references.ts'
+import type { RelatedObjects } from './related.ts'
+import type { Workload } from './workload.ts'
+
+/** The options of a volume that name a Secret (vck.intelai.org/v1alpha1). */
+const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
+
+/**
+ * The dependencies of a workload, sorted by apiVersion, kind, namespace and name, each once, and never the workload itself. Beyond what it
+ * names: the Services that select its pods, their Ingresses and what those name, the pull Secrets of its ServiceAccounts, its
+ * VolumeManagers with their Secrets, and its claims for data. Throws what the look-ups throw: what is not known yet must not look absent.
+ */
+export function interpretDependencies(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
+  const { references, beyond } = workload.facts
+  const own = dependencyKey(workload)
+  return sortedReferences([
+    ...references,
+    ...beyond,
+    ...references.flatMap((reference) => pullSecrets(reference, related)),
+    ...traffic(workload, related),
+    ...volumes(workload, related),
+    ...claims(workload, related),
+  ]).filter((reference) => dependencyKey(reference) !== own)
+}
+
+function pullSecrets({ kind, namespace, name }: DependentObjectReference, related: RelatedObjects) {
+  if (kind !== serviceAccounts.kind || namespace === undefined || name === undefined) return []
+  const names = stringsAt(related.serviceAccount(namespace, name), 'imagePullSecrets.*.name')
+  return named(secrets, names).map((secret) => referenceTo(secret, namespace))
+}
+
+/** How requests reach the pods. */
+function traffic({ metadata: { namespace }, facts }: Workload, related: RelatedObjects): DependentObjectReference[] {
+  if (namespace === undefined) return []
+  const names = facts.podLabels
+    .flatMap((labels) => related.servicesFor(namespace, labels))
+    .flatMap(({ metadata }) => metadata.name ?? [])
+  const ingresses = names.flatMap((name) => related.ingressesOf(namespace, name))
+  return [
+    ...named(services, names).map((service) => referenceTo(service, namespace)),
+    ...ingresses.flatMap((ingress) => [referenceOf(ingress), ...ingress.facts.references]),
+  ]
+}
+
+/** A VolumeManager that does not exist is left out: where its kind is not even served, Karmada's distributor would fail on it for ever. */
+function volumes({ metadata: { namespace }, facts }: Workload, related: RelatedObjects): DependentObjectReference[] {
+  if (namespace === undefined || facts.volumeManagers.length === 0 || !related.memberServes(volumeManagers)) return []
+  return facts.volumeManagers
+    .flatMap((name) => related.volumeManager(namespace, name) ?? [])
+    .flatMap((manager) => [
+      referenceOf(manager),
+      ...named(secrets, secretsOf(manager)).map((secret) => referenceTo(secret, namespace)),
+    ])
+}
+
+/** The names of the Secrets with which a VolumeManager reads its sources. */
+export function secretsOf(manager: VolumeManager): string[] {
+  return SECRET_OPTIONS.flatMap((option) => stringsAt(manager, `spec.volumeConfigs.*.options.${option}`))
+}
+
+/** A claim of another namespace than the workload's cannot be attached: the binding would stand apart from its owner, and be collected. */
+function claims(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
+  const { namespace } = workload.metadata
+  const found = related.claimsOf(workload).filter(({ metadata }) => [undefined, metadata.namespace].includes(namespace))
+  return found.length > 0 && related.memberServes(dataSourceClaims) ? found.map(referenceOf) : []
+}
+
+function referenceOf({ apiVersion, kind, metadata: { namespace, name } }: K8sObject): DependentObjectReference {
+  return { apiVersion, kind, ...(namespace && { namespace }), ...(name && { name }) }
+}

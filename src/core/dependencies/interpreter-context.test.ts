@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { InterpreterRequest } from '../../api/interpreter.ts'
+import { decodeContext, encodeContext } from './interpreter-context.ts'
+
+const object = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop' }, spec: {} }
+const request: InterpreterRequest = { uid: 'b5a1', operation: 'InterpretDependency', object }
+const context = (request: unknown) => ({
+  apiVersion: 'config.karmada.io/v1alpha1',
+  kind: 'ResourceInterpreterContext',
+  request,
+})
+
+describe('a question', () => {
+  test('is read with everything else that Karmada sends along', () => {
+    const kind = { group: 'apps', version: 'v1', kind: 'Deployment' }
+    const sent = { ...request, kind, name: 'web', namespace: 'shop', replicas: 0, aggregatedStatus: [], future: 1 }
+
+    expect(decodeContext({ ...context(sent), future: true })).toEqual({ request: sent })
+  })
+
+  test.each<{ name: string; body: unknown; want: string }>([
+    { name: 'nothing', body: null, want: '(root): must be of type object' },
+    { name: 'a list', body: [], want: '(root): must be of type object' },
+    { name: 'an empty object', body: {}, want: 'request: is required' },
+    {
+      name: 'another version',
+      body: { ...context(request), apiVersion: 'config.karmada.io/v1' },
+      want: 'apiVersion: must be "config.karmada.io/v1alpha1"',
+    },
+    {
+      name: 'another protocol',
+      body: { ...context(request), kind: 'AdmissionReview' },
+      want: 'kind: must be "ResourceInterpreterContext"',
+    },
+    { name: 'no request', body: context(null), want: 'request: must be of type object' },
+    { name: 'no uid', body: context({ ...request, uid: undefined }), want: 'request.uid: is required' },
+    { name: 'an empty uid', body: context({ ...request, uid: '' }), want: 'request.uid: must not be empty' },
+    { name: 'no operation', body: context({ ...request, operation: 7 }), want: 'request.operation: must be of type' },
+    { name: 'no object', body: context({ ...request, object: null }), want: 'request.object: must be of type object' },
+    {
+      name: 'an object without a name',
+      body: context({ ...request, object: { ...object, metadata: { namespace: 'shop' } } }),
+      want: 'request.object.metadata.name: is required',
+    },
+    {
+      name: 'an object whose labels are no texts',
+      body: context({ ...request, object: { ...object, metadata: { name: 'web', labels: { app: 1 } } } }),
+      want: 'request.object.metadata.labels.app: must be of type string',
+    },
+  ])('that is $name is told what was expected where', ({ body, want }) => {
+    const decoded = decodeContext(JSON.parse(JSON.stringify(body)))
+
+    expect(decoded).toEqual({ error: expect.stringContaining(want) })
+    expect(decoded).toEqual({ error: expect.stringMatching(/^not a config\.karmada\.io\/v1alpha1 Resource/) })
+  })
+
+  test('never throws, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (anything, part) => {
+        for (const body of [anything, context(anything), context({ ...request, object: part })]) {
+          expect(Object.keys(decodeContext(body))).toHaveLength(1)
+        }
+      }),
+    )
+  })
+})
+
+describe('an answer', () => {
+  test.each([
+    {
+      name: 'with dependencies',
+      interpretation: { dependencies: [{ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name: 'web' }] },
+      want: {
+        successful: true,
+        dependencies: [{ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name: 'web' }],
+      },
+    },
+    {
+      name: 'without dependencies says so',
+      interpretation: { dependencies: [] },
+      want: { successful: true, dependencies: [] },
+    },
+    {
+      name: 'that cannot be given has the status that Karmada asks for, and no dependencies',
+      interpretation: { refusal: 'who knows' },
+      want: { successful: false, status: { message: 'who knows', code: 400 } },
+    },
+  ])('$name, under the uid of the question', ({ interpretation, want }) => {
+    expect(encodeContext(request, interpretation)).toEqual({
+      apiVersion: 'config.karmada.io/v1alpha1',
+      kind: 'ResourceInterpreterContext',
+      response: { uid: 'b5a1', ...want },
+    })
+  })
+})

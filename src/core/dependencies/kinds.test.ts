@@ -1,0 +1,332 @@
+import { describe, expect, test } from 'vitest'
+import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { interpretedKind, interpretedKinds } from './kinds.ts'
+import { workloadOf } from './workload.ts'
+
+/** A pod spec that names a ConfigMap, a Secret, a ServiceAccount and a claim, each with the given ending. */
+function podSpec(ending: string): object {
+  return {
+    serviceAccountName: `sa-${ending}`,
+    initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: `secret-${ending}` } }] }],
+    containers: [
+      { name: 'c', env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: `config-${ending}`, key: 'a' } } }] },
+    ],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: `claim-${ending}` } }],
+  }
+}
+const template = (ending: string) => ({ metadata: { labels: { pod: ending } }, spec: podSpec(ending) })
+
+/** What `podSpec` names, for every ending. */
+function allOf(...endings: string[]): string[] {
+  return endings.flatMap((ending) => [
+    `ConfigMap ns/config-${ending}`,
+    `PersistentVolumeClaim ns/claim-${ending}`,
+    `Secret ns/secret-${ending}`,
+    `ServiceAccount ns/sa-${ending}`,
+  ])
+}
+
+interface Row {
+  apiVersion: string
+  kind: string
+  spec: object
+  want: string[]
+  labels?: string[]
+}
+
+function interpret({ apiVersion, kind, spec }: Row) {
+  const namespaced = interpretedKind(apiVersion, kind)?.type.namespaced
+  const object: K8sObject = { apiVersion, kind, metadata: { name: 'w', ...(namespaced && { namespace: 'ns' }) } }
+  return workloadOf({ ...object, ...{ spec } }).facts
+}
+
+function expectInterpreted(row: Row): void {
+  const { references, podLabels } = interpret(row)
+  expect(references.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).sort()).toEqual(row.want.sort())
+  expect(podLabels.map((labels) => Object.values(labels).join())).toEqual(row.labels ?? [])
+}
+
+describe('as Karmada interprets it natively:', () => {
+  test.each<Row>([
+    ...['Deployment', 'ReplicaSet', 'DaemonSet'].map((kind) => ({
+      apiVersion: 'apps/v1',
+      kind,
+      spec: { template: template('x') },
+      want: allOf('x'),
+      labels: ['x'],
+    })),
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      spec: {
+        serviceName: 'headless',
+        template: template('x'),
+        volumeClaimTemplates: [{ metadata: { name: 'claim-x' } }, { metadata: { name: 'secret-x' } }],
+      },
+      want: ['ConfigMap ns/config-x', 'Secret ns/secret-x', 'ServiceAccount ns/sa-x'],
+      labels: ['x'],
+    },
+    { apiVersion: 'batch/v1', kind: 'Job', spec: { template: template('x') }, want: allOf('x'), labels: ['x'] },
+    {
+      apiVersion: 'batch/v1',
+      kind: 'CronJob',
+      spec: { jobTemplate: { spec: { template: template('x') } } },
+      want: allOf('x'),
+      labels: ['x'],
+    },
+    { apiVersion: 'v1', kind: 'Pod', spec: podSpec('x'), want: allOf('x') },
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      spec: { tls: [{ secretName: 'cert' }, { hosts: ['a'] }, { secretName: '' }, { secretName: 'cert' }] },
+      want: ['Secret ns/cert'],
+    },
+  ])('$kind', expectInterpreted)
+
+  test('a ServiceImport needs the Service derived from it, and its EndpointSlices', () => {
+    const row = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ServiceImport', spec: {}, want: [] }
+    expect(interpret(row).references).toEqual([
+      {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        namespace: 'ns',
+        labelSelector: { matchLabels: { 'kubernetes.io/service-name': 'derived-w' } },
+      },
+      { apiVersion: 'v1', kind: 'Service', namespace: 'ns', name: 'derived-w' },
+    ])
+  })
+})
+
+const rayClusterSpec = {
+  headGroupSpec: { template: template('head') },
+  workerGroupSpecs: [{ template: template('w1') }, { template: template('w2') }],
+  autoscalerOptions: { envFrom: [{ secretRef: { name: 'autoscaler' } }] },
+  gcsFaultToleranceOptions: { redisPassword: { valueFrom: { secretKeyRef: { name: 'redis', key: 'p' } } } },
+}
+const RAY = [...allOf('head', 'w1', 'w2'), 'Secret ns/autoscaler', 'Secret ns/redis']
+
+describe('of other projects:', () => {
+  test.each<Row>([
+    {
+      apiVersion: 'batch.volcano.sh/v1alpha1',
+      kind: 'Job',
+      spec: {
+        tasks: [{ template: template('a') }, { template: template('b') }],
+        volumes: [
+          { mountPath: '/d', volumeClaimName: 'shared' },
+          { mountPath: '/t', volumeClaim: {} },
+        ],
+      },
+      want: [...allOf('a', 'b'), 'PersistentVolumeClaim ns/shared'],
+      labels: ['a', 'b'],
+    },
+    {
+      apiVersion: 'kubeflow.org/v1',
+      kind: 'PyTorchJob',
+      spec: { pytorchReplicaSpecs: { Master: { template: template('m') }, Worker: { template: template('w') } } },
+      want: allOf('m', 'w'),
+      labels: ['m', 'w'],
+    },
+    {
+      apiVersion: 'kubeflow.org/v1',
+      kind: 'TFJob',
+      spec: { tfReplicaSpecs: { PS: { template: template('ps') }, Evaluator: { template: template('e') } } },
+      want: allOf('ps', 'e'),
+      labels: ['e', 'ps'],
+    },
+    {
+      apiVersion: 'kubeflow.org/v2beta1',
+      kind: 'MPIJob',
+      spec: { mpiReplicaSpecs: { Launcher: { template: template('l') }, Worker: { template: template('w') } } },
+      want: allOf('l', 'w'),
+      labels: ['l', 'w'],
+    },
+    { apiVersion: 'ray.io/v1', kind: 'RayCluster', spec: rayClusterSpec, want: RAY, labels: ['head', 'w1', 'w2'] },
+    {
+      apiVersion: 'ray.io/v1',
+      kind: 'RayJob',
+      spec: { rayClusterSpec, submitterPodTemplate: template('submit') },
+      want: [...RAY, ...allOf('submit')],
+      labels: ['head', 'submit', 'w1', 'w2'],
+    },
+    {
+      apiVersion: 'ray.io/v1',
+      kind: 'RayService',
+      spec: { rayClusterConfig: rayClusterSpec },
+      want: RAY,
+      labels: ['head', 'w1', 'w2'],
+    },
+    {
+      apiVersion: 'sparkoperator.k8s.io/v1beta2',
+      kind: 'SparkApplication',
+      spec: {
+        imagePullSecrets: ['pull'],
+        sparkConfigMap: 'spark',
+        hadoopConfigMap: 'hadoop',
+        volumes: [{ name: 'v', configMap: { name: 'mounted' } }],
+        driver: {
+          labels: { pod: 'driver' },
+          serviceAccount: 'spark-driver',
+          configMaps: [{ name: 'driver-config', path: '/c' }],
+          secrets: [{ name: 'driver-secret', path: '/s', secretType: 'Generic' }],
+          env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'env-secret', key: 'k' } } }],
+          envSecretKeyRefs: { TOKEN: { name: 'token', key: 'k' } },
+          initContainers: [{ envFrom: [{ configMapRef: { name: 'init-config' } }] }],
+        },
+        executor: {
+          serviceAccount: 'default',
+          envFrom: [{ secretRef: { name: 'executor-env' } }],
+          sidecars: [{ envFrom: [{ configMapRef: { name: 'sidecar-config' } }] }],
+          template: template('executor'),
+        },
+      },
+      want: [
+        ...['spark', 'hadoop', 'mounted', 'driver-config', 'init-config', 'sidecar-config'].map(
+          (name) => `ConfigMap ns/${name}`,
+        ),
+        ...['pull', 'driver-secret', 'env-secret', 'token', 'executor-env'].map((name) => `Secret ns/${name}`),
+        'ServiceAccount ns/spark-driver',
+        ...allOf('executor'),
+      ],
+      labels: ['driver', 'executor'],
+    },
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Workflow',
+      spec: {
+        serviceAccountName: 'workflow',
+        executor: { serviceAccountName: 'default' },
+        imagePullSecrets: [{ name: 'pull' }],
+        volumeClaimTemplates: [{ metadata: { name: 'scratch', labels: { pod: 'no' } } }],
+        volumes: [
+          { name: 's', secret: { secretName: 'mounted' } },
+          { name: 'w', secret: { name: 'not-a-field' } },
+        ],
+        podMetadata: { labels: { pod: 'all' } },
+        artifactRepositoryRef: { configMap: 'artifacts' },
+        synchronization: { semaphore: { configMapKeyRef: { name: 'limits', key: 'n' } } },
+        templates: [
+          {
+            metadata: { labels: { pod: 'one' } },
+            inputs: { artifacts: [{ name: 'in', s3: { accessKeySecret: { name: 's3', key: 'a' } } }] },
+            container: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'env', key: 'k' } } }] },
+            initContainers: [{ envFrom: [{ configMapRef: { name: 'init' } }] }],
+            sidecars: [{ envFrom: [{ configMapRef: { name: 'sidecar' } }] }],
+            volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }],
+            executor: { serviceAccountName: 'executor' },
+          },
+          { script: { source: 'x', envFrom: [{ secretRef: { name: 'script' } }] }, serviceAccountName: 'scripts' },
+          { steps: [[{ name: 's', inline: { container: { envFrom: [{ configMapRef: { name: 'inline' } }] } } }]] },
+        ],
+      },
+      want: [
+        ...['artifacts', 'limits', 'init', 'sidecar', 'inline'].map((name) => `ConfigMap ns/${name}`),
+        ...['pull', 'mounted', 's3', 'env', 'script'].map((name) => `Secret ns/${name}`),
+        ...['workflow', 'executor', 'scripts'].map((name) => `ServiceAccount ns/${name}`),
+        'PersistentVolumeClaim ns/data',
+      ],
+      labels: ['all', 'one'],
+    },
+    ...['BroadcastJob', 'DaemonSet'].map((kind) => ({
+      apiVersion: 'apps.kruise.io/v1alpha1',
+      kind,
+      spec: { template: template('x') },
+      want: allOf('x'),
+      labels: ['x'],
+    })),
+    {
+      apiVersion: 'apps.kruise.io/v1alpha1',
+      kind: 'CloneSet',
+      spec: { template: template('x'), volumeClaimTemplates: [{ metadata: { name: 'other' } }] },
+      want: allOf('x'),
+      labels: ['x'],
+    },
+    {
+      apiVersion: 'apps.kruise.io/v1beta1',
+      kind: 'StatefulSet',
+      spec: { template: template('x'), volumeClaimTemplates: [{ metadata: { name: 'claim-x' } }] },
+      want: ['ConfigMap ns/config-x', 'Secret ns/secret-x', 'ServiceAccount ns/sa-x'],
+      labels: ['x'],
+    },
+    {
+      apiVersion: 'apps.kruise.io/v1alpha1',
+      kind: 'AdvancedCronJob',
+      spec: { template: { broadcastJobTemplate: { spec: { template: template('x') } } } },
+      want: allOf('x'),
+      labels: ['x'],
+    },
+    {
+      apiVersion: 'apps.kruise.io/v1alpha1',
+      kind: 'UnitedDeployment',
+      spec: {
+        template: {
+          advancedStatefulSetTemplate: {
+            spec: { template: template('x'), volumeClaimTemplates: [{ metadata: { name: 'claim-y' } }] },
+          },
+        },
+        topology: { subsets: [{ name: 'y', patch: { spec: podSpec('y') } }] },
+      },
+      want: [...allOf('x', 'y').filter((reference) => !reference.endsWith('claim-y'))],
+      labels: ['x'],
+    },
+    {
+      apiVersion: 'apps.kruise.io/v1alpha1',
+      kind: 'SidecarSet',
+      spec: { namespace: 'ns', ...podSpec('x'), imagePullSecrets: [{ name: 'pull' }] },
+      want: [...allOf('x'), 'Secret ns/pull'],
+    },
+  ])('$apiVersion $kind', expectInterpreted)
+
+  test('a SidecarSet for pods of any namespace refers to nothing that could be found', () => {
+    expectInterpreted({ apiVersion: 'apps.kruise.io/v1alpha1', kind: 'SidecarSet', spec: podSpec('x'), want: [] })
+  })
+})
+
+describe('a PersistentVolume names its Secrets with their namespaces:', () => {
+  const secretRef = { name: 's', namespace: 'storage' }
+  const csi = [
+    'nodePublishSecretRef',
+    'nodeStageSecretRef',
+    'controllerPublishSecretRef',
+    'controllerExpandSecretRef',
+    'nodeExpandSecretRef',
+  ]
+
+  test.each([
+    ...csi.map((field) => ({ name: `csi ${field}`, spec: { csi: { driver: 'd', [field]: secretRef } } })),
+    ...['cephfs', 'cinder', 'flexVolume', 'iscsi', 'rbd', 'scaleIO', 'storageos'].map((source) => ({
+      name: source,
+      spec: { [source]: { secretRef } },
+    })),
+    { name: 'azureFile', spec: { azureFile: { secretName: 's', secretNamespace: 'storage' } } },
+    {
+      name: 'without one, that of the claim that it is bound to',
+      spec: { azureFile: { secretName: 's' }, claimRef: { name: 'c', namespace: 'storage' } },
+    },
+  ])('$name', ({ spec }) => {
+    expectInterpreted({ apiVersion: 'v1', kind: 'PersistentVolume', spec, want: ['Secret storage/s'] })
+  })
+
+  test('a Secret whose namespace nobody says is not looked for', () => {
+    const spec = { rbd: { secretRef: { name: 's' } } }
+    expectInterpreted({ apiVersion: 'v1', kind: 'PersistentVolume', spec, want: [] })
+  })
+})
+
+describe('the table', () => {
+  test('has each kind once, whatever its version', () => {
+    const keys = interpretedKinds.map(({ type }) => `${type.group}/${type.kind}`)
+    expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
+  })
+
+  test('finds a kind in another version, too', () => {
+    expect(interpretedKind('kubeflow.org/v1', 'MPIJob')?.type.version).toBe('v2beta1')
+    expect(interpretedKind('v1', 'Deployment')).toBeUndefined()
+  })
+
+  test.each(interpretedKinds)('$type.kind is written as Kubernetes writes kinds', ({ type }) => {
+    expect(apiVersionOf(type)).toMatch(/^([a-z0-9.-]+\/)?v\d+((alpha|beta)\d+)?$/)
+    expect(type.plural).toMatch(/^[a-z]+s$/)
+    expect(type.plural.startsWith(type.kind.toLowerCase().slice(0, -1))).toBe(true)
+  })
+})

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { makeBinding } from '../../../test/builders.ts'
+import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { attachesAny, divideNeeds, propagates, refersTo } from './needs.ts'
+
+const service: K8sObject = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'default', labels: { app: 'web', tier: 'front' } },
+}
+const reference = { apiVersion: 'v1', kind: 'Service', namespace: 'default' }
+
+/** A binding for which Karmada's distributor has recorded these; nothing at all where it was not there yet. */
+function recorded(references?: unknown): ResourceBinding {
+  const clusters = [{ name: 'member1' }]
+  const annotations = references === undefined ? {} : { [DEPENDENCIES_ANNOTATION]: JSON.stringify(references) }
+  return makeBinding({ propagateDeps: true, clusters }, { annotations })
+}
+
+const clusterScoped: ResourceBinding = {
+  ...makeBinding({ propagateDeps: true, clusters: [{ name: 'member1' }] }),
+  kind: 'ClusterResourceBinding',
+  metadata: { name: 'data-persistentvolume' },
+}
+
+describe('a reference', () => {
+  test.each([
+    ['the name', { ...reference, name: 'web' }, true],
+    ['another name', { ...reference, name: 'other' }, false],
+    ['another namespace', { ...reference, namespace: 'other', name: 'web' }, false],
+    ['another kind', { ...reference, kind: 'Secret', name: 'web' }, false],
+    ['another version', { ...reference, apiVersion: 'v2', name: 'web' }, false],
+    ['labels that it has', { ...reference, labelSelector: { matchLabels: { app: 'web' } } }, true],
+    ['labels that it has not', { ...reference, labelSelector: { matchLabels: { app: 'db' } } }, false],
+    ['an empty selector', { ...reference, labelSelector: {} }, true],
+    [
+      'a name, whatever labels it says beside',
+      { ...reference, name: 'web', labelSelector: { matchLabels: { a: 'b' } } },
+      true,
+    ],
+    ['neither name nor labels', reference, false],
+  ])('by %s', (_case, given, expected) => {
+    expect(refersTo(given, service)).toBe(expected)
+  })
+
+  test('by labels does not mean an object without any', () => {
+    const bare = { ...service, metadata: { name: 'web', namespace: 'default' } }
+
+    expect(refersTo({ ...reference, labelSelector: { matchLabels: { app: 'web' } } }, bare)).toBe(false)
+  })
+})
+
+describe('dependencies follow a binding', () => {
+  test.each([
+    ['whose policy says so', makeBinding({ propagateDeps: true }), true],
+    ['whose policy says nothing', makeBinding(), false],
+    ['that is being deleted', makeBinding({ propagateDeps: true }, { deletionTimestamp: 'now' }), false],
+    [
+      'that somebody else manages',
+      makeBinding({ propagateDeps: true }, { labels: { [MANAGED_BY_LABEL]: 'x' } }),
+      false,
+    ],
+  ])('%s', (_case, binding, expected) => {
+    expect(propagates(binding)).toBe(expected)
+  })
+})
+
+describe('a dependency is ours to attach', () => {
+  const isOurs = (binding: ResourceBinding, distribution: 'karmada' | 'builtin' = 'karmada') =>
+    divideNeeds(service, [binding], distribution).map(({ ours }) => ours)
+
+  test.each([
+    ['always, where we distribute', recorded(), 'builtin', true],
+    ['not before Karmada’s distributor looked at the workload', recorded(), 'karmada', false],
+    ['not where the distributor knows of it', recorded([{ ...reference, name: 'web' }]), 'karmada', false],
+    ['where the distributor knows of others only', recorded([{ ...reference, name: 'other' }]), 'karmada', true],
+    ['where the distributor found nothing', recorded(null), 'karmada', true],
+    ['not where the record cannot be read', recorded({ not: 'a list' }), 'karmada', false],
+    ['for a cluster-scoped workload', clusterScoped, 'karmada', true],
+  ] as const)('%s', (_case, binding, distribution, expected) => {
+    expect(isOurs(binding, distribution)).toEqual([expected])
+    expect(attachesAny(binding, [service], distribution)).toBe(expected)
+  })
+
+  test('for everybody who shares it with a cluster-scoped workload', () => {
+    const known = recorded([{ ...reference, name: 'web' }])
+
+    expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([true, true])
+  })
+
+  test('for nobody who is not scheduled yet', () => {
+    const pending = { ...clusterScoped, spec: { ...clusterScoped.spec, clusters: [] } }
+
+    expect(attachesAny(pending, [service], 'builtin')).toBe(false)
+  })
+})

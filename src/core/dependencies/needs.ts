@@ -1,0 +1,77 @@
+/** Who of those that need a dependency get it from us, and who from Karmada's distributor. */
+import type { DependentObjectReference } from '../../api/dependencies.ts'
+import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { isObject } from '../json.ts'
+import { matchesLabels } from '../selectors.ts'
+import type { Need } from './plan-attached.ts'
+
+/** `karmada`: its distributor attaches what it knows of, and we the rest; `builtin`: we attach everything. */
+export type Distribution = 'karmada' | 'builtin'
+
+/** Whether dependencies follow the binding at all. */
+export function propagates({ metadata, spec }: ResourceBinding): boolean {
+  return (
+    spec.propagateDeps === true &&
+    metadata.deletionTimestamp === undefined &&
+    metadata.labels?.[MANAGED_BY_LABEL] === undefined
+  )
+}
+
+/** Whether the reference means the object: by name, or by labels where it has no name. */
+export function refersTo(reference: DependentObjectReference, { apiVersion, kind, metadata }: K8sObject): boolean {
+  if (reference.kind !== kind || reference.apiVersion !== apiVersion) return false
+  if ((reference.namespace ?? '') !== (metadata.namespace ?? '')) return false
+  return reference.name
+    ? reference.name === metadata.name
+    : reference.labelSelector !== undefined && matchesLabels(reference.labelSelector, metadata.labels)
+}
+
+/**
+ * Divides those that need `dependent`. In `karmada` mode the distributor attaches what it has recorded on a binding. Ours is what it was
+ * not told yet (a Service that came after the workload), and all for cluster-scoped workloads, which it does not handle
+ * (karmada-io/karmada#5096). Where one of those shares a dependency, all are ours: its entry has no namespace, and the distributor cannot
+ * write a binding with such an entry (policy_utils.go, resolveResourceBindingFromSnapshots).
+ */
+export function divideNeeds(
+  dependent: K8sObject,
+  bindings: readonly ResourceBinding[],
+  distribution: Distribution,
+): Need[] {
+  const all = distribution === 'builtin' || bindings.some(isClusterScoped)
+  return bindings.map((binding) => ({ binding, ours: all || isUntold(binding, dependent) }))
+}
+
+/** Whether there is anything for us to attach to a binding whose workload has these dependencies. */
+export function attachesAny(
+  binding: ResourceBinding,
+  dependents: Iterable<K8sObject>,
+  distribution: Distribution,
+): boolean {
+  if ((binding.spec.clusters ?? []).length === 0) return false
+  const all = distribution === 'builtin' || isClusterScoped(binding)
+  for (const dependent of dependents) if (all || isUntold(binding, dependent)) return true
+  return false
+}
+
+function isClusterScoped({ metadata }: ResourceBinding): boolean {
+  return !metadata.namespace
+}
+
+/** Nothing recorded at all means that the distributor was not there yet: it may still be told everything. */
+function isUntold({ metadata }: ResourceBinding, dependent: K8sObject): boolean {
+  const recorded = recordedDependencies(metadata.annotations?.[DEPENDENCIES_ANNOTATION])
+  return recorded !== undefined && !recorded.some((reference) => refersTo(reference, dependent))
+}
+
+function recordedDependencies(annotation: string | undefined): DependentObjectReference[] | undefined {
+  if (annotation === undefined) return undefined
+  try {
+    const recorded: unknown = JSON.parse(annotation)
+    // Go writes an empty list as null.
+    if (recorded === null) return []
+    return Array.isArray(recorded) ? (recorded.filter(isObject) as unknown as DependentObjectReference[]) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,354 @@
+import { describe, expect, test } from 'vitest'
+import { makeBinding } from '../../../test/builders.ts'
+import { BINDING_ID_LABEL, type BindingSpec, type ResourceBinding } from '../../api/karmada.ts'
+import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
+import type { Action, Plan } from '../plan.ts'
+import { newAttachedBinding } from './attached-binding.ts'
+import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
+import { type AttachedInput, type Need, planAttachedBinding } from './plan-attached.ts'
+
+const config: K8sObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'my-config', namespace: 'default', uid: 'config-1', resourceVersion: '757297' },
+}
+
+/** The binding of a Deployment that is scheduled to member1 and member2, as in Karmada's proposal. */
+function referrer(name = 'myapp', spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
+  const clusters = [
+    { name: 'member1', replicas: 1 },
+    { name: 'member2', replicas: 1 },
+  ]
+  return makeBinding(
+    { propagateDeps: true, clusters, ...spec },
+    { name: `${name}-deployment`, labels: { [BINDING_ID_LABEL]: `id-of-${name}` }, ...metadata },
+  )
+}
+
+const ours = (binding: ResourceBinding): Need => ({ binding, ours: true })
+const karmadas = (binding: ResourceBinding): Need => ({ binding, ours: false })
+const labelOf = (binding: ResourceBinding) =>
+  dependedByLabel({ namespace: 'default', name: binding.metadata.name ?? '' })
+const karmadaLabelOf = (binding: ResourceBinding) =>
+  karmadaDependedByLabel({ namespace: 'default', name: binding.metadata.name ?? '' })
+
+function plan(input: Partial<AttachedInput> & { all?: ResourceBinding[]; unknown?: ResourceBinding[] } = {}): Plan {
+  const { all = (input.needs ?? []).map(({ binding }) => binding), unknown = [] } = input
+  return planAttachedBinding({
+    dependent: config,
+    stored: undefined,
+    needs: [],
+    bindingOf: ({ namespace, name }) =>
+      all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    isUnknown: (binding) => unknown.includes(binding),
+    ...input,
+  })
+}
+
+/** What was made for these, as an API server gives it back. */
+function attachedTo(referrers: ResourceBinding[], change: (made: ResourceBinding) => void = () => undefined) {
+  const made = plan({ needs: referrers.map(ours) }).actions[0]
+  if (made?.kind !== 'create') throw new Error('nothing was made')
+  const stored = structuredClone(made.object) as ResourceBinding
+  stored.metadata.resourceVersion = '7'
+  change(stored)
+  return stored
+}
+
+function patchOf({ actions }: Plan): Record<string, unknown> | undefined {
+  const [action] = actions.filter((candidate): candidate is Action & { kind: 'patch' } => candidate.kind === 'patch')
+  return action?.patch
+}
+
+describe('a dependency that nobody attached yet', () => {
+  test("gets the binding of the proposal's example, as Karmada's distributor would make it", () => {
+    const myapp = referrer()
+
+    expect(plan({ needs: [ours(myapp)] }).actions).toEqual([
+      {
+        kind: 'create',
+        type: expect.objectContaining({ kind: 'ResourceBinding' }),
+        object: {
+          apiVersion: 'work.karmada.io/v1alpha2',
+          kind: 'ResourceBinding',
+          metadata: {
+            name: 'my-config-configmap',
+            namespace: 'default',
+            labels: { [labelOf(myapp)]: 'id-of-myapp' },
+            finalizers: ['karmada.io/binding-controller'],
+            ownerReferences: [
+              {
+                apiVersion: 'v1',
+                kind: 'ConfigMap',
+                name: 'my-config',
+                uid: 'config-1',
+                controller: true,
+                blockOwnerDeletion: true,
+              },
+            ],
+          },
+          spec: {
+            resource: {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              namespace: 'default',
+              name: 'my-config',
+              uid: 'config-1',
+              resourceVersion: '757297',
+            },
+            requiredBy: [
+              {
+                namespace: 'default',
+                name: 'myapp-deployment',
+                clusters: [
+                  { name: 'member1', replicas: 1 },
+                  { name: 'member2', replicas: 1 },
+                ],
+              },
+            ],
+            conflictResolution: 'Abort',
+            preserveResourcesOnDeletion: false,
+          },
+        },
+      },
+    ])
+  })
+
+  test('gets one binding for all who share it', () => {
+    const needs = [referrer('one'), referrer('two')].map(ours)
+
+    expect(plan({ needs }).actions).toMatchObject([
+      { kind: 'create', object: { spec: { requiredBy: [{ name: 'one-deployment' }, { name: 'two-deployment' }] } } },
+    ])
+  })
+
+  test('of a cluster-scoped workload is noted without a namespace', () => {
+    const volume = { ...referrer(), kind: 'ClusterResourceBinding' }
+    volume.metadata = { name: 'data-persistentvolume' }
+
+    expect(plan({ needs: [ours(volume)] }).actions).toMatchObject([
+      { object: { kind: 'ResourceBinding', spec: { requiredBy: [{ name: 'data-persistentvolume' }] } } },
+    ])
+  })
+
+  test.each([
+    ['does not exist yet', { dependent: undefined, needs: [ours(referrer())] }],
+    ['is being deleted', { dependent: leaving(config), needs: [ours(referrer())] }],
+    ['is needed by nobody', { needs: [] }],
+    ['is needed where nothing is scheduled', { needs: [ours(referrer('app', { clusters: [] }))] }],
+    ["is for Karmada's distributor", { needs: [karmadas(referrer())] }],
+  ])('and %s gets nothing', (_case, input) => {
+    expect(plan(input).actions).toEqual([])
+  })
+})
+
+describe('the binding of a dependency', () => {
+  test('that is right is not written', () => {
+    const myapp = referrer()
+
+    expect(plan({ stored: attachedTo([myapp]), needs: [ours(myapp)] }).actions).toEqual([])
+  })
+
+  test('follows the workload to other clusters', () => {
+    const moved = referrer('myapp', { clusters: [{ name: 'member3', replicas: 2 }] })
+
+    expect(patchOf(plan({ stored: attachedTo([referrer()]), needs: [ours(moved)] }))).toEqual({
+      metadata: { resourceVersion: '7' },
+      spec: {
+        requiredBy: [{ namespace: 'default', name: 'myapp-deployment', clusters: [{ name: 'member3', replicas: 2 }] }],
+      },
+    })
+  })
+
+  test('follows the workload also where it is scheduled nowhere any more', () => {
+    const nowhere = referrer('myapp', { clusters: [] })
+
+    expect(patchOf(plan({ stored: attachedTo([referrer()]), needs: [ours(nowhere)] }))).toMatchObject({
+      spec: { requiredBy: [{ namespace: 'default', name: 'myapp-deployment' }] },
+    })
+  })
+
+  test('carries the new content of the dependency', () => {
+    const edited = { ...config, metadata: { ...config.metadata, resourceVersion: '757400' } }
+    const myapp = referrer()
+
+    expect(patchOf(plan({ stored: attachedTo([myapp]), dependent: edited, needs: [ours(myapp)] }))).toMatchObject({
+      spec: { resource: { name: 'my-config', resourceVersion: '757400' } },
+    })
+  })
+
+  test('is joined by another workload, behind those that are there', () => {
+    const [one, two] = [referrer('one'), referrer('two')]
+
+    expect(patchOf(plan({ stored: attachedTo([two]), needs: [one, two].map(ours) }))).toMatchObject({
+      metadata: { labels: { [labelOf(one)]: 'id-of-one' } },
+      spec: { requiredBy: [{ name: 'two-deployment' }, { name: 'one-deployment' }] },
+    })
+  })
+
+  test('keeps what everybody else wrote into it', () => {
+    const foreign = { namespace: 'default', name: 'foreign-deployment', clusters: [{ name: 'member9' }] }
+    const stored = attachedTo([referrer()], ({ metadata, spec }) => {
+      metadata.labels = { ...metadata.labels, team: 'blue', [karmadaDependedByLabel(foreign)]: 'x' }
+      spec.requiredBy?.unshift(foreign)
+    })
+
+    expect(patchOf(plan({ stored, needs: [ours(referrer('two'))], all: [referrer(), referrer('two')] }))).toEqual({
+      metadata: {
+        resourceVersion: '7',
+        labels: { [labelOf(referrer())]: null, [labelOf(referrer('two'))]: 'id-of-two' },
+      },
+      spec: { requiredBy: [foreign, expect.objectContaining({ name: 'two-deployment' })] },
+    })
+  })
+
+  test('is left to the garbage collector where it is of an object that was deleted and made again', () => {
+    const recreated = { ...config, metadata: { ...config.metadata, uid: 'config-2' } }
+
+    expect(plan({ stored: attachedTo([referrer()]), dependent: recreated, needs: [ours(referrer())] }).actions).toEqual(
+      [],
+    )
+  })
+
+  test('is left alone while it is being deleted', () => {
+    expect(plan({ stored: leaving(attachedTo([referrer()])), needs: [ours(referrer('two'))] }).actions).toEqual([])
+  })
+
+  test('that a policy made is joined, but its strategy is the policy’s', () => {
+    const stored = attachedTo([referrer('one')], ({ spec }) => {
+      spec.placement = { clusterAffinity: { clusterNames: ['member3'] } }
+    })
+    const overwriting = referrer('two', { conflictResolution: 'Overwrite' })
+
+    expect(
+      Object.keys(patchOf(plan({ stored, needs: [referrer('one'), overwriting].map(ours) }))?.['spec'] ?? {}),
+    ).toEqual(['requiredBy'])
+  })
+})
+
+describe('a workload that needs it no more', () => {
+  const [one, two] = [referrer('one'), referrer('two')]
+
+  test('is taken from it, and the others stay', () => {
+    expect(patchOf(plan({ stored: attachedTo([one, two]), needs: [ours(two)], all: [one, two] }))).toEqual({
+      metadata: { resourceVersion: '7', labels: { [labelOf(one)]: null } },
+      spec: { requiredBy: [expect.objectContaining({ name: 'two-deployment' })] },
+    })
+  })
+
+  test('leaves, as the last one, an empty binding without a strategy', () => {
+    expect(patchOf(plan({ stored: attachedTo([one]), needs: [] }))).toEqual({
+      metadata: { resourceVersion: '7', labels: { [labelOf(one)]: null } },
+      spec: { requiredBy: null, conflictResolution: null, preserveResourcesOnDeletion: null },
+    })
+  })
+
+  test('is taken from it also when the dependency itself is gone', () => {
+    expect(patchOf(plan({ dependent: undefined, stored: attachedTo([one, two]), needs: [ours(two)] }))).toMatchObject({
+      spec: { requiredBy: [{ name: 'two-deployment' }] },
+    })
+  })
+
+  test('is taken from it with every double of its entry', () => {
+    const stored = attachedTo([one, two], ({ spec }) => void spec.requiredBy?.push(...(spec.requiredBy ?? [])))
+
+    expect(patchOf(plan({ stored, needs: [ours(two)] }))).toMatchObject({
+      spec: { requiredBy: [{ name: 'two-deployment' }] },
+    })
+  })
+
+  test('no longer decides how it is put into members', () => {
+    const overwriting = referrer('one', { conflictResolution: 'Overwrite', preserveResourcesOnDeletion: true })
+
+    expect(patchOf(plan({ stored: attachedTo([overwriting, two]), needs: [ours(two)] }))).toMatchObject({
+      spec: { conflictResolution: 'Abort', preserveResourcesOnDeletion: false },
+    })
+  })
+
+  test('stays while it cannot be told what it needs', () => {
+    expect(plan({ stored: attachedTo([one]), needs: [], all: [one], unknown: [one] }).actions).toEqual([])
+  })
+
+  test('stays where Karmada’s distributor noted it as well, without our note', () => {
+    const stored = attachedTo([one], ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, [karmadaLabelOf(one)]: 'id-of-one' }
+    })
+
+    expect(patchOf(plan({ stored, needs: [], all: [one] }))).toEqual({
+      metadata: { resourceVersion: '7', labels: { [labelOf(one)]: null } },
+    })
+  })
+})
+
+describe('where Karmada’s distributor attaches as well', () => {
+  const myapp = referrer()
+
+  test('what we attached stays until the distributor has noted it', () => {
+    expect(plan({ stored: attachedTo([myapp]), needs: [karmadas(myapp)] }).actions).toEqual([])
+  })
+
+  test('… and only our note goes then', () => {
+    const stored = attachedTo([myapp], ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, [karmadaLabelOf(myapp)]: 'id-of-myapp' }
+    })
+
+    expect(patchOf(plan({ stored, needs: [karmadas(myapp)] }))).toEqual({
+      metadata: { resourceVersion: '7', labels: { [labelOf(myapp)]: null } },
+    })
+  })
+
+  test('what only the distributor attached is never written', () => {
+    const stored = attachedTo([myapp], ({ metadata, spec }) => {
+      metadata.labels = { [karmadaLabelOf(myapp)]: 'id-of-myapp' }
+      spec.requiredBy?.push(...(spec.requiredBy ?? []))
+      delete spec.conflictResolution
+    })
+
+    expect(plan({ stored, needs: [karmadas(referrer('myapp', { clusters: [{ name: 'member3' }] }))] }).actions).toEqual(
+      [],
+    )
+  })
+})
+
+describe('workloads that do not agree on how a shared dependency is put into members', () => {
+  test.each([
+    ['one overwrites', { conflictResolution: 'Overwrite' }, { conflictResolution: 'Overwrite' }],
+    ['one preserves', { preserveResourcesOnDeletion: true }, { preserveResourcesOnDeletion: true }],
+  ])('%s: so it is for all, and an Event says so', (_case, given, expected) => {
+    const needs = [referrer('one', given), referrer('two')].map(ours)
+
+    expect(plan({ needs }).actions).toMatchObject([
+      { kind: 'create', object: { spec: expected } },
+      { kind: 'event', type: 'Warning', reason: 'DependencyPolicyConflict' },
+    ])
+  })
+
+  test('a binding that is gone has no say', () => {
+    const stored = attachedTo([referrer('one', { conflictResolution: 'Overwrite' }), referrer('two')])
+
+    expect(patchOf(plan({ stored, needs: [ours(referrer('two'))] }))).toMatchObject({
+      spec: { conflictResolution: 'Abort' },
+    })
+  })
+})
+
+test('what is planned, once written, is not planned again', () => {
+  const [one, two] = [referrer('one'), referrer('two', { conflictResolution: 'Overwrite' })]
+  const stored = newAttachedBinding(
+    {
+      group: 'work.karmada.io',
+      version: 'v1alpha2',
+      kind: 'ResourceBinding',
+      plural: 'resourcebindings',
+      namespaced: true,
+    },
+    config,
+    [one, two],
+  )
+
+  expect(plan({ stored, needs: [two, one].map(ours) }).actions).toEqual([])
+})
+
+function leaving<T extends K8sObject>(object: T): T {
+  return { ...object, metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+}

@@ -1,0 +1,171 @@
+/** The plan for the binding of one dependency: made, kept current and let go, in one write for all who need it. */
+import {
+  type BindingSnapshot,
+  clusterResourceBindings,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { jsonEqual } from '../json.ts'
+import { type Action, NOTHING, type Plan } from '../plan.ts'
+import { labelsFor, nameOf, newAttachedBinding, resourceOf, snapshotOf, strategyOf } from './attached-binding.ts'
+import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
+
+/** A binding whose workload needs the dependency. */
+export interface Need {
+  binding: ResourceBinding
+  /** Whether it is for us to attach it; else Karmada's distributor does. */
+  ours: boolean
+}
+
+export interface AttachedInput {
+  /** The object that is needed; undefined while it does not exist. */
+  dependent: K8sObject | undefined
+  /** Its binding, by whomever it was made. */
+  stored: ResourceBinding | undefined
+  needs: readonly Need[]
+  /** The binding that a snapshot is of, if it is there. */
+  bindingOf(snapshot: BindingSnapshot): ResourceBinding | undefined
+  /** Whether it cannot be told what a binding's workload needs: nothing is let go for lack of knowledge. */
+  isUnknown(binding: ResourceBinding): boolean
+}
+
+/**
+ * Follows Karmada's distributor (dependencies_distributor.go: createOrUpdateAttachedBinding, removeScheduleResultFromAttachedBindings)
+ * for those that are ours to attach, and leaves everybody else's notes alone. A binding that nobody needs any more stays, empty, as
+ * Karmada leaves it: it goes with the object that owns it.
+ */
+export function planAttachedBinding(input: AttachedInput): Plan {
+  const { dependent, stored } = input
+  if (!stored) return dependent ? planNew(dependent, input.needs) : NOTHING
+  // One on its way out is made anew when it is gone.
+  if (stored.metadata.deletionTimestamp) return NOTHING
+  // Of an object that was deleted and made again: the garbage collector takes it (karmada-io/karmada#6034), and its end is an event.
+  if (dependent && isOfPredecessor(stored, dependent)) return NOTHING
+  return planExisting(input, stored)
+}
+
+function planNew(dependent: K8sObject, needs: readonly Need[]): Plan {
+  const referrers = needs.filter(({ ours, binding }) => ours && isScheduled(binding)).map(({ binding }) => binding)
+  if (referrers.length === 0 || dependent.metadata.deletionTimestamp) return NOTHING
+  const type = dependent.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const object = newAttachedBinding(type, dependent, referrers)
+  return { actions: [{ kind: 'create', type, object }, ...conflictEvents(object, referrers)] }
+}
+
+function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
+  const { dependent, bindingOf } = input
+  const { labels = {} } = stored.metadata
+  const attached = input.needs
+    .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
+    .map(({ binding }) => binding)
+    .filter((binding) => isScheduled(binding) || dependedByLabel(nameOf(binding)) in labels)
+  const released = releasedLabels(input, stored, attached)
+  // What is none of our business stays as it is.
+  if (attached.length === 0 && released.size === 0) return NOTHING
+  const requiredBy = merge(
+    (stored.spec.requiredBy ?? []).filter((entry) => !isReleased(entry, released, labels)),
+    dependent ? attached : [],
+  )
+  const referrers = requiredBy.flatMap((entry) => bindingOf(entry) ?? [])
+  const { strategy } = strategyOf(referrers)
+  const patch = withoutUnchanged(stored, {
+    labels: {
+      ...(dependent && labelsFor(attached)),
+      ...Object.fromEntries([...released].map((label) => [label, null])),
+    },
+    requiredBy: requiredBy.length > 0 ? requiredBy : null,
+    ...(dependent && attached.length > 0 && { resource: resourceOf(dependent) }),
+    // One with a policy of its own is put into members as that says.
+    ...(!stored.spec.placement && {
+      conflictResolution: strategy.conflictResolution ?? null,
+      preserveResourcesOnDeletion: strategy.preserveResourcesOnDeletion ?? null,
+    }),
+  })
+  if (!patch) return NOTHING
+  const type: ResourceType = stored.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const events = stored.spec.placement ? [] : conflictEvents(stored, referrers)
+  return { actions: [{ kind: 'patch', of: { type, ...nameOf(stored) }, patch }, ...events] }
+}
+
+/** What we attached stays ours until Karmada's distributor has noted it as well: in between nobody would keep it. */
+function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string>): boolean {
+  const name = nameOf(binding)
+  return dependedByLabel(name) in labels && !(karmadaDependedByLabel(name) in labels)
+}
+
+/** Our labels for those that do not need it from us any more. */
+function releasedLabels(
+  { needs, bindingOf, isUnknown }: AttachedInput,
+  stored: ResourceBinding,
+  attached: readonly ResourceBinding[],
+): Set<string> {
+  const { labels = {} } = stored.metadata
+  const kept = new Set(attached.map((binding) => dependedByLabel(nameOf(binding))))
+  const unknown = (stored.spec.requiredBy ?? [])
+    .filter((entry) => {
+      const binding = bindingOf(entry)
+      return binding !== undefined && isUnknown(binding) && !needs.some((need) => need.binding === binding)
+    })
+    .map(dependedByLabel)
+  for (const label of unknown) kept.add(label)
+  return new Set(Object.keys(labels).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX) && !kept.has(label)))
+}
+
+/** An entry goes with our label, unless Karmada's distributor wants it as well. */
+function isReleased(entry: BindingSnapshot, released: Set<string>, labels: Record<string, string>): boolean {
+  return released.has(dependedByLabel(entry)) && !(karmadaDependedByLabel(entry) in labels)
+}
+
+/** Entries are replaced in place and new ones appended, so that a list that says the same stays the same. */
+function merge(entries: readonly BindingSnapshot[], referrers: readonly ResourceBinding[]): BindingSnapshot[] {
+  const snapshots = new Map(referrers.map((binding) => [dependedByLabel(nameOf(binding)), snapshotOf(binding)]))
+  const seen = new Set<string>()
+  const merged = entries.flatMap((entry) => {
+    const label = dependedByLabel(entry)
+    // A doubled entry, as old versions of Karmada left them, is written once.
+    if (seen.has(label)) return []
+    seen.add(label)
+    return [snapshots.get(label) ?? entry]
+  })
+  return [...merged, ...[...snapshots].filter(([label]) => !seen.has(label)).map(([, snapshot]) => snapshot)]
+}
+
+interface Wanted {
+  labels: Record<string, string | null>
+  [field: string]: unknown
+}
+
+/** A merge patch of what differs, guarded by the version that was read; undefined when nothing does. */
+function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted): Record<string, unknown> | undefined {
+  const storedLabels = stored.metadata.labels ?? {}
+  const storedSpec = stored.spec as unknown as Record<string, unknown>
+  const changedLabels = Object.entries(labels).filter(([label, value]) => (storedLabels[label] ?? null) !== value)
+  const changedSpec = Object.entries(spec).filter(([field, value]) => !jsonEqual(storedSpec[field] ?? null, value))
+  if (changedLabels.length === 0 && changedSpec.length === 0) return undefined
+  return {
+    metadata: {
+      resourceVersion: stored.metadata.resourceVersion,
+      ...(changedLabels.length > 0 && { labels: Object.fromEntries(changedLabels) }),
+    },
+    ...(changedSpec.length > 0 && { spec: Object.fromEntries(changedSpec) }),
+  }
+}
+
+/** Those who need it do not agree; told whenever something is written for it. */
+function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBinding[]): Action[] {
+  const { conflicts } = strategyOf(referrers)
+  if (conflicts.length === 0) return []
+  const message = `the workloads that need it do not agree on ${conflicts.join(' and ')}: Overwrite and true win`
+  return [{ kind: 'event', about, type: 'Warning', reason: 'DependencyPolicyConflict', message }]
+}
+
+function isScheduled({ spec }: ResourceBinding): boolean {
+  return (spec.clusters ?? []).length > 0
+}
+
+function isOfPredecessor({ metadata }: ResourceBinding, dependent: K8sObject): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller)
+  return owner !== undefined && dependent.metadata.uid !== undefined && owner.uid !== dependent.metadata.uid
+}

@@ -1,0 +1,36 @@
+/** Whether a workload's binding waits, when it is deleted, until what we attached to it is let go. */
+import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
+import { NOTHING, type Plan } from '../plan.ts'
+import { nameOf } from './attached-binding.ts'
+
+export interface FinalizerInput {
+  binding: ResourceBinding
+  /** Whether there is something for us to attach; undefined when that cannot be told now. */
+  attaches: boolean | undefined
+  /** Whether a binding still carries our note of it. */
+  hasAttached: boolean
+}
+
+/** Sets our finalizer as long as we attach, and takes it back when nothing is attached any more. */
+export function planDependenciesFinalizer({ binding, attaches, hasAttached }: FinalizerInput): Plan {
+  const { finalizers = [], deletionTimestamp } = binding.metadata
+  const isSet = finalizers.includes(DEPENDENCIES_FINALIZER)
+  const isWanted = hasAttached || (deletionTimestamp === undefined && (attaches ?? isSet))
+  if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
+  const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
+  return {
+    actions: [
+      {
+        kind: 'patch',
+        of: { type: binding.metadata.namespace ? resourceBindings : clusterResourceBindings, ...nameOf(binding) },
+        patch: {
+          metadata: {
+            resourceVersion: binding.metadata.resourceVersion,
+            finalizers: isWanted ? [...others, DEPENDENCIES_FINALIZER] : others,
+          },
+        },
+      },
+    ],
+  }
+}

@@ -1,0 +1,137 @@
+/** What holds for every workload, however it is written. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { interpretDependencies } from './interpret.ts'
+import { dependencyKey } from './keys.ts'
+import { interpretedKinds } from './kinds.ts'
+import { NOTHING_RELATED } from './related.ts'
+import { workloadOf } from './workload.ts'
+
+const name = fc.constantFrom('a', 'b', 'c', 'd')
+const named = fc.record({ name })
+const environment = fc.oneof(
+  fc.record({ valueFrom: fc.record({ configMapKeyRef: named }) }),
+  fc.record({ valueFrom: fc.record({ secretKeyRef: named }) }),
+  fc.record({ value: name }),
+)
+const environmentFrom = fc.oneof(fc.record({ configMapRef: named }), fc.record({ secretRef: named }))
+const container = fc.record({ env: fc.array(environment), envFrom: fc.array(environmentFrom) })
+const volume = fc.oneof(
+  fc.record({ configMap: named }),
+  fc.record({ secret: fc.record({ secretName: name }) }),
+  fc.record({ persistentVolumeClaim: fc.record({ claimName: name }) }),
+  fc.record({ csi: fc.record({ nodePublishSecretRef: named }) }),
+  fc.record({
+    projected: fc.record({
+      sources: fc.array(fc.oneof(fc.record({ secret: named }), fc.record({ configMap: named }))),
+    }),
+  }),
+  fc.record({
+    ephemeral: fc.record({
+      volumeClaimTemplate: fc.record({
+        spec: fc.record({ dataSource: fc.record({ kind: fc.constant('PersistentVolumeClaim'), name }) }),
+      }),
+    }),
+  }),
+)
+const template = fc.record({
+  metadata: fc.record({ labels: fc.dictionary(name, name) }),
+  spec: fc.record({
+    serviceAccountName: name,
+    imagePullSecrets: fc.array(named),
+    containers: fc.array(container),
+    initContainers: fc.array(container),
+    volumes: fc.array(volume),
+  }),
+})
+const job = fc.record({ tasks: fc.array(fc.record({ template })), volumes: fc.constant([]) })
+
+function volcanoJob(spec: unknown): K8sObject {
+  const metadata = { name: 'job', namespace: 'shop' }
+  return { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', metadata, ...{ spec } }
+}
+
+/** The same with every list in another order. */
+function shuffled(value: unknown, order: number[]): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item, i) => ({ item: shuffled(item, order), at: order[i % order.length] ?? 0 }))
+    return items.sort((a, b) => a.at - b.at).map(({ item }) => item)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, shuffled(member, order)]),
+  )
+}
+
+describe('dependencies', () => {
+  test('do not depend on the order in which anything is written', () => {
+    fc.assert(
+      fc.property(job, fc.array(fc.integer(), { minLength: 1, maxLength: 9 }), (spec, order) => {
+        expect(JSON.stringify(workloadOf(volcanoJob(shuffled(spec, order))).facts)).toBe(
+          JSON.stringify(workloadOf(volcanoJob(spec)).facts),
+        )
+      }),
+    )
+  })
+
+  test('come sorted and once, and the object is left as it was', () => {
+    fc.assert(
+      fc.property(job, (spec) => {
+        const raw = volcanoJob(spec)
+        const before = structuredClone(raw)
+        const dependencies = interpretDependencies(workloadOf(raw), NOTHING_RELATED)
+        const keys = dependencies.map(dependencyKey)
+        expect(keys).toEqual([...new Set(keys)].sort())
+        expect(interpretDependencies(workloadOf(raw), NOTHING_RELATED)).toEqual(dependencies)
+        expect(raw).toEqual(before)
+      }),
+    )
+  })
+
+  test('of a workload with more in it are never fewer', () => {
+    fc.assert(
+      fc.property(job, template, (spec, added) => {
+        const less = interpretDependencies(workloadOf(volcanoJob(spec)), NOTHING_RELATED)
+        const more = { ...spec, tasks: [...spec.tasks, { template: added }] }
+        expect(interpretDependencies(workloadOf(volcanoJob(more)), NOTHING_RELATED)).toEqual(
+          expect.arrayContaining(less),
+        )
+      }),
+    )
+  })
+})
+
+/** JSON made of the very words that are looked for, in places where nobody would write them. */
+const words = fc.constantFrom(
+  ...'metadata spec template templates tasks volumes containers env envFrom secretRef secret projected sources csi name'.split(
+    ' ',
+  ),
+  ...'namespace labels annotations lodestone.dev/volumes ephemeral volumeClaimTemplate dataSource tls rules csi azureFile'.split(
+    ' ',
+  ),
+  ...'driver executor volumeClaimTemplates imagePullSecrets serviceAccountName nodeStageSecretRef __proto__'.split(' '),
+)
+const { anything } = fc.letrec<{ anything: unknown }>((tie) => ({
+  anything: fc.oneof(
+    { depthSize: 'medium', withCrossShrink: true },
+    fc.constantFrom(null, true, 0, '', 'x', '{"name":"x"}', '{'),
+    fc.array(tie('anything'), { maxLength: 3 }),
+    fc.dictionary(words, tie('anything'), { maxKeys: 4 }),
+  ),
+}))
+
+test.each(interpretedKinds)('no $type.kind of any shape is too odd to be read', ({ type }) => {
+  fc.assert(
+    fc.property(anything, anything, (metadata, spec) => {
+      const raw = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec } as unknown as K8sObject
+      const { facts } = workloadOf(raw)
+      for (const reference of [...facts.references, ...facts.beyond]) {
+        expect(reference.name ?? reference.labelSelector).toBeTruthy()
+      }
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { secrets } from '../../api/dependencies.ts'
+import { referenceTo, sortedReferences } from './references.ts'
+
+test('a reference without a namespace does not mention one', () => {
+  expect(referenceTo({ type: secrets, name: 's' }, undefined)).toEqual({ apiVersion: 'v1', kind: 'Secret', name: 's' })
+})
+
+test('references are compared part by part: a namespace before those that begin with it', () => {
+  const references = ['shop-b', 'shop', 'shop.a'].map((namespace) =>
+    referenceTo({ type: secrets, name: 's' }, namespace),
+  )
+  expect(sortedReferences(references).map(({ namespace }) => namespace)).toEqual(['shop', 'shop-b', 'shop.a'])
+})
+
+test('different selectors are different references, equal ones are one', () => {
+  const select = (app: string) => ({ apiVersion: 'v1', kind: 'Secret', labelSelector: { matchLabels: { app } } })
+  expect(sortedReferences([select('b'), select('a'), select('b')])).toEqual([select('a'), select('b')])
+})

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import type { K8sObject } from '../../api/meta.ts'
+import { workloadOf } from './workload.ts'
+
+function deployment(template: unknown, more: object = {}): K8sObject {
+  const metadata = { name: 'app', namespace: 'shop', labels: { own: 'label' } }
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template } }, ...more }
+}
+
+test('of a workload only identity, metadata and facts are left', () => {
+  const raw = deployment(
+    { metadata: { labels: { app: 'x' } }, spec: { serviceAccountName: 'sa' } },
+    { status: { replicas: 1 } },
+  )
+  const workload = workloadOf(raw)
+  expect(workload).toEqual({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: raw.metadata,
+    facts: {
+      references: [{ apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'shop', name: 'sa' }],
+      beyond: [],
+      podLabels: [{ app: 'x' }],
+      volumeManagers: [],
+      backends: [],
+    },
+  })
+  expect(workload.metadata).toBe(raw.metadata)
+})
+
+test('an object of a kind that is not interpreted has no facts', () => {
+  const { facts } = workloadOf({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
+  expect(facts).toEqual({ references: [], beyond: [], podLabels: [], volumeManagers: [], backends: [] })
+})
+
+test('references are sorted by apiVersion, kind, namespace and name, each once', () => {
+  const raw = deployment({
+    spec: {
+      serviceAccountName: 'sa',
+      imagePullSecrets: [{ name: 'b' }, { name: 'a.b' }, { name: 'a-b' }, { name: 'a' }, { name: 'b' }],
+      volumes: [{ configMap: { name: 'z' } }, { persistentVolumeClaim: { claimName: 'p' } }],
+    },
+  })
+  expect(workloadOf(raw).facts.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    'ConfigMap z',
+    'PersistentVolumeClaim p',
+    'Secret a',
+    'Secret a-b',
+    'Secret a.b',
+    'Secret b',
+    'ServiceAccount sa',
+  ])
+})
+
+test('what a pod template says of its own namespace does not count', () => {
+  const raw = deployment({ metadata: { namespace: 'other' }, spec: { serviceAccountName: 'sa' } })
+  expect(workloadOf(raw).facts.references).toMatchObject([{ namespace: 'shop' }])
+})
+
+test('the claim that an ephemeral volume copies is beyond what Karmada finds', () => {
+  const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
+  const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
+  expect(workloadOf(raw).facts).toMatchObject({
+    references: [],
+    beyond: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' }],
+  })
+})
+
+describe('the labels of pods', () => {
+  test.each([
+    { name: 'no labels', templates: [{}, { metadata: { labels: {} } }, { metadata: null }], want: [] },
+    {
+      name: 'each set once, whatever the order of keys and templates',
+      templates: [
+        { metadata: { labels: { b: '1', a: '2' } } },
+        { metadata: { labels: { a: '1' } } },
+        { metadata: { labels: { a: '2', b: '1' } } },
+      ],
+      want: [{ a: '1' }, { a: '2', b: '1' }],
+    },
+    {
+      name: 'without values that are no strings',
+      templates: [{ metadata: { labels: { a: 1, b: 'x' } } }],
+      want: [{ b: 'x' }],
+    },
+  ])('$name', ({ templates, want }) => {
+    const spec = { tasks: templates.map((template) => ({ template })) }
+    const raw = { ...deployment({}), apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', ...{ spec } }
+    expect(workloadOf(raw).facts.podLabels).toEqual(want)
+  })
+})
+
+test('a Pod has labels of its own', () => {
+  const metadata = { name: 'p', namespace: 'shop', labels: { app: 'x' } }
+  expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).facts.podLabels).toEqual([{ app: 'x' }])
+})
+
+describe('the annotation lodestone.dev/volumes', () => {
+  test.each([
+    { text: '{"name":"sales","mountPath":"/data"}', want: ['sales'] },
+    { text: '[{"name":"b"},{"name":"a"},{"name":"b"}]', want: ['a', 'b'] },
+    { text: '[{"name":""},{"name":1},{},null,"sales",["x"]]', want: [] },
+    { text: '"sales"', want: [] },
+    { text: 'null', want: [] },
+    { text: '{"name":', want: [] },
+    { text: '', want: [] },
+    { text: 5, want: [] },
+  ])('$text names $want', ({ text, want }) => {
+    const raw = deployment({ metadata: { annotations: { 'lodestone.dev/volumes': text } } })
+    expect(workloadOf(raw).facts.volumeManagers).toEqual(want)
+  })
+
+  test('is a pod’s own, and says nothing on what is no pod', () => {
+    const metadata = { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } }
+    expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).facts.volumeManagers).toEqual(['sales'])
+    expect(workloadOf(deployment({}, { metadata })).facts.volumeManagers).toEqual([])
+  })
+})
+
+test('an Ingress sends to the Services of its rules and its default', () => {
+  const to = (name: string) => ({ backend: { service: { name } } })
+  const raw = {
+    ...deployment({}),
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    spec: {
+      defaultBackend: { service: { name: 'fallback' } },
+      rules: [
+        { http: { paths: [to('web'), to('api'), to('web'), { backend: { resource: { name: 'bucket' } } }] } },
+        {},
+      ],
+    },
+  }
+  expect(workloadOf(raw).facts.backends).toEqual(['api', 'fallback', 'web'])
+})

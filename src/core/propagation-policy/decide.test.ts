@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest'
+import { makePolicy } from '../../../test/builders.ts'
+import type { PropagationPolicy, PropagationSpec } from '../../api/karmada.ts'
+import { PROPAGATE_DEPS_ANNOTATION } from '../../api/lodestone.ts'
+import { LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../api/meta.ts'
+import { diffJson } from '../admission/diff.ts'
+import { answerPolicy, type DataBound, decidePolicy, type PolicyInput } from './decide.ts'
+
+const NO = { [PROPAGATE_DEPS_ANNOTATION]: 'false' }
+const APPLIED_FALSE = { [LAST_APPLIED_ANNOTATION]: '{"spec":{"propagateDeps":false}}' }
+const claimed: DataBound = { workload: 'Deployment default/app', claim: 'default/sales' }
+
+function input(change: Partial<PolicyInput> = {}): PolicyInput {
+  return { policy: makePolicy(), stored: undefined, mode: 'dataBound', dataBound: claimed, ...change }
+}
+
+const policy = (spec: Partial<PropagationSpec> = {}, metadata: ObjectMeta = {}) => makePolicy(spec, metadata)
+const on = { propagateDeps: true }
+const off = { propagateDeps: false }
+
+interface Case {
+  name: string
+  change: Partial<PolicyInput>
+  state: string
+  /** What becomes of the field and the annotation. */
+  want: { deps?: boolean; annotation?: string }
+}
+
+const cases: Case[] = [
+  {
+    name: 'a policy that selects a data-bound workload propagates',
+    change: {},
+    state: 'Propagated',
+    want: { deps: true },
+  },
+  {
+    name: 'a policy that selects none is left alone',
+    change: { dataBound: undefined },
+    state: 'Untouched',
+    want: {},
+  },
+  { name: 'in mode never nothing is done', change: { mode: 'never' }, state: 'Untouched', want: {} },
+  {
+    name: 'in mode never what is said is not noted either',
+    change: { mode: 'never', policy: policy(off) },
+    state: 'Untouched',
+    want: { deps: false },
+  },
+  {
+    name: 'in mode always every policy propagates',
+    change: { mode: 'always', dataBound: undefined },
+    state: 'Propagated',
+    want: { deps: true },
+  },
+  {
+    name: 'in mode always it may be declined all the same',
+    change: { mode: 'always', policy: policy({}, { annotations: NO }) },
+    state: 'Declined',
+    want: { annotation: 'false' },
+  },
+  {
+    name: 'what propagates already is left alone',
+    change: { policy: policy(on) },
+    state: 'Untouched',
+    want: { deps: true },
+  },
+  {
+    name: 'a false is kept, and noted before Karmada drops it',
+    change: { policy: policy(off) },
+    state: 'Declined',
+    want: { deps: false, annotation: 'false' },
+  },
+  {
+    name: 'a false is noted also while no workload is data-bound: a claim may come',
+    change: { policy: policy(off), dataBound: undefined },
+    state: 'Declined',
+    want: { deps: false, annotation: 'false' },
+  },
+  {
+    name: 'a false that is noted changes nothing more',
+    change: { policy: policy(off, { annotations: NO }) },
+    state: 'Declined',
+    want: { deps: false, annotation: 'false' },
+  },
+  {
+    name: 'the annotation alone declines',
+    change: { policy: policy({}, { annotations: NO }) },
+    state: 'Declined',
+    want: { annotation: 'false' },
+  },
+  {
+    name: 'another value of the annotation says nothing',
+    change: { policy: policy({}, { annotations: { [PROPAGATE_DEPS_ANNOTATION]: 'no' } }) },
+    state: 'Propagated',
+    want: { deps: true, annotation: 'no' },
+  },
+  {
+    name: 'a false that was applied while nobody noted it is honoured',
+    change: { policy: policy({}, { annotations: APPLIED_FALSE }) },
+    state: 'Declined',
+    want: {},
+  },
+  {
+    name: 'a false turns off what propagated',
+    change: { policy: policy(off), stored: policy(on) },
+    state: 'Declined',
+    want: { deps: false, annotation: 'false' },
+  },
+  {
+    name: 'whoever turns it on after declining does not decline any more',
+    change: { policy: policy(on, { annotations: NO }), stored: policy({}, { annotations: NO }) },
+    state: 'Accepted',
+    want: { deps: true },
+  },
+  {
+    name: "a true beside the annotation at creation may be Karmada's, so the annotation stays",
+    change: { policy: policy(on, { annotations: NO }) },
+    state: 'Untouched',
+    want: { deps: true, annotation: 'false' },
+  },
+  {
+    name: 'an annotation that is applied again beside a true stays: two writers must not fight over it',
+    change: { policy: policy(on, { annotations: NO }), stored: policy(on) },
+    state: 'Untouched',
+    want: { deps: true, annotation: 'false' },
+  },
+  {
+    name: 'a policy on its way out is left alone',
+    change: { policy: policy({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+    state: 'Untouched',
+    want: {},
+  },
+]
+
+const said = ({ spec, metadata }: PropagationPolicy) => ({
+  ...(spec.propagateDeps !== undefined && { deps: spec.propagateDeps }),
+  ...(metadata.annotations?.[PROPAGATE_DEPS_ANNOTATION] && {
+    annotation: metadata.annotations[PROPAGATE_DEPS_ANNOTATION],
+  }),
+})
+
+describe('the decision on a policy', () => {
+  test.each(cases)('$name', ({ change, state, want }) => {
+    const decision = decidePolicy(input(change))
+
+    expect({ state: decision.state, ...said(decision.policy) }).toEqual({ state, ...want })
+  })
+
+  test.each(cases)(
+    'changes the field, which it only sets, and the annotation, and nothing else: $name',
+    ({ change }) => {
+      const given = input(change)
+      // As Karmada's webhook and an admin may leave it: fields that we never heard of, and such as must not change.
+      const policy = {
+        ...given.policy,
+        metadata: { ...given.policy.metadata, labels: { 'propagationpolicy.karmada.io/permanent-id': 'p' } },
+        spec: {
+          ...given.policy.spec,
+          schedulerName: 'mine',
+          failover: { application: { decisionConditions: { tolerationSeconds: 5 } } },
+        },
+      }
+
+      const changes = diffJson(policy, decidePolicy({ ...given, policy }).policy)
+
+      const allowed = [
+        { op: 'add', path: '/spec/propagateDeps', value: true },
+        { op: 'add', path: '/metadata/annotations', value: NO },
+        { op: 'remove', path: '/metadata/annotations/lodestone.dev~1propagate-deps' },
+      ]
+      expect(changes.length).toBeLessThanOrEqual(1)
+      for (const change of changes) expect(allowed).toContainEqual(change)
+    },
+  )
+
+  test.each(cases)('asked again about its own answer it changes nothing more: $name', ({ change }) => {
+    const { policy } = decidePolicy(input(change))
+
+    expect(decidePolicy(input({ ...change, policy })).policy).toBe(policy)
+  })
+
+  /** Go's omitempty: a false is not there any more. */
+  function throughKarmada({ spec: { propagateDeps, ...spec }, ...policy }: PropagationPolicy): PropagationPolicy {
+    return { ...policy, spec: { ...spec, ...(propagateDeps && { propagateDeps }) } }
+  }
+
+  test.each(cases)("asked again after Karmada's webhook it changes nothing more: $name", ({ change }) => {
+    const policy = throughKarmada(decidePolicy(input(change)).policy)
+
+    expect(decidePolicy(input({ ...change, policy })).policy).toBe(policy)
+  })
+
+  test('a false holds through later updates that say nothing of it', () => {
+    const created = throughKarmada(decidePolicy(input({ policy: policy(off) })).policy)
+    const scaled = { ...created, spec: { ...created.spec, priority: 3 } }
+
+    expect(decidePolicy(input({ policy: scaled, stored: created }))).toMatchObject({
+      state: 'Declined',
+      policy: scaled,
+    })
+  })
+})
+
+describe('the answer', () => {
+  test.each([
+    {
+      name: 'a claim',
+      dataBound: claimed,
+      want: 'lodestone: propagateDeps set: DataSourceClaim default/sales names Deployment default/app',
+    },
+    {
+      name: 'volumes',
+      dataBound: { workload: 'Job default/train' },
+      want: 'lodestone: propagateDeps set: Job default/train has annotation lodestone.dev/volumes',
+    },
+  ])('warns of what is set, and why: $name', ({ dataBound, want }) => {
+    const given = input({ dataBound })
+
+    expect(answerPolicy(decidePolicy(given), given)).toMatchObject({
+      kind: 'patch',
+      warnings: [want],
+      auditAnnotations: { decision: 'Propagated' },
+    })
+  })
+
+  test.each(cases)('warns once, in at most 120 characters, exactly when something changes: $name', ({ change }) => {
+    const long = 'x'.repeat(200)
+    const given = input({
+      ...change,
+      ...(change.dataBound || !('dataBound' in change) ? { dataBound: { workload: long } } : {}),
+    })
+    const outcome = answerPolicy(decidePolicy(given), given)
+
+    expect(outcome.warnings?.length ?? 0).toBe(outcome.kind === 'patch' ? 1 : 0)
+    expect(outcome.warnings?.every((warning) => warning.length <= 120) ?? true).toBe(true)
+  })
+
+  test('to a policy that is none of our business is silent', () => {
+    const given = input({ dataBound: undefined })
+
+    expect(answerPolicy(decidePolicy(given), given)).toEqual({ kind: 'allow' })
+  })
+})

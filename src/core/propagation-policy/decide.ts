@@ -1,0 +1,121 @@
+/** The decision on a policy at admission and in the loop: whether the dependencies of what it selects follow, and why. */
+import type { PropagationPolicy } from '../../api/karmada.ts'
+import { PROPAGATE_DEPS_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import type { ObjectMeta } from '../../api/meta.ts'
+import { cut, type Outcome } from '../outcome.ts'
+import { saidPropagateDeps } from './said.ts'
+
+/** Which policies get `propagateDeps`: those that select a data-bound workload, all, or none. */
+export type PropagateDepsMode = 'dataBound' | 'always' | 'never'
+
+/** A data-bound workload that a policy selects. */
+export interface DataBound {
+  /** `Kind namespace/name`. */
+  workload: string
+  /** The claim that names it, as `namespace/name`; without one, its pod template names volumes. */
+  claim?: string
+}
+
+export interface PolicyInput {
+  /** As the requester sent it, raw. */
+  policy: PropagationPolicy
+  /** As it is stored; absent when the policy is being created. */
+  stored: PropagationPolicy | undefined
+  mode: PropagateDepsMode
+  /** Any one of the data-bound workloads that the policy selects. */
+  dataBound: DataBound | undefined
+}
+
+export interface PolicyDecision {
+  /**
+   * Untouched: none of our business, or it propagates already. Propagated: `propagateDeps` is set. Declined: its author does not want
+   * that. Accepted: its author does not decline any more.
+   */
+  state: 'Untouched' | 'Propagated' | 'Declined' | 'Accepted'
+  /** The policy as it should be: the very same object when nothing changes. */
+  policy: PropagationPolicy
+  /** Why, in words for people; empty when there is nothing to say. */
+  message: string
+}
+
+/**
+ * Decides on a policy. Touches only `spec.propagateDeps`, which it sets and never takes away, and the annotation of those who decline.
+ * A `false` does not outlive Karmada's webhook: it is noted in the annotation, where every later look finds it.
+ */
+export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): PolicyDecision {
+  const untouched: PolicyDecision = { state: 'Untouched', policy, message: '' }
+  if (mode === 'never' || policy.metadata.deletionTimestamp) return untouched
+  const { propagateDeps } = policy.spec
+  if (propagateDeps === true) {
+    return isTurnedOn(policy, stored)
+      ? { state: 'Accepted', policy: withoutAnnotation(policy), message: `${DECLINED} is removed` }
+      : untouched
+  }
+  const declined = declineOf(policy)
+  if (propagateDeps === false && !isAnnotated(policy.metadata)) {
+    return {
+      state: 'Declined',
+      policy: withAnnotation(policy),
+      message: `propagateDeps: false is kept as ${DECLINED}`,
+    }
+  }
+  if (declined !== undefined) return { state: 'Declined', policy, message: declined }
+  const message = mode === 'always' ? 'configured for every policy' : dataBound && describe(dataBound)
+  if (message === undefined) return untouched
+  return { state: 'Propagated', policy: { ...policy, spec: { ...policy.spec, propagateDeps: true } }, message }
+}
+
+/** Why the dependencies of a policy's workloads are not to follow, by the word of its author; undefined when nobody said so. */
+export function declineOf(policy: PropagationPolicy): string | undefined {
+  if (policy.spec.propagateDeps === true) return undefined
+  if (isAnnotated(policy.metadata)) return DECLINED
+  return saidPropagateDeps(policy) === false ? 'its manifest says propagateDeps: false' : undefined
+}
+
+/** Whether there may be anything to do for a policy: it neither propagates nor declines. */
+export function isUndecided(policy: PropagationPolicy): boolean {
+  return policy.spec.propagateDeps !== true && declineOf(policy) === undefined
+}
+
+/** The admission's answer: a patch when the policy changes, and a warning that says what changes. */
+export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
+  const notes = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
+  if (policy === input.policy) return { kind: 'allow', ...notes }
+  return { kind: 'patch', object: policy, warnings: [cut(`lodestone: ${WARNING_PREFIX[state]}${message}`)], ...notes }
+}
+
+const DECLINED = `annotation ${PROPAGATE_DEPS_ANNOTATION}: "false"`
+
+const WARNING_PREFIX: Record<PolicyDecision['state'], string> = {
+  Untouched: '',
+  Propagated: 'propagateDeps set: ',
+  Declined: '',
+  Accepted: '',
+}
+
+function describe({ workload, claim }: DataBound): string {
+  return claim === undefined
+    ? `${workload} has annotation ${VOLUMES_ANNOTATION}`
+    : `DataSourceClaim ${claim} names ${workload}`
+}
+
+/** Only the write that turns it on ends a decline: Karmada sets the field as well (for ServiceImports), and that is no word of the author. */
+function isTurnedOn({ metadata }: PropagationPolicy, stored: PropagationPolicy | undefined): boolean {
+  return (
+    isAnnotated(metadata) && stored !== undefined && isAnnotated(stored.metadata) && stored.spec.propagateDeps !== true
+  )
+}
+
+function isAnnotated({ annotations }: ObjectMeta): boolean {
+  return annotations?.[PROPAGATE_DEPS_ANNOTATION] === 'false'
+}
+
+function withAnnotation(policy: PropagationPolicy): PropagationPolicy {
+  const annotations = { ...policy.metadata.annotations, [PROPAGATE_DEPS_ANNOTATION]: 'false' }
+  return { ...policy, metadata: { ...policy.metadata, annotations } }
+}
+
+function withoutAnnotation(policy: PropagationPolicy): PropagationPolicy {
+  const { [PROPAGATE_DEPS_ANNOTATION]: _ended, ...annotations } = policy.metadata.annotations ?? {}
+  return { ...policy, metadata: { ...policy.metadata, annotations } }
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { makePolicy } from '../../../test/builders.ts'
+import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
+import type { PolicyInput } from './decide.ts'
+import { planPolicy } from './plan.ts'
+
+const claimed = { workload: 'Deployment default/app', claim: 'default/sales' }
+const plan = (change: Partial<PolicyInput> = {}) =>
+  planPolicy({ policy: makePolicy({}, { resourceVersion: '7' }), mode: 'dataBound', dataBound: claimed, ...change })
+
+test('a policy whose workload became data-bound is patched, for the version that was read, and told of', () => {
+  expect(plan().actions).toEqual([
+    {
+      kind: 'patch',
+      of: { type: propagationPolicies, namespace: 'default', name: 'app' },
+      patch: { metadata: { resourceVersion: '7' }, spec: { propagateDeps: true } },
+    },
+    expect.objectContaining({
+      kind: 'event',
+      type: 'Normal',
+      reason: 'PropagateDepsSet',
+      message: 'propagateDeps set: DataSourceClaim default/sales names Deployment default/app',
+    }),
+  ])
+})
+
+test('a cluster policy is patched as one', () => {
+  const { namespace: _none, ...metadata } = makePolicy().metadata
+  const policy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata }
+
+  expect(plan({ policy }).actions[0]).toMatchObject({ of: { type: clusterPropagationPolicies, name: 'app' } })
+})
+
+test.each<{ name: string; change: Partial<PolicyInput> }>([
+  { name: 'no workload is data-bound', change: { dataBound: undefined } },
+  { name: 'it is set already', change: { policy: makePolicy({ propagateDeps: true }) } },
+  {
+    name: 'no workload is data-bound any more: it is never taken away',
+    change: { policy: makePolicy({ propagateDeps: true }), dataBound: undefined },
+  },
+  {
+    name: 'its author says false, also where only admission would note it',
+    change: { policy: makePolicy({ propagateDeps: false }) },
+  },
+  {
+    name: 'its author opted out',
+    change: { policy: makePolicy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } }) },
+  },
+  { name: 'the mode is never', change: { mode: 'never' } },
+])('nothing is written when $name', ({ change }) => {
+  expect(plan(change).actions).toEqual([])
+})

@@ -1,0 +1,26 @@
+/** What the loop does to a policy: sets `propagateDeps` where a claim or a workload came after it. It never takes it away. */
+import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
+import { NOTHING, type Plan } from '../plan.ts'
+import { decidePolicy, type PolicyInput } from './decide.ts'
+
+/** Plans for a policy as it is cached. One patch for the version that was read, or nothing; what its author says is left to admission. */
+export function planPolicy(input: Omit<PolicyInput, 'stored'>): Plan {
+  const { policy } = input
+  const { state, message } = decidePolicy({ ...input, stored: policy })
+  if (state !== 'Propagated') return NOTHING
+  const { namespace, name = '', resourceVersion } = policy.metadata
+  const type = namespace ? propagationPolicies : clusterPropagationPolicies
+  const of = { type, name, ...(namespace && { namespace }) }
+  return {
+    actions: [
+      { kind: 'patch', of, patch: { metadata: { resourceVersion }, spec: { propagateDeps: true } } },
+      {
+        kind: 'event',
+        about: policy,
+        type: 'Normal',
+        reason: 'PropagateDepsSet',
+        message: `propagateDeps set: ${message}`,
+      },
+    ],
+  }
+}

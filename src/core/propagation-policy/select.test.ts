@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import { makeClaim, makePolicy } from '../../../test/builders.ts'
+import type { WorkloadReference } from '../../api/data-source-claim.ts'
+import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
+import { closeness, selectableKeys, selectableKeysOfClaim, selectorKeys, selects } from './select.ts'
+
+const app: WorkloadReference = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
+const role: WorkloadReference = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'app' }
+const labels = { tier: 'core' }
+
+const deployments = (selector: Partial<ResourceSelector> = {}): ResourceSelector => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  ...selector,
+})
+const policy = (...resourceSelectors: ResourceSelector[]): PropagationPolicy => makePolicy({ resourceSelectors })
+function clusterPolicy(...resourceSelectors: ResourceSelector[]): PropagationPolicy {
+  const { namespace: _none, ...metadata } = makePolicy().metadata
+  return { ...policy(...resourceSelectors), kind: 'ClusterPropagationPolicy', metadata }
+}
+
+/** Karmada's rules, row by row: pkg/util/selector.go, ResourceSelectorPriority, and the scope of the policy. */
+const rules: { name: string; policy: PropagationPolicy; workload?: WorkloadReference; want: number }[] = [
+  { name: 'a selector by name takes that object', policy: policy(deployments({ name: 'app' })), want: 3 },
+  { name: 'and no other', policy: policy(deployments({ name: 'other' })), want: 0 },
+  {
+    name: 'a selector with a name ignores its labels',
+    policy: policy(deployments({ name: 'app', labelSelector: { matchLabels: { tier: 'edge' } } })),
+    want: 3,
+  },
+  {
+    name: 'a selector by labels takes who has them',
+    policy: policy(deployments({ labelSelector: { matchLabels: labels } })),
+    want: 2,
+  },
+  {
+    name: 'and nobody else',
+    policy: policy(deployments({ labelSelector: { matchLabels: { tier: 'edge' } } })),
+    want: 0,
+  },
+  { name: 'empty labels take everybody', policy: policy(deployments({ labelSelector: {} })), want: 2 },
+  { name: 'a selector without both takes all of the kind', policy: policy(deployments()), want: 1 },
+  { name: 'an empty name is no name', policy: policy(deployments({ name: '' })), want: 1 },
+  { name: 'the closest selector counts', policy: policy(deployments(), deployments({ name: 'app' })), want: 3 },
+  { name: 'another kind is not meant', policy: policy({ apiVersion: 'apps/v1', kind: 'DaemonSet' }), want: 0 },
+  { name: 'another group is not meant', policy: policy(deployments({ apiVersion: 'example.org/v1' })), want: 0 },
+  { name: 'its own namespace may be said', policy: policy(deployments({ namespace: 'default' })), want: 1 },
+  { name: 'an empty namespace is the own one', policy: policy(deployments({ namespace: '' })), want: 1 },
+  {
+    name: 'a policy does not reach into another namespace',
+    policy: policy(deployments({ namespace: 'demo' })),
+    want: 0,
+  },
+  {
+    name: 'not even where the object is there',
+    policy: policy(deployments({ namespace: 'demo' })),
+    workload: { ...app, namespace: 'demo' },
+    want: 0,
+  },
+  {
+    name: 'a policy selects nothing without a namespace',
+    policy: policy({ apiVersion: role.apiVersion, kind: role.kind, name: 'app' }),
+    workload: role,
+    want: 0,
+  },
+  { name: 'a cluster policy without a namespace takes any', policy: clusterPolicy(deployments()), want: 1 },
+  {
+    name: 'a cluster policy with a namespace takes that one',
+    policy: clusterPolicy(deployments({ namespace: 'default', name: 'app' })),
+    want: 3,
+  },
+  { name: 'and no other one', policy: clusterPolicy(deployments({ namespace: 'demo' })), want: 0 },
+  {
+    name: 'a cluster policy takes cluster-scoped objects',
+    policy: clusterPolicy({ apiVersion: role.apiVersion, kind: role.kind, name: 'app' }),
+    workload: role,
+    want: 3,
+  },
+]
+
+describe('what a policy selects', () => {
+  test.each(rules)('$name', ({ policy, workload = app, want }) => {
+    expect(closeness(workload, labels, policy)).toBe(want)
+    expect(selects(policy, workload, labels)).toBe(want > 0)
+  })
+
+  test('is of the very version for an object, and of any version for what somebody named', () => {
+    const older = policy(deployments({ apiVersion: 'apps/v1beta1' }))
+
+    expect([closeness(app, labels, older), selects(older, app, labels)]).toEqual([0, true])
+  })
+
+  test.each([
+    { name: 'by labels', selectors: [deployments({ labelSelector: {} })], want: undefined },
+    {
+      name: 'by labels of another kind',
+      selectors: [{ apiVersion: 'v1', kind: 'Pod', labelSelector: {} }],
+      want: false,
+    },
+    {
+      name: 'by name as well',
+      selectors: [deployments({ labelSelector: {} }), deployments({ name: 'app' })],
+      want: true,
+    },
+    { name: 'by name', selectors: [deployments({ name: 'app' })], want: true },
+    { name: 'as one of all', selectors: [deployments()], want: true },
+  ])('while the labels are not known, $name: $want', ({ selectors, want }) => {
+    expect(selects(policy(...selectors), app, undefined)).toBe(want)
+  })
+})
+
+describe('the keys', () => {
+  test.each(rules.filter(({ want }) => want > 0))('lead from one to the other: $name', ({ policy, workload = app }) => {
+    const keys = selectableKeys(workload)
+    expect(selectorKeys(policy).some((key) => keys.includes(key))).toBe(true)
+  })
+
+  test('of a policy are one for each selector that can select anything', () => {
+    expect(selectorKeys(policy(deployments({ name: 'app' }), deployments({ namespace: 'demo' })))).toEqual([
+      'apps/Deployment/default/app',
+    ])
+    expect(selectorKeys(clusterPolicy(deployments(), deployments({ namespace: 'demo' })))).toEqual([
+      'apps/Deployment/*/*',
+      'apps/Deployment/demo/*',
+    ])
+  })
+
+  test('of a claim are those of the workload in its namespace and of the cluster-scoped one', () => {
+    const keys = ['default/app', 'default/*', '*/app', '*/*', '*/app', '*/*'].map((rest) => `apps/Deployment/${rest}`)
+    expect(selectableKeysOfClaim(makeClaim())).toEqual(keys)
+  })
+})

@@ -1,0 +1,126 @@
+/** The loop of attached bindings: each follows the workloads that need its object, and the object itself. */
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { ingresses, serviceAccounts, services, volumeManagers } from '../api/dependencies.ts'
+import {
+  clusterResourceBindings,
+  DEPENDENCIES_ANNOTATION,
+  isBinding,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
+import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
+import type { K8sObject } from '../api/meta.ts'
+import { isContentUnchanged } from '../core/dependencies/dependent.ts'
+import { dependencyKey, objectOfKey } from '../core/dependencies/keys.ts'
+
+import { type Distribution, divideNeeds, propagates } from '../core/dependencies/needs.ts'
+import { planAttachedBinding } from '../core/dependencies/plan-attached.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import { jsonEqual } from '../core/json.ts'
+import {
+  attachedTo,
+  bindingOf,
+  bindingOfSnapshot,
+  bindingsNeeding,
+  bindingsOfWorkload,
+  dependentsOf,
+  dependentType,
+  workloadOfBinding,
+  workloadsAround,
+} from '../store/gather-dependents.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { applyPlan } from './apply.ts'
+import type { ReconcileLoop } from './define.ts'
+
+/** Kinds through which a workload needs others: a change of one changes what is needed. */
+const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
+
+export function openAttachedBindingLoop(distribution: Distribution): ReconcileLoop {
+  return {
+    name: 'attached-binding',
+    concurrency: 16,
+    keysOf: (change, store) => new Set(keysOf(change, store)),
+    *allKeys(store) {
+      for (const type of [resourceBindings, clusterResourceBindings]) {
+        for (const binding of store.list(type)) {
+          yield* ownKeys(binding)
+          if (propagates(binding)) yield* keysOfBinding(binding, store)
+          else yield undefined
+        }
+      }
+    },
+    async reconcile(key, context) {
+      const { store } = context
+      const named = objectOfKey(key)
+      const type = dependentType(named)
+      if (!type) return undefined
+      const dependent = store.get(type, named.metadata.namespace, named.metadata.name ?? '')
+      const object = dependent ?? named
+      const plan = planAttachedBinding({
+        dependent,
+        stored: bindingOf(object, store),
+        needs: divideNeeds(object, bindingsNeeding(object, store), distribution),
+        bindingOf: (snapshot) => bindingOfSnapshot(snapshot, store),
+        isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
+      })
+      await applyPlan(context, plan)
+      return plan.requeueAfterMs
+    },
+  }
+}
+
+function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iterable<string> {
+  if (isBinding(type.kind)) {
+    const [old, now] = [before, after] as (ResourceBinding | undefined)[]
+    for (const binding of [old, now]) if (binding) yield* ownKeys(binding)
+    const binding = now ?? old
+    if (binding && isReferrerChanged(old, now)) yield* keysOfBinding(binding, store)
+    return
+  }
+  if (isContentUnchanged(before, after)) return
+  for (const object of [before, after]) {
+    if (!object) continue
+    if (dependentType(object)) yield dependencyKey(object)
+    if ('facts' in object) yield* keysOfWorkload(object as Workload, store)
+    if (CARRIERS.includes(object.kind) || object.kind === dataSourceClaims.kind) {
+      for (const workload of workloadsAround(object, store)) yield* keysOfWorkload(workload, store)
+    }
+  }
+}
+
+/** The object of a binding that is attached to others. */
+function* ownKeys({ metadata, spec }: ResourceBinding): Iterable<string> {
+  const isNoted = Object.keys(metadata.labels ?? {}).some((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX))
+  if (isNoted || !spec.placement) yield dependencyKey(resourceObject(spec.resource))
+}
+
+/** What the workload needs, and what is attached to it. */
+function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<string> {
+  for (const binding of bindingsOfWorkload(workload, store)) yield* keysOfBinding(binding, store)
+}
+
+function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<string> {
+  for (const { spec } of attachedTo(binding, store)) yield dependencyKey(resourceObject(spec.resource))
+  const workload = propagates(binding) ? workloadOfBinding(binding, store) : undefined
+  if (workload) for (const dependent of dependentsOf(workload, store)) yield dependencyKey(dependent)
+}
+
+/** A binding's status changes all the time, and most of what else is written into it is of no concern to what is attached to it. */
+function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): boolean {
+  if (!before || !after) return true
+  if (!before.spec.propagateDeps && !after.spec.propagateDeps) return false
+  const seen = ({ metadata, spec }: ResourceBinding) => [
+    spec.propagateDeps,
+    spec.clusters,
+    spec.conflictResolution,
+    spec.preserveResourcesOnDeletion,
+    metadata.deletionTimestamp,
+    metadata.labels,
+    metadata.annotations?.[DEPENDENCIES_ANNOTATION],
+  ]
+  return !jsonEqual(seen(before), seen(after))
+}
+
+function resourceObject({ apiVersion, kind, namespace, name }: ResourceBinding['spec']['resource']): K8sObject {
+  return { apiVersion, kind, metadata: { ...(namespace && { namespace }), name } }
+}

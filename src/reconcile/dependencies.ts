@@ -1,0 +1,74 @@
+/** The loop that lets a workload's binding wait, when it is deleted, until what is attached to it is let go. */
+import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { DEPENDENCIES_FINALIZER } from '../api/lodestone.ts'
+import { objectKey } from '../api/meta.ts'
+import { attachesAny, type Distribution, propagates } from '../core/dependencies/needs.ts'
+import { planDependenciesFinalizer } from '../core/dependencies/plan-finalizer.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import {
+  attachedTo,
+  bindingOfSnapshot,
+  bindingsOfWorkload,
+  dependentsOf,
+  isWithinReach,
+  workloadOfBinding,
+} from '../store/gather-dependents.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { applyPlan } from './apply.ts'
+import type { ReconcileLoop } from './define.ts'
+
+export function openDependenciesLoop(distribution: Distribution): ReconcileLoop {
+  return {
+    name: 'dependencies',
+    concurrency: 16,
+    *keysOf({ type, before, after }, store) {
+      if (!isBinding(type.kind)) {
+        for (const object of [before, after]) {
+          if (object && 'facts' in object) yield* bindingsOfWorkload(object as Workload, store).map(keyOf)
+        }
+        return
+      }
+      for (const binding of [before, after] as (ResourceBinding | undefined)[]) {
+        if (!binding) continue
+        if (concernsUs(binding)) yield keyOf(binding)
+        // What was attached, or let go, is what its finalizer waits for.
+        for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
+      }
+    },
+    *allKeys(store) {
+      for (const type of [resourceBindings, clusterResourceBindings]) {
+        for (const binding of store.list(type)) yield concernsUs(binding) ? keyOf(binding) : undefined
+      }
+    },
+    async reconcile(key, context) {
+      const { store } = context
+      const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
+      const binding = bindingOfSnapshot({ ...(namespace && { namespace }), name }, store)
+      if (!binding || !concernsUs(binding)) return undefined
+      const plan = planDependenciesFinalizer({
+        binding,
+        attaches: attaches(binding, distribution, store),
+        hasAttached: attachedTo(binding, store).length > 0,
+      })
+      await applyPlan(context, plan)
+      return plan.requeueAfterMs
+    },
+  }
+}
+
+/** Whether we attach anything to it; undefined while its workload is not there to be asked. */
+function attaches(binding: ResourceBinding, distribution: Distribution, store: ObjectStore): boolean | undefined {
+  if (!propagates(binding)) return false
+  const workload = workloadOfBinding(binding, store)
+  if (!workload) return undefined
+  const dependents = dependentsOf(workload, store).filter((object) => isWithinReach(binding, object))
+  return attachesAny(binding, dependents, distribution)
+}
+
+function concernsUs(binding: ResourceBinding): boolean {
+  return propagates(binding) || (binding.metadata.finalizers ?? []).includes(DEPENDENCIES_FINALIZER)
+}
+
+function keyOf({ metadata }: ResourceBinding): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}

@@ -1,0 +1,88 @@
+/** The loop of policies: sets `propagateDeps` where the claim, the workload or its binding came after the policy. */
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  isBinding,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+} from '../api/karmada.ts'
+import { objectKey } from '../api/meta.ts'
+import { workloadsOfClaim } from '../core/data-source-claim/keys.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import { jsonEqual } from '../core/json.ts'
+import { isUndecided, type PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import { planPolicy } from '../core/propagation-policy/plan.ts'
+import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { gatherPolicyInput, isClaimed, policiesSelecting } from '../store/gather-policy.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { applyPlan } from './apply.ts'
+import type { ReconcileLoop } from './define.ts'
+
+export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoop {
+  return {
+    name: 'propagation-policy',
+    concurrency: 4,
+    keysOf: (change, store) => (mode === 'never' ? [] : keysOf(change, store)),
+    *allKeys(store) {
+      if (mode === 'never') return
+      for (const type of [propagationPolicies, clusterPropagationPolicies]) {
+        for (const policy of store.list(type)) yield isUndecided(policy) ? keyOf(policy) : undefined
+      }
+    },
+    async reconcile(key, { store, events }) {
+      const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
+      const policy = store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+      if (!policy || !isUndecided(policy)) return undefined
+      await applyPlan({ store, events }, planPolicy(gatherPolicyInput(policy, policy, mode, store)))
+      return undefined
+    },
+  }
+}
+
+/** What is gone, or is less than it was, needs nothing: `propagateDeps` is never taken away. */
+function keysOf({ type, before, after }: StoreChange, store: ObjectStore): string[] {
+  if (!after) return []
+  if (isPolicy(type.kind)) return isUndecided(after as PropagationPolicy) ? [keyOf(after as PropagationPolicy)] : []
+  if (type.kind === dataSourceClaims.kind) {
+    return ofClaim(before as DataSourceClaim | undefined, after as DataSourceClaim, store)
+  }
+  if (isBinding(type.kind)) return ofBinding(before as ResourceBinding | undefined, after as ResourceBinding, store)
+  return 'facts' in after ? ofWorkload(before as Workload | undefined, after as Workload, store) : []
+}
+
+/** A claim's status changes far more often than the workload that it names. */
+function ofClaim(before: DataSourceClaim | undefined, after: DataSourceClaim, store: ObjectStore): string[] {
+  if (before && jsonEqual(before.spec.workload, after.spec.workload)) return []
+  return workloadsOfClaim(after).flatMap((workload) =>
+    policiesSelecting(workload, store).filter(isUndecided).map(keyOf),
+  )
+}
+
+/** Of workloads that are not cached, their bindings tell which policy selects them. */
+function ofBinding(before: ResourceBinding | undefined, after: ResourceBinding, store: ObjectStore): string[] {
+  const policy = policyReferenceOf(after.metadata)
+  if (!policy || (before && jsonEqual(policyReferenceOf(before.metadata), policy))) return []
+  return isClaimed(after.spec.resource, store) ? [objectKey(policy.namespace, policy.name)] : []
+}
+
+function ofWorkload(before: Workload | undefined, after: Workload, store: ObjectStore): string[] {
+  const { apiVersion, kind, metadata, facts } = after
+  const isSame =
+    before &&
+    jsonEqual(before.metadata.labels, metadata.labels) &&
+    before.facts.volumeManagers.length > 0 === facts.volumeManagers.length > 0
+  if (isSame) return []
+  const { namespace, name = '' } = metadata
+  const workload = { apiVersion, kind, name, ...(namespace && { namespace }) }
+  if (facts.volumeManagers.length === 0 && !isClaimed(workload, store)) return []
+  return policiesSelecting(workload, store).filter(isUndecided).map(keyOf)
+}
+
+function isPolicy(kind: string): boolean {
+  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
+}
+
+function keyOf({ metadata }: PropagationPolicy): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}

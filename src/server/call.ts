@@ -1,0 +1,114 @@
+/** One call of whoever asks us, from the text of its body to an answer that is counted and logged: the catch-all for what is thrown. */
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { problemBody, RequestProblem } from './problem.ts'
+
+export interface CallDependencies {
+  log: Logger
+  metrics: Metrics
+}
+
+export interface Answer {
+  status: number
+  body: string
+}
+
+/** A protocol: what comes in, what goes out, and how it is told. */
+interface CallDefinition<Request> {
+  /** In log lines and metrics. */
+  name: string
+  /** What the body is, for those who send none: `an AdmissionReview`. */
+  takes: string
+  /** The messages of the log lines. */
+  told: { answered: string; refused: string; failed: string }
+  /** From the parsed body to the request, or to what is wrong with it. */
+  decode(parsed: unknown): { request: Request } | { error: string }
+  /** Which request it was, for the log line of one that failed. */
+  describe(request: Request): object
+  /** Throws only when something is broken. */
+  answer(request: Request): { body: string; decision: string; line: Record<string, unknown> }
+}
+
+/**
+ * Serves one protocol.
+ *
+ * @returns a function from the text of a body to the answer. It throws nothing: bad input is a 4xx; a fault of ours is a 500, so that
+ * the caller decides what becomes of it (only a failed call is put to `failurePolicy`; a well-formed refusal always refuses).
+ */
+export function serveCalls<Request>(
+  { name, takes, told, decode, describe, answer: answerTo }: CallDefinition<Request>,
+  { metrics, ...dependencies }: CallDependencies,
+): (body: string) => Answer {
+  const log = dependencies.log.child({ webhook: name })
+  const latency = metrics.latency.labels(name)
+  const requests = remember((status) => metrics.requests.labels(name, status))
+  const decisions = remember((result) => metrics.decisions.labels(name, result))
+
+  function read(body: string): Request {
+    if (body === '') throw new RequestProblem(400, `the body is empty; POST ${takes}`)
+    let parsed: unknown
+    try {
+      parsed = JSON.parse(body)
+    } catch (cause) {
+      throw new RequestProblem(400, `the body is not JSON: ${(cause as Error).message}`)
+    }
+    const decoded = decode(parsed)
+    if ('error' in decoded) throw new RequestProblem(400, decoded.error, uidIn(parsed))
+    return decoded.request
+  }
+
+  return (body) => {
+    const started = performance.now()
+    let request: Request | undefined
+    let answer: Answer
+    try {
+      request = read(body)
+      const { body: text, decision, line } = answerTo(request)
+      decisions(decision).inc()
+      answer = { status: 200, body: text }
+      line['ms'] = since(started)
+      log.info(line, told.answered)
+    } catch (error) {
+      const status = error instanceof RequestProblem ? error.status : 500
+      const message = error instanceof Error ? error.message : String(error)
+      answer = {
+        status,
+        body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message),
+      }
+      const uid = error instanceof RequestProblem ? error.uid : undefined
+      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: since(started) }
+      if (status === 500) {
+        metrics.faults.labels(name).inc()
+        log.error({ ...line, err: error }, told.failed)
+      } else {
+        log.warn({ ...line, reason: message }, told.refused)
+      }
+    }
+    requests(String(answer.status)).inc()
+    latency.observe((performance.now() - started) / 1000)
+    return answer
+  }
+}
+
+/** The uid of what is no proper request, so that its log line can be found; cut, since anything may stand there. */
+function uidIn(parsed: unknown): string | undefined {
+  const uid = (parsed as { request?: { uid?: unknown } } | null)?.request?.uid
+  return typeof uid === 'string' ? uid.slice(0, 64) : undefined
+}
+
+function since(started: number): number {
+  return Math.round((performance.now() - started) * 1000) / 1000
+}
+
+/** Finding a counter by its labels costs more than counting; each is looked up once. */
+function remember<T>(find: (label: string) => T): (label: string) => T {
+  const found = new Map<string, T>()
+  return (label) => {
+    let known = found.get(label)
+    if (known === undefined) {
+      known = find(label)
+      found.set(label, known)
+    }
+    return known
+  }
+}

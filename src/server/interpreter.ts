@@ -1,0 +1,60 @@
+/** One question of Karmada's resource interpreter: a ResourceInterpreterContext in, a ResourceInterpreterContext out. */
+import { INTERPRET_DEPENDENCY, type InterpreterRequest } from '../api/interpreter.ts'
+import { groupOf, objectKey } from '../api/meta.ts'
+import { decodeContext, encodeContext, type Interpretation } from '../core/dependencies/interpreter-context.ts'
+import { INTERPRETER_NAME, type Interpreter } from '../webhooks/interpreter.ts'
+import { type Answer, type CallDependencies, serveCalls } from './call.ts'
+
+/**
+ * Serves the interpreter.
+ *
+ * @returns a function from the text of a body to the answer. What cannot be told (another operation, an unknown kind) is an answer
+ * without success; bad input is a 4xx, and a fault, above all a cache that was not read yet, a 500. Karmada takes dependencies away
+ * after none of them: it asks again.
+ */
+export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): (body: string) => Answer {
+  const known = new Set(interpreter.types.map(({ group, kind }) => kindOf(group, kind)))
+
+  function interpretationOf({ operation, object }: InterpreterRequest): Interpretation {
+    if (operation !== INTERPRET_DEPENDENCY) {
+      return { refusal: `lodestone answers ${INTERPRET_DEPENDENCY}, not ${operation}` }
+    }
+    if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
+      return { refusal: `lodestone does not know the dependencies of ${object.kind} of ${object.apiVersion}` }
+    }
+    return { dependencies: interpreter.interpret(object) }
+  }
+
+  return serveCalls(
+    {
+      name: INTERPRETER_NAME,
+      takes: 'a ResourceInterpreterContext',
+      told: { answered: 'interpreted', refused: 'interpretation refused', failed: 'interpretation failed' },
+      decode: decodeContext,
+      describe,
+      answer(request) {
+        const interpretation = interpretationOf(request)
+        const isRefusal = 'refusal' in interpretation
+        return {
+          body: JSON.stringify(encodeContext(request, interpretation)),
+          decision: isRefusal ? 'refused' : 'interpreted',
+          line: {
+            ...describe(request),
+            ...(isRefusal
+              ? { outcome: 'refused', reason: interpretation.refusal }
+              : { outcome: 'interpreted', dependencies: interpretation.dependencies.length }),
+          },
+        }
+      },
+    },
+    dependencies,
+  )
+}
+
+function describe({ uid, operation, object: { apiVersion, kind, metadata } }: InterpreterRequest) {
+  return { uid, operation, object: `${apiVersion} ${kind} ${objectKey(metadata.namespace, metadata.name ?? '')}` }
+}
+
+function kindOf(group: string, kind: string): string {
+  return `${group}/${kind}`
+}

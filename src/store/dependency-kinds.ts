@@ -1,0 +1,158 @@
+/** The kinds behind dependencies: workloads, cut to what they need, and what they need, mostly metadata only. */
+import { createHash } from 'node:crypto'
+import {
+  configMaps,
+  endpointSlices,
+  persistentVolumeClaims,
+  type Service,
+  type ServiceAccount,
+  secrets,
+  serviceAccounts,
+  services,
+  type VolumeManager,
+  volumeManagers,
+} from '../api/dependencies.ts'
+import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import type { Dependent } from '../core/dependencies/dependent.ts'
+import { secretsOf } from '../core/dependencies/interpret.ts'
+import { referenceKeys } from '../core/dependencies/keys.ts'
+import { interpretedKinds } from '../core/dependencies/kinds.ts'
+import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { selectableKeys } from '../core/propagation-policy/select.ts'
+import type { AnyCachedKind } from './kinds.ts'
+import type { CachedKind } from './store.ts'
+
+/** The kinds whose objects need others. An Ingress is both: it needs Secrets, and is needed by the pods behind it. */
+export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds.map(
+  ({ type }) => type as ResourceType<Workload>,
+)
+
+const workloadKinds: readonly CachedKind<Workload & Dependent>[] = workloadTypes.map((type) => ({
+  type: type as ResourceType<Workload & Dependent>,
+  keep(raw) {
+    const { apiVersion, kind, metadata, facts } = workloadOf(raw)
+    return { apiVersion, kind, metadata: keepIdentity(metadata), facts, ...(type.kind === 'Ingress' && contentOf(raw)) }
+  },
+  indexes: {
+    references: referenceKeys,
+    podLabels: ({ metadata, facts }) =>
+      facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
+    backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
+    // By labels and not by name: found by kind and namespace.
+    selectors: ({ facts }) =>
+      facts.references
+        .filter(({ name }) => !name)
+        .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
+    // Of those whose pods name volumes: under what the policies that select it are found.
+    dataBound: ({ apiVersion, kind, metadata, facts }) =>
+      facts.volumeManagers.length > 0
+        ? selectableKeys({
+            apiVersion,
+            kind,
+            ...(metadata.namespace && { namespace: metadata.namespace }),
+            name: metadata.name ?? '',
+          })
+        : [],
+  },
+  optional: true,
+}))
+
+const serviceKind: CachedKind<Service & Dependent> = {
+  type: services,
+  keep: (raw) => {
+    const { selector } = raw.spec ?? {}
+    return { ...keepContent(raw), ...(selector && { spec: { selector } }) }
+  },
+  indexes: {
+    // Under one label of the selector: whoever has all of them has that one.
+    selector({ metadata, spec }) {
+      const [pair] = Object.entries(spec?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+      return pair ? [labelKey(metadata.namespace, pair)] : []
+    },
+  },
+}
+
+const serviceAccountKind: CachedKind<ServiceAccount> = {
+  type: serviceAccounts,
+  keep: ({ apiVersion, kind, metadata, imagePullSecrets }) => ({
+    apiVersion,
+    kind,
+    metadata: keepIdentity(metadata),
+    ...(imagePullSecrets && { imagePullSecrets }),
+  }),
+  indexes: {
+    secrets: ({ metadata, imagePullSecrets = [] }) =>
+      imagePullSecrets.flatMap(({ name }) => (name ? [objectKey(metadata.namespace, name)] : [])),
+  },
+}
+
+const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
+  type: volumeManagers,
+  keep: (raw) => {
+    const { volumeConfigs } = raw.spec ?? {}
+    return { ...keepContent(raw), ...(volumeConfigs && { spec: { volumeConfigs } }) }
+  },
+  indexes: {
+    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
+  },
+  optional: true,
+}
+
+/** Nothing of these but their metadata is ever asked for: contents of Secrets do not leave the API server. */
+function metadataOnly(type: ResourceType): CachedKind<Dependent> {
+  const keep = ({ apiVersion, kind, metadata }: Dependent) => ({ apiVersion, kind, metadata: keepIdentity(metadata) })
+  return { type, keep, indexes: {}, metadataOnly: true }
+}
+
+/** Read only where dependencies are distributed. */
+export const dependencyKinds: readonly AnyCachedKind[] = [
+  ...workloadKinds,
+  serviceKind,
+  serviceAccountKind,
+  volumeManagerKind,
+  { type: persistentVolumeClaims, keep: keepContent, indexes: {} },
+  metadataOnly(configMaps),
+  metadataOnly(secrets),
+  { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
+]
+
+/** The key of one label of a namespace's pods. */
+export function labelKey(namespace: string | undefined, [name, value]: [string, string]): string {
+  return `${namespace ?? ''}/${name}=${value}`
+}
+
+export function selectorKey({ kind, metadata }: { kind: string; metadata: ObjectMeta }): string {
+  return objectKey(metadata.namespace, kind)
+}
+
+function keepContent(raw: K8sObject): Dependent {
+  const { apiVersion, kind, metadata } = raw
+  return { apiVersion, kind, metadata: keepIdentity(metadata), ...contentOf(raw) }
+}
+
+/** Which object, in which state, and what selectors see of it. */
+function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp, labels }: ObjectMeta): ObjectMeta {
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(labels && { labels }),
+  }
+}
+
+/** A digest of all but status and bookkeeping. */
+function contentOf(raw: K8sObject): { content: string } {
+  const { status: _status, metadata, ...rest } = raw as K8sObject & { status?: unknown }
+  const {
+    resourceVersion: _version,
+    managedFields: _managed,
+    ...own
+  } = metadata as ObjectMeta & { managedFields?: unknown }
+  return {
+    content: createHash('sha1')
+      .update(JSON.stringify([own, rest]))
+      .digest('base64'),
+  }
+}

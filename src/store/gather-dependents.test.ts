@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeBinding, makeClaim, makeCluster } from '../../test/builders.ts'
+import type { ResourceBinding } from '../api/karmada.ts'
+import type { K8sObject } from '../api/meta.ts'
+import { apiVersionOf } from '../api/meta.ts'
+import { dependencyKey } from '../core/dependencies/keys.ts'
+import { cachedKinds } from './cached-kinds.ts'
+import { openFolderStore } from './folder.ts'
+import { bindingsNeeding, dependentsOf, interpretObject, workloadOfBinding } from './gather-dependents.ts'
+import { NotSyncedError, type ObjectStore } from './store.ts'
+
+async function storeOf(objects: readonly K8sObject[]): Promise<ObjectStore> {
+  const store = openFolderStore({ kinds: cachedKinds })
+  await store.start(new AbortController().signal)
+  for (const object of objects) {
+    const kind = cachedKinds.find(({ type }) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion)
+    if (!kind) throw new Error(`${object.kind} is not cached`)
+    await store.create(kind.type, object)
+  }
+  return store
+}
+
+const object = (apiVersion: string, kind: string, name: string, rest: object = {}): K8sObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: 'default' },
+  ...rest,
+})
+
+/** Few names and labels, so that most of what is generated meets. */
+const name = fc.constantFrom('a', 'b', 'c')
+const labels = fc.dictionary(fc.constantFrom('app', 'tier'), name, { minKeys: 1, maxKeys: 2 })
+
+const pods = fc
+  .record({ labels, config: name, secret: name, account: name, volumes: fc.option(name) })
+  .map(({ labels, config, secret, account, volumes }) => ({
+    metadata: { labels, ...(volumes && { annotations: { 'lodestone.dev/volumes': `{"name":"${volumes}"}` } }) },
+    spec: {
+      serviceAccountName: account,
+      imagePullSecrets: [{ name: secret }],
+      containers: [{ name: 'main', envFrom: [{ configMapRef: { name: config } }] }],
+    },
+  }))
+
+const fleet = fc
+  .record({
+    workloads: fc.array(pods, { minLength: 1, maxLength: 3 }),
+    services: fc.array(labels, { maxLength: 3 }),
+    ingresses: fc.array(fc.record({ backend: name, secret: name }), { maxLength: 3 }),
+    accounts: fc.array(name, { maxLength: 3 }),
+    managers: fc.array(name, { maxLength: 2 }),
+    claims: fc.boolean(),
+  })
+  .map(({ workloads, services, ingresses, accounts, managers, claims }) => {
+    const names = ['a', 'b', 'c']
+    return [
+      ...workloads.map((template, i) => object('apps/v1', 'Deployment', `app-${i}`, { spec: { template } })),
+      ...workloads.map((_, i) => bindingOf(`app-${i}`)),
+      ...services.map((selector, i) => object('v1', 'Service', names[i] ?? '', { spec: { selector } })),
+      ...ingresses.map(({ backend, secret }, i) =>
+        object('networking.k8s.io/v1', 'Ingress', names[i] ?? '', {
+          spec: { tls: [{ secretName: secret }], defaultBackend: { service: { name: backend } } },
+        }),
+      ),
+      ...accounts.map((secret, i) =>
+        object('v1', 'ServiceAccount', names[i] ?? '', { imagePullSecrets: [{ name: secret }] }),
+      ),
+      ...managers.map((secret, i) =>
+        object('vck.intelai.org/v1alpha1', 'VolumeManager', names[i] ?? '', {
+          spec: { volumeConfigs: [{ options: { awsCredentialsSecretName: secret } }] },
+        }),
+      ),
+      ...names.map((each) => object('v1', 'ConfigMap', each)),
+      ...names.map((each) => object('v1', 'Secret', each)),
+      ...(claims
+        ? [makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app-0' } }, { name: 'claim' })]
+        : []),
+      {
+        ...makeCluster('member1'),
+        status: {
+          apiEnablements: [
+            { groupVersion: 'vck.intelai.org/v1alpha1', resources: [{ kind: 'VolumeManager' }] },
+            { groupVersion: 'datadependency.volcano.sh/v1alpha1', resources: [{ kind: 'DataSourceClaim' }] },
+          ],
+        },
+      },
+    ]
+  })
+
+function bindingOf(workload: string): ResourceBinding {
+  const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: workload }
+  return makeBinding(
+    { resource, propagateDeps: true, clusters: [{ name: 'member1' }] },
+    { name: `${workload}-deployment` },
+  )
+}
+
+test('whoever needs an object is found by index as by looking at everything', async () => {
+  await fc.assert(
+    fc.asyncProperty(fleet, async (objects) => {
+      const store = await storeOf(objects)
+      const bindings = objects.filter(({ kind }) => kind === 'ResourceBinding') as ResourceBinding[]
+      const needs = new Map(
+        bindings.map(({ metadata, spec }) => {
+          const workload = workloadOfBinding({ metadata, spec } as ResourceBinding, store)
+          return [metadata.name, new Set((workload ? dependentsOf(workload, store) : []).map(dependencyKey))]
+        }),
+      )
+      for (const each of objects) {
+        const found = bindingsNeeding(heldOf(store, each), store).map(({ metadata }) => metadata.name)
+        const expected = [...needs].flatMap(([binding, keys]) => (keys.has(dependencyKey(each)) ? [binding] : []))
+        expect(found.sort(), dependencyKey(each)).toEqual(expected.sort())
+      }
+      await store.stop()
+    }),
+    { numRuns: 100 },
+  )
+})
+
+/** The object as it is held, which is what the loops look at; itself for what is none that can be needed. */
+function heldOf(store: ObjectStore, { apiVersion, kind, metadata }: K8sObject): K8sObject {
+  const type = cachedKinds.find((each) => each.type.kind === kind && apiVersionOf(each.type) === apiVersion)?.type
+  return (type && store.get(type, metadata.namespace, metadata.name ?? '')) ?? { apiVersion, kind, metadata }
+}
+
+describe('the objects of a kind that a member does not serve', () => {
+  const workload = object('apps/v1', 'Deployment', 'app', {
+    spec: { template: { metadata: { annotations: { 'lodestone.dev/volumes': '{"name":"data"}' } }, spec: {} } },
+  })
+
+  test('are no dependencies: they would only fail there', async () => {
+    const store = await storeOf([object('vck.intelai.org/v1alpha1', 'VolumeManager', 'data'), makeCluster('member1')])
+    onTestFinished(() => store.stop())
+
+    expect(interpretObject(workload, store)).toEqual([])
+  })
+})
+
+test('nothing is interpreted from a store that was not read yet: no dependencies are not the same as unknown ones', () => {
+  const store = openFolderStore({ kinds: cachedKinds })
+  const template = { metadata: { labels: { app: 'web' } }, spec: {} }
+
+  expect(() => interpretObject(object('apps/v1', 'Deployment', 'app', { spec: { template } }), store)).toThrow(
+    NotSyncedError,
+  )
+})

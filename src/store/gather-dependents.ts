@@ -1,0 +1,220 @@
+/** Finds, by index and never by scan, what a workload needs, and who needs an object. */
+
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  configMaps,
+  type DependentObjectReference,
+  endpointSlices,
+  ingresses,
+  persistentVolumeClaims,
+  type Service,
+  secrets,
+  serviceAccounts,
+  services,
+  volumeManagers,
+} from '../api/dependencies.ts'
+import {
+  type BindingSnapshot,
+  clusterResourceBindings,
+  clusters,
+  type ResourceBinding,
+  resourceBindings,
+} from '../api/karmada.ts'
+import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
+import { nameOf } from '../core/dependencies/attached-binding.ts'
+import type { Dependent } from '../core/dependencies/dependent.ts'
+import { interpretDependencies } from '../core/dependencies/interpret.ts'
+import { dependencyKey } from '../core/dependencies/keys.ts'
+
+import { dependedByLabel } from '../core/dependencies/names.ts'
+import { propagates, refersTo } from '../core/dependencies/needs.ts'
+import type { RelatedObjects } from '../core/dependencies/related.ts'
+import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { bindingName } from '../core/resource-binding/derive.ts'
+import { matchesLabels } from '../core/selectors.ts'
+import { labelKey, selectorKey, workloadTypes } from './dependency-kinds.ts'
+import { kindKey } from './kinds.ts'
+import type { ObjectStore } from './store.ts'
+
+/** The kinds of which an object can be needed. */
+const dependentTypes = new Map<string, ResourceType<Dependent>>(
+  [
+    configMaps,
+    secrets,
+    serviceAccounts,
+    persistentVolumeClaims,
+    services,
+    ingresses,
+    endpointSlices,
+    volumeManagers,
+    dataSourceClaims,
+  ].map((type) => [kindKey(type), type]),
+)
+
+const workloadTypesByKind = new Map(workloadTypes.map((type) => [kindKey(type), type]))
+
+/** The type of a dependency's kind; undefined for a kind that is never one. */
+export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
+  return dependentTypes.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
+}
+
+/** What the interpreter looks up, from the store's memory. */
+function relatedObjects(store: ObjectStore): RelatedObjects {
+  return {
+    servicesFor: (namespace, podLabels) =>
+      Object.entries(podLabels)
+        .flatMap((pair) => store.byIndex(services, 'selector', labelKey(namespace, pair)))
+        .filter((service) => selects(service, podLabels)),
+    ingressesOf: (namespace, service) =>
+      store.byIndex(ingresses as ResourceType<Workload>, 'backends', objectKey(namespace, service)),
+    serviceAccount: (namespace, name) => store.get(serviceAccounts, namespace, name),
+    volumeManager: (namespace, name) => store.get(volumeManagers, namespace, name),
+    claimsOf: ({ apiVersion, kind, metadata }) =>
+      store.byIndex(
+        dataSourceClaims,
+        'workload',
+        workloadKey({
+          apiVersion,
+          kind,
+          ...(metadata.namespace && { namespace: metadata.namespace }),
+          name: metadata.name ?? '',
+        }),
+      ),
+    memberServes: (type) => store.byIndex(clusters, 'serves', kindKey(type)).length > 0,
+  }
+}
+
+/** What an object as it was sent needs. Throws `NotSyncedError` before everything is read. */
+export function interpretObject(object: K8sObject, store: ObjectStore): DependentObjectReference[] {
+  return interpretDependencies(workloadOf(object), relatedObjects(store))
+}
+
+/** The workload of a binding; undefined for one that is not there or of a kind that nobody interprets. */
+export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore): Workload | undefined {
+  const { apiVersion, kind } = spec.resource
+  const type = workloadTypesByKind.get(kindKey({ group: groupOf(apiVersion), kind }))
+  return type && store.get(type, spec.resource.namespace, spec.resource.name)
+}
+
+/** The existing objects that a workload needs. */
+export function dependentsOf(workload: Workload, store: ObjectStore): Dependent[] {
+  return interpretDependencies(workload, relatedObjects(store)).flatMap((reference) => {
+    const type = dependentType(reference)
+    if (!type) return []
+    if (reference.name) return store.get(type, reference.namespace, reference.name) ?? []
+    const candidates = store.byIndex(type, 'namespace', reference.namespace ?? '')
+    return candidates.filter((object) => refersTo(reference, object))
+  })
+}
+
+/**
+ * The bindings whose workloads need the object, and that dependencies follow. An object that does not exist is needed as well, by whoever
+ * names it.
+ */
+export function bindingsNeeding(object: K8sObject, store: ObjectStore): ResourceBinding[] {
+  const related = relatedObjects(store)
+  return [...workloadsAround(object, store)]
+    .filter((workload) => interpretDependencies(workload, related).some((reference) => refersTo(reference, object)))
+    .flatMap((workload) => bindingsOfWorkload(workload, store))
+    .filter((binding) => propagates(binding) && isWithinReach(binding, object))
+}
+
+/** An owner reference does not cross namespaces: the garbage collector would take the binding away. */
+export function isWithinReach({ metadata }: ResourceBinding, object: K8sObject): boolean {
+  return !metadata.namespace || metadata.namespace === object.metadata.namespace
+}
+
+/** The workloads that may need the object, directly or through another that brings it along. */
+export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Workload> {
+  const found = new Set<Workload>()
+  const seen = new Set<string>()
+  const visit = (current: K8sObject): void => {
+    const key = dependencyKey(current)
+    if (seen.has(key)) return
+    seen.add(key)
+    for (const workload of workloadsNaming(current, key, store)) {
+      found.add(workload)
+      // An Ingress names its Secrets, and is itself brought along by the Services behind it.
+      if (dependentType(workload)) visit(workload)
+    }
+    for (const carrier of carriers[current.kind]?.(current, store) ?? []) visit(carrier)
+  }
+  visit(object)
+  return found
+}
+
+function* workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Iterable<Workload> {
+  for (const type of workloadTypes) {
+    yield* store.byIndex(type, 'references', key)
+    yield* store.byIndex(type, 'selectors', selectorKey(object))
+  }
+  if (object.kind === services.kind) yield* workloadsBehind(object, store)
+  if (object.kind === dataSourceClaims.kind) yield* workloadsOfClaimObject(object as DataSourceClaim, store)
+}
+
+/** Kind → the objects that bring one of it along. */
+const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterable<K8sObject>> = {
+  [ingresses.kind]: (ingress, store) =>
+    (ingress as Workload).facts?.backends.flatMap(
+      (name) => store.get(services, ingress.metadata.namespace, name) ?? [],
+    ) ?? [],
+  [secrets.kind]: ({ metadata }, store) =>
+    [serviceAccounts, volumeManagers].flatMap((type: ResourceType) => [
+      ...store.byIndex(type, 'secrets', objectKey(metadata.namespace, metadata.name ?? '')),
+    ]),
+}
+
+/** The workloads whose pods the Service selects: looked for under the rarest of its labels. */
+function workloadsBehind(service: Service, store: ObjectStore): Workload[] {
+  const { namespace } = service.metadata
+  const pairs = Object.entries(service.spec?.selector ?? {})
+  return workloadTypes.flatMap((type) => {
+    const [rarest] = pairs
+      .map((pair) => store.byIndex(type, 'podLabels', labelKey(namespace, pair)))
+      .sort((a, b) => a.length - b.length)
+    return rarest?.filter(({ facts }) => facts.podLabels.some((labels) => selects(service, labels))) ?? []
+  })
+}
+
+function selects({ spec }: Service, podLabels: Record<string, string>): boolean {
+  return matchesLabels({ matchLabels: spec?.selector ?? {} }, podLabels)
+}
+
+function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Workload[] {
+  // Of one that is gone only the name is known; what was attached of it is found by its labels.
+  if (!claim.spec) return []
+  return workloadKeysOfClaim(claim).flatMap((key) =>
+    bindingsByWorkload(key, store).flatMap((binding) => workloadOfBinding(binding, store) ?? []),
+  )
+}
+
+export function bindingsOfWorkload({ apiVersion, kind, metadata }: Workload, store: ObjectStore): ResourceBinding[] {
+  const { namespace, name = '' } = metadata
+  return bindingsByWorkload(workloadKey({ apiVersion, kind, ...(namespace && { namespace }), name }), store)
+}
+
+function bindingsByWorkload(key: string, store: ObjectStore): ResourceBinding[] {
+  return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'workload', key)])
+}
+
+/** The binding of an object, by the name that Karmada gives it. */
+export function bindingOf(object: K8sObject, store: ObjectStore): ResourceBinding | undefined {
+  const { namespace, name = '' } = object.metadata
+  const type = namespace ? resourceBindings : clusterResourceBindings
+  return store.get(type, namespace, bindingName(object.kind, name))
+}
+
+/** The binding that a snapshot is of. */
+export function bindingOfSnapshot(
+  { namespace, name }: BindingSnapshot,
+  store: ObjectStore,
+): ResourceBinding | undefined {
+  return namespace ? store.get(resourceBindings, namespace, name) : store.get(clusterResourceBindings, undefined, name)
+}
+
+/** The bindings that carry our note of being attached to this one. */
+export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
+  const label = dependedByLabel(nameOf(binding))
+  return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])
+}

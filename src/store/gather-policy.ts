@@ -1,0 +1,106 @@
+/** Collects from a store's memory what the decision on a policy needs: which data-bound workload it selects, if any. */
+import { dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+} from '../api/karmada.ts'
+import { groupOf, objectKey, type ResourceType } from '../api/meta.ts'
+import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import {
+  type DataBound,
+  isUndecided,
+  type PolicyInput,
+  type PropagateDepsMode,
+} from '../core/propagation-policy/decide.ts'
+import { selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
+import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { bindingsOfWorkload } from './gather-binding.ts'
+import type { ObjectStore } from './store.ts'
+
+/**
+ * The index that makes a cached kind one of workloads: those whose pod templates name volumes, by `selectableKeys`. Where a store caches
+ * no workloads, they are known by claims and bindings only.
+ */
+const WORKLOADS = 'dataBound'
+
+/** Collects from memory what the decision on a policy needs; the loop asks the same way. */
+export function gatherPolicyInput(
+  policy: PropagationPolicy,
+  stored: PropagationPolicy | undefined,
+  mode: PropagateDepsMode,
+  store: ObjectStore,
+): PolicyInput {
+  // Most policies are decided already: for those nothing is looked for.
+  const isOpen = mode === 'dataBound' && isUndecided(policy)
+  return { policy, stored, mode, dataBound: isOpen ? dataBoundOf(policy, store) : undefined }
+}
+
+/** The policies that select a workload, as far as that is known now: where only its binding can tell, that comes as a change of its own. */
+export function policiesSelecting(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
+  return selectableKeys(workload)
+    .flatMap((key) =>
+      [propagationPolicies, clusterPropagationPolicies].flatMap((type) => store.byIndex(type, 'selects', key)),
+    )
+    .filter((policy) => isSelected(workload, policy, store))
+}
+
+/** Whether a claim names the workload. */
+export function isClaimed(workload: WorkloadReference, store: ObjectStore): boolean {
+  return store
+    .byIndex(dataSourceClaims, 'workload', workloadKey(workload))
+    .some(({ metadata }) => metadata.deletionTimestamp === undefined)
+}
+
+/** Any one is enough, so the first that is found is it. */
+function dataBoundOf(policy: PropagationPolicy, store: ObjectStore): DataBound | undefined {
+  for (const key of selectorKeys(policy)) {
+    for (const claim of store.byIndex(dataSourceClaims, 'selectable', key)) {
+      if (claim.metadata.deletionTimestamp !== undefined) continue
+      const workload = workloadsOfClaim(claim).find((each) => isSelected(each, policy, store))
+      if (workload) {
+        return { workload: titleOf(workload), claim: objectKey(claim.metadata.namespace, claim.metadata.name ?? '') }
+      }
+    }
+    for (const { apiVersion, kind, metadata } of withVolumes(key, store)) {
+      const { namespace, name = '', labels = {} } = metadata
+      const workload = { apiVersion, kind, name, ...(namespace && { namespace }) }
+      if (selects(policy, workload, labels)) return { workload: titleOf(workload) }
+    }
+  }
+  return undefined
+}
+
+/** By its selectors; where those ask for labels that are not known, by the binding that Karmada made of it. */
+function isSelected(workload: WorkloadReference, policy: PropagationPolicy, store: ObjectStore): boolean {
+  return (
+    selects(policy, workload, labelsOf(workload, store)) ??
+    bindingsOfWorkload(workload, store).some((binding) => governs(policy, binding))
+  )
+}
+
+function withVolumes(key: string, store: ObjectStore): readonly Workload[] {
+  return workloadTypes(store).flatMap((type) => store.byIndex(type, WORKLOADS, key))
+}
+
+/** Undefined where the workload's kind is not cached, or it is not there yet. */
+function labelsOf({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore) {
+  const type = workloadTypes(store).find((each) => each.kind === kind && each.group === groupOf(apiVersion))
+  const workload = type && store.get(type, namespace, name)
+  return workload && (workload.metadata.labels ?? {})
+}
+
+function workloadTypes(store: ObjectStore): readonly ResourceType<Workload>[] {
+  return store.typesWithIndex(WORKLOADS) as readonly ResourceType<Workload>[]
+}
+
+function governs({ metadata }: PropagationPolicy, binding: ResourceBinding): boolean {
+  const reference = policyReferenceOf(binding.metadata)
+  return reference?.name === metadata.name && (reference?.namespace ?? '') === (metadata.namespace ?? '')
+}
+
+function titleOf({ kind, namespace, name }: WorkloadReference): string {
+  return `${kind} ${objectKey(namespace, name)}`
+}

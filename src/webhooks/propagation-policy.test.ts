@@ -1,0 +1,211 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeBinding, makeClaim, makePolicy, NOW } from '../../test/builders.ts'
+import { dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  type PropagationPolicy,
+  type ResourceBinding,
+  type ResourceSelector,
+} from '../api/karmada.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import { selectableKeys } from '../core/propagation-policy/select.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
+import { openFolderStore } from '../store/folder.ts'
+import { type CachedKind, NotSyncedError, type ObjectStore } from '../store/store.ts'
+import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
+
+const deployments: ResourceType<Workload> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+}
+/** A kind of workloads as the store caches them. */
+const deploymentKind: CachedKind<Workload> = {
+  type: deployments,
+  keep: (raw) => raw,
+  indexes: {
+    dataBound: ({ apiVersion, kind, metadata: { namespace, name = '' }, facts }) =>
+      facts.volumeManagers.length > 0
+        ? selectableKeys({ apiVersion, kind, name, ...(namespace && { namespace }) })
+        : [],
+  },
+}
+
+function makeWorkload(labels: Record<string, string> | undefined, volumeManagers: string[] = []): Workload {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'app', namespace: 'default', ...(labels && { labels }) },
+    facts: { references: [], beyond: [], podLabels: [], volumeManagers, backends: [] },
+  }
+}
+
+const withoutWorkloads = cachedKinds.filter(({ indexes }) => !('dataBound' in indexes))
+const kinds = [...withoutWorkloads, deploymentKind]
+
+async function storeOf(...objects: K8sObject[]) {
+  const store = openFolderStore({ kinds })
+  await store.start(new AbortController().signal)
+  onTestFinished(() => store.stop())
+  for (const object of objects) {
+    const kind = kinds.find(({ type }) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion)
+    if (!kind) throw new Error(`${object.kind} is not cached`)
+    await store.create(kind.type, object)
+  }
+  return store
+}
+
+/** Asks about a new policy. */
+function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: PropagateDepsMode = 'dataBound') {
+  const webhook = policy.kind === 'PropagationPolicy' ? propagationPolicy : clusterPropagationPolicy
+  const { group, version, kind, plural } = webhook.resource
+  const resource = { group, version, resource: plural }
+  const request = { uid: 'u', kind: { group, version, kind }, resource, operation: 'CREATE' as const, object: policy }
+  return webhook.review(request, { store, now: NOW, propagateDeps })
+}
+
+/** Asks over a store with these objects; gives whether the policy propagates then, and the warnings. */
+async function review(policy: PropagationPolicy, objects: K8sObject[], mode?: PropagateDepsMode) {
+  const outcome = reviewBy(await storeOf(...objects), policy, mode)
+  const answered = outcome.kind === 'patch' ? (outcome.object as PropagationPolicy) : policy
+  return { propagates: answered.spec.propagateDeps === true, warnings: outcome.warnings ?? [] }
+}
+
+const all: ResourceSelector = { apiVersion: 'apps/v1', kind: 'Deployment' }
+const core: ResourceSelector = { ...all, labelSelector: { matchLabels: { tier: 'core' } } }
+const policy = (...resourceSelectors: ResourceSelector[]) => makePolicy({ resourceSelectors })
+function clusterPolicy(...resourceSelectors: ResourceSelector[]): PropagationPolicy {
+  return { ...policy(...resourceSelectors), kind: 'ClusterPropagationPolicy', metadata: { name: 'app' } }
+}
+function makeClusterBinding(): ResourceBinding {
+  const { metadata, ...rest } = makeBinding()
+  return { ...rest, metadata: { ...metadata, annotations: { [CLUSTER_POLICY_NAME_ANNOTATION]: 'app' } } }
+}
+
+describe('a policy propagates dependencies when a claim is for a workload that it selects', () => {
+  test.each<{ name: string; policy: PropagationPolicy; objects: K8sObject[]; want: boolean }>([
+    { name: 'by name', policy: makePolicy(), objects: [makeClaim()], want: true },
+    { name: 'as one of all of its kind', policy: policy(all), objects: [makeClaim()], want: true },
+    {
+      name: 'by labels that the workload has',
+      policy: policy(core),
+      objects: [makeClaim(), makeWorkload({ tier: 'core' })],
+      want: true,
+    },
+    {
+      name: 'not by labels that it has not',
+      policy: policy(core),
+      objects: [makeClaim(), makeWorkload({ tier: 'edge' })],
+      want: false,
+    },
+    {
+      name: 'not by labels when it has none, whatever an old binding says',
+      policy: policy(core),
+      objects: [makeClaim(), makeWorkload(undefined), makeBinding()],
+      want: false,
+    },
+    { name: 'not by labels that nobody knows', policy: policy(core), objects: [makeClaim()], want: false },
+    {
+      name: 'by labels that nobody knows, when the binding says so',
+      policy: policy(core),
+      objects: [makeClaim(), makeBinding()],
+      want: true,
+    },
+    {
+      name: "not by another policy's binding",
+      policy: policy(core),
+      objects: [makeClaim(), makeClusterBinding()],
+      want: false,
+    },
+    {
+      name: 'cluster-wide, by labels that nobody knows, when the binding says so',
+      policy: clusterPolicy(core),
+      objects: [makeClaim(), makeClusterBinding()],
+      want: true,
+    },
+    {
+      name: 'cluster-wide, by name',
+      policy: clusterPolicy({ ...all, name: 'app' }),
+      objects: [makeClaim()],
+      want: true,
+    },
+    {
+      name: 'cluster-wide, not in another namespace',
+      policy: clusterPolicy({ ...all, namespace: 'demo' }),
+      objects: [makeClaim()],
+      want: false,
+    },
+    {
+      name: 'not in another namespace',
+      policy: makePolicy(),
+      objects: [makeClaim({}, { namespace: 'demo' })],
+      want: false,
+    },
+    {
+      name: 'in the namespace that the claim names',
+      policy: makePolicy(),
+      objects: [makeClaim({ workload: { ...all, name: 'app', namespace: 'default' } }, { namespace: 'demo' })],
+      want: true,
+    },
+    {
+      name: 'with any of its selectors',
+      policy: policy({ ...all, name: 'other' }, { ...all, name: 'app' }),
+      objects: [makeClaim()],
+      want: true,
+    },
+    {
+      name: 'not when the claim is on its way out',
+      policy: makePolicy(),
+      objects: [makeClaim({}, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['lodestone.dev/claim'] })],
+      want: false,
+    },
+    { name: 'not without a claim', policy: makePolicy(), objects: [], want: false },
+  ])('$name', async ({ policy, objects, want }) => {
+    expect((await review(policy, objects)).propagates).toBe(want)
+  })
+})
+
+describe('a policy propagates dependencies when a workload that it selects names volumes', () => {
+  test.each<{ name: string; policy: PropagationPolicy; workload: Workload; want: boolean }>([
+    { name: 'by name', policy: makePolicy(), workload: makeWorkload({}, ['data']), want: true },
+    { name: 'by its labels', policy: policy(core), workload: makeWorkload({ tier: 'core' }, ['data']), want: true },
+    { name: 'not by others', policy: policy(core), workload: makeWorkload({ tier: 'edge' }, ['data']), want: false },
+    { name: 'cluster-wide', policy: clusterPolicy(all), workload: makeWorkload(undefined, ['data']), want: true },
+    { name: 'not without volumes', policy: policy(all), workload: makeWorkload({}), want: false },
+  ])('$name', async ({ policy, workload, want }) => {
+    const { propagates, warnings } = await review(policy, [workload])
+
+    expect({ propagates, warnings }).toEqual({
+      propagates: want,
+      warnings: want
+        ? ['lodestone: propagateDeps set: Deployment default/app has annotation lodestone.dev/volumes']
+        : [],
+    })
+  })
+})
+
+describe('the configuration', () => {
+  test.each([
+    { mode: 'never' as const, objects: [makeClaim()], want: false },
+    { mode: 'always' as const, objects: [], want: true },
+  ])('$mode: $want', async ({ mode, objects, want }) => {
+    expect((await review(makePolicy(), objects, mode)).propagates).toBe(want)
+  })
+})
+
+test('a store that caches no workloads knows them by claims', async () => {
+  const store = openFolderStore({ kinds: withoutWorkloads })
+  await store.start(new AbortController().signal)
+  onTestFinished(() => store.stop())
+  await store.create(dataSourceClaims, makeClaim())
+
+  expect(reviewBy(store, policy(all)).kind).toBe('patch')
+})
+
+test('before the claims are read nothing is decided: unknown is not none', () => {
+  expect(() => reviewBy(openFolderStore({ kinds }), makePolicy())).toThrow(NotSyncedError)
+})

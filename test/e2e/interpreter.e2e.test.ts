@@ -1,0 +1,135 @@
+// Karmada's own distributor asks Lodestone what a workload needs, and attaches what only Lodestone knows of.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { configMap, deployment, policy, type SpecObject } from './manifests.ts'
+
+const bindings = 'resourcebindings.work.karmada.io'
+const configurations = 'resourceinterpreterwebhookconfigurations.config.karmada.io'
+
+let plane: ControlPlane
+let kubeconfig: string
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  kubeconfig = await installLodestone(plane)
+  lodestone = await startLodestone(plane, { kubeconfig })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+test('Karmada is told to ask, in words that its own webhook lets pass', async () => {
+  const { metadata, webhooks } = (await plane.eventually('the configuration is there', configuration)) as Configuration
+  const [entry] = webhooks
+
+  expect(metadata.labels).toEqual({ 'app.kubernetes.io/name': 'lodestone' })
+  expect(webhooks).toHaveLength(1)
+  expect(entry?.clientConfig).toEqual({
+    url: `${lodestone.url}/interpret/dependencies`,
+    caBundle: expect.stringMatching(/^LS0tLS1CRUdJTi/),
+  })
+  // It is there to be passed: what it does not let pass is refused.
+  const wrong = { ...(await configuration()), metadata: { name: 'wrong' }, webhooks: [{ ...entry, name: 'short' }] }
+  const { code, stderr } = await plane.kubectl(['create', '-f', '-'], { input: stringify(wrong), allowFailure: true })
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('should be a domain with at least two segments')
+})
+
+describe('a Deployment whose policy propagates dependencies', () => {
+  beforeAll(async () => {
+    await create(
+      service('web'),
+      configMap('web-settings'),
+      policy('web', { propagateDeps: true }),
+      deployment('web', { needs: [configMap('web-settings')] }),
+    )
+  })
+
+  test('needs what its pods name and the Service that selects them', async () => {
+    await plane.eventually('Karmada notes both', async () => {
+      expect(await noted('web-deployment')).toEqual(['ConfigMap/web-settings', 'Service/web'])
+      return true
+    })
+  })
+
+  test('has its Service attached to where it is scheduled', async () => {
+    const attached = await plane.eventually('a binding of the Service', () =>
+      plane.getJson(bindings, 'web-service', 'default'),
+    )
+    const { clusters = [] } = ((await plane.getJson(bindings, 'web-deployment', 'default')) as SpecObject).spec
+    expect((attached as SpecObject).spec['requiredBy']).toEqual([
+      { namespace: 'default', name: 'web-deployment', clusters },
+    ])
+  })
+
+  test('was asked about in calls that are counted and logged', async () => {
+    expect(
+      await lodestone.metric('controller_runtime_webhook_requests_total', 'webhook="dependencies",code="200"'),
+    ).toBeGreaterThan(0)
+    const lines = (await lodestone.readLog()).split('\n').filter((line) => line.includes('"msg":"interpreted"'))
+    expect(lines.join('\n')).toContain('"object":"apps/v1 Deployment default/web"')
+  })
+
+  test('keeps what it has while Lodestone is away', async () => {
+    await lodestone.stop()
+    await plane.kubectl(['scale', 'deployment', 'web', '--replicas=3'])
+    await plane.eventually('Karmada fails to ask', async () => {
+      const { stdout } = await plane.kubectl(['get', 'events', '-o', 'json'])
+      return stdout.includes('GetDependenciesFailed')
+    })
+
+    expect(await noted('web-deployment')).toEqual(['ConfigMap/web-settings', 'Service/web'])
+    expect(await plane.getJson(bindings, 'web-service', 'default')).toMatchObject({
+      spec: { requiredBy: [{ name: 'web-deployment' }] },
+    })
+  })
+})
+
+test('where Lodestone is told not to distribute them, Karmada goes by itself again', async () => {
+  lodestone = await startLodestone(plane, {
+    kubeconfig,
+    name: 'apart',
+    config: { dependencies: { distribution: 'none' } },
+  })
+  await plane.eventually('the configuration is gone', async () => (await configuration()) === undefined)
+
+  await create(policy('plain', { propagateDeps: true }), deployment('plain', { needs: [configMap('web-settings')] }))
+
+  await plane.eventually('Karmada finds by itself what it knows of', async () => {
+    expect(await noted('plain-deployment')).toEqual(['ConfigMap/web-settings'])
+    return true
+  })
+})
+
+interface Configuration extends KubeObject {
+  webhooks: { name: string; clientConfig: object }[]
+}
+
+async function configuration(): Promise<Configuration | undefined> {
+  return (await plane.getJson(configurations, 'lodestone')) as Configuration | undefined
+}
+
+/** `kind/name` of each dependency that Karmada notes on a binding, sorted. */
+async function noted(name: string): Promise<string[]> {
+  const binding = await plane.getJson(bindings, name, 'default')
+  const note = binding?.metadata.annotations?.['resourcebinding.karmada.io/dependencies'] ?? '[]'
+  return (JSON.parse(note) as { kind: string; name: string }[]).map(({ kind, name }) => `${kind}/${name}`).sort()
+}
+
+async function create(...objects: KubeObject[]): Promise<void> {
+  await plane.kubectl(['create', '-f', '-'], { input: objects.map((object) => stringify(object)).join('---\n') })
+}
+
+function service(name: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: 'default' },
+    spec: { selector: { app: name }, ports: [{ port: 80 }] },
+  }
+}

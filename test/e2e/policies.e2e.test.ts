@@ -1,0 +1,177 @@
+// Policies on a real Karmada, whose own webhook stands between ours and the store: what its users say is what holds.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { claim, clusterPolicy, deployment, policy, type SpecObject } from './manifests.ts'
+
+const ANNOTATION = 'lodestone.dev/propagate-deps'
+
+let plane: ControlPlane
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane()
+  lodestone = await startLodestone(plane, { kubeconfig: await installLodestone(plane) })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+describe('a policy for a workload whose data is claimed', () => {
+  test.each([
+    { kind: 'PropagationPolicy', make: policy('told') },
+    { kind: 'ClusterPropagationPolicy', make: clusterPolicy('told', deployment('told')) },
+  ])('propagates its dependencies, and who creates the $kind is told', async ({ make }) => {
+    await plane.apply(claim('told', { data: 'told' }))
+
+    const { stderr } = await create(make)
+
+    expect(stderr).toBe(
+      'Warning: lodestone: propagateDeps set: DataSourceClaim default/told names Deployment default/told\n',
+    )
+    expect(await said(make)).toEqual({ propagateDeps: true })
+  })
+
+  test('passes the validation of Karmada, which asks for it where application failover is set', async () => {
+    const failover = { application: { decisionConditions: { tolerationSeconds: 60 } } }
+    const free = withSpec(policy('failover-free'), { failover })
+    const bound = withSpec(policy('failover'), { failover })
+    await plane.apply(claim('failover', { data: 'failover' }))
+
+    const refused = await plane.kubectl(['create', '-f', '-'], { input: stringify(free), allowFailure: true })
+    await create(bound)
+
+    expect(refused.stderr).toContain('propagateDeps must be true')
+    expect(await said(bound)).toEqual({ propagateDeps: true })
+  })
+})
+
+describe('who says propagateDeps: false', () => {
+  const quiet = policy('quiet', { propagateDeps: false })
+
+  test('is remembered, although Karmada drops the field', async () => {
+    await plane.apply(claim('quiet', { data: 'quiet' }))
+
+    const { stderr } = await create(quiet)
+
+    expect(stderr).toBe(`Warning: lodestone: propagateDeps: false is kept as annotation ${ANNOTATION}: "false"\n`)
+    expect(await said(quiet)).toEqual({ annotation: 'false' })
+  })
+
+  test('is remembered through updates that do not speak of it', async () => {
+    const { stderr } = await plane.kubectl(['label', 'propagationpolicy', 'quiet', 'touched=yes'])
+
+    expect(stderr).toBe('')
+    expect(await said(quiet)).toEqual({ annotation: 'false' })
+  })
+
+  test('can change their mind', async () => {
+    await plane.kubectl([
+      'patch',
+      'propagationpolicy',
+      'quiet',
+      '--type=merge',
+      '-p',
+      '{"spec":{"propagateDeps":true}}',
+    ])
+
+    expect(await said(quiet)).toEqual({ propagateDeps: true })
+  })
+
+  test('by server-side apply, again and again, meets no conflict', async () => {
+    const applied = policy('quiet-ssa', { propagateDeps: false })
+    await plane.apply(claim('quiet-ssa', { data: 'quiet-ssa' }))
+
+    for (let round = 0; round < 3; round++) {
+      await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: stringify(applied) })
+      expect(await said(applied)).toEqual({ annotation: 'false' })
+    }
+  })
+
+  test('by kubectl apply while Lodestone was away is heard when it comes back', async () => {
+    const away = policy('quiet-away', { propagateDeps: false })
+    await lodestone.stop()
+    await plane.kubectl(['apply', '-f', '-'], { input: stringify(away) })
+    expect(await said(away)).toEqual({})
+    await lodestone.restart()
+
+    await plane.apply([
+      claim('quiet-away', { data: 'quiet-away' }),
+      policy('marker'),
+      claim('marker', { data: 'marker' }),
+    ])
+    await plane.eventually('a policy beside it is looked at', async () => (await said(policy('marker'))).propagateDeps)
+
+    expect(await said(away)).toEqual({})
+  })
+})
+
+describe('a claim that comes after its policy', () => {
+  test('makes the policy propagate, and an Event tells so', async () => {
+    const late = policy('late')
+    await plane.apply([late, deployment('late')])
+    expect(await said(late)).toEqual({})
+
+    await plane.apply(claim('late', { data: 'late' }))
+
+    await plane.eventually('the policy propagates', async () => (await said(late)).propagateDeps)
+    const told = await plane.eventually(
+      'an Event tells so',
+      async () =>
+        (await plane.kubectl(['describe', 'propagationpolicy', 'late'])).stdout.match(/PropagateDepsSet.*/)?.[0],
+    )
+    expect(told).toContain('propagateDeps set: DataSourceClaim default/late names Deployment default/late')
+    await plane.eventually('so does the binding', async () => {
+      const binding = await plane.getJson('resourcebindings.work.karmada.io', 'late-deployment', 'default')
+      return (binding as SpecObject | undefined)?.spec['propagateDeps']
+    })
+  })
+
+  test('makes a policy by labels propagate', async () => {
+    const { apiVersion, kind } = deployment('labelled')
+    const byLabels = withSpec(policy('labelled'), {
+      resourceSelectors: [{ apiVersion, kind, labelSelector: { matchLabels: { app: 'labelled' } } }],
+    })
+    await plane.apply([byLabels, deployment('labelled'), claim('labelled', { data: 'labelled' })])
+
+    await plane.eventually('the policy propagates', async () => (await said(byLabels)).propagateDeps)
+  })
+})
+
+test('when all is said nobody writes a policy any more', async () => {
+  const versions = async () =>
+    (await plane.listJson('propagationpolicies')).map(
+      ({ metadata }) => `${metadata.name} ${metadata['resourceVersion']}`,
+    )
+  const before = await versions()
+
+  await lodestone.restart()
+  await plane.apply([policy('last'), claim('last', { data: 'last' })])
+  await plane.eventually('the last one propagates', async () => (await said(policy('last'))).propagateDeps)
+
+  expect((await versions()).filter((version) => !version.startsWith('last '))).toEqual(before)
+})
+
+test('nothing that Lodestone did was forbidden to it', async () => {
+  expect(await lodestone.readLog()).not.toContain('forbidden')
+})
+
+function create(object: KubeObject) {
+  return plane.kubectl(['create', '-f', '-'], { input: stringify(object) })
+}
+
+function withSpec({ spec, ...object }: SpecObject, more: Record<string, unknown>): SpecObject {
+  return { ...object, spec: { ...spec, ...more } } as SpecObject
+}
+
+// What the stored policy says of its dependencies.
+async function said({ kind, metadata }: KubeObject): Promise<{ propagateDeps?: unknown; annotation?: string }> {
+  const plural = kind === 'PropagationPolicy' ? 'propagationpolicies' : 'clusterpropagationpolicies'
+  const stored = (await plane.getJson(plural, metadata.name, metadata.namespace)) as SpecObject
+  const { propagateDeps } = stored.spec
+  const annotation = stored.metadata.annotations?.[ANNOTATION]
+  return { ...(propagateDeps !== undefined && { propagateDeps }), ...(annotation !== undefined && { annotation }) }
+}

@@ -1,0 +1,348 @@
+/** Attached bindings on a store in memory: a workload's dependencies follow it, and are let go with it. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { configMaps, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
+import {
+  BINDING_ID_LABEL,
+  clusterResourceBindings,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../src/api/karmada.ts'
+import { DEPENDENCIES_FINALIZER } from '../../src/api/lodestone.ts'
+import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
+import { dependedByLabel } from '../../src/core/dependencies/names.ts'
+import type { Distribution } from '../../src/core/dependencies/needs.ts'
+import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import { openLoops } from '../../src/reconcile/index.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { workloadTypes } from '../../src/store/dependency-kinds.ts'
+import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
+import { makeBinding } from '../builders.ts'
+
+let store: FolderStore
+let controller: Controller | undefined
+let failures: string[] = []
+
+beforeEach(async () => {
+  store = openFolderStore({ kinds: cachedKinds })
+  await store.start(new AbortController().signal)
+  failures = []
+})
+
+afterEach(async () => {
+  await controller?.stop()
+  controller = undefined
+  await store.stop()
+  expect(failures).toEqual([])
+})
+
+function start(distribution: Distribution = 'builtin') {
+  controller = startController({
+    loops: openLoops({ propagate: 'never', distribution }),
+    store,
+    events: { record: () => undefined },
+    systems: { get: () => undefined, subscribe: () => () => undefined },
+    now: Date.now,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
+    observer: {
+      done: () => undefined,
+      asked: () => undefined,
+      moved: () => undefined,
+      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
+    },
+  })
+}
+
+const typeOf = (kind: string) => workloadTypes.find((type) => type.kind === kind) as ResourceType
+const deployments = typeOf('Deployment')
+const ingresses = typeOf('Ingress')
+
+function deployment(name = 'app', spec: Record<string, unknown> = {}): K8sObject {
+  const envFrom = [{ configMapRef: { name: 'settings' } }]
+  const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', envFrom }], ...spec } }
+  return object('apps/v1', 'Deployment', name, { spec: { template } })
+}
+
+function object(apiVersion: string, kind: string, name: string, rest: object = {}): K8sObject {
+  return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...rest }
+}
+
+const settings = object('v1', 'ConfigMap', 'settings')
+const on = (...names: string[]) => ({ propagateDeps: true, clusters: names.map((name) => ({ name, replicas: 2 })) })
+
+function bindingOf(name = 'app', spec: Partial<ResourceBinding['spec']> = on('member2')): ResourceBinding {
+  const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name }
+  return makeBinding(
+    { resource, ...spec },
+    { name: `${name}-deployment`, labels: { [BINDING_ID_LABEL]: `${name}-id` } },
+  )
+}
+
+async function place(spec = on('member2'), name = 'app') {
+  await store.create(deployments, deployment(name))
+  await store.create(resourceBindings, bindingOf(name, spec))
+}
+
+const read = (name: string) => store.read<ResourceBinding>(resourceBindings, 'default', name)
+const clustersOf = async (name: string) =>
+  (await read(name))?.spec.requiredBy?.map((entry) => [entry.name, ...(entry.clusters ?? []).map((c) => c.name)])
+
+async function edit(name: string, change: (binding: ResourceBinding) => void) {
+  const binding = structuredClone(await read(name)) as ResourceBinding
+  change(binding)
+  await store.update(resourceBindings, binding)
+}
+
+describe('a dependency', () => {
+  test.each([
+    ['before the workload', ['dependency', 'workload', 'binding']],
+    ['between workload and binding', ['workload', 'dependency', 'binding']],
+    ['after everything', ['workload', 'binding', 'dependency']],
+  ])('that is created %s follows it', async (_case, order) => {
+    start()
+    const steps: Record<string, () => Promise<unknown>> = {
+      dependency: () => store.create(configMaps, settings),
+      workload: () => store.create(deployments, deployment()),
+      binding: () => store.create(resourceBindings, bindingOf()),
+    }
+    for (const step of order) await steps[step]?.()
+
+    await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member2']])
+    expect((await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
+  })
+
+  test('moves with its workload', async () => {
+    start()
+    await store.create(configMaps, settings)
+    await place()
+    await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member2']])
+
+    await edit('app-deployment', ({ spec }) => {
+      spec.clusters = [{ name: 'member3', replicas: 2 }]
+    })
+
+    await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member3']])
+  })
+
+  test('is put into members again when its content changes', async () => {
+    start()
+    const created = await store.create(configMaps, settings)
+    await place()
+    await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+
+    const edited = await store.update(configMaps, { ...created, data: { key: 'other' } } as K8sObject)
+
+    await expect
+      .poll(async () => (await read('settings-configmap'))?.spec.resource.resourceVersion)
+      .toBe(edited.metadata.resourceVersion)
+  })
+
+  test('that the workload no longer names is let go', async () => {
+    start()
+    await store.create(configMaps, settings)
+    await place()
+    await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+
+    const stored = (await store.read(deployments, 'default', 'app')) as K8sObject
+    await store.update(deployments, {
+      ...deployment('app', { containers: [] }),
+      metadata: stored.metadata,
+    })
+
+    await expect.poll(() => clustersOf('settings-configmap')).toBeUndefined()
+    await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers ?? []).toEqual([])
+  })
+
+  test('that two workloads share follows both, and stays with one when the other goes', async () => {
+    start()
+    await store.create(configMaps, settings)
+    await place(on('member1'), 'one')
+    await place(on('member2'), 'two')
+    await expect.poll(async () => (await clustersOf('settings-configmap'))?.length).toBe(2)
+
+    await store.delete(resourceBindings, (await read('one-deployment')) as ResourceBinding)
+
+    await expect.poll(() => clustersOf('settings-configmap')).toEqual([['two-deployment', 'member2']])
+    await expect.poll(() => read('one-deployment')).toBeUndefined()
+    expect((await read('settings-configmap'))?.metadata.labels).toEqual({
+      [dependedByLabel({ namespace: 'default', name: 'two-deployment' })]: 'two-id',
+    })
+  })
+
+  test('is let go when its workload stops to propagate', async () => {
+    start()
+    await store.create(configMaps, settings)
+    await place()
+    await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+
+    await edit('app-deployment', ({ spec }) => {
+      delete spec.propagateDeps
+    })
+
+    await expect.poll(() => clustersOf('settings-configmap')).toBeUndefined()
+    await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers ?? []).toEqual([])
+  })
+
+  test('stays while the workload itself is not there to be asked', async () => {
+    start()
+    await store.create(configMaps, settings)
+    await place()
+    await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member2']])
+
+    await store.delete(deployments, (await store.read(deployments, 'default', 'app')) as K8sObject)
+    await store.create(configMaps, object('v1', 'ConfigMap', 'other'))
+    await store.create(resourceBindings, bindingOf('other'))
+    await store.create(deployments, { ...deployment('other') })
+
+    await expect.poll(async () => (await clustersOf('settings-configmap'))?.length).toBe(2)
+    expect(await clustersOf('settings-configmap')).toContainEqual(['app-deployment', 'member2'])
+  })
+
+  test('that was deleted and made again is attached anew once the old binding is collected', async () => {
+    start()
+    const first = await store.create(configMaps, settings)
+    await place()
+    await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+
+    await store.delete(configMaps, first)
+    const second = await store.create(configMaps, settings)
+    expect(second.metadata.uid).not.toBe(first.metadata.uid)
+    await collect('settings-configmap')
+
+    await expect
+      .poll(async () => (await read('settings-configmap'))?.metadata.ownerReferences?.[0]?.uid)
+      .toBe(second.metadata.uid)
+  })
+
+  test('that has a policy of its own keeps its placement and is joined', async () => {
+    start()
+    const own = makeBinding(
+      {
+        resource: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' },
+        clusters: [{ name: 'member1' }],
+        conflictResolution: 'Overwrite',
+      },
+      { name: 'settings-configmap' },
+    )
+    await store.create(configMaps, settings)
+    await store.create(resourceBindings, own)
+    await place()
+
+    await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member2']])
+    expect((await read('settings-configmap'))?.spec).toMatchObject({
+      placement: own.spec.placement,
+      clusters: own.spec.clusters,
+      conflictResolution: 'Overwrite',
+    })
+  })
+})
+
+describe('what goes with the pods without being named', () => {
+  const service = object('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } })
+  const ingress = object('networking.k8s.io/v1', 'Ingress', 'front', {
+    spec: { tls: [{ secretName: 'cert' }], defaultBackend: { service: { name: 'web' } } },
+  })
+
+  test('a Service, its Ingress and the Ingress’s Secret follow, also when they come last', async () => {
+    start()
+    await place()
+
+    await store.create(services, service)
+    await store.create(ingresses, ingress)
+    await store.create(secrets, object('v1', 'Secret', 'cert'))
+
+    for (const name of ['web-service', 'front-ingress', 'cert-secret']) {
+      await expect.poll(() => clustersOf(name), { message: name }).toEqual([['app-deployment', 'member2']])
+    }
+  })
+
+  test('a Service that selects other pods now is let go, with all that it brought along', async () => {
+    start()
+    await place()
+    const created = await store.create(services, service)
+    await store.create(ingresses, ingress)
+    await expect.poll(() => clustersOf('front-ingress')).toBeDefined()
+
+    await store.update(services, {
+      ...service,
+      metadata: created.metadata,
+      spec: { selector: { app: 'other' } },
+    } as K8sObject)
+
+    await expect.poll(() => clustersOf('web-service')).toBeUndefined()
+    await expect.poll(() => clustersOf('front-ingress')).toBeUndefined()
+  })
+
+  test('the pull Secret of a ServiceAccount follows', async () => {
+    start()
+    await store.create(deployments, deployment('app', { serviceAccountName: 'runner' }))
+    await store.create(resourceBindings, bindingOf())
+    await store.create(secrets, object('v1', 'Secret', 'registry'))
+    await store.create(serviceAccounts, {
+      ...object('v1', 'ServiceAccount', 'runner'),
+      imagePullSecrets: [{ name: 'registry' }],
+    } as K8sObject)
+
+    await expect.poll(() => clustersOf('registry-secret')).toEqual([['app-deployment', 'member2']])
+  })
+})
+
+test('a cluster-scoped workload’s Secret follows it into the Secret’s own namespace, in either mode', async () => {
+  const volumes = typeOf('PersistentVolume')
+  start('karmada')
+  const csi = { nodePublishSecretRef: { name: 'key', namespace: 'default' } }
+  await store.create(secrets, object('v1', 'Secret', 'key'))
+  await store.create(volumes, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'data' },
+    spec: { csi },
+  } as K8sObject)
+  await store.create(clusterResourceBindings, {
+    ...makeBinding({ ...on('member1'), resource: { apiVersion: 'v1', kind: 'PersistentVolume', name: 'data' } }),
+    kind: 'ClusterResourceBinding',
+    metadata: { name: 'data-persistentvolume' },
+  })
+
+  await expect.poll(() => clustersOf('key-secret')).toEqual([['data-persistentvolume', 'member1']])
+  expect((await read('key-secret'))?.spec.requiredBy?.[0]).not.toHaveProperty('namespace')
+})
+
+test('beside Karmada’s distributor nothing is attached that it has recorded, and what it has not is', async () => {
+  start('karmada')
+  await store.create(configMaps, settings)
+  await store.create(services, object('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))
+  await place()
+  await edit('app-deployment', ({ metadata }) => {
+    const known = [{ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' }]
+    metadata.annotations = { 'resourcebinding.karmada.io/dependencies': JSON.stringify(known) }
+  })
+
+  await expect.poll(() => clustersOf('web-service')).toEqual([['app-deployment', 'member2']])
+  expect(await read('settings-configmap')).toBeUndefined()
+})
+
+test('a controller that starts again writes nothing when everything is right', async () => {
+  start()
+  await store.create(configMaps, settings)
+  await place()
+  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
+  await controller?.stop()
+  const versions = () => store.objects().map((entry) => entry.object.metadata.resourceVersion)
+  const before = versions()
+
+  start()
+  await store.create(configMaps, object('v1', 'ConfigMap', 'marker'))
+  await place(on('member1'), 'later')
+  await expect.poll(async () => (await clustersOf('settings-configmap'))?.length).toBe(2)
+
+  expect(versions().filter((version) => before.includes(version)).length).toBe(before.length - 1)
+})
+
+/** What the garbage collector and Karmada's binding controller do. */
+async function collect(name: string) {
+  const stale = (await read(name)) as ResourceBinding
+  await store.delete(resourceBindings, stale)
+  await store.patch(resourceBindings, { namespace: 'default', name }, { metadata: { finalizers: null } })
+}

@@ -1,0 +1,224 @@
+/** Karmada's questions for dependencies against the HTTPS server, over real TLS: good ones, bad ones and too early ones. */
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { services } from '../../src/api/dependencies.ts'
+import type { ResourceType } from '../../src/api/meta.ts'
+import { type AdmissionServer, buildServer, DEFAULT_LIMITS } from '../../src/server/server.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
+import { openCertificates } from '../../src/tls/rotation.ts'
+import { webhooks } from '../../src/webhooks/index.ts'
+import type { Interpreter } from '../../src/webhooks/interpreter.ts'
+import { type CallOptions, call } from './https-client.ts'
+
+const PATH = '/interpret/dependencies'
+const deployments: ResourceType = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+}
+
+const store = openFolderStore({ kinds: [{ type: services, keep: (raw: never) => raw, indexes: {} }] })
+
+/** Finds that a Deployment needs the Services of its namespace; one that is called broken meets a bug. */
+const interpreter: Interpreter = {
+  types: [deployments],
+  interpret: ({ metadata: { name, namespace } }) => {
+    if (name === 'broken') throw new Error('a bug')
+    return [...store.list(services)]
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, namespace: 'shop', name: metadata.name ?? '' }))
+  },
+}
+
+const lines: Record<string, unknown>[] = []
+const { log } = openLogger({ level: 'info', format: 'json', output: { write: (line) => lines.push(JSON.parse(line)) } })
+const metrics = openMetrics()
+let server: AdmissionServer
+let ca = ''
+let port = 0
+
+beforeAll(async () => {
+  const certificates = await openCertificates({ storage: openMemoryStorage(), hosts: ['127.0.0.1'], now: Date.now })
+  const { certPem: cert, keyPem: key, caBundlePem = '' } = certificates.current()
+  certificates.stop()
+  ca = caBundlePem
+  const limits = { ...DEFAULT_LIMITS, bodyBytes: 4096 }
+  const tls = { cert, key }
+  server = buildServer({
+    webhooks,
+    interpreter,
+    tls,
+    limits,
+    store,
+    log,
+    metrics,
+    now: Date.now,
+    propagateDeps: 'dataBound',
+  })
+  await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+  port = (server.fastify.server.address() as AddressInfo).port
+})
+
+afterAll(async () => {
+  await server.fastify.close()
+  await store.stop()
+})
+
+beforeEach(() => {
+  lines.length = 0
+})
+
+/** As karmada-controller-manager 1.18 sends it. */
+function question(name = 'web', change: Record<string, unknown> = {}) {
+  return {
+    kind: 'ResourceInterpreterContext',
+    apiVersion: 'config.karmada.io/v1alpha1',
+    request: {
+      uid: '0b6b2e8c-8a52-4a8e-9c3e-6a1c7e0d2f11',
+      kind: { group: 'apps', version: 'v1', kind: 'Deployment' },
+      name,
+      namespace: 'shop',
+      operation: 'InterpretDependency',
+      object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'shop' }, spec: {} },
+      replicas: 0,
+      ...change,
+    },
+  }
+}
+
+function ask(body: unknown, options: Partial<CallOptions> = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return call({ port, ca, path: `${PATH}?timeout=3s`, body: text, ...options })
+}
+
+const counted = async (sample: string) => (await metrics.registry.metrics()).includes(sample)
+const { uid } = question().request
+
+test('a question that comes before the caches are read is HTTP 500: unknown is not "needs nothing"', async () => {
+  const answer = await ask(question())
+
+  expect(answer.status).toBe(500)
+  expect(JSON.parse(answer.body).error.message).toContain('Service objects have not been read yet')
+  await store.start(new AbortController().signal)
+  expect((await ask(question())).status).toBe(200)
+})
+
+describe('once they are read', () => {
+  beforeAll(async () => {
+    await store.start(new AbortController().signal)
+    await store.create(services, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' } })
+  })
+
+  test('a question is answered with the dependencies, under its own uid', async () => {
+    const answer = await ask(question())
+
+    expect(answer.status).toBe(200)
+    expect(answer.headers['content-type']).toMatch(/^application\/json/)
+    expect(JSON.parse(answer.body)).toEqual({
+      apiVersion: 'config.karmada.io/v1alpha1',
+      kind: 'ResourceInterpreterContext',
+      response: {
+        uid,
+        successful: true,
+        dependencies: [{ apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'web' }],
+      },
+    })
+  })
+
+  test('a kind is known in every version', async () => {
+    const object = { apiVersion: 'apps/v2', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop' } }
+
+    const answer = await ask(question('web', { object }))
+
+    expect(JSON.parse(answer.body).response).toMatchObject({ successful: true, dependencies: [{ name: 'web' }] })
+  })
+
+  test('it leaves one log line, and is counted beside the webhooks', async () => {
+    await ask(question())
+
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        msg: 'interpreted',
+        webhook: 'dependencies',
+        uid,
+        object: 'apps/v1 Deployment shop/web',
+        outcome: 'interpreted',
+        dependencies: 1,
+        ms: expect.any(Number),
+      }),
+    ])
+    expect(await counted('controller_runtime_webhook_requests_total{webhook="dependencies",code="200"}')).toBe(true)
+    expect(await counted('lodestone_decisions_total{webhook="dependencies",result="interpreted"}')).toBe(true)
+    expect(await counted('controller_runtime_webhook_latency_seconds_count{webhook="dependencies"}')).toBe(true)
+  })
+
+  test.each([
+    {
+      name: 'another operation',
+      body: question('web', { operation: 'InterpretReplica' }),
+      want: 'lodestone answers InterpretDependency, not InterpretReplica',
+    },
+    {
+      name: 'a kind that it does not know',
+      body: question('web', { object: { apiVersion: 'a.example.org/v1', kind: 'Thing', metadata: { name: 'web' } } }),
+      want: 'lodestone does not know the dependencies of Thing of a.example.org/v1',
+    },
+    {
+      name: 'a kind of that name in another group',
+      body: question('web', {
+        object: { apiVersion: 'a.example.org/v1', kind: 'Deployment', metadata: { name: 'w' } },
+      }),
+      want: 'lodestone does not know the dependencies of Deployment of a.example.org/v1',
+    },
+  ])('$name is answered without success, and why', async ({ body, want }) => {
+    const answer = await ask(body)
+
+    expect(answer.status).toBe(200)
+    expect(JSON.parse(answer.body).response).toEqual({ uid, successful: false, status: { message: want, code: 400 } })
+    expect(lines).toEqual([expect.objectContaining({ uid, outcome: 'refused', reason: want })])
+  })
+
+  test('a fault of ours is HTTP 500, never an answer', async () => {
+    const answer = await ask(question('broken'))
+
+    expect(answer.status).toBe(500)
+    expect(answer.body).not.toContain('successful')
+    expect(lines).toEqual([expect.objectContaining({ level: 'error', uid, msg: 'interpretation failed' })])
+    expect(await counted('controller_runtime_webhook_panics_total{webhook="dependencies"} ')).toBe(true)
+  })
+
+  test.each<{ name: string; body: unknown; options?: Partial<CallOptions>; status: number; want: string }>([
+    { name: 'no JSON', body: '{"kind":', status: 400, want: 'not JSON' },
+    { name: 'an empty body', body: '', status: 400, want: 'POST a ResourceInterpreterContext' },
+    {
+      name: 'a question without a uid',
+      body: question('web', { uid: '' }),
+      status: 400,
+      want: 'request.uid: must not',
+    },
+    {
+      name: 'an object that is none',
+      body: question('web', { object: null }),
+      status: 400,
+      want: 'request.object: must be of type object',
+    },
+    { name: 'an AdmissionReview', body: { kind: 'AdmissionReview' }, status: 400, want: 'ResourceInterpreterContext' },
+    { name: 'a GET', body: '', options: { method: 'GET' }, status: 405, want: 'POST a ResourceInterpreterContext' },
+    { name: 'a body over the limit', body: ' '.repeat(5000), status: 413, want: 'larger than 4096 bytes' },
+    { name: 'another type', body: '', options: { contentType: 'text/plain' }, status: 415, want: 'application/json' },
+    { name: 'another question', body: question(), options: { path: '/interpret/x' }, status: 404, want: PATH },
+  ])('$name is a clear $status', async ({ body, options, status, want }) => {
+    const answer = await ask(body, options)
+
+    expect(answer.status).toBe(status)
+    expect(JSON.parse(answer.body)).toEqual({ error: { status, message: expect.stringContaining(want) } })
+    expect(lines).toHaveLength(1)
+    expect((await ask(question())).status).toBe(200)
+  })
+})

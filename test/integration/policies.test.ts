@@ -1,0 +1,373 @@
+/** The loop of policies on a store in memory: claim, workload, policy and binding in any order, and who wants none of it. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import {
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  clusterPropagationPolicies,
+  type PropagationPolicy,
+  type PropagationSpec,
+  propagationPolicies,
+  resourceBindings,
+} from '../../src/api/karmada.ts'
+import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta, type ResourceType } from '../../src/api/meta.ts'
+import type { Workload } from '../../src/core/dependencies/workload.ts'
+import type { PropagateDepsMode } from '../../src/core/propagation-policy/decide.ts'
+import { selectableKeys } from '../../src/core/propagation-policy/select.ts'
+import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import { type EventRecorder, openEventRecorder } from '../../src/reconcile/event-recorder.ts'
+import { openPropagationPolicyLoop } from '../../src/reconcile/propagation-policy.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
+import type { CachedKind } from '../../src/store/store.ts'
+import { makeBinding, makeClaim, makePolicy } from '../builders.ts'
+
+const deployments: ResourceType<Workload> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+}
+const deploymentKind: CachedKind<Workload> = {
+  type: deployments,
+  keep: (raw) => raw,
+  indexes: {
+    dataBound: ({ apiVersion, kind, metadata: { namespace = '', name = '' }, facts }) =>
+      facts.volumeManagers.length > 0 ? selectableKeys({ apiVersion, kind, namespace, name }) : [],
+  },
+}
+const withoutWorkloads = cachedKinds.filter(({ indexes }) => !('dataBound' in indexes))
+
+let store: FolderStore
+let controller: Controller | undefined
+let recorder: EventRecorder
+let failures: string[]
+/** Every write of a policy, as it was then. */
+let written: PropagationPolicy[]
+
+async function open(kinds = [...withoutWorkloads, deploymentKind]) {
+  store = openFolderStore({ kinds })
+  await store.start(new AbortController().signal)
+  written = []
+  store.subscribe(({ type, before, after }) => {
+    if (before && type.kind.endsWith('PropagationPolicy')) written.push(after as PropagationPolicy)
+  })
+}
+
+beforeEach(() => {
+  failures = []
+  return open()
+})
+
+afterEach(async () => {
+  await controller?.stop()
+  controller = undefined
+  await recorder.stop()
+  await store.stop()
+  expect(failures).toEqual([])
+})
+
+function start(mode: PropagateDepsMode = 'dataBound') {
+  recorder = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
+  controller = startController({
+    loops: [openPropagationPolicyLoop(mode)],
+    store,
+    events: recorder,
+    systems: { get: () => undefined, subscribe: () => () => undefined },
+    now: Date.now,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
+    observer: {
+      done: () => undefined,
+      asked: () => undefined,
+      moved: () => undefined,
+      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
+    },
+  })
+}
+
+const all = { apiVersion: 'apps/v1', kind: 'Deployment' }
+const core = { ...all, labelSelector: { matchLabels: { tier: 'core' } } }
+const makeWorkload = (volumeManagers: string[] = []): Workload => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'app', namespace: 'default', labels: { tier: 'core' } },
+  facts: { references: [], beyond: [], podLabels: [], volumeManagers, backends: [] },
+})
+
+const claim = () => store.create(dataSourceClaims, makeClaim())
+const workload = (volumes?: string[]) => store.create(deployments, makeWorkload(volumes))
+const binding = (annotations = {}) => store.create(resourceBindings, makeBinding({}, { annotations }))
+const policy = (spec: Partial<PropagationSpec> = {}, metadata: ObjectMeta = {}) =>
+  store.create(propagationPolicies, makePolicy(spec, metadata))
+const clusterPolicy = (spec: Partial<PropagationSpec> = {}) =>
+  store.create(clusterPropagationPolicies, {
+    ...makePolicy(spec),
+    kind: 'ClusterPropagationPolicy',
+    metadata: { name: 'app' },
+  })
+const propagates = async () =>
+  (await store.read<PropagationPolicy>(propagationPolicies, 'default', 'app'))?.spec.propagateDeps
+const clusterPropagates = async () =>
+  (await store.read<PropagationPolicy>(clusterPropagationPolicies, undefined, 'app'))?.spec.propagateDeps
+const events = () =>
+  store
+    .objects()
+    .map(({ object }) => object as K8sObject & { reason?: string; message?: string; involvedObject?: unknown })
+    .filter(({ kind }) => kind === 'Event')
+
+/** Resolves when everything that was written so far was looked at: the loop sets the marker last. */
+async function settle() {
+  const selector = { ...all, name: 'marker' }
+  await store.create(dataSourceClaims, makeClaim({ workload: selector }, { name: 'marker' }))
+  await store.create(propagationPolicies, makePolicy({ resourceSelectors: [selector] }, { name: 'marker' }))
+  const marker = async () =>
+    (await store.read<PropagationPolicy>(propagationPolicies, 'default', 'marker'))?.spec.propagateDeps
+  await expect.poll(marker).toBe(true)
+  await expect.poll(() => controller?.depths().every(({ depth }) => depth === 0)).toBe(true)
+  written = written.filter(({ metadata }) => metadata.name !== 'marker')
+}
+
+type Step = () => Promise<unknown>
+
+/** Every order of the steps. */
+function ordersOf<T>(steps: readonly T[]): T[][] {
+  if (steps.length < 2) return [[...steps]]
+  return steps.flatMap((step, i) => ordersOf(steps.filter((_, j) => j !== i)).map((rest) => [step, ...rest]))
+}
+
+function orders(steps: Record<string, Step>): { name: string; steps: Step[] }[] {
+  return ordersOf(Object.entries(steps)).map((order) => ({
+    name: order.map(([name]) => name).join(', '),
+    steps: order.map(([, step]) => step),
+  }))
+}
+
+describe('a policy propagates dependencies, whatever comes first', () => {
+  describe('for a workload that it names', () => {
+    test.each(orders({ claim, policy }))('$name', async ({ steps }) => {
+      start()
+      for (const step of steps) await step()
+
+      await expect.poll(propagates).toBe(true)
+    })
+  })
+
+  describe('for all of a kind, cluster-wide', () => {
+    test.each(orders({ claim, policy: () => clusterPolicy({ resourceSelectors: [all] }) }))(
+      '$name',
+      async ({ steps }) => {
+        start()
+        for (const step of steps) await step()
+
+        await expect.poll(clusterPropagates).toBe(true)
+      },
+    )
+  })
+
+  describe('by labels of a workload that is cached', () => {
+    test.each(orders({ claim, workload, policy: () => policy({ resourceSelectors: [core] }) }))(
+      '$name',
+      async ({ steps }) => {
+        start()
+        for (const step of steps) await step()
+
+        await expect.poll(propagates).toBe(true)
+      },
+    )
+  })
+
+  describe('by labels of a workload that nobody caches, as its binding tells', () => {
+    test.each(orders({ claim, binding, policy: () => policy({ resourceSelectors: [core] }) }))(
+      '$name',
+      async ({ steps }) => {
+        await store.stop()
+        await open(withoutWorkloads)
+        start()
+        for (const step of steps) await step()
+
+        await expect.poll(propagates).toBe(true)
+      },
+    )
+  })
+
+  describe('cluster-wide by labels that nobody knows, as the binding tells', () => {
+    const named = () => binding({ [CLUSTER_POLICY_NAME_ANNOTATION]: 'app' })
+    const unnamed = async () => {
+      const { metadata, ...rest } = makeBinding()
+      const annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'app' }
+      await store.create(resourceBindings, { ...rest, metadata: { ...metadata, annotations } })
+    }
+    test.each(orders({ claim, binding: unnamed, policy: () => clusterPolicy({ resourceSelectors: [core] }) }))(
+      '$name',
+      async ({ steps }) => {
+        start()
+        for (const step of steps) await step()
+
+        await expect.poll(clusterPropagates).toBe(true)
+      },
+    )
+
+    test('a PropagationPolicy that is noted as well comes first', async () => {
+      start()
+      await claim()
+      await clusterPolicy({ resourceSelectors: [core] })
+      await named()
+      await settle()
+
+      expect(await clusterPropagates()).toBeUndefined()
+    })
+  })
+
+  describe('for a workload that names volumes', () => {
+    test.each(orders({ workload: () => workload(['data']), policy: () => policy({ resourceSelectors: [core] }) }))(
+      '$name',
+      async ({ steps }) => {
+        start()
+        for (const step of steps) await step()
+
+        await expect.poll(propagates).toBe(true)
+      },
+    )
+  })
+
+  test('for what was there before the loop', async () => {
+    await policy()
+    await claim()
+    start()
+
+    await expect.poll(propagates).toBe(true)
+  })
+
+  test('when a workload gets the labels that a policy asks for', async () => {
+    start()
+    await claim()
+    await policy({ resourceSelectors: [{ ...all, labelSelector: { matchLabels: { tier: 'edge' } } }] })
+    const stored = await workload()
+    await settle()
+    expect(await propagates()).toBeUndefined()
+
+    await store.update(deployments, { ...stored, metadata: { ...stored.metadata, labels: { tier: 'edge' } } })
+
+    await expect.poll(propagates).toBe(true)
+  })
+
+  test('when a claim is changed to name the workload', async () => {
+    start()
+    await policy()
+    const stored = await store.create(dataSourceClaims, makeClaim({ workload: { ...all, name: 'other' } }))
+    await settle()
+    expect(await propagates()).toBeUndefined()
+
+    await store.update(dataSourceClaims, { ...stored, spec: makeClaim().spec })
+
+    await expect.poll(propagates).toBe(true)
+  })
+})
+
+test('the policy is told of it in an Event, once, and nothing else of it changes', async () => {
+  start()
+  const before = await policy({ priority: 3 }, { labels: { mine: 'yes' } })
+  await claim()
+  await expect.poll(propagates).toBe(true)
+  await settle()
+
+  const after = await store.read<PropagationPolicy>(propagationPolicies, 'default', 'app')
+  const { resourceVersion: _version, generation: _generation, ...metadata } = after?.metadata ?? {}
+  expect({ ...after, metadata }).toEqual({
+    ...before,
+    metadata: { ...metadata, labels: { mine: 'yes' } },
+    spec: { ...before.spec, propagateDeps: true },
+  })
+  const told = () => events().filter(({ involvedObject }) => (involvedObject as { name: string }).name === 'app')
+  await expect.poll(() => told().length).toBe(1)
+  expect(told()[0]).toMatchObject({
+    type: 'Normal',
+    reason: 'PropagateDepsSet',
+    message: 'propagateDeps set: DataSourceClaim default/sales names Deployment default/app',
+    involvedObject: { kind: 'PropagationPolicy', namespace: 'default', uid: before.metadata.uid },
+  })
+})
+
+describe('a policy is left alone', () => {
+  const NO = { 'lodestone.dev/propagate-deps': 'false' }
+  const applied = { [LAST_APPLIED_ANNOTATION]: '{"spec":{"propagateDeps":false}}' }
+
+  test.each<{ name: string; spec?: Partial<PropagationSpec>; annotations?: Record<string, string> }>([
+    { name: 'that is annotated', annotations: NO },
+    { name: 'that says false', spec: { propagateDeps: false } },
+    { name: 'whose manifest said false before Karmada dropped it', annotations: applied },
+    { name: 'that selects another workload', spec: { resourceSelectors: [{ ...all, name: 'other' }] } },
+    { name: 'that propagates already', spec: { propagateDeps: true } },
+  ])('$name', async ({ spec, annotations = {} }) => {
+    start()
+    await policy(spec, { annotations })
+    await claim()
+    await binding()
+    await settle()
+
+    expect(written).toEqual([])
+  })
+
+  test('when the mode is never', async () => {
+    start('never')
+    await policy()
+    await claim()
+    await binding()
+    await expect.poll(() => controller?.depths().every(({ depth }) => depth === 0)).toBe(true)
+    await controller?.stop()
+
+    expect(written).toEqual([])
+  })
+
+  test('when the claim goes: what is propagated stays', async () => {
+    start()
+    await policy()
+    const stored = await claim()
+    await expect.poll(propagates).toBe(true)
+
+    await store.delete(dataSourceClaims, stored)
+    await settle()
+
+    expect(await propagates()).toBe(true)
+    expect(written.length).toBe(1)
+  })
+
+  test('after a restart', async () => {
+    start()
+    await policy()
+    await claim()
+    await expect.poll(propagates).toBe(true)
+    await controller?.stop()
+    written = []
+
+    start()
+    await settle()
+
+    expect(written).toEqual([])
+  })
+})
+
+test('in mode always every policy propagates, but for those that decline', async () => {
+  start('always')
+  await policy()
+  await clusterPolicy()
+  await policy({}, { name: 'declined', annotations: { 'lodestone.dev/propagate-deps': 'false' } })
+
+  await expect.poll(propagates).toBe(true)
+  await expect.poll(clusterPropagates).toBe(true)
+  await settle()
+  expect(written.map(({ metadata }) => metadata.name)).toEqual(['app', 'app'])
+})
+
+test('whoever takes the annotation away gets what everybody gets', async () => {
+  start()
+  await claim()
+  const stored = await policy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } })
+  await settle()
+  expect(await propagates()).toBeUndefined()
+
+  await store.update(propagationPolicies, { ...stored, metadata: { ...stored.metadata, annotations: {} } })
+
+  await expect.poll(propagates).toBe(true)
+})
