@@ -1,6 +1,6 @@
 /** A control plane that is ready to be measured. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ControlPlane, startControlPlane } from '../test/e2e/control-plane.ts'
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '../test/e2e/control-plane.ts'
 import { installLodestone } from '../test/e2e/lodestone.ts'
 import { log } from './log.ts'
 import { cpuSeconds } from './process-stats.ts'
@@ -12,8 +12,8 @@ export interface MeasuredPlane {
 }
 
 /** Starts Karmada and installs Lodestone. Whoever starts it stops it. */
-export async function startPlane(): Promise<MeasuredPlane> {
-  const plane = await startControlPlane({ log })
+export async function startPlane(options: Pick<ControlPlaneOptions, 'flags'> = {}): Promise<MeasuredPlane> {
+  const plane = await startControlPlane({ ...options, log })
   return { plane, kubeconfig: await installLodestone(plane) }
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
-import { log } from './log.ts'
+import { openTally, reached } from './tally.ts'
 import { watch } from './watch.ts'
 
 export interface Progress {
@@ -16,9 +16,7 @@ interface Goal {
   clusterOf(binding: string): string
 }
 
-const STALLED_MS = 60_000
 const LOOK_MS = 100
-const TELL_MS = 10_000
 
 /** Begins to watch; resolves when everything that is there has been seen. */
 export async function followFleet(plane: ControlPlane, { claims, clusterOf }: Goal): Promise<Progress> {
@@ -29,19 +27,10 @@ export async function followFleet(plane: ControlPlane, { claims, clusterOf }: Go
   while (bound.seen() < claims || narrowed.seen() < claims) await sleep(LOOK_MS)
   return {
     async done() {
-      const begun = performance.now()
-      let told = begun
-      while (bound.count() < claims || narrowed.count() < claims) {
-        await sleep(LOOK_MS)
-        const now = performance.now()
-        const state = `${bound.count()} of ${claims} claims are Bound, ${narrowed.count()} bindings narrowed`
-        if (now - told > TELL_MS) {
-          log(state)
-          told = now
-        }
-        if (now - Math.max(begun, bound.heardAt(), narrowed.heardAt()) > STALLED_MS)
-          throw new Error(`stalled: ${state}`)
-      }
+      await reached([
+        { what: 'claims are Bound', tally: bound, goal: claims },
+        { what: 'bindings are narrowed', tally: narrowed, goal: claims },
+      ])
       return { claims: bound.changedAt(), bindings: narrowed.changedAt() }
     },
   }
@@ -53,28 +42,4 @@ function isNarrowed(binding: KubeObject, cluster: string): boolean {
     suspension?: { scheduling?: boolean }
   }
   return placement?.clusterAffinity?.clusterNames?.join() === cluster && !suspension?.scheduling
-}
-
-/** Counts the objects that have reached a state, which they may leave again. */
-function openTally(hasReached: (object: KubeObject) => boolean) {
-  const states = new Map<string, boolean>()
-  let count = 0
-  let heardAt = 0
-  let changedAt = 0
-  return {
-    take(object: KubeObject, at: number) {
-      const { name } = object.metadata
-      const before = states.get(name) ?? false
-      const reached = hasReached(object)
-      states.set(name, reached)
-      heardAt = at
-      if (reached === before) return
-      count += reached ? 1 : -1
-      changedAt = at
-    },
-    seen: () => states.size,
-    count: () => count,
-    heardAt: () => heardAt,
-    changedAt: () => changedAt,
-  }
 }

@@ -2,8 +2,9 @@
 import { Client } from 'undici'
 import type { K8sObject } from '../src/api/meta.ts'
 
-/** A custom resource as kube-apiserver stores it: JSON under /registry/<group>/<plural>. */
+/** An object as kube-apiserver stores or at least reads it: JSON under /registry/<group>/<plural>. */
 export interface Stored {
+  /** Empty for kinds that Kubernetes has by itself: those are under /registry/<plural>, whatever their group. */
   group: string
   plural: string
   object: K8sObject & Record<string, unknown>
@@ -19,11 +20,21 @@ const BATCH = 100
  * @param etcd its client URL
  */
 export async function seed(etcd: string, objects: Iterable<Stored>): Promise<void> {
+  await put(etcd, batches(stamped(objects), BATCH))
+}
+
+/** Writes the objects as they are, straight into etcd, as other versions of what is there: all who watch hear of it. */
+export async function overwrite(etcd: string, objects: Iterable<Stored>): Promise<void> {
+  // One by one: a transaction is one revision, and watches that break off within one lose the rest of it.
+  await put(etcd, batches(objects, 1))
+}
+
+async function put(etcd: string, transactions: Iterable<Stored[]>): Promise<void> {
   const client = new Client(etcd)
   try {
-    for (const batch of batches(objects)) {
+    for (const batch of transactions) {
       const success = batch.map((stored) => ({
-        requestPut: { key: base64(keyOf(stored)), value: base64(JSON.stringify(created(stored))) },
+        requestPut: { key: base64(keyOf(stored)), value: base64(JSON.stringify(stored.object)) },
       }))
       const { statusCode, body } = await client.request({
         method: 'POST',
@@ -39,19 +50,21 @@ export async function seed(etcd: string, objects: Iterable<Stored>): Promise<voi
 }
 
 function keyOf({ group, plural, object: { metadata } }: Stored): string {
-  return ['/registry', group, plural, ...(metadata.namespace ? [metadata.namespace] : []), metadata.name].join('/')
+  return ['/registry', group, plural, metadata.namespace, metadata.name].filter(Boolean).join('/')
 }
 
-function created({ object }: Stored): K8sObject {
-  const server = { uid: crypto.randomUUID(), creationTimestamp: '2026-11-20T00:00:00Z', generation: 1 }
-  return { ...object, metadata: { ...object.metadata, ...server } }
+function* stamped(objects: Iterable<Stored>): Generator<Stored> {
+  for (const { object, ...stored } of objects) {
+    const server = { uid: crypto.randomUUID(), creationTimestamp: '2026-11-20T00:00:00Z', generation: 1 }
+    yield { ...stored, object: { ...object, metadata: { ...object.metadata, ...server } } }
+  }
 }
 
-function* batches<T>(items: Iterable<T>): Generator<T[]> {
+function* batches<T>(items: Iterable<T>, size: number): Generator<T[]> {
   let batch: T[] = []
   for (const item of items) {
     batch.push(item)
-    if (batch.length < BATCH) continue
+    if (batch.length < size) continue
     yield batch
     batch = []
   }

@@ -12,6 +12,7 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { memberClusters } from './member-clusters.ts'
 
 const members = Object.keys(memberClusters)
+const bindings = 'resourcebindings.work.karmada.io'
 let plane: ControlPlane
 
 beforeAll(async () => {
@@ -70,6 +71,38 @@ describe('the control plane', () => {
     const refused = await plane.kubectl(['get', 'deployments'], { kubeconfig, allowFailure: true })
     expect(refused.code).not.toBe(0)
     expect(refused.stderr).toContain('User "jane" cannot list resource "deployments"')
+  })
+})
+
+describe('the control plane with the garbage collector', () => {
+  let collected: ControlPlane
+
+  beforeAll(async () => {
+    collected = await startControlPlane({ garbageCollector: true })
+  })
+
+  afterAll(async () => {
+    await collected?.stopAll()
+  })
+
+  test('takes the binding away with its workload', async () => {
+    await collected.apply([deployment('web'), policyFor('web')])
+    await collected.eventually('it has a binding', () => collected.getJson(bindings, 'web-deployment', 'default'))
+
+    await collected.kubectl(['delete', 'deployment', 'web'])
+
+    await collected.eventually('its binding is gone', async () => {
+      return (await collected.getJson(bindings, 'web-deployment', 'default')) === undefined
+    })
+  })
+
+  test('lets a deleted namespace go', async () => {
+    await collected.kubectl(['create', 'namespace', 'short-lived'])
+    await collected.kubectl(['create', 'configmap', 'left-behind', '--namespace=short-lived'])
+
+    await collected.kubectl(['delete', 'namespace', 'short-lived', '--timeout=60s'])
+
+    expect(await collected.getJson('namespaces', 'short-lived')).toBeUndefined()
   })
 })
 
@@ -134,7 +167,7 @@ async function scheduledClusters(binding: string, timeoutMs?: number): Promise<s
   const clusters = await plane.eventually(
     `ResourceBinding ${binding} is scheduled`,
     async () => {
-      const found = await plane.getJson('resourcebindings.work.karmada.io', binding, 'default')
+      const found = await plane.getJson(bindings, binding, 'default')
       return (found as BindingObject | undefined)?.spec.clusters
     },
     timeoutMs,

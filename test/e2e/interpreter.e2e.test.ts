@@ -46,7 +46,7 @@ describe('a Deployment whose policy propagates dependencies', () => {
       service('web'),
       configMap('web-settings'),
       policy('web', { propagateDeps: true }),
-      deployment('web', { configMap: 'web-settings' }),
+      deployment('web', { needs: [configMap('web-settings')] }),
     )
   })
 
@@ -98,7 +98,7 @@ test('where Lodestone is told not to distribute them, Karmada goes by itself aga
   })
   await plane.eventually('the configuration is gone', async () => (await configuration()) === undefined)
 
-  await create(policy('plain', { propagateDeps: true }), deployment('plain', { configMap: 'web-settings' }))
+  await create(policy('plain', { propagateDeps: true }), deployment('plain', { needs: [configMap('web-settings')] }))
 
   await plane.eventually('Karmada finds by itself what it knows of', async () => {
     expect(await noted('plain-deployment')).toEqual(['ConfigMap/web-settings'])

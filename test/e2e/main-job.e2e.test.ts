@@ -38,7 +38,7 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
       source('web-data', ['member2']),
       configMap('web-settings'),
       policy('web', { propagateDeps: true }),
-      deployment('web', { configMap: 'web-settings' }),
+      deployment('web', { needs: [configMap('web-settings')] }),
     )
   })
 

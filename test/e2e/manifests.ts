@@ -5,6 +5,13 @@ interface InNamespace {
   namespace?: string
 }
 
+interface PolicySpec {
+  placement?: object
+  propagateDeps?: boolean
+  conflictResolution?: 'Abort' | 'Overwrite'
+  preserveResourcesOnDeletion?: boolean
+}
+
 export type SpecObject = KubeObject & { spec: Record<string, unknown> }
 
 const everywhere = { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } }
@@ -49,21 +56,19 @@ export function source(name: string, clusterNames: string[]): SpecObject {
   }
 }
 
+// What it needs, its pods refer to.
 export function deployment(
   name: string,
-  { configMap, namespace = 'default' }: { configMap?: string } & InNamespace = {},
+  { needs = [], namespace = 'default' }: { needs?: KubeObject[] } & InNamespace = {},
 ): SpecObject {
   const labels = { app: name }
-  const envFrom = configMap ? [{ configMapRef: { name: configMap } }] : []
+  const containers = [{ name: 'main', image: 'main:1' }]
+  const spec = { containers, ...references(needs) }
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name, namespace, labels },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'main:1', envFrom }] } },
-    },
+    spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
   }
 }
 
@@ -77,8 +82,68 @@ export function job(name: string): SpecObject {
   }
 }
 
-export function configMap(name: string): KubeObject {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' }, data: { key: 'value' } }
+export function configMap(name: string, { namespace = 'default' }: InNamespace = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { key: 'value' } }
+}
+
+export function secret(name: string, { namespace = 'default' }: InNamespace = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData: { key: 'value' } }
+}
+
+export function persistentVolumeClaim(name: string): SpecObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'default' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  }
+}
+
+export function serviceAccount(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: 'default' } }
+}
+
+// Selects the pods of the Deployment of that name.
+export function service(name: string, { of: workload }: { of: string }): SpecObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: 'default' },
+    spec: { selector: { app: workload }, ports: [{ port: 80 }] },
+  }
+}
+
+export function ingress(name: string, { to, tls }: { to: KubeObject; tls: KubeObject }): SpecObject {
+  const backend = { service: { name: to.metadata.name, port: { number: 80 } } }
+  const host = 'shop.example'
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }],
+      tls: [{ hosts: [host], secretName: tls.metadata.name }],
+    },
+  }
+}
+
+// A disk behind a driver that needs a Secret to mount it.
+export function persistentVolume(name: string, { needs }: { needs: KubeObject }): SpecObject {
+  const { name: secretName, namespace } = needs.metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      csi: { driver: 'disks', volumeHandle: name, nodePublishSecretRef: { name: secretName, namespace } },
+    },
+  }
+}
+
+export function only(...clusterNames: string[]): object {
+  return { clusterAffinity: { clusterNames } }
 }
 
 // A policy for the Deployment of the same name, or another workload, over three clusters, or another placement.
@@ -89,7 +154,7 @@ export function policy(
     placement = everywhere,
     namespace = 'default',
     ...spec
-  }: { workload?: KubeObject; placement?: object; propagateDeps?: boolean } & InNamespace = {},
+  }: { workload?: KubeObject } & PolicySpec & InNamespace = {},
 ): SpecObject {
   const { apiVersion, kind, metadata } = workload
   return {
@@ -100,12 +165,16 @@ export function policy(
   }
 }
 
-export function clusterPolicy(name: string, { apiVersion, kind, metadata }: KubeObject): SpecObject {
+export function clusterPolicy(
+  name: string,
+  { apiVersion, kind, metadata }: KubeObject,
+  { placement = everywhere, ...spec }: PolicySpec = {},
+): SpecObject {
   return {
     apiVersion: 'policy.karmada.io/v1alpha1',
     kind: 'ClusterPropagationPolicy',
     metadata: { name },
-    spec: { resourceSelectors: [{ apiVersion, kind, name: metadata.name }], placement: everywhere },
+    spec: { resourceSelectors: [{ apiVersion, kind, name: metadata.name }], placement, ...spec },
   }
 }
 
@@ -117,4 +186,21 @@ export function binding(name: string, { namespace = 'default' }: InNamespace = {
     metadata: { name: `${name}-deployment`, namespace },
     spec: { resource: { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace }, placement: everywhere },
   }
+}
+
+// How pods refer to objects of these kinds.
+const volumeSources: Record<string, (name: string) => object> = {
+  ConfigMap: (name) => ({ configMap: { name } }),
+  Secret: (secretName) => ({ secret: { secretName } }),
+  PersistentVolumeClaim: (claimName) => ({ persistentVolumeClaim: { claimName } }),
+}
+
+function references(needs: KubeObject[]): object {
+  // Said in any case: an account that is left out stays, since the API server has it in a second, older field.
+  const serviceAccountName = needs.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? 'default'
+  const volumes = needs.flatMap(({ kind, metadata }, i) => {
+    const source = volumeSources[kind]?.(metadata.name)
+    return source ? [{ name: `volume-${i}`, ...source }] : []
+  })
+  return { volumes, serviceAccountName }
 }

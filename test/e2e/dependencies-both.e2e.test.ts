@@ -1,0 +1,130 @@
+// Both distribute at once, which nobody should configure and somebody will: they agree, and neither undoes what the other did.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { countWrites, writesBetween } from '../../bench/api-writes.ts'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { bindings, clusterBindings, type Hub, hubOn } from './hub.ts'
+import { installLodestone, startLodestone } from './lodestone.ts'
+import {
+  claim,
+  clusterPolicy,
+  configMap,
+  deployment,
+  only,
+  persistentVolume,
+  policy,
+  secret,
+  service,
+  source,
+} from './manifests.ts'
+
+const names = Array.from({ length: 5 }, (_, i) => `web-${i}`)
+const shared = configMap('shared')
+const independent = configMap('independent')
+const password = secret('password')
+const disk = persistentVolume('disk', { needs: password })
+const own = (name: string) => configMap(`${name}-settings`)
+const workload = (name: string) => deployment(name, { needs: [own(name), shared, independent, password] })
+
+let plane: ControlPlane
+let hub: Hub
+
+beforeAll(async () => {
+  plane = await startControlPlane({
+    garbageCollector: true,
+    flags: { 'karmada-controller-manager': ['--feature-gates=PropagateDeps=true'] },
+  })
+  hub = hubOn(plane)
+  const kubeconfig = await installLodestone(plane)
+  await startLodestone(plane, { kubeconfig, config: { dependencies: { distribution: 'builtin' } } })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+test('with both at work, bindings are written no more once all is as it should be, for a minute and through restarts', async () => {
+  await hub.apply(
+    source('web-data', ['member1', 'member2']),
+    shared,
+    independent,
+    password,
+    policy('independent', { workload: independent, placement: only('member3') }),
+    clusterPolicy('disk', disk, { placement: only('member1'), propagateDeps: true }),
+    disk,
+    ...names.flatMap((name) => [
+      own(name),
+      service(name, { of: name }),
+      claim(name, { data: 'web-data' }),
+      policy(name, { propagateDeps: true }),
+      workload(name),
+    ]),
+  )
+  for (const name of names) {
+    for (const one of [workload(name), own(name), service(name, { of: name })]) {
+      await hub.isOnlyIn(one, 'member1,member2')
+    }
+  }
+  await hub.isOnlyIn(shared, 'member1,member2')
+  await hub.isOnlyIn(independent, 'member1,member2,member3')
+  const labels = Object.keys((await hub.bindingOf(shared))?.metadata.labels ?? {})
+  for (const prefix of ['resourcebinding.karmada.io/depended-by-', 'lodestone.dev/depended-by-']) {
+    expect(labels.filter((key) => key.startsWith(prefix))).toHaveLength(names.length)
+  }
+
+  await hub.mergePatch(source('web-data', []), { spec: { locality: { clusterNames: ['member2'] } } })
+  for (const one of [workload('web-0'), own('web-0'), shared]) await hub.isOnlyIn(one, 'member2')
+  await hub.mergePatch(shared, { data: { key: 'changed' } })
+  await plane.eventually('the change arrives', async () => {
+    expect(await hub.manifestIn('member2', shared)).toMatchObject({ data: { key: 'changed' } })
+    return true
+  })
+  await plane.restart('karmada-controller-manager')
+  await settled()
+
+  const before = { writes: await bindingWrites(), versions: await versions() }
+  await sleep(60_000)
+
+  expect(writesBetween(before.writes, await bindingWrites())).toEqual({})
+  expect(await versions()).toEqual(before.versions)
+}, 240_000)
+
+test('with both at work, what nothing needs any more leaves', async () => {
+  await hub.delete(...names.map(workload))
+
+  for (const name of names) await hub.isOnlyIn(own(name), '')
+  await hub.isOnlyIn(shared, '')
+  await hub.isOnlyIn(independent, 'member3')
+  await hub.isOnlyIn(password, 'member1')
+  expect((await hub.bindingOf(shared))?.spec.requiredBy ?? []).toEqual([])
+})
+
+async function everyBinding(): Promise<KubeObject[]> {
+  return [...(await plane.listJson(bindings)), ...(await plane.listJson(clusterBindings))]
+}
+
+async function versions(): Promise<Map<string, unknown>> {
+  return new Map((await everyBinding()).map(({ metadata }) => [metadata.name, metadata['resourceVersion']]))
+}
+
+/** All requests to write, also those that change nothing: two that undo each other may be quicker than a look. */
+async function bindingWrites(): Promise<Record<string, number>> {
+  const writes = Object.entries(await countWrites(plane))
+  return Object.fromEntries(writes.filter(([kind]) => /bindings|policies/.test(kind)))
+}
+
+async function settled(): Promise<void> {
+  let before = ''
+  let unchanged = 0
+  await plane.eventually(
+    'bindings are not written any more',
+    async () => {
+      const now = JSON.stringify(await bindingWrites())
+      unchanged = now === before ? unchanged + 1 : 0
+      before = now
+      return unchanged >= 30
+    },
+    60_000,
+  )
+}

@@ -1,0 +1,135 @@
+// What a user does on a hub and what comes of it: kubectl in; bindings, policies and the Works of the member clusters out.
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import type { ControlPlane } from './control-plane.ts'
+import type { CommandResult } from './processes.ts'
+
+export interface BindingObject extends KubeObject {
+  metadata: KubeObject['metadata'] & {
+    finalizers?: string[]
+    ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; [field: string]: unknown }[]
+  }
+  spec: {
+    clusters?: { name: string; replicas?: number }[]
+    requiredBy?: { namespace?: string; name: string; clusters?: { name: string }[] }[]
+    conflictResolution?: string
+    preserveResourcesOnDeletion?: boolean
+    propagateDeps?: boolean
+    [field: string]: unknown
+  }
+}
+
+export const bindings = 'resourcebindings.work.karmada.io'
+export const clusterBindings = 'clusterresourcebindings.work.karmada.io'
+
+export interface Hub {
+  kubectl(args: string[], input?: string): Promise<CommandResult>
+  // `kubectl apply`, as in a pipeline: the same again with what changed.
+  apply(...objects: KubeObject[]): Promise<CommandResult>
+  delete(...objects: KubeObject[]): Promise<void>
+  mergePatch(object: KubeObject, patch: object): Promise<CommandResult>
+  // As it is stored; undefined when it is gone.
+  read(object: KubeObject): Promise<KubeObject | undefined>
+  uidOf(object: KubeObject): Promise<unknown>
+  // The binding of an object, whoever made it.
+  bindingOf(object: KubeObject, namespace?: string): Promise<BindingObject | undefined>
+  // The members that are to have an object, as `member1,member3`; those that are to lose it are left out.
+  membersWith(object: KubeObject): Promise<string>
+  // … and those that ever were, since nobody executes deletions.
+  membersThatEverHad(object: KubeObject): Promise<string>
+  // Until these members have it, and no others.
+  isOnlyIn(object: KubeObject, members: string): Promise<true>
+  // The object as a member is to have it.
+  manifestIn(member: string, object: KubeObject): Promise<KubeObject | undefined>
+  // Does what members' agents would: deleted Works go. Until then nothing comes back to where it was.
+  executeDeletions(): Promise<void>
+}
+
+interface Work extends KubeObject {
+  spec: { workload: { manifests: KubeObject[] } }
+}
+
+export function hubOn(plane: ControlPlane): Hub {
+  const kubectl: Hub['kubectl'] = (args, input) => plane.kubectl(args, input === undefined ? {} : { input })
+  const works = async () => (await plane.listJson('works.work.karmada.io')) as Work[]
+  const holding = async (object: KubeObject) =>
+    (await works()).filter(({ spec }) => spec.workload.manifests.some((one) => isSame(one, object)))
+  const hub: Hub = {
+    kubectl,
+    apply: (...objects) => kubectl(['apply', '-f', '-'], yaml(objects)),
+    delete: async (...objects) => {
+      // Not waited for: what stands in the way of a deletion is what a scenario is about.
+      await kubectl(['delete', '--wait=false', '-f', '-'], yaml(objects))
+    },
+    mergePatch: ({ apiVersion, kind, metadata }, patch) =>
+      kubectl([
+        'patch',
+        resourceOf(apiVersion, kind),
+        metadata.name,
+        ...(metadata.namespace ? ['--namespace', metadata.namespace] : []),
+        '--type=merge',
+        '--patch',
+        JSON.stringify(patch),
+      ]),
+    read: ({ apiVersion, kind, metadata }) =>
+      plane.getJson(resourceOf(apiVersion, kind), metadata.name, metadata.namespace),
+    uidOf: async (object) => (await hub.read(object))?.metadata['uid'],
+    bindingOf: async ({ kind, metadata }, namespace = metadata.namespace) => {
+      const name = `${metadata.name}-${kind}`.toLowerCase()
+      const found = await plane.getJson(namespace ? bindings : clusterBindings, name, namespace)
+      return found as BindingObject | undefined
+    },
+    membersWith: async (object) => membersOf((await holding(object)).filter(({ metadata }) => !isDeleted(metadata))),
+    membersThatEverHad: async (object) => membersOf(await holding(object)),
+    isOnlyIn: async (object, members) => {
+      const description = `${object.kind} ${object.metadata.name} is in ${members || 'no member'} and nowhere else`
+      return plane.eventually(description, async () => {
+        const found = await hub.membersWith(object)
+        if (found !== members) throw new Error(`it is in ${found || 'none'}`)
+        return true as const
+      })
+    },
+    manifestIn: async (member, object) => {
+      const found = (await holding(object)).find(
+        ({ metadata }) => !isDeleted(metadata) && memberOf(metadata.namespace) === member,
+      )
+      return found?.spec.workload.manifests.find((one) => isSame(one, object))
+    },
+    executeDeletions: async () => {
+      for (const { metadata } of (await works()).filter(({ metadata }) => isDeleted(metadata))) {
+        const path = `${await plane.api.collection('works.work.karmada.io', metadata.namespace)}/${metadata.name}`
+        await plane.api.request('PATCH', path, { metadata: { finalizers: null } }, 'application/merge-patch+json')
+      }
+    },
+  }
+  return hub
+}
+
+function yaml(objects: KubeObject[]): string {
+  return objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+}
+
+function resourceOf(apiVersion: string, kind: string): string {
+  const [group, version] = apiVersion.split('/')
+  return version === undefined ? kind : `${kind}.${group}`
+}
+
+function isSame(one: KubeObject, other: KubeObject): boolean {
+  return (
+    one.kind === other.kind &&
+    one.metadata.name === other.metadata.name &&
+    one.metadata.namespace === other.metadata.namespace
+  )
+}
+
+function isDeleted(metadata: KubeObject['metadata']): boolean {
+  return metadata['deletionTimestamp'] !== undefined
+}
+
+function membersOf(works: Work[]): string {
+  return [...new Set(works.map(({ metadata }) => memberOf(metadata.namespace)))].sort().join()
+}
+
+function memberOf(namespace = ''): string {
+  return namespace.replace(/^karmada-es-/, '')
+}
