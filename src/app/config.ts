@@ -54,7 +54,7 @@ export interface Config {
     propagate: PropagateDepsMode
     /**
      * Who attaches the dependencies of a workload to its clusters: Karmada's distributor, which asks us what they are; we ourselves,
-     * where that is switched off; or nobody on our part.
+     * where that is switched off; or nobody on our part, so that what we attached before is let go.
      */
     distribution: 'karmada' | 'builtin' | 'none'
   }

@@ -14,8 +14,7 @@ import {
   REGISTRATION_NAME,
   validatingWebhookConfigurations,
 } from '../api/registration.ts'
-import { placementKinds } from '../store/cached-kinds.ts'
-import { dependencyKinds } from '../store/dependency-kinds.ts'
+import { cachedKinds } from '../store/cached-kinds.ts'
 import type { AnyCachedKind } from '../store/kinds.ts'
 
 interface Rule {
@@ -30,9 +29,15 @@ export function clusterRoles(): K8sObject[] {
   const name = 'lodestone'
   const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
   const rules: Rule[] = [
-    ...readRules(placementKinds, ['get', 'list', 'watch']),
-    // Of these nothing is ever read one by one.
-    ...readRules(dependencyKinds, ['list', 'watch']),
+    ...readRules(
+      cachedKinds.filter(({ metadataOnly }) => !metadataOnly),
+      ['get', 'list', 'watch'],
+    ),
+    // Of these nothing but metadata is read, and that is never asked for one by one.
+    ...readRules(
+      cachedKinds.filter(({ metadataOnly }) => metadataOnly),
+      ['list', 'watch'],
+    ),
     // What the loops write.
     {
       apiGroups: [dataSourceClaims.group],

@@ -11,7 +11,7 @@ import {
   type ResourceBinding,
   resourceBindings,
 } from '../api/karmada.ts'
-import { objectKey } from '../api/meta.ts'
+import { type K8sObject, objectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { type Answer, locateClaim } from '../core/data-source-claim/locate.ts'
 import { affinityOf } from '../core/placement/affinity.ts'
@@ -20,6 +20,7 @@ import { readNotes } from '../core/resource-binding/annotations.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
 import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
+import { interpretObject, workloadTypeOf } from '../store/gather-dependents.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { formatAge, formatBytes } from './format.ts'
 import type { TreeNode } from './tree.ts'
@@ -44,6 +45,7 @@ export async function explainWorkload(workload: Workload, store: ObjectStore, no
       ...claims.map((claim) => claimNode(claim, sourceOf(claim, store), now)),
       policy ? policyNode(policy) : { text: 'no policy selects it: Karmada makes no binding for it' },
       ...(derived ? [bindingNode(derived, binding, store, now)] : []),
+      ...(await dependencyNodes(workload, store)),
     ],
   }
 }
@@ -112,7 +114,30 @@ function bindingNode(
   }
 }
 
-async function bindingOf(workload: Workload, store: ObjectStore): Promise<ResourceBinding | undefined> {
+/** What goes with the workload, and where it was attached to. */
+async function dependencyNodes(workload: Workload, store: ObjectStore): Promise<TreeNode[]> {
+  const type = workloadTypeOf(workload)
+  const object = type && (await store.read<K8sObject>(type, workload.namespace, workload.name))
+  const references = object ? interpretObject(object, store) : []
+  if (references.length === 0) return []
+  const children = await Promise.all(
+    references.map(async ({ kind, namespace, name }): Promise<TreeNode> => {
+      if (!name) return { text: `${kind} of ${namespace} by label` }
+      const attached = await bindingOf({ kind, name, ...(namespace && { namespace }) }, store)
+      const entry = attached?.spec.requiredBy?.find(
+        (each) => each.name === bindingName(workload.kind, workload.name) && each.namespace === workload.namespace,
+      )
+      const clusters = entry?.clusters?.map((cluster) => cluster.name).join(', ')
+      return { text: `${kind} ${objectKey(namespace, name)}: ${clusters ? `attached to ${clusters}` : 'not attached'}` }
+    }),
+  )
+  return [{ text: 'dependencies', children }]
+}
+
+async function bindingOf(
+  workload: Omit<Workload, 'apiVersion'>,
+  store: ObjectStore,
+): Promise<ResourceBinding | undefined> {
   const type = workload.namespace ? resourceBindings : clusterResourceBindings
   return store.read(type, workload.namespace, bindingName(workload.kind, workload.name))
 }

@@ -101,6 +101,26 @@ test('data that does not exist is told from data that is unknown', async () => {
   expect(stdout).toContain('DataSource amoro-table-lake.shop.sales: nowhere: ')
 })
 
+test('what goes with a workload is told, and where it was attached to', async () => {
+  const template = {
+    metadata: { labels: { app: 'app' } },
+    spec: { containers: [{ envFrom: [{ configMapRef: { name: 'settings' } }] }] },
+  }
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'app' }, spec: { template } }
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { selector: { app: 'app' } } }
+  const attached = {
+    ...makeBinding({ requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }] }),
+    metadata: { name: 'settings-configmap', namespace: 'default' },
+  }
+
+  const { stdout } = await explain('deployment/app', [makeClaim(), source, makePolicy(), deployment, service, attached])
+
+  expect(stdout).toContain(`└─ dependencies
+   ├─ ConfigMap default/settings: attached to member2
+   └─ Service default/web: not attached
+`)
+})
+
 test('a workload without a claim and without a policy is told so', async () => {
   const { status, stdout } = await explain('RayJob.ray.io/train', [], '-n', 'demo')
 

@@ -3,6 +3,7 @@ import { isBinding } from '../api/karmada.ts'
 import { placementKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
+import { relatedKinds } from '../store/dependency-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type CommandIo, UsageError } from './command.ts'
 import { openFolder } from './open-folder.ts'
@@ -15,7 +16,10 @@ export const SOURCE_OPTIONS = {
 
 const SYNC_TIMEOUT_MS = 60_000
 
-/** Opens the store that the words name; nothing is read yet. Mistakes in it are told on stderr. */
+/**
+ * Opens the store that the words name; nothing is read yet. Mistakes in it are told on stderr. With `bindings` it is for a look at all of
+ * them, and without for a look at one workload, with what goes with it.
+ */
 export function openSource(
   command: string,
   args: Arguments,
@@ -37,7 +41,9 @@ export function openSource(
   }
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
-  const kinds = placementKinds.filter(({ type }) => bindings || !isBinding(type.kind))
+  const kinds = bindings
+    ? placementKinds
+    : [...placementKinds.filter(({ type }) => !isBinding(type.kind)), ...relatedKinds]
   const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
   return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
 }

@@ -14,7 +14,7 @@ import { isContentUnchanged } from '../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../core/dependencies/keys.ts'
 
 import { type Distribution, divideNeeds, propagates } from '../core/dependencies/needs.ts'
-import { planAttachedBinding } from '../core/dependencies/plan-attached.ts'
+import { type AttachedInput, planAttachedBinding } from '../core/dependencies/plan-attached.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { jsonEqual } from '../core/json.ts'
 import {
@@ -35,16 +35,18 @@ import type { ReconcileLoop } from './define.ts'
 /** Kinds through which a workload needs others: a change of one changes what is needed. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
 
-export function openAttachedBindingLoop(distribution: Distribution): ReconcileLoop {
+/** With `none` everything that was attached before is let go, and nothing but bindings is looked at. */
+export function openAttachedBindingLoop(distribution: Distribution | 'none'): ReconcileLoop {
+  const attaches = distribution !== 'none'
   return {
     name: 'attached-binding',
     concurrency: 16,
-    keysOf: (change, store) => new Set(keysOf(change, store)),
+    keysOf: (change, store) => new Set(attaches ? keysOf(change, store) : notedKeys(change)),
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {
         for (const binding of store.list(type)) {
           yield* ownKeys(binding)
-          if (propagates(binding)) yield* keysOfBinding(binding, store)
+          if (attaches && propagates(binding)) yield* keysOfBinding(binding, store)
           else yield undefined
         }
       }
@@ -52,21 +54,36 @@ export function openAttachedBindingLoop(distribution: Distribution): ReconcileLo
     async reconcile(key, context) {
       const { store } = context
       const named = objectOfKey(key)
-      const type = dependentType(named)
-      if (!type) return undefined
-      const dependent = store.get(type, named.metadata.namespace, named.metadata.name ?? '')
-      const object = dependent ?? named
       const plan = planAttachedBinding({
-        dependent,
-        stored: bindingOf(object, store),
-        needs: divideNeeds(object, bindingsNeeding(object, store), distribution),
+        ...(attaches ? gather(named, distribution, store) : NOTHING_NEEDED),
+        stored: bindingOf(named, store),
         bindingOf: (snapshot) => bindingOfSnapshot(snapshot, store),
-        isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
       })
       await applyPlan(context, plan)
       return plan.requeueAfterMs
     },
   }
+}
+
+type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown'>
+
+const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () => false }
+
+/** The object as it is, and who needs it. */
+function gather(named: K8sObject, distribution: Distribution, store: ObjectStore): Needs {
+  const type = dependentType(named)
+  const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
+  const object = dependent ?? named
+  return {
+    dependent,
+    needs: type ? divideNeeds(object, bindingsNeeding(object, store), distribution) : [],
+    isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
+  }
+}
+
+function* notedKeys({ type, before, after }: StoreChange): Iterable<string> {
+  if (!isBinding(type.kind)) return
+  for (const binding of [before, after] as (ResourceBinding | undefined)[]) if (binding) yield* ownKeys(binding)
 }
 
 function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iterable<string> {

@@ -17,7 +17,7 @@ import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 
-export function openDependenciesLoop(distribution: Distribution): ReconcileLoop {
+export function openDependenciesLoop(distribution: Distribution | 'none'): ReconcileLoop {
   return {
     name: 'dependencies',
     concurrency: 16,
@@ -57,8 +57,12 @@ export function openDependenciesLoop(distribution: Distribution): ReconcileLoop 
 }
 
 /** Whether we attach anything to it; undefined while its workload is not there to be asked. */
-function attaches(binding: ResourceBinding, distribution: Distribution, store: ObjectStore): boolean | undefined {
-  if (!propagates(binding)) return false
+function attaches(
+  binding: ResourceBinding,
+  distribution: Distribution | 'none',
+  store: ObjectStore,
+): boolean | undefined {
+  if (distribution === 'none' || !propagates(binding)) return false
   const workload = workloadOfBinding(binding, store)
   if (!workload) return undefined
   const dependents = dependentsOf(workload, store).filter((object) => isWithinReach(binding, object))

@@ -12,7 +12,7 @@ import { resourceBindingLoop } from './resource-binding.ts'
 export interface LoopChoices {
   /** Which policies are told to propagate dependencies. */
   propagate: PropagateDepsMode
-  /** Which dependencies are ours to attach; `none` leaves all of them to others. */
+  /** Which dependencies are ours to attach; with `none` those that we attached before are let go. */
   distribution: Distribution | 'none'
 }
 
@@ -22,6 +22,7 @@ export function openLoops({ propagate, distribution }: LoopChoices): readonly Re
     openDataSourceLoop(),
     resourceBindingLoop,
     openPropagationPolicyLoop(propagate),
-    ...(distribution === 'none' ? [] : [openDependenciesLoop(distribution), openAttachedBindingLoop(distribution)]),
+    openDependenciesLoop(distribution),
+    openAttachedBindingLoop(distribution),
   ]
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import {
   configMaps,
   endpointSlices,
+  ingresses,
   persistentVolumeClaims,
   type Service,
   type ServiceAccount,
@@ -31,7 +32,13 @@ const workloadKinds: readonly CachedKind<Workload & Dependent>[] = workloadTypes
   type: type as ResourceType<Workload & Dependent>,
   keep(raw) {
     const { apiVersion, kind, metadata, facts } = workloadOf(raw)
-    return { apiVersion, kind, metadata: keepIdentity(metadata), facts, ...(type.kind === 'Ingress' && contentOf(raw)) }
+    return {
+      apiVersion,
+      kind,
+      metadata: keepIdentity(metadata),
+      facts,
+      ...(type.kind === ingresses.kind && contentOf(raw)),
+    }
   },
   indexes: {
     references: referenceKeys,
@@ -103,6 +110,14 @@ function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   const keep = ({ apiVersion, kind, metadata }: Dependent) => ({ apiVersion, kind, metadata: keepIdentity(metadata) })
   return { type, keep, indexes: {}, metadataOnly: true }
 }
+
+/** What interpreting one workload takes beside itself. */
+export const relatedKinds: readonly AnyCachedKind[] = [
+  ...workloadKinds.filter(({ type }) => type.kind === ingresses.kind),
+  serviceKind,
+  serviceAccountKind,
+  volumeManagerKind,
+]
 
 /** Read only where dependencies are distributed. */
 export const dependencyKinds: readonly AnyCachedKind[] = [

@@ -90,10 +90,14 @@ export function interpretObject(object: K8sObject, store: ObjectStore): Dependen
   return interpretDependencies(workloadOf(object), relatedObjects(store))
 }
 
+/** The type of a kind whose dependencies are known, whatever its version. */
+export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind: string }) {
+  return workloadTypesByKind.get(kindKey({ group: groupOf(apiVersion), kind }))
+}
+
 /** The workload of a binding; undefined for one that is not there or of a kind that nobody interprets. */
 export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore): Workload | undefined {
-  const { apiVersion, kind } = spec.resource
-  const type = workloadTypesByKind.get(kindKey({ group: groupOf(apiVersion), kind }))
+  const type = workloadTypeOf(spec.resource)
   return type && store.get(type, spec.resource.namespace, spec.resource.name)
 }
 

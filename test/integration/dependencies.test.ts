@@ -35,7 +35,7 @@ afterEach(async () => {
   expect(failures).toEqual([])
 })
 
-function start(distribution: Distribution = 'builtin') {
+function start(distribution: Distribution | 'none' = 'builtin') {
   controller = startController({
     loops: openLoops({ propagate: 'never', distribution }),
     store,
@@ -320,6 +320,21 @@ test('beside Karmada’s distributor nothing is attached that it has recorded, a
 
   await expect.poll(() => clustersOf('web-service')).toEqual([['app-deployment', 'member2']])
   expect(await read('settings-configmap')).toBeUndefined()
+})
+
+test('where nobody is to distribute any more, all that was attached is let go', async () => {
+  start()
+  await store.create(configMaps, settings)
+  await place()
+  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
+  await controller?.stop()
+
+  start('none')
+
+  await expect.poll(() => clustersOf('settings-configmap')).toBeUndefined()
+  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers ?? []).toEqual([])
+  expect(JSON.stringify(await read('settings-configmap'))).not.toContain('lodestone.dev')
 })
 
 test('a controller that starts again writes nothing when everything is right', async () => {
