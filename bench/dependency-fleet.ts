@@ -2,6 +2,7 @@
 import { configMaps, secrets, serviceAccounts } from '../src/api/dependencies.ts'
 import { BINDING_ID_LABEL, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
+import type { KubeObject } from '../test/e2e/api-client.ts'
 import { configMap, deployment, secret, serviceAccount } from '../test/e2e/manifests.ts'
 import type { Stored } from './seed.ts'
 
@@ -16,7 +17,7 @@ export const DEPENDENCIES = [
 ]
 
 const NAMESPACE = 'default'
-const deployments: ResourceType = {
+export const deployments: ResourceType = {
   group: 'apps',
   version: 'v1',
   kind: 'Deployment',
@@ -30,7 +31,19 @@ export function* dependencyFleet(workloads: number): Generator<Stored> {
     const needs = DEPENDENCIES.map(({ make }) => make(i))
     for (const [n, { type }] of DEPENDENCIES.entries()) yield builtIn(type, needs[n] as K8sObject)
     yield builtIn(deployments, deployment(workloadOf(i), { needs }))
-    yield { ...resourceBindings, object: binding(i) }
+    yield { ...resourceBindings, object: { ...binding(i) } }
+  }
+}
+
+/** Workloads that share objects, one each, and their bindings, which are scheduled already. */
+export function* sharingFleet(
+  workloads: number,
+  shared: readonly KubeObject[],
+): Generator<{ workload: K8sObject; binding: ResourceBinding }> {
+  for (let i = 0; i < workloads; i++) {
+    const needs = [shared[i % shared.length] as KubeObject]
+    const { object } = scheduled(binding(i), 'member1')
+    yield { workload: deployment(workloadOf(i), { needs }), binding: object as unknown as ResourceBinding }
   }
 }
 
@@ -46,7 +59,7 @@ export function isOfWorkload({ metadata }: K8sObject): boolean {
   return /^workload-\d+-deployment$/.test(metadata.name ?? '')
 }
 
-function binding(i: number): K8sObject & Record<string, unknown> {
+function binding(i: number): ResourceBinding {
   const name = workloadOf(i)
   return {
     apiVersion: apiVersionOf(resourceBindings),

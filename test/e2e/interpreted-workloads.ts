@@ -12,6 +12,8 @@ export interface InterpretedWorkload {
   plural?: string
   /** What Karmada finds. */
   karmada: DependentObjectReference[] | 'fails'
+  /** Where Lodestone finds more or less, and why that is right. */
+  difference?: { why: string; more?: DependentObjectReference[]; less?: DependentObjectReference[] }
 }
 
 const image = 'main:1'
@@ -79,6 +81,12 @@ const template = { metadata: { labels }, spec: pod }
 const selector = { matchLabels: labels }
 const once = { ...template, spec: { ...pod, restartPolicy: 'Never' } }
 const plain = { ...template, spec: { containers: [{ name: 'main', image }] } }
+/** Its volume stands for the claim that each of its pods gets. */
+const stateful = {
+  serviceName: 'rich',
+  template: { ...template, spec: { ...pod, volumes: [...pod.volumes, ...claimVolume('made')] } },
+  volumeClaimTemplates: [claimTemplate('made')],
+}
 const backend = { defaultBackend: { service: { name: 'web', port: { number: 80 } } } }
 /** Where one kind has several templates, each is told apart by what it names. */
 const naming = (name: string) => ({ spec: { containers: [{ name, image, envFrom: [{ configMapRef: { name } }] }] } })
@@ -88,15 +96,10 @@ export const builtIn: InterpretedWorkload[] = [
   ofPod('Deployment', workload('apps/v1', 'Deployment', { replicas: 1, selector, template })),
   ofPod('ReplicaSet', workload('apps/v1', 'ReplicaSet', { replicas: 1, selector, template })),
   ofPod('DaemonSet', workload('apps/v1', 'DaemonSet', { selector, template })),
-  ofPod('StatefulSet, but for the claims that it makes', {
-    ...workload('apps/v1', 'StatefulSet', {
-      replicas: 1,
-      selector,
-      serviceName: 'rich',
-      template: { ...template, spec: { ...pod, volumes: [...pod.volumes, ...claimVolume('made')] } },
-      volumeClaimTemplates: [claimTemplate('made')],
-    }),
-  }),
+  ofPod(
+    'StatefulSet, but for the claims that it makes',
+    workload('apps/v1', 'StatefulSet', { ...stateful, replicas: 1, selector }),
+  ),
   ofPod('Job', workload('batch/v1', 'Job', { template: once })),
   ofPod(
     'CronJob',
@@ -124,8 +127,8 @@ export const builtIn: InterpretedWorkload[] = [
   {
     title: 'Ingress with the certificate of its controller',
     workload: workload('networking.k8s.io/v1', 'Ingress', { ...backend, tls: [{ hosts: ['a.example'] }] }, 'no-secret'),
-    // A dependency without a name is refused.
     karmada: 'fails',
+    difference: { why: 'Karmada makes a dependency without a name of it, which it then refuses' },
   },
   {
     title: 'ServiceImport',
@@ -160,16 +163,14 @@ export const thirdParty: InterpretedWorkload[] = [
     plural: 'daemonsets',
   },
   {
-    ...ofPod(
-      'Kruise StatefulSet',
-      workload(
-        'apps.kruise.io/v1beta1',
-        'StatefulSet',
-        { replicas: 1, selector, serviceName: 'rich', template },
-        'kruise',
-      ),
-    ),
+    title: 'Kruise StatefulSet',
+    workload: workload('apps.kruise.io/v1beta1', 'StatefulSet', { ...stateful, replicas: 1, selector }, 'kruise'),
     plural: 'statefulsets',
+    karmada: [...namedByPod, ...named({ PersistentVolumeClaim: ['made'] })],
+    difference: {
+      why: 'Karmada leaves out the claims that the workload makes only for the StatefulSet of Kubernetes',
+      less: named({ PersistentVolumeClaim: ['made'] }),
+    },
   },
   {
     ...ofPod(
@@ -202,15 +203,20 @@ export const thirdParty: InterpretedWorkload[] = [
       topology: { subsets: [{ name: 'all', replicas: 1 }] },
     }),
     plural: 'uniteddeployments',
-    // Karmada's script takes `template` for a pod template.
     karmada: 'fails',
+    difference: {
+      why: 'Karmada takes `template` for that of a pod, where a whole workload stands',
+      more: namedByPod,
+    },
   },
   {
     title: 'Kruise CloneSet that names nothing',
     workload: workload('apps.kruise.io/v1alpha1', 'CloneSet', { replicas: 1, selector, template: plain }, 'bare'),
     plural: 'clonesets',
-    // An empty list of the library comes back as nil, which is no table; the script of DaemonSet says `or {}`.
     karmada: 'fails',
+    difference: {
+      why: 'Karmada gets nil from its library, and wants a table; only its script of DaemonSet says `or {}`',
+    },
   },
   {
     title: 'Kubeflow PyTorchJob',
@@ -269,11 +275,23 @@ export const thirdParty: InterpretedWorkload[] = [
       ],
     }),
     plural: 'workflows',
-    // Karmada's script reads `volume.secret.name`, a field that does not exist.
     karmada: [
       ...namedByVolumes.filter(({ name }) => name !== 'volume-secret'),
       ...named({ Secret: ['registry'], ServiceAccount: ['runner', 'executor'], PersistentVolumeClaim: ['made'] }),
     ],
+    difference: {
+      why: 'Karmada looks for the Secret of a volume at `name`, does not look into templates, and names claims that Argo makes',
+      more: named({
+        ConfigMap: ['env', 'script', 'sidecar', 'init'].flatMap((of) => [`${of}-config`, `${of}-from-config`]),
+        Secret: [
+          'volume-secret',
+          ...['env', 'script', 'sidecar', 'init'].flatMap((of) => [`${of}-secret`, `${of}-from-secret`]),
+        ],
+        ServiceAccount: ['own-runner'],
+        PersistentVolumeClaim: ['own-disk'],
+      }),
+      less: named({ PersistentVolumeClaim: ['made'] }),
+    },
   },
 ]
 
