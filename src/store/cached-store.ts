@@ -23,6 +23,8 @@ export class CachedStore {
   protected readonly observer: StoreObserver
   protected readonly held = new Map<string, HeldKind>()
   readonly #typesByIndex = new Map<string, ResourceType[]>()
+  /** The same kinds by the very object that names them: a look-up in a hot path must not spell a key. */
+  readonly #byType = new Map<ResourceType, HeldKind>()
   readonly #listeners = new Set<(change: StoreChange) => void>()
 
   constructor(kinds: readonly AnyCachedKind[], observer: StoreObserver) {
@@ -31,7 +33,7 @@ export class CachedStore {
       for (const index of Object.keys(kind.indexes)) {
         this.#typesByIndex.set(index, [...(this.#typesByIndex.get(index) ?? []), kind.type])
       }
-      this.held.set(kindKey(kind.type), {
+      const held: HeldKind = {
         type: kind.type,
         optional: kind.optional ?? false,
         metadataOnly: kind.metadataOnly ?? false,
@@ -39,7 +41,9 @@ export class CachedStore {
         // Also a folder, and a server that cannot leave it away, show the metadata and nothing else.
         keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
         served: true,
-      })
+      }
+      this.held.set(kindKey(kind.type), held)
+      this.#byType.set(kind.type, held)
     }
   }
 
@@ -102,7 +106,7 @@ export class CachedStore {
   }
 
   #read(type: ResourceType): HeldKind {
-    const kind = this.held.get(kindKey(type))
+    const kind = this.#byType.get(type) ?? this.held.get(kindKey(type))
     if (kind === undefined) throw new Error(`${type.kind} objects are not cached: read them one by one`)
     if (!kind.cache.synced) throw new NotSyncedError(type.kind)
     return kind

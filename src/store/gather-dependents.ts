@@ -118,8 +118,12 @@ export function dependentsOf(workload: Workload, store: ObjectStore): Dependent[
  */
 export function bindingsNeeding(object: K8sObject, store: ObjectStore): ResourceBinding[] {
   const related = relatedObjects(store)
+  const isMeant = (reference: DependentObjectReference) => refersTo(reference, object)
   return [...workloadsAround(object, store)]
-    .filter((workload) => interpretDependencies(workload, related).some((reference) => refersTo(reference, object)))
+    .filter(
+      // Most name it themselves, and need not be interpreted for that.
+      (workload) => workload.facts.references.some(isMeant) || interpretDependencies(workload, related).some(isMeant),
+    )
     .flatMap((workload) => bindingsOfWorkload(workload, store))
     .filter((binding) => propagates(binding) && isWithinReach(binding, object))
 }
@@ -148,13 +152,18 @@ export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Work
   return found
 }
 
-function* workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Iterable<Workload> {
-  for (const type of workloadTypes) {
-    yield* store.byIndex(type, 'references', key)
-    yield* store.byIndex(type, 'selectors', selectorKey(object))
+function workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Workload[] {
+  const naming = workloadTypes.flatMap((type) => store.byIndex(type, 'references', key))
+  switch (object.kind) {
+    case endpointSlices.kind:
+      return naming.concat(workloadTypes.flatMap((type) => store.byIndex(type, 'selectors', selectorKey(object))))
+    case services.kind:
+      return naming.concat(workloadsBehind(object, store))
+    case dataSourceClaims.kind:
+      return naming.concat(workloadsOfClaimObject(object as DataSourceClaim, store))
+    default:
+      return naming
   }
-  if (object.kind === services.kind) yield* workloadsBehind(object, store)
-  if (object.kind === dataSourceClaims.kind) yield* workloadsOfClaimObject(object as DataSourceClaim, store)
 }
 
 /** Kind → the objects that bring one of it along. */
