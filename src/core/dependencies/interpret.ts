@@ -9,7 +9,7 @@ import {
   type VolumeManager,
   volumeManagers,
 } from '../../api/dependencies.ts'
-import type { K8sObject } from '../../api/meta.ts'
+import { referenceOf } from '../../api/meta.ts'
 import { stringsAt } from './json-path.ts'
 import { dependencyKey } from './keys.ts'
 import { named, referenceTo, sortedReferences } from './references.ts'
@@ -77,8 +77,4 @@ function claims(workload: Workload, related: RelatedObjects): DependentObjectRef
   const { namespace } = workload.metadata
   const found = related.claimsOf(workload).filter(({ metadata }) => [undefined, metadata.namespace].includes(namespace))
   return found.length > 0 && related.memberServes(dataSourceClaims) ? found.map(referenceOf) : []
-}
-
-function referenceOf({ apiVersion, kind, metadata: { namespace, name } }: K8sObject): DependentObjectReference {
-  return { apiVersion, kind, ...(namespace && { namespace }), ...(name && { name }) }
 }
