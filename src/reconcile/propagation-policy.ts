@@ -3,6 +3,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import {
   clusterPropagationPolicies,
   isBinding,
+  isPolicy,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
@@ -76,8 +77,4 @@ function ofWorkload(before: Workload | undefined, after: Workload, store: Object
   const workload = referenceOf(after)
   if (facts.volumeManagers.length === 0 && !isClaimed(workload, store)) return []
   return policiesSelecting(workload, store).filter(isUndecided).map(keyOfObject)
-}
-
-function isPolicy(kind: string): boolean {
-  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
 }

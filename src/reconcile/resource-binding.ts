@@ -1,14 +1,7 @@
 /** The loop of bindings: makes the decision of admission again when claims or sources change, and repairs what was missed. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import {
-  clusterPropagationPolicies,
-  clusterResourceBindings,
-  isBinding,
-  propagationPolicies,
-  type ResourceBinding,
-  resourceBindings,
-} from '../api/karmada.ts'
+import { clusterResourceBindings, isBinding, isPolicy, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
@@ -66,8 +59,4 @@ function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
     hasNotes(binding.metadata.annotations) ||
     store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0
   )
-}
-
-function isPolicy(kind: string): boolean {
-  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
 }

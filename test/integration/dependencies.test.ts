@@ -294,12 +294,7 @@ test('beside Karmada’s distributor nothing is attached that it has recorded, a
 })
 
 test('where nobody is to distribute any more, all that was attached is let go', async () => {
-  start()
-  await store.create(configMaps, settings)
-  await place()
-  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
-  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
-  await controller.stop()
+  await attachAndStop()
 
   start('none')
 
@@ -309,12 +304,7 @@ test('where nobody is to distribute any more, all that was attached is let go', 
 })
 
 test('a controller that starts again writes nothing when everything is right', async () => {
-  start()
-  await store.create(configMaps, settings)
-  await place()
-  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
-  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
-  await controller.stop()
+  await attachAndStop()
   const versions = () => store.objects().map((entry) => entry.object.metadata.resourceVersion)
   const before = versions()
 
@@ -325,6 +315,16 @@ test('a controller that starts again writes nothing when everything is right', a
 
   expect(versions().filter((version) => before.includes(version)).length).toBe(before.length - 1)
 })
+
+/** Runs the loops until a ConfigMap is attached to the workload and everything has settled. */
+async function attachAndStop() {
+  start()
+  await store.create(configMaps, settings)
+  await place()
+  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
+  await controller.stop()
+}
 
 /** What the garbage collector and Karmada's binding controller do. */
 async function collect(name: string) {

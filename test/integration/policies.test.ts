@@ -91,51 +91,33 @@ function orders(steps: Record<string, Step>): { name: string; steps: Step[] }[] 
   }))
 }
 
+/** Tests that whatever step comes first, the policy propagates in the end. */
+function inEveryOrder(steps: Record<string, Step>, seen = propagates) {
+  test.each(orders(steps))('$name', async ({ steps }) => {
+    start()
+    for (const step of steps) await step()
+
+    await expect.poll(seen).toBe(true)
+  })
+}
+
 describe('a policy propagates dependencies, whatever comes first', () => {
   describe('for a workload that it names', () => {
-    test.each(orders({ claim, policy }))('$name', async ({ steps }) => {
-      start()
-      for (const step of steps) await step()
-
-      await expect.poll(propagates).toBe(true)
-    })
+    inEveryOrder({ claim, policy })
   })
 
   describe('for all of a kind, cluster-wide', () => {
-    test.each(orders({ claim, policy: () => clusterPolicy({ resourceSelectors: [all] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(clusterPropagates).toBe(true)
-      },
-    )
+    inEveryOrder({ claim, policy: () => clusterPolicy({ resourceSelectors: [all] }) }, clusterPropagates)
   })
 
   describe('by labels of a workload that is cached', () => {
-    test.each(orders({ claim, workload, policy: () => policy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(propagates).toBe(true)
-      },
-    )
+    inEveryOrder({ claim, workload, policy: () => policy({ resourceSelectors: [core] }) })
   })
 
   describe('by labels of a workload that nobody caches, as its binding tells', () => {
-    test.each(orders({ claim, binding, policy: () => policy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        await open(placementKinds)
-        start()
-        for (const step of steps) await step()
+    beforeEach(() => open(placementKinds))
 
-        await expect.poll(propagates).toBe(true)
-      },
-    )
+    inEveryOrder({ claim, binding, policy: () => policy({ resourceSelectors: [core] }) })
   })
 
   describe('cluster-wide by labels that nobody knows, as the binding tells', () => {
@@ -145,14 +127,9 @@ describe('a policy propagates dependencies, whatever comes first', () => {
       const annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'app' }
       await store.create(resourceBindings, { ...rest, metadata: { ...metadata, annotations } })
     }
-    test.each(orders({ claim, binding: unnamed, policy: () => clusterPolicy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(clusterPropagates).toBe(true)
-      },
+    inEveryOrder(
+      { claim, binding: unnamed, policy: () => clusterPolicy({ resourceSelectors: [core] }) },
+      clusterPropagates,
     )
 
     test('a PropagationPolicy that is noted as well comes first', async () => {
@@ -167,15 +144,7 @@ describe('a policy propagates dependencies, whatever comes first', () => {
   })
 
   describe('for a workload that names volumes', () => {
-    test.each(orders({ workload: () => workload(['data']), policy: () => policy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(propagates).toBe(true)
-      },
-    )
+    inEveryOrder({ workload: () => workload(['data']), policy: () => policy({ resourceSelectors: [core] }) })
   })
 
   test('for what was there before the loop', async () => {
