@@ -17,6 +17,7 @@ export function planDependenciesFinalizer({ binding, attaches, hasAttached }: Fi
   const { finalizers = [], deletionTimestamp } = binding.metadata
   const isSet = finalizers.includes(DEPENDENCIES_FINALIZER)
   const isWanted = hasAttached || (deletionTimestamp === undefined && (attaches ?? isSet))
+  // An API server takes no new finalizer on what is on its way out.
   if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
   const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
   return {
