@@ -45,7 +45,7 @@ export interface ControlPlaneOptions {
   // true: kube-controller-manager follows owner references and empties deleted namespaces, as on a real hub.
   garbageCollector?: boolean
   clusters?: Record<string, MemberCluster>
-  // Appended to the flags of a component; of a flag given twice the later one counts.
+  // For a component; each replaces the harness's own flag of that name.
   flags?: Partial<Record<Component, string[]>>
   log?: Log
 }
@@ -165,7 +165,7 @@ export class ControlPlane {
     const running = await startProcess({
       name: component,
       command,
-      args: [...componentFlags(component, this.#parts.context), ...(this.#parts.flags[component] ?? [])],
+      args: withFlags(componentFlags(component, this.#parts.context), this.#parts.flags[component] ?? []),
       cwd: this.dir,
       env: this.#environment(this.kubeconfig),
       logFile: this.logFile(component),
@@ -391,6 +391,13 @@ function objectsOf(manifests: Manifests): KubeObject[] {
   return parseAllDocuments(manifests)
     .map((document) => document.toJS() as KubeObject | null)
     .filter((object) => object !== null)
+}
+
+// Not simply appended: of a flag that is a list both would count.
+function withFlags(flags: string[], given: string[]): string[] {
+  const nameOf = (flag: string) => flag.split('=')[0]
+  const replaced = new Set(given.map(nameOf))
+  return [...flags.filter((flag) => !replaced.has(nameOf(flag))), ...given]
 }
 
 function sameTaint(one: Taint, other: Taint): boolean {

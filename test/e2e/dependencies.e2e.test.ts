@@ -516,10 +516,8 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       await plane.eventually('its binding is gone', async () => (await hub.bindingOf(disk)) === undefined)
       await hub.isOnlyIn(password, '')
     })
-  })
 
-  describe('a Secret of a workload', () => {
-    test('that one without a namespace needs later is given back by either', async () => {
+    test('borrows a Secret that a Deployment has already, and each may go by itself', async () => {
       const password = secret('lent-password')
       const disk = persistentVolume('lent-disk', { needs: password })
       const workload = deployment('lent', { needs: [password] })
