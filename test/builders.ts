@@ -10,7 +10,8 @@ import {
   type PropagationSpec,
   type ResourceBinding,
 } from '../src/api/karmada.ts'
-import type { ObjectMeta } from '../src/api/meta.ts'
+import { VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
+import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyView } from '../src/core/resource-binding/input.ts'
@@ -37,6 +38,25 @@ export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMet
       ...spec,
     },
   }
+}
+
+/** Any object of the namespace `default`. */
+export function makeObject(apiVersion: string, kind: string, name: string, rest: object = {}): K8sObject {
+  return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...rest }
+}
+
+/** Deployment default/app. The VolumeManagers are those that its pods name. */
+export function makeDeployment(metadata: ObjectMeta = {}, volumeManagers: string[] = []): K8sObject {
+  const volumes = JSON.stringify(volumeManagers.map((name) => ({ name })))
+  const template = {
+    metadata: {
+      labels: { app: 'app' },
+      ...(volumeManagers.length > 0 && { annotations: { [VOLUMES_ANNOTATION]: volumes } }),
+    },
+    spec: { containers: [{ name: 'main', image: 'registry.example/app' }] },
+  }
+  const deployment = makeObject('apps/v1', 'Deployment', 'app', { spec: { template } })
+  return { ...deployment, metadata: { ...deployment.metadata, ...metadata } }
 }
 
 /** The claim of Deployment default/app for the table `sales`. */

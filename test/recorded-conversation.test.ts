@@ -7,8 +7,6 @@ import { isDeepStrictEqual } from 'node:util'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AdmissionRequest } from '../src/api/admission.ts'
-import { dataSources } from '../src/api/data-source.ts'
-import { dataSourceClaims } from '../src/api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
   type Placement,
@@ -19,11 +17,10 @@ import {
 import type { K8sObject } from '../src/api/meta.ts'
 import { decodeReview, encodeResponse } from '../src/core/admission/review.ts'
 import { OUR_ANNOTATIONS, readNotes } from '../src/core/resource-binding/annotations.ts'
-import { cachedKinds } from '../src/store/cached-kinds.ts'
-import { openFolderStore } from '../src/store/folder.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { webhooks } from '../src/webhooks/index.ts'
 import { makeClaim, makeSource, NOW } from './builders.ts'
+import { storeOf } from './stores.ts'
 
 interface Recorded {
   file: string
@@ -53,10 +50,7 @@ const TWO = ['member1', 'member2']
 let store: ObjectStore
 
 beforeEach(async () => {
-  store = openFolderStore({ kinds: cachedKinds })
-  await store.start(new AbortController().signal)
-  await store.create(dataSourceClaims, makeClaim())
-  await store.create(dataSources, makeSource())
+  store = await storeOf([makeClaim(), makeSource()])
 })
 
 /** Lets the store see what the recorded write of a policy made. A reinvocation carries what was there before it. */

@@ -7,9 +7,8 @@ import type { AdmissionRequest } from '../src/api/admission.ts'
 import type { K8sObject } from '../src/api/meta.ts'
 import { generatedFiles } from '../src/cli/manifests.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
-import { cachedKinds } from '../src/store/cached-kinds.ts'
-import { openFolderStore } from '../src/store/folder.ts'
 import { webhooks } from '../src/webhooks/index.ts'
+import { storeOf } from './stores.ts'
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 /** `UPDATE_EXAMPLES=1 npm test` writes the answers anew, to be read as a diff. */
@@ -30,12 +29,7 @@ const examples = webhooks.flatMap((webhook) => {
 test.each(examples)('$file', async ({ webhook, file }) => {
   const text = readFileSync(file, 'utf8')
   const { given, request, answer } = parse(text) as Example
-  const store = openFolderStore({ kinds: cachedKinds })
-  await store.start(new AbortController().signal)
-  for (const object of given) {
-    const kind = cachedKinds.find(({ type }) => type.kind === object.kind)
-    if (kind) await store.create(kind.type, object)
-  }
+  const store = await storeOf(given)
   const { group, version, kind, plural } = webhook.resource
   const review: AdmissionRequest = {
     uid: 'example',
@@ -46,7 +40,6 @@ test.each(examples)('$file', async ({ webhook, file }) => {
 
   const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound' })
   const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
-  await store.stop()
 
   const actual = { ...response, ...(response.patch && { patch: JSON.parse(response.patch) }) }
   if (update) {

@@ -177,3 +177,7 @@ export const MAX_AFFINITY_NAME_LENGTH = 32
 export function isBinding(kind: string): boolean {
   return kind === resourceBindings.kind || kind === clusterResourceBindings.kind
 }
+
+export function isPolicy(kind: string): boolean {
+  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
+}

@@ -91,3 +91,26 @@ export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-confi
 export function objectKey(namespace: string | undefined, name: string): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
+
+/** How `objectKey` calls this object. */
+export function keyOfObject(object: { metadata: ObjectMeta }): string {
+  const { namespace, name } = nameOfObject(object)
+  return objectKey(namespace, name)
+}
+
+/** The inverse of `objectKey`: neither part can have a slash in it. */
+export function splitObjectKey(key: string): { namespace?: string; name: string } {
+  const slash = key.indexOf('/')
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
+/** Which object of its kind; without a namespace for a cluster-scoped one. */
+export function nameOfObject({ metadata }: { metadata: ObjectMeta }): { namespace?: string; name: string } {
+  const { namespace, name = '' } = metadata
+  return { ...(namespace && { namespace }), name }
+}
+
+/** What others write into their fields to refer to the object. */
+export function referenceOf(object: K8sObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
+  return { apiVersion: object.apiVersion, kind: object.kind, ...nameOfObject(object) }
+}

@@ -2,7 +2,7 @@
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject } from '../api/meta.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { DomainFigures } from '../telemetry/metrics.ts'
@@ -15,7 +15,7 @@ export function openDomainFigures(
   const held = new Set<string>()
   const note = (kind: string, binding: ResourceBinding | undefined, gone: ResourceBinding | undefined) => {
     const { metadata } = (binding ?? gone) as ResourceBinding
-    const key = `${kind} ${objectKey(metadata.namespace, metadata.name ?? '')}`
+    const key = `${kind} ${keyOfObject({ metadata })}`
     const { hold } = readNotes(binding?.metadata.annotations)
     if (hold && !hold.released) held.add(key)
     else held.delete(key)

@@ -11,7 +11,7 @@ import {
   type ResourceBinding,
   resourceBindings,
 } from '../api/karmada.ts'
-import { type K8sObject, objectKey } from '../api/meta.ts'
+import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { type Answer, locateClaim } from '../core/data-source-claim/locate.ts'
 import { affinityOf } from '../core/placement/affinity.ts'
@@ -80,10 +80,9 @@ function sourceNode({ metadata, spec, status }: DataSource, answer: Answer, now:
 }
 
 function policyNode(policy: PropagationPolicy): TreeNode {
-  const { namespace, name = '' } = policy.metadata
   const declined = declineOf(policy)
   return {
-    text: `${policy.kind} ${objectKey(namespace, name)}: ${describeAffinity(affinityOf(policy.spec.placement))}`,
+    text: `${policy.kind} ${keyOfObject(policy)}: ${describeAffinity(affinityOf(policy.spec.placement))}`,
     children: [
       ...(policy.spec.propagateDeps ? [{ text: 'dependencies follow: propagateDeps is set' }] : []),
       ...(declined ? [{ text: `dependencies do not follow: ${declined}` }] : []),
@@ -100,7 +99,7 @@ function bindingNode(
   const { state, binding: decided, message } = decideBinding(gatherBindingInput(binding, stored, store, now))
   const before = readNotes(decided.metadata.annotations).base ?? affinityOf(binding.spec.placement)
   const scheduled = binding.spec.clusters?.map(({ name }) => name).join(', ')
-  const title = `${binding.kind} ${objectKey(binding.metadata.namespace, binding.metadata.name ?? '')}`
+  const title = `${binding.kind} ${keyOfObject(binding)}`
   return {
     text: `${title}${stored ? '' : ' (as Karmada would make it)'}: ${state === 'Untouched' ? 'left as it is' : state}`,
     children: [

@@ -2,7 +2,7 @@
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject } from '../api/meta.ts'
 import { isTrue } from '../core/conditions.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
@@ -115,9 +115,7 @@ function heldRows(store: ObjectStore, namespace: string | undefined, now: number
     .flatMap(({ metadata }) => {
       const { hold } = readNotes(metadata.annotations)
       if (!hold || hold.released) return []
-      return [
-        [objectKey(metadata.namespace, metadata.name ?? ''), formatAge(now - Date.parse(hold.since)), hold.message],
-      ]
+      return [[keyOfObject({ metadata }), formatAge(now - Date.parse(hold.since)), hold.message]]
     })
     .sort(byFirst)
 }

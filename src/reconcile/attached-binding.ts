@@ -9,25 +9,22 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
-import type { K8sObject } from '../api/meta.ts'
+import { type K8sObject, referenceOf } from '../api/meta.ts'
 import { isContentUnchanged } from '../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../core/dependencies/keys.ts'
-
 import { type Distribution, divideNeeds, propagates } from '../core/dependencies/needs.ts'
 import { type AttachedInput, planAttachedBinding } from '../core/dependencies/plan-attached.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { jsonEqual } from '../core/json.ts'
 import {
   attachedTo,
-  bindingOf,
-  bindingOfSnapshot,
   bindingsNeeding,
-  bindingsOfWorkload,
   dependentsOf,
   dependentType,
   workloadOfBinding,
   workloadsAround,
 } from '../store/gather-dependents.ts'
+import { bindingNamed, bindingOf, bindingsOfWorkload } from '../store/gather-workload.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -57,7 +54,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const plan = planAttachedBinding({
         ...(attaches ? gather(named, distribution, store) : NOTHING_NEEDED),
         stored: bindingOf(named, store),
-        bindingOf: (snapshot) => bindingOfSnapshot(snapshot, store),
+        bindingOf: (snapshot) => bindingNamed(snapshot, store),
       })
       await applyPlan(context, plan)
       return plan.requeueAfterMs
@@ -113,7 +110,7 @@ function* ownKeys({ metadata, spec }: ResourceBinding): Iterable<string> {
 
 /** What the workload needs, and what is attached to it. */
 function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<string> {
-  for (const binding of bindingsOfWorkload(workload, store)) yield* keysOfBinding(binding, store)
+  for (const binding of bindingsOfWorkload(referenceOf(workload), store)) yield* keysOfBinding(binding, store)
 }
 
 function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<string> {

@@ -2,11 +2,12 @@
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { sourceName } from '../core/data-source/name.ts'
-import { questionOfClaim, workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
+import { questionOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
-import { bindingsOfWorkload, claimsOfSource, sourceOf } from '../store/gather-binding.ts'
+import { claimsOfSource, sourceOf } from '../store/gather-binding.ts'
+import { bindingsOfClaim } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -17,19 +18,18 @@ export const dataSourceClaimLoop: ReconcileLoop = {
   concurrency: 4,
   keysOf: ({ type, before, after }, store) => {
     const objects = [before, after].filter((object) => object !== undefined)
-    if (type.kind === dataSourceClaims.kind)
-      return objects.map(({ metadata }) => objectKey(metadata.namespace, metadata.name ?? ''))
+    if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
     if (type.kind === dataSources.kind)
-      return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOf)
+      return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOfObject)
     // A claim that is being deleted waits until the last binding is restored.
     if (isBinding(type.kind)) {
-      return objects.flatMap((binding) => leaving(binding as ResourceBinding, store)).map(keyOf)
+      return objects.flatMap((binding) => leaving(binding as ResourceBinding, store)).map(keyOfObject)
     }
     return []
   },
-  allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOf),
+  allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),
   async reconcile(key, { store, events, systems, now }) {
-    const [namespace, name] = key.split('/') as [string, string]
+    const { namespace, name } = splitObjectKey(key)
     const claim = store.get(dataSourceClaims, namespace, name)
     if (!claim) return undefined
     const source = sourceOf(claim, store)
@@ -38,16 +38,12 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       source,
       systemKnown: systems.get(claim.spec.system) !== undefined,
       nameTaken: !source && isNameTaken(claim, store),
-      bindings: bindingsOf(claim, store),
+      bindings: bindingsOfClaim(claim, store),
       now: now(),
     })
     await applyPlan({ store, events }, plan)
     return plan.requeueAfterMs
   },
-}
-
-function keyOf({ metadata }: DataSourceClaim): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
 }
 
 function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim[] {
@@ -59,9 +55,4 @@ function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim
 /** Whether the name that this question's source would have belongs to a source of another question. */
 function isNameTaken(claim: DataSourceClaim, store: ObjectStore): boolean {
   return store.get(dataSources, undefined, sourceName(questionOfClaim(claim))) !== undefined
-}
-
-/** The bindings of the workloads that a claim may mean. */
-export function bindingsOf(claim: DataSourceClaim, store: ObjectStore): ResourceBinding[] {
-  return workloadsOfClaim(claim).flatMap((workload) => bindingsOfWorkload(workload, store))
 }

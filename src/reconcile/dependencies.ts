@@ -1,18 +1,11 @@
 /** The loop that lets a workload's binding wait, when it is deleted, until what is attached to it is let go. */
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../api/lodestone.ts'
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../api/meta.ts'
 import { attachesAny, type Distribution, propagates } from '../core/dependencies/needs.ts'
 import { planDependenciesFinalizer } from '../core/dependencies/plan-finalizer.ts'
-import type { Workload } from '../core/dependencies/workload.ts'
-import {
-  attachedTo,
-  bindingOfSnapshot,
-  bindingsOfWorkload,
-  dependentsOf,
-  isWithinReach,
-  workloadOfBinding,
-} from '../store/gather-dependents.ts'
+import { attachedTo, dependentsOf, isWithinReach, workloadOfBinding } from '../store/gather-dependents.ts'
+import { bindingNamed, bindingsOfWorkload } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -24,26 +17,25 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
     *keysOf({ type, before, after }, store) {
       if (!isBinding(type.kind)) {
         for (const object of [before, after]) {
-          if (object && 'facts' in object) yield* bindingsOfWorkload(object as Workload, store).map(keyOf)
+          if (object && 'facts' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)
         }
         return
       }
       for (const binding of [before, after] as (ResourceBinding | undefined)[]) {
         if (!binding) continue
-        if (concernsUs(binding)) yield keyOf(binding)
+        if (concernsUs(binding)) yield keyOfObject(binding)
         // What was attached, or let go, is what its finalizer waits for.
         for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
       }
     },
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {
-        for (const binding of store.list(type)) yield concernsUs(binding) ? keyOf(binding) : undefined
+        for (const binding of store.list(type)) yield concernsUs(binding) ? keyOfObject(binding) : undefined
       }
     },
     async reconcile(key, context) {
       const { store } = context
-      const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
-      const binding = bindingOfSnapshot({ ...(namespace && { namespace }), name }, store)
+      const binding = bindingNamed(splitObjectKey(key), store)
       if (!binding || !concernsUs(binding)) return undefined
       const plan = planDependenciesFinalizer({
         binding,
@@ -71,8 +63,4 @@ function attaches(
 
 function concernsUs(binding: ResourceBinding): boolean {
   return propagates(binding) || (binding.metadata.finalizers ?? []).includes(DEPENDENCIES_FINALIZER)
-}
-
-function keyOf({ metadata }: ResourceBinding): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
 }

@@ -3,17 +3,19 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import {
   clusterPropagationPolicies,
   isBinding,
+  isPolicy,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../api/meta.ts'
 import { workloadsOfClaim } from '../core/data-source-claim/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { jsonEqual } from '../core/json.ts'
 import { isUndecided, type PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { planPolicy } from '../core/propagation-policy/plan.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { policyNamed } from '../store/gather-binding.ts'
 import { gatherPolicyInput, isClaimed, policiesSelecting } from '../store/gather-policy.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
@@ -27,12 +29,11 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
     *allKeys(store) {
       if (mode === 'never') return
       for (const type of [propagationPolicies, clusterPropagationPolicies]) {
-        for (const policy of store.list(type)) yield isUndecided(policy) ? keyOf(policy) : undefined
+        for (const policy of store.list(type)) yield isUndecided(policy) ? keyOfObject(policy) : undefined
       }
     },
     async reconcile(key, { store, events }) {
-      const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
-      const policy = store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+      const policy = policyNamed(splitObjectKey(key), store)
       if (!policy || !isUndecided(policy)) return undefined
       await applyPlan({ store, events }, planPolicy(gatherPolicyInput(policy, policy, mode, store)))
       return undefined
@@ -43,7 +44,7 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
 /** What is gone, or is less than it was, needs nothing: `propagateDeps` is never taken away. */
 function keysOf({ type, before, after }: StoreChange, store: ObjectStore): string[] {
   if (!after) return []
-  if (isPolicy(type.kind)) return isUndecided(after as PropagationPolicy) ? [keyOf(after as PropagationPolicy)] : []
+  if (isPolicy(type.kind)) return isUndecided(after as PropagationPolicy) ? [keyOfObject(after)] : []
   if (type.kind === dataSourceClaims.kind) {
     return ofClaim(before as DataSourceClaim | undefined, after as DataSourceClaim, store)
   }
@@ -55,7 +56,7 @@ function keysOf({ type, before, after }: StoreChange, store: ObjectStore): strin
 function ofClaim(before: DataSourceClaim | undefined, after: DataSourceClaim, store: ObjectStore): string[] {
   if (before && jsonEqual(before.spec.workload, after.spec.workload)) return []
   return workloadsOfClaim(after).flatMap((workload) =>
-    policiesSelecting(workload, store).filter(isUndecided).map(keyOf),
+    policiesSelecting(workload, store).filter(isUndecided).map(keyOfObject),
   )
 }
 
@@ -67,22 +68,13 @@ function ofBinding(before: ResourceBinding | undefined, after: ResourceBinding, 
 }
 
 function ofWorkload(before: Workload | undefined, after: Workload, store: ObjectStore): string[] {
-  const { apiVersion, kind, metadata, facts } = after
+  const { metadata, facts } = after
   const isSame =
     before &&
     jsonEqual(before.metadata.labels, metadata.labels) &&
     before.facts.volumeManagers.length > 0 === facts.volumeManagers.length > 0
   if (isSame) return []
-  const { namespace, name = '' } = metadata
-  const workload = { apiVersion, kind, name, ...(namespace && { namespace }) }
+  const workload = referenceOf(after)
   if (facts.volumeManagers.length === 0 && !isClaimed(workload, store)) return []
-  return policiesSelecting(workload, store).filter(isUndecided).map(keyOf)
-}
-
-function isPolicy(kind: string): boolean {
-  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
-}
-
-function keyOf({ metadata }: PropagationPolicy): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
+  return policiesSelecting(workload, store).filter(isUndecided).map(keyOfObject)
 }

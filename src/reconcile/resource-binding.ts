@@ -1,58 +1,48 @@
 /** The loop of bindings: makes the decision of admission again when claims or sources change, and repairs what was missed. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import {
-  clusterPropagationPolicies,
-  clusterResourceBindings,
-  isBinding,
-  propagationPolicies,
-  type ResourceBinding,
-  resourceBindings,
-} from '../api/karmada.ts'
-import { objectKey } from '../api/meta.ts'
+import { clusterResourceBindings, isBinding, isPolicy, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { planBinding } from '../core/resource-binding/plan.ts'
 import { claimsOfSource, gatherBindingInput } from '../store/gather-binding.ts'
+import { bindingNamed, bindingsOfClaim } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
-import { bindingsOf } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
 
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
   concurrency: 32,
   keysOf: ({ type, before, after }, store) => {
-    if (isBinding(type.kind))
-      return after && concernsUs(after as ResourceBinding, store) ? [keyOf(after as ResourceBinding)] : []
+    if (isBinding(type.kind)) return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after)] : []
     const objects = [before, after].filter((object) => object !== undefined)
     if (type.kind === dataSourceClaims.kind)
-      return objects.flatMap((claim) => bindingsOf(claim as DataSourceClaim, store)).map(keyOf)
+      return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)
     if (type.kind === dataSources.kind) {
       return objects
         .flatMap((source) => claimsOfSource(source as DataSource, store))
-        .flatMap((claim) => bindingsOf(claim, store))
-        .map(keyOf)
+        .flatMap((claim) => bindingsOfClaim(claim, store))
+        .map(keyOfObject)
     }
     // A policy that asks for no claim any more lets go of whom it held for the want of one.
     if (isPolicy(type.kind)) {
-      return objects.flatMap(({ metadata }) => {
-        const policy = objectKey(metadata.namespace, metadata.name ?? '')
-        return [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
-          store.byIndex(bindings, 'heldByPolicy', policy).map(keyOf),
-        )
-      })
+      return objects.flatMap((policy) =>
+        [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
+          store.byIndex(bindings, 'heldByPolicy', keyOfObject(policy)).map(keyOfObject),
+        ),
+      )
     }
     return []
   },
   *allKeys(store) {
     for (const type of [resourceBindings, clusterResourceBindings]) {
-      for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOf(binding) : undefined
+      for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
     }
   },
   async reconcile(key, { store, events, now, moveAllowance, observer }) {
-    const [namespace, name] = key.includes('/') ? (key.split('/') as [string, string]) : [undefined, key]
-    const binding = store.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
+    const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
     const plan = planBinding(gatherBindingInput(binding, binding, store, now()))
     const waitMs = plan.moves ? moveAllowance() : 0
@@ -69,12 +59,4 @@ function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
     hasNotes(binding.metadata.annotations) ||
     store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0
   )
-}
-
-function isPolicy(kind: string): boolean {
-  return kind === propagationPolicies.kind || kind === clusterPropagationPolicies.kind
-}
-
-function keyOf({ metadata }: ResourceBinding): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
 }

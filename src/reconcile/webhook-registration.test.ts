@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { storeOf } from '../../test/stores.ts'
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   mutatingWebhookConfigurations,
@@ -9,19 +10,13 @@ import { planWithdrawal } from '../core/registration/plan.ts'
 import { createConnection } from '../store/api-connection.ts'
 import { FakeApiServer } from '../store/api-server.case.ts'
 import { openClusterStore } from '../store/cluster.ts'
-import { openFolderStore } from '../store/folder.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import { applyPlan, applyWrite } from './apply.ts'
 import { reconcileInterpreterRegistration, reconcileRegistration } from './webhook-registration.ts'
 
 const type = mutatingWebhookConfigurations
 
-async function startStore() {
-  const store = openFolderStore({ kinds: [] })
-  await store.start(new AbortController().signal)
-  onTestFinished(() => store.stop())
-  return store
-}
+const startStore = () => storeOf([], [])
 
 /** Two configurations of one entry each. */
 function wanted(url = 'https://10.0.0.7:9443', caBundle = 'b25l'): WebhookConfiguration[] {

@@ -1,6 +1,6 @@
 /** One question of Karmada's resource interpreter: a ResourceInterpreterContext in, a ResourceInterpreterContext out. */
 import { INTERPRET_DEPENDENCY, type InterpreterRequest } from '../api/interpreter.ts'
-import { groupOf, objectKey } from '../api/meta.ts'
+import { groupOf, keyOfObject } from '../api/meta.ts'
 import { decodeContext, encodeContext, type Interpretation } from '../core/dependencies/interpreter-context.ts'
 import { INTERPRETER_NAME, type Interpreter } from '../webhooks/interpreter.ts'
 import { type Answer, type CallDependencies, serveCalls } from './call.ts'
@@ -52,7 +52,7 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
 }
 
 function describe({ uid, operation, object: { apiVersion, kind, metadata } }: InterpreterRequest) {
-  return { uid, operation, object: `${apiVersion} ${kind} ${objectKey(metadata.namespace, metadata.name ?? '')}` }
+  return { uid, operation, object: `${apiVersion} ${kind} ${keyOfObject({ metadata })}` }
 }
 
 function kindOf(group: string, kind: string): string {

@@ -13,7 +13,7 @@ import {
   type VolumeManager,
   volumeManagers,
 } from '../api/dependencies.ts'
-import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
@@ -51,15 +51,7 @@ const workloadKinds: readonly CachedKind<Workload & Dependent>[] = workloadTypes
         .filter(({ name }) => !name)
         .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
     // Of those whose pods name volumes: under what the policies that select it are found.
-    dataBound: ({ apiVersion, kind, metadata, facts }) =>
-      facts.volumeManagers.length > 0
-        ? selectableKeys({
-            apiVersion,
-            kind,
-            ...(metadata.namespace && { namespace: metadata.namespace }),
-            name: metadata.name ?? '',
-          })
-        : [],
+    dataBound: (workload) => (workload.facts.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : []),
   },
   optional: true,
 }))

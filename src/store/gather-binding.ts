@@ -1,21 +1,19 @@
 /** Collects from a store's memory what the decision on a binding needs: admission, loops and command line ask the same way. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
-import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
   clusters,
-  isBinding,
   type PropagationPolicy,
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import type { ResourceType } from '../api/meta.ts'
 import { boundSourceOf, sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
-import type { ObjectStore } from './store.ts'
+import type { ObjectName, ObjectStore } from './store.ts'
 
 /** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
 export function gatherBindingInput(
@@ -44,12 +42,6 @@ function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataS
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-/** The bindings of a workload, where bindings are kept in memory. */
-export function bindingsOfWorkload(workload: WorkloadReference, store: ObjectStore): ResourceBinding[] {
-  const held = store.typesWithIndex('workload').filter(({ kind }) => isBinding(kind)) as ResourceType<ResourceBinding>[]
-  return held.flatMap((type) => store.byIndex(type, 'workload', workloadKey(workload)))
-}
-
 /** The source that a claim is bound to, else the one that answers the same question. */
 export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
   const bound = boundSourceOf(claim)
@@ -67,11 +59,12 @@ export function claimsOfSource(source: DataSource, store: ObjectStore): DataSour
 /** The policy that a binding says it came from, where it is known. */
 export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const reference = policyReferenceOf(metadata)
-  if (!reference) return undefined
-  const { namespace, name } = reference
-  return namespace
-    ? store.get(propagationPolicies, namespace, name)
-    : store.get(clusterPropagationPolicies, undefined, name)
+  return reference && policyNamed(reference, store)
+}
+
+/** The policy of that name; without a namespace it is a ClusterPropagationPolicy. */
+export function policyNamed({ namespace, name }: ObjectName, store: ObjectStore): PropagationPolicy | undefined {
+  return store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
 }
 
 /** Nothing where the Cluster objects cannot be read, as in a folder without them. */

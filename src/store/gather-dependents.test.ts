@@ -1,32 +1,14 @@
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeBinding, makeClaim, makeCluster } from '../../test/builders.ts'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeCluster, makeDeployment, makeObject } from '../../test/builders.ts'
+import { storeOf, typeOf } from '../../test/stores.ts'
 import type { ResourceBinding } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
-import { apiVersionOf } from '../api/meta.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { cachedKinds } from './cached-kinds.ts'
 import { openFolderStore } from './folder.ts'
 import { bindingsNeeding, dependentsOf, interpretObject, workloadOfBinding } from './gather-dependents.ts'
 import { NotSyncedError, type ObjectStore } from './store.ts'
-
-async function storeOf(objects: readonly K8sObject[]): Promise<ObjectStore> {
-  const store = openFolderStore({ kinds: cachedKinds })
-  await store.start(new AbortController().signal)
-  for (const object of objects) {
-    const kind = cachedKinds.find(({ type }) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion)
-    if (!kind) throw new Error(`${object.kind} is not cached`)
-    await store.create(kind.type, object)
-  }
-  return store
-}
-
-const object = (apiVersion: string, kind: string, name: string, rest: object = {}): K8sObject => ({
-  apiVersion,
-  kind,
-  metadata: { name, namespace: 'default' },
-  ...rest,
-})
 
 /** Few names and labels, so that most of what is generated meets. */
 const name = fc.constantFrom('a', 'b', 'c')
@@ -55,24 +37,24 @@ const fleet = fc
   .map(({ workloads, services, ingresses, accounts, managers, claims }) => {
     const names = ['a', 'b', 'c']
     return [
-      ...workloads.map((template, i) => object('apps/v1', 'Deployment', `app-${i}`, { spec: { template } })),
+      ...workloads.map((template, i) => makeObject('apps/v1', 'Deployment', `app-${i}`, { spec: { template } })),
       ...workloads.map((_, i) => bindingOf(`app-${i}`)),
-      ...services.map((selector, i) => object('v1', 'Service', names[i] ?? '', { spec: { selector } })),
+      ...services.map((selector, i) => makeObject('v1', 'Service', names[i] ?? '', { spec: { selector } })),
       ...ingresses.map(({ backend, secret }, i) =>
-        object('networking.k8s.io/v1', 'Ingress', names[i] ?? '', {
+        makeObject('networking.k8s.io/v1', 'Ingress', names[i] ?? '', {
           spec: { tls: [{ secretName: secret }], defaultBackend: { service: { name: backend } } },
         }),
       ),
       ...accounts.map((secret, i) =>
-        object('v1', 'ServiceAccount', names[i] ?? '', { imagePullSecrets: [{ name: secret }] }),
+        makeObject('v1', 'ServiceAccount', names[i] ?? '', { imagePullSecrets: [{ name: secret }] }),
       ),
       ...managers.map((secret, i) =>
-        object('vck.intelai.org/v1alpha1', 'VolumeManager', names[i] ?? '', {
+        makeObject('vck.intelai.org/v1alpha1', 'VolumeManager', names[i] ?? '', {
           spec: { volumeConfigs: [{ options: { awsCredentialsSecretName: secret } }] },
         }),
       ),
-      ...names.map((each) => object('v1', 'ConfigMap', each)),
-      ...names.map((each) => object('v1', 'Secret', each)),
+      ...names.map((each) => makeObject('v1', 'ConfigMap', each)),
+      ...names.map((each) => makeObject('v1', 'Secret', each)),
       ...(claims
         ? [makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app-0' } }, { name: 'claim' })]
         : []),
@@ -112,36 +94,31 @@ test('whoever needs an object is found by index as by looking at everything', as
         const expected = [...needs].flatMap(([binding, keys]) => (keys.has(dependencyKey(each)) ? [binding] : []))
         expect(found.sort(), dependencyKey(each)).toEqual(expected.sort())
       }
-      await store.stop()
     }),
     { numRuns: 100 },
   )
 })
 
-/** The object as it is held, which is what the loops look at; itself for what is none that can be needed. */
+/** The object as it is held, which is what the loops look at. */
 function heldOf(store: ObjectStore, { apiVersion, kind, metadata }: K8sObject): K8sObject {
-  const type = cachedKinds.find((each) => each.type.kind === kind && apiVersionOf(each.type) === apiVersion)?.type
-  return (type && store.get(type, metadata.namespace, metadata.name ?? '')) ?? { apiVersion, kind, metadata }
+  const held = store.get(typeOf(apiVersion, kind), metadata.namespace, metadata.name ?? '')
+  if (!held) throw new Error(`${kind} ${metadata.name} is not held`)
+  return held
 }
 
 describe('the objects of a kind that a member does not serve', () => {
-  const workload = object('apps/v1', 'Deployment', 'app', {
-    spec: { template: { metadata: { annotations: { 'lodestone.dev/volumes': '{"name":"data"}' } }, spec: {} } },
-  })
-
   test('are no dependencies: they would only fail there', async () => {
-    const store = await storeOf([object('vck.intelai.org/v1alpha1', 'VolumeManager', 'data'), makeCluster('member1')])
-    onTestFinished(() => store.stop())
+    const store = await storeOf([
+      makeObject('vck.intelai.org/v1alpha1', 'VolumeManager', 'data'),
+      makeCluster('member1'),
+    ])
 
-    expect(interpretObject(workload, store)).toEqual([])
+    expect(interpretObject(makeDeployment({}, ['data']), store)).toEqual([])
   })
 })
 
 test('nothing is interpreted from a store that was not read yet: no dependencies are not the same as unknown ones', () => {
   const store = openFolderStore({ kinds: cachedKinds })
-  const template = { metadata: { labels: { app: 'web' } }, spec: {} }
 
-  expect(() => interpretObject(object('apps/v1', 'Deployment', 'app', { spec: { template } }), store)).toThrow(
-    NotSyncedError,
-  )
+  expect(() => interpretObject(makeDeployment(), store)).toThrow(NotSyncedError)
 })

@@ -13,27 +13,27 @@ import {
   services,
   volumeManagers,
 } from '../api/dependencies.ts'
+import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import {
-  type BindingSnapshot,
-  clusterResourceBindings,
-  clusters,
-  type ResourceBinding,
-  resourceBindings,
-} from '../api/karmada.ts'
-import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
-import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
-import { nameOf } from '../core/dependencies/attached-binding.ts'
+  groupOf,
+  type K8sObject,
+  keyOfObject,
+  nameOfObject,
+  objectKey,
+  type ResourceType,
+  referenceOf,
+} from '../api/meta.ts'
+import { workloadKey } from '../core/data-source-claim/keys.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { interpretDependencies } from '../core/dependencies/interpret.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
-
 import { dependedByLabel } from '../core/dependencies/names.ts'
 import { propagates, refersTo } from '../core/dependencies/needs.ts'
 import type { RelatedObjects } from '../core/dependencies/related.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
-import { bindingName } from '../core/resource-binding/derive.ts'
 import { matchesLabels } from '../core/selectors.ts'
 import { labelKey, selectorKey, workloadTypes } from './dependency-kinds.ts'
+import { bindingsOfClaim, bindingsOfWorkload } from './gather-workload.ts'
 import { kindKey } from './kinds.ts'
 import type { ObjectStore } from './store.ts'
 
@@ -70,17 +70,7 @@ function relatedObjects(store: ObjectStore): RelatedObjects {
       store.byIndex(ingresses as ResourceType<Workload>, 'backends', objectKey(namespace, service)),
     serviceAccount: (namespace, name) => store.get(serviceAccounts, namespace, name),
     volumeManager: (namespace, name) => store.get(volumeManagers, namespace, name),
-    claimsOf: ({ apiVersion, kind, metadata }) =>
-      store.byIndex(
-        dataSourceClaims,
-        'workload',
-        workloadKey({
-          apiVersion,
-          kind,
-          ...(metadata.namespace && { namespace: metadata.namespace }),
-          name: metadata.name ?? '',
-        }),
-      ),
+    claimsOf: (workload) => store.byIndex(dataSourceClaims, 'workload', workloadKey(referenceOf(workload))),
     memberServes: (type) => store.byIndex(clusters, 'serves', kindKey(type)).length > 0,
   }
 }
@@ -124,7 +114,7 @@ export function bindingsNeeding(object: K8sObject, store: ObjectStore): Resource
       // Most name it themselves, and need not be interpreted for that.
       (workload) => workload.facts.references.some(isMeant) || interpretDependencies(workload, related).some(isMeant),
     )
-    .flatMap((workload) => bindingsOfWorkload(workload, store))
+    .flatMap((workload) => bindingsOfWorkload(referenceOf(workload), store))
     .filter((binding) => propagates(binding) && isWithinReach(binding, object))
 }
 
@@ -172,9 +162,9 @@ const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterab
     (ingress as Workload).facts?.backends.flatMap(
       (name) => store.get(services, ingress.metadata.namespace, name) ?? [],
     ) ?? [],
-  [secrets.kind]: ({ metadata }, store) =>
+  [secrets.kind]: (secret, store) =>
     [serviceAccounts, volumeManagers].flatMap((type: ResourceType) => [
-      ...store.byIndex(type, 'secrets', objectKey(metadata.namespace, metadata.name ?? '')),
+      ...store.byIndex(type, 'secrets', keyOfObject(secret)),
     ]),
 }
 
@@ -197,37 +187,11 @@ function selects({ spec }: Service, podLabels: Record<string, string>): boolean 
 function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Workload[] {
   // Of one that is gone only the name is known; what was attached of it is found by its labels.
   if (!claim.spec) return []
-  return workloadKeysOfClaim(claim).flatMap((key) =>
-    bindingsByWorkload(key, store).flatMap((binding) => workloadOfBinding(binding, store) ?? []),
-  )
-}
-
-export function bindingsOfWorkload({ apiVersion, kind, metadata }: Workload, store: ObjectStore): ResourceBinding[] {
-  const { namespace, name = '' } = metadata
-  return bindingsByWorkload(workloadKey({ apiVersion, kind, ...(namespace && { namespace }), name }), store)
-}
-
-function bindingsByWorkload(key: string, store: ObjectStore): ResourceBinding[] {
-  return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'workload', key)])
-}
-
-/** The binding of an object, by the name that Karmada gives it. */
-export function bindingOf(object: K8sObject, store: ObjectStore): ResourceBinding | undefined {
-  const { namespace, name = '' } = object.metadata
-  const type = namespace ? resourceBindings : clusterResourceBindings
-  return store.get(type, namespace, bindingName(object.kind, name))
-}
-
-/** The binding that a snapshot is of. */
-export function bindingOfSnapshot(
-  { namespace, name }: BindingSnapshot,
-  store: ObjectStore,
-): ResourceBinding | undefined {
-  return namespace ? store.get(resourceBindings, namespace, name) : store.get(clusterResourceBindings, undefined, name)
+  return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
 }
 
 /** The bindings that carry our note of being attached to this one. */
 export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
-  const label = dependedByLabel(nameOf(binding))
+  const label = dependedByLabel(nameOfObject(binding))
   return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])
 }

@@ -6,7 +6,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { groupOf, objectKey, type ResourceType } from '../api/meta.ts'
+import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
 import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import {
@@ -17,7 +17,7 @@ import {
 } from '../core/propagation-policy/decide.ts'
 import { selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
-import { bindingsOfWorkload } from './gather-binding.ts'
+import { bindingsOfWorkload } from './gather-workload.ts'
 import type { ObjectStore } from './store.ts'
 
 /**
@@ -61,13 +61,12 @@ function dataBoundOf(policy: PropagationPolicy, store: ObjectStore): DataBound |
       if (claim.metadata.deletionTimestamp !== undefined) continue
       const workload = workloadsOfClaim(claim).find((each) => isSelected(each, policy, store))
       if (workload) {
-        return { workload: titleOf(workload), claim: objectKey(claim.metadata.namespace, claim.metadata.name ?? '') }
+        return { workload: titleOf(workload), claim: keyOfObject(claim) }
       }
     }
-    for (const { apiVersion, kind, metadata } of withVolumes(key, store)) {
-      const { namespace, name = '', labels = {} } = metadata
-      const workload = { apiVersion, kind, name, ...(namespace && { namespace }) }
-      if (selects(policy, workload, labels)) return { workload: titleOf(workload) }
+    for (const object of withVolumes(key, store)) {
+      const workload = referenceOf(object)
+      if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: titleOf(workload) }
     }
   }
   return undefined

@@ -1,5 +1,5 @@
 /** Creates, replaces, patches, deletes and reads single objects on an API server, and tells a lost race from a failure. */
-import { collectionPath, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { collectionPath, type K8sObject, keyOfObject, objectKey, type ResourceType } from '../api/meta.ts'
 import type { Connection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 import { withType } from './kinds.ts'
@@ -87,7 +87,7 @@ export function refuseVersion(object: K8sObject): void {
 
 /** How an object is called in messages. */
 export function describe(object: K8sObject): string {
-  return `${object.kind} ${objectKey(object.metadata.namespace, object.metadata.name ?? '')}`
+  return `${object.kind} ${keyOfObject(object)}`
 }
 
 async function write(

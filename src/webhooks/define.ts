@@ -1,7 +1,8 @@
 /** What an admission point is: a path, the rules under which the API server calls it, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
-import type { ResourceType } from '../api/meta.ts'
-import type { Outcome } from '../core/outcome.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
+import type { FieldError } from '../core/field-errors.ts'
+import { leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -45,6 +46,37 @@ export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefi
       return decide(gather(request, context))
     },
   }
+}
+
+export interface KarmadaWebhookDefinition<T extends K8sObject, Input> extends Pick<Webhook, 'name' | 'matchCondition'> {
+  resource: ResourceType<T>
+  /** What is wrong with the parts of an object that the decision reads. */
+  validate(object: T): FieldError[]
+  /** Collects what the decision needs, from memory only; `stored` is absent when the object is being created. */
+  gather(object: T, stored: T | undefined, context: GatherContext): Input
+  /** The decision: pure. */
+  decide(input: Input): Outcome
+}
+
+/** Makes an admission point that changes objects of Karmada's; one that is malformed is left alone, with a warning. */
+export function defineKarmadaWebhook<T extends K8sObject, Input>({
+  validate,
+  gather,
+  decide,
+  ...webhook
+}: KarmadaWebhookDefinition<T, Input>): Webhook {
+  return defineWebhook<{ input: Input } | { errors: FieldError[] }>({
+    ...webhook,
+    type: 'mutating',
+    operations: ['CREATE', 'UPDATE'],
+    failurePolicy: 'FailWhereEnforced',
+    gather({ object, oldObject }, context) {
+      const errors = validate(object as T)
+      if (errors.length > 0) return { errors }
+      return { input: gather(object as T, (oldObject ?? undefined) as T | undefined, context) }
+    },
+    decide: (gathered) => ('errors' in gathered ? leaveMalformed(gathered.errors) : decide(gathered.input)),
+  })
 }
 
 /** Where the API server sends the reviews: `/mutate/resource-binding`. */

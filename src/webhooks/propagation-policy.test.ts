@@ -1,63 +1,18 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeBinding, makeClaim, makePolicy, NOW } from '../../test/builders.ts'
-import { dataSourceClaims } from '../api/data-source-claim.ts'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeDeployment, makePolicy, NOW } from '../../test/builders.ts'
+import { storeOf } from '../../test/stores.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
   type PropagationPolicy,
   type ResourceBinding,
   type ResourceSelector,
 } from '../api/karmada.ts'
-import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
-import type { Workload } from '../core/dependencies/workload.ts'
+import type { K8sObject } from '../api/meta.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import { selectableKeys } from '../core/propagation-policy/select.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
+import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
 import { openFolderStore } from '../store/folder.ts'
-import { type CachedKind, NotSyncedError, type ObjectStore } from '../store/store.ts'
+import { NotSyncedError, type ObjectStore } from '../store/store.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
-
-const deployments: ResourceType<Workload> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-}
-/** A kind of workloads as the store caches them. */
-const deploymentKind: CachedKind<Workload> = {
-  type: deployments,
-  keep: (raw) => raw,
-  indexes: {
-    dataBound: ({ apiVersion, kind, metadata: { namespace, name = '' }, facts }) =>
-      facts.volumeManagers.length > 0
-        ? selectableKeys({ apiVersion, kind, name, ...(namespace && { namespace }) })
-        : [],
-  },
-}
-
-function makeWorkload(labels: Record<string, string> | undefined, volumeManagers: string[] = []): Workload {
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'app', namespace: 'default', ...(labels && { labels }) },
-    facts: { references: [], beyond: [], podLabels: [], volumeManagers, backends: [] },
-  }
-}
-
-const withoutWorkloads = cachedKinds.filter(({ indexes }) => !('dataBound' in indexes))
-const kinds = [...withoutWorkloads, deploymentKind]
-
-async function storeOf(...objects: K8sObject[]) {
-  const store = openFolderStore({ kinds })
-  await store.start(new AbortController().signal)
-  onTestFinished(() => store.stop())
-  for (const object of objects) {
-    const kind = kinds.find(({ type }) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion)
-    if (!kind) throw new Error(`${object.kind} is not cached`)
-    await store.create(kind.type, object)
-  }
-  return store
-}
 
 /** Asks about a new policy. */
 function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: PropagateDepsMode = 'dataBound') {
@@ -70,7 +25,7 @@ function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: 
 
 /** Asks over a store with these objects; gives whether the policy propagates then, and the warnings. */
 async function review(policy: PropagationPolicy, objects: K8sObject[], mode?: PropagateDepsMode) {
-  const outcome = reviewBy(await storeOf(...objects), policy, mode)
+  const outcome = reviewBy(await storeOf(objects), policy, mode)
   const answered = outcome.kind === 'patch' ? (outcome.object as PropagationPolicy) : policy
   return { propagates: answered.spec.propagateDeps === true, warnings: outcome.warnings ?? [] }
 }
@@ -93,19 +48,19 @@ describe('a policy propagates dependencies when a claim is for a workload that i
     {
       name: 'by labels that the workload has',
       policy: policy(core),
-      objects: [makeClaim(), makeWorkload({ tier: 'core' })],
+      objects: [makeClaim(), makeDeployment({ labels: { tier: 'core' } })],
       want: true,
     },
     {
       name: 'not by labels that it has not',
       policy: policy(core),
-      objects: [makeClaim(), makeWorkload({ tier: 'edge' })],
+      objects: [makeClaim(), makeDeployment({ labels: { tier: 'edge' } })],
       want: false,
     },
     {
       name: 'not by labels when it has none, whatever an old binding says',
       policy: policy(core),
-      objects: [makeClaim(), makeWorkload(undefined), makeBinding()],
+      objects: [makeClaim(), makeDeployment(), makeBinding()],
       want: false,
     },
     { name: 'not by labels that nobody knows', policy: policy(core), objects: [makeClaim()], want: false },
@@ -170,12 +125,22 @@ describe('a policy propagates dependencies when a claim is for a workload that i
 })
 
 describe('a policy propagates dependencies when a workload that it selects names volumes', () => {
-  test.each<{ name: string; policy: PropagationPolicy; workload: Workload; want: boolean }>([
-    { name: 'by name', policy: makePolicy(), workload: makeWorkload({}, ['data']), want: true },
-    { name: 'by its labels', policy: policy(core), workload: makeWorkload({ tier: 'core' }, ['data']), want: true },
-    { name: 'not by others', policy: policy(core), workload: makeWorkload({ tier: 'edge' }, ['data']), want: false },
-    { name: 'cluster-wide', policy: clusterPolicy(all), workload: makeWorkload(undefined, ['data']), want: true },
-    { name: 'not without volumes', policy: policy(all), workload: makeWorkload({}), want: false },
+  test.each<{ name: string; policy: PropagationPolicy; workload: K8sObject; want: boolean }>([
+    { name: 'by name', policy: makePolicy(), workload: makeDeployment({}, ['data']), want: true },
+    {
+      name: 'by its labels',
+      policy: policy(core),
+      workload: makeDeployment({ labels: { tier: 'core' } }, ['data']),
+      want: true,
+    },
+    {
+      name: 'not by others',
+      policy: policy(core),
+      workload: makeDeployment({ labels: { tier: 'edge' } }, ['data']),
+      want: false,
+    },
+    { name: 'cluster-wide', policy: clusterPolicy(all), workload: makeDeployment({}, ['data']), want: true },
+    { name: 'not without volumes', policy: policy(all), workload: makeDeployment(), want: false },
   ])('$name', async ({ policy, workload, want }) => {
     const { propagates, warnings } = await review(policy, [workload])
 
@@ -198,14 +163,11 @@ describe('the configuration', () => {
 })
 
 test('a store that caches no workloads knows them by claims', async () => {
-  const store = openFolderStore({ kinds: withoutWorkloads })
-  await store.start(new AbortController().signal)
-  onTestFinished(() => store.stop())
-  await store.create(dataSourceClaims, makeClaim())
+  const store = await storeOf([makeClaim()], placementKinds)
 
   expect(reviewBy(store, policy(all)).kind).toBe('patch')
 })
 
 test('before the claims are read nothing is decided: unknown is not none', () => {
-  expect(() => reviewBy(openFolderStore({ kinds }), makePolicy())).toThrow(NotSyncedError)
+  expect(() => reviewBy(openFolderStore({ kinds: cachedKinds }), makePolicy())).toThrow(NotSyncedError)
 })

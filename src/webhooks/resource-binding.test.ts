@@ -1,26 +1,15 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from '../../test/builders.ts'
+import { storeOf } from '../../test/stores.ts'
 import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
-import { apiVersionOf, type K8sObject } from '../api/meta.ts'
+import type { K8sObject } from '../api/meta.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openFolderStore } from '../store/folder.ts'
 import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
 import { NotSyncedError } from '../store/store.ts'
 
-async function storeOf(...objects: K8sObject[]) {
-  const store = openFolderStore({ kinds: cachedKinds })
-  await store.start(new AbortController().signal)
-  onTestFinished(() => store.stop())
-  for (const object of objects) {
-    const kind = cachedKinds.find(({ type }) => type.kind === object.kind && apiVersionOf(type) === object.apiVersion)
-    if (!kind) throw new Error(`${object.kind} is not cached`)
-    await store.create(kind.type, object)
-  }
-  return store
-}
-
 async function gather(...objects: K8sObject[]) {
-  return gatherBindingInput(makeBinding(), undefined, await storeOf(...objects), NOW)
+  return gatherBindingInput(makeBinding(), undefined, await storeOf(objects), NOW)
 }
 
 describe('the claims that a binding is decided by', () => {
@@ -61,7 +50,7 @@ describe('the source that answers a claim', () => {
     const bound = makeSource({ name: 'moved' }, { name: 'bound' })
     const claim = { ...makeClaim(), status: { boundDataSource: 'bound' } }
 
-    expect(sourceOf(claim, await storeOf(makeSource(), bound))?.metadata.name).toBe('bound')
+    expect(sourceOf(claim, await storeOf([makeSource(), bound]))?.metadata.name).toBe('bound')
   })
 
   test('is not that one any more once the claim was edited', async () => {
@@ -69,7 +58,7 @@ describe('the source that answers a claim', () => {
     const bound = { type: 'Bound', status: 'True' as const, reason: 'Located', message: 'm', lastTransitionTime }
     const status = { boundDataSource: 'bound', conditions: [{ ...bound, observedGeneration: 1 }] }
     const claim = (generation: number) => ({ ...makeClaim({}, { generation }), status })
-    const store = await storeOf(makeSource(), makeSource({ name: 'moved' }, { name: 'bound' }))
+    const store = await storeOf([makeSource(), makeSource({ name: 'moved' }, { name: 'bound' })])
     expect(sourceOf(claim(1), store)?.metadata.name).toBe('bound')
     expect(sourceOf(claim(2), store)?.metadata.name).toBe('amoro-table-lake.shop.sales')
   })
@@ -80,7 +69,7 @@ describe('the source that answers a claim', () => {
   ])('is the one of the same question, $name', async ({ status }) => {
     const claim = { ...makeClaim(), ...(status && { status }) }
 
-    expect(sourceOf(claim, await storeOf(makeSource()))?.metadata.name).toBe('amoro-table-lake.shop.sales')
+    expect(sourceOf(claim, await storeOf([makeSource()]))?.metadata.name).toBe('amoro-table-lake.shop.sales')
   })
 })
 
@@ -88,18 +77,18 @@ describe('the policy of a binding', () => {
   const clusterPolicy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata: { name: 'all' } }
 
   test('is the one that it notes', async () => {
-    expect(policyOf(makeBinding(), await storeOf(makePolicy()))?.metadata.name).toBe('app')
+    expect(policyOf(makeBinding(), await storeOf([makePolicy()]))?.metadata.name).toBe('app')
   })
 
   test('is a cluster-scoped one where that is noted', async () => {
     const binding = makeBinding()
     binding.metadata.annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'all' }
 
-    expect(policyOf(binding, await storeOf(makePolicy(), clusterPolicy))?.kind).toBe('ClusterPropagationPolicy')
+    expect(policyOf(binding, await storeOf([makePolicy(), clusterPolicy]))?.kind).toBe('ClusterPropagationPolicy')
   })
 
   test('is not known where it notes none, or one that is gone', async () => {
-    const store = await storeOf(clusterPolicy)
+    const store = await storeOf([clusterPolicy])
 
     expect(policyOf(makeBinding(), store)).toBeUndefined()
     expect(policyOf({ ...makeBinding(), metadata: { name: 'app-deployment' } }, store)).toBeUndefined()

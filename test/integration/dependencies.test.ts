@@ -1,5 +1,5 @@
 /** Attached bindings on a store in memory: a workload's dependencies follow it, and are let go with it. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { configMaps, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
 import {
   BINDING_ID_LABEL,
@@ -8,66 +8,37 @@ import {
   resourceBindings,
 } from '../../src/api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../src/api/lodestone.ts'
-import type { K8sObject, ResourceType } from '../../src/api/meta.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
 import { dependedByLabel } from '../../src/core/dependencies/names.ts'
 import type { Distribution } from '../../src/core/dependencies/needs.ts'
-import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import type { Controller } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
-import { cachedKinds } from '../../src/store/cached-kinds.ts'
-import { workloadTypes } from '../../src/store/dependency-kinds.ts'
-import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
-import { makeBinding } from '../builders.ts'
+import type { FolderStore } from '../../src/store/folder.ts'
+import { makeBinding, makeObject } from '../builders.ts'
+import { storeOf, typeOf } from '../stores.ts'
+import { runLoops } from './controller.ts'
 
 let store: FolderStore
-let controller: Controller | undefined
-let failures: string[] = []
+let controller: Controller
 
 beforeEach(async () => {
-  store = openFolderStore({ kinds: cachedKinds })
-  await store.start(new AbortController().signal)
-  failures = []
-})
-
-afterEach(async () => {
-  await controller?.stop()
-  controller = undefined
-  await store.stop()
-  expect(failures).toEqual([])
+  store = await storeOf()
 })
 
 function start(distribution: Distribution | 'none' = 'builtin') {
-  controller = startController({
-    loops: openLoops({ propagate: 'never', distribution }),
-    store,
-    events: { record: () => undefined },
-    systems: { get: () => undefined, subscribe: () => () => undefined },
-    now: Date.now,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    observer: {
-      done: () => undefined,
-      asked: () => undefined,
-      moved: () => undefined,
-      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
-    },
-  })
+  controller = runLoops({ store, loops: openLoops({ propagate: 'never', distribution }) })
 }
 
-const typeOf = (kind: string) => workloadTypes.find((type) => type.kind === kind) as ResourceType
-const deployments = typeOf('Deployment')
-const ingresses = typeOf('Ingress')
+const deployments = typeOf('apps/v1', 'Deployment')
+const ingresses = typeOf('networking.k8s.io/v1', 'Ingress')
 
 function deployment(name = 'app', spec: Record<string, unknown> = {}): K8sObject {
   const envFrom = [{ configMapRef: { name: 'settings' } }]
   const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', envFrom }], ...spec } }
-  return object('apps/v1', 'Deployment', name, { spec: { template } })
+  return makeObject('apps/v1', 'Deployment', name, { spec: { template } })
 }
 
-function object(apiVersion: string, kind: string, name: string, rest: object = {}): K8sObject {
-  return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...rest }
-}
-
-const settings = object('v1', 'ConfigMap', 'settings')
+const settings = makeObject('v1', 'ConfigMap', 'settings')
 const on = (...names: string[]) => ({ propagateDeps: true, clusters: names.map((name) => ({ name, replicas: 2 })) })
 
 function bindingOf(name = 'app', spec: Partial<ResourceBinding['spec']> = on('member2')): ResourceBinding {
@@ -190,7 +161,7 @@ describe('a dependency', () => {
     await expect.poll(() => clustersOf('settings-configmap')).toEqual([['app-deployment', 'member2']])
 
     await store.delete(deployments, (await store.read(deployments, 'default', 'app')) as K8sObject)
-    await store.create(configMaps, object('v1', 'ConfigMap', 'other'))
+    await store.create(configMaps, makeObject('v1', 'ConfigMap', 'other'))
     await store.create(resourceBindings, bindingOf('other'))
     await store.create(deployments, { ...deployment('other') })
 
@@ -238,8 +209,8 @@ describe('a dependency', () => {
 })
 
 describe('what goes with the pods without being named', () => {
-  const service = object('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } })
-  const ingress = object('networking.k8s.io/v1', 'Ingress', 'front', {
+  const service = makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } })
+  const ingress = makeObject('networking.k8s.io/v1', 'Ingress', 'front', {
     spec: { tls: [{ secretName: 'cert' }], defaultBackend: { service: { name: 'web' } } },
   })
 
@@ -249,7 +220,7 @@ describe('what goes with the pods without being named', () => {
 
     await store.create(services, service)
     await store.create(ingresses, ingress)
-    await store.create(secrets, object('v1', 'Secret', 'cert'))
+    await store.create(secrets, makeObject('v1', 'Secret', 'cert'))
 
     for (const name of ['web-service', 'front-ingress', 'cert-secret']) {
       await expect.poll(() => clustersOf(name), { message: name }).toEqual([['app-deployment', 'member2']])
@@ -277,21 +248,21 @@ describe('what goes with the pods without being named', () => {
     start()
     await store.create(deployments, deployment('app', { serviceAccountName: 'runner' }))
     await store.create(resourceBindings, bindingOf())
-    await store.create(secrets, object('v1', 'Secret', 'registry'))
-    await store.create(serviceAccounts, {
-      ...object('v1', 'ServiceAccount', 'runner'),
-      imagePullSecrets: [{ name: 'registry' }],
-    } as K8sObject)
+    await store.create(secrets, makeObject('v1', 'Secret', 'registry'))
+    await store.create(
+      serviceAccounts,
+      makeObject('v1', 'ServiceAccount', 'runner', { imagePullSecrets: [{ name: 'registry' }] }),
+    )
 
     await expect.poll(() => clustersOf('registry-secret')).toEqual([['app-deployment', 'member2']])
   })
 })
 
 test('a cluster-scoped workload’s Secret follows it into the Secret’s own namespace, in either mode', async () => {
-  const volumes = typeOf('PersistentVolume')
+  const volumes = typeOf('v1', 'PersistentVolume')
   start('karmada')
   const csi = { nodePublishSecretRef: { name: 'key', namespace: 'default' } }
-  await store.create(secrets, object('v1', 'Secret', 'key'))
+  await store.create(secrets, makeObject('v1', 'Secret', 'key'))
   await store.create(volumes, {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -311,7 +282,7 @@ test('a cluster-scoped workload’s Secret follows it into the Secret’s own na
 test('beside Karmada’s distributor nothing is attached that it has recorded, and what it has not is', async () => {
   start('karmada')
   await store.create(configMaps, settings)
-  await store.create(services, object('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))
+  await store.create(services, makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))
   await place()
   await edit('app-deployment', ({ metadata }) => {
     const known = [{ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'settings' }]
@@ -323,12 +294,7 @@ test('beside Karmada’s distributor nothing is attached that it has recorded, a
 })
 
 test('where nobody is to distribute any more, all that was attached is let go', async () => {
-  start()
-  await store.create(configMaps, settings)
-  await place()
-  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
-  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
-  await controller?.stop()
+  await attachAndStop()
 
   start('none')
 
@@ -338,22 +304,27 @@ test('where nobody is to distribute any more, all that was attached is let go', 
 })
 
 test('a controller that starts again writes nothing when everything is right', async () => {
-  start()
-  await store.create(configMaps, settings)
-  await place()
-  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
-  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
-  await controller?.stop()
+  await attachAndStop()
   const versions = () => store.objects().map((entry) => entry.object.metadata.resourceVersion)
   const before = versions()
 
   start()
-  await store.create(configMaps, object('v1', 'ConfigMap', 'marker'))
+  await store.create(configMaps, makeObject('v1', 'ConfigMap', 'marker'))
   await place(on('member1'), 'later')
   await expect.poll(async () => (await clustersOf('settings-configmap'))?.length).toBe(2)
 
   expect(versions().filter((version) => before.includes(version)).length).toBe(before.length - 1)
 })
+
+/** Runs the loops until a ConfigMap is attached to the workload and everything has settled. */
+async function attachAndStop() {
+  start()
+  await store.create(configMaps, settings)
+  await place()
+  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+  await expect.poll(async () => (await read('app-deployment'))?.metadata.finalizers).toContain(DEPENDENCIES_FINALIZER)
+  await controller.stop()
+}
 
 /** What the garbage collector and Karmada's binding controller do. */
 async function collect(name: string) {

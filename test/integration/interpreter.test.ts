@@ -2,7 +2,6 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { services } from '../../src/api/dependencies.ts'
-import type { ResourceType } from '../../src/api/meta.ts'
 import { type AdmissionServer, buildServer, DEFAULT_LIMITS } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
@@ -11,16 +10,11 @@ import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { webhooks } from '../../src/webhooks/index.ts'
 import type { Interpreter } from '../../src/webhooks/interpreter.ts'
+import { typeOf } from '../stores.ts'
 import { type CallOptions, call } from './https-client.ts'
 
 const PATH = '/interpret/dependencies'
-const deployments: ResourceType = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-}
+const deployments = typeOf('apps/v1', 'Deployment')
 
 const store = openFolderStore({ kinds: [{ type: services, keep: (raw: never) => raw, indexes: {} }] })
 

@@ -1,24 +1,22 @@
 /** The loops on a store in memory with a data system that can be told what to say: from claims to bindings, in any order. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { propagationPolicies, type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugin.ts'
-import { type Controller, startController } from '../../src/reconcile/controller.ts'
-import { type EventRecorder, openEventRecorder } from '../../src/reconcile/event-recorder.ts'
+import type { Controller } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
-import { cachedKinds } from '../../src/store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
+import type { FolderStore } from '../../src/store/folder.ts'
 import { gatherBindingInput } from '../../src/store/gather-binding.ts'
 import { ConflictError } from '../../src/store/store.ts'
 import { makeBinding, makeClaim, makePolicy } from '../builders.ts'
+import { storeOf } from '../stores.ts'
+import { runLoops } from './controller.ts'
 
 let store: FolderStore
-let controller: Controller | undefined
-let recorder: EventRecorder
-let failures: string[] = []
+let controller: Controller
 /** What the data system answers, and how often it was asked. */
 let answer: () => LocalityAnswer
 let questions = 0
@@ -40,21 +38,11 @@ const lake: System = {
 const systems: Systems = { get: (name) => (name === 'amoro' ? lake : undefined), subscribe: () => () => undefined }
 
 beforeEach(async () => {
-  store = openFolderStore({ kinds: cachedKinds })
-  await store.start(new AbortController().signal)
-  failures = []
+  store = await storeOf()
   questions = 0
   systems.get = (name) => (name === 'amoro' ? lake : undefined)
   systems.subscribe = () => () => undefined
   answer = locatedIn('member2')
-})
-
-afterEach(async () => {
-  await controller?.stop()
-  await recorder.stop()
-  controller = undefined
-  await store.stop()
-  expect(failures).toEqual([])
 })
 
 function locatedIn(...clusters: string[]): () => LocalityAnswer {
@@ -62,21 +50,11 @@ function locatedIn(...clusters: string[]): () => LocalityAnswer {
 }
 
 function start(options: { maxMovesPerMinute?: number } = {}) {
-  recorder = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
-  controller = startController({
-    loops: openLoops({ propagate: 'dataBound', distribution: 'builtin' }),
+  controller = runLoops({
     store,
-    events: recorder,
+    loops: openLoops({ propagate: 'dataBound', distribution: 'builtin' }),
     systems,
-    now: Date.now,
-    maxMovesPerMinute: options.maxMovesPerMinute ?? 60,
-    driftIntervalMs: 600_000,
-    observer: {
-      done: () => undefined,
-      asked: () => undefined,
-      moved: () => undefined,
-      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
-    },
+    ...options,
   })
 }
 
@@ -388,13 +366,13 @@ test('a restart over settled claims and bindings writes nothing', async () => {
   await expect.poll(affinity).toEqual(['member2'])
   await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
   await expect.poll(async () => (await source())?.status?.boundClaims).toBe(1)
-  await controller?.stop()
+  await controller.stop()
   const writes: string[] = []
   store.subscribe(({ type, after }) => writes.push(`${type.kind} ${after?.metadata.name}`))
 
   start()
-  await expect.poll(() => controller?.depths().every(({ depth }) => depth === 0)).toBe(true)
-  await controller?.stop()
+  await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await controller.stop()
 
   expect(writes).toEqual([])
 })

@@ -1,5 +1,5 @@
 /** The loop of policies on a store in memory: claim, workload, policy and binding in any order, and who wants none of it. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
@@ -9,94 +9,42 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../src/api/karmada.ts'
-import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta, type ResourceType } from '../../src/api/meta.ts'
-import type { Workload } from '../../src/core/dependencies/workload.ts'
+import { type K8sObject, LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../src/api/meta.ts'
 import type { PropagateDepsMode } from '../../src/core/propagation-policy/decide.ts'
-import { selectableKeys } from '../../src/core/propagation-policy/select.ts'
-import { type Controller, startController } from '../../src/reconcile/controller.ts'
-import { type EventRecorder, openEventRecorder } from '../../src/reconcile/event-recorder.ts'
+import type { Controller } from '../../src/reconcile/controller.ts'
 import { openPropagationPolicyLoop } from '../../src/reconcile/propagation-policy.ts'
-import { cachedKinds } from '../../src/store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
-import type { CachedKind } from '../../src/store/store.ts'
-import { makeBinding, makeClaim, makePolicy } from '../builders.ts'
+import { cachedKinds, placementKinds } from '../../src/store/cached-kinds.ts'
+import type { FolderStore } from '../../src/store/folder.ts'
+import { makeBinding, makeClaim, makeDeployment, makePolicy } from '../builders.ts'
+import { storeOf, typeOf } from '../stores.ts'
+import { runLoops } from './controller.ts'
 
-const deployments: ResourceType<Workload> = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-}
-const deploymentKind: CachedKind<Workload> = {
-  type: deployments,
-  keep: (raw) => raw,
-  indexes: {
-    dataBound: ({ apiVersion, kind, metadata: { namespace = '', name = '' }, facts }) =>
-      facts.volumeManagers.length > 0 ? selectableKeys({ apiVersion, kind, namespace, name }) : [],
-  },
-}
-const withoutWorkloads = cachedKinds.filter(({ indexes }) => !('dataBound' in indexes))
+const deployments = typeOf('apps/v1', 'Deployment')
 
 let store: FolderStore
-let controller: Controller | undefined
-let recorder: EventRecorder
-let failures: string[]
+let controller: Controller
 /** Every write of a policy, as it was then. */
 let written: PropagationPolicy[]
 
-async function open(kinds = [...withoutWorkloads, deploymentKind]) {
-  store = openFolderStore({ kinds })
-  await store.start(new AbortController().signal)
+async function open(kinds = cachedKinds) {
+  store = await storeOf([], kinds)
   written = []
   store.subscribe(({ type, before, after }) => {
     if (before && type.kind.endsWith('PropagationPolicy')) written.push(after as PropagationPolicy)
   })
 }
 
-beforeEach(() => {
-  failures = []
-  return open()
-})
-
-afterEach(async () => {
-  await controller?.stop()
-  controller = undefined
-  await recorder.stop()
-  await store.stop()
-  expect(failures).toEqual([])
-})
+beforeEach(() => open())
 
 function start(mode: PropagateDepsMode = 'dataBound') {
-  recorder = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
-  controller = startController({
-    loops: [openPropagationPolicyLoop(mode)],
-    store,
-    events: recorder,
-    systems: { get: () => undefined, subscribe: () => () => undefined },
-    now: Date.now,
-    maxMovesPerMinute: 60,
-    driftIntervalMs: 600_000,
-    observer: {
-      done: () => undefined,
-      asked: () => undefined,
-      moved: () => undefined,
-      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
-    },
-  })
+  controller = runLoops({ store, loops: [openPropagationPolicyLoop(mode)] })
 }
 
 const all = { apiVersion: 'apps/v1', kind: 'Deployment' }
 const core = { ...all, labelSelector: { matchLabels: { tier: 'core' } } }
-const makeWorkload = (volumeManagers: string[] = []): Workload => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'app', namespace: 'default', labels: { tier: 'core' } },
-  facts: { references: [], beyond: [], podLabels: [], volumeManagers, backends: [] },
-})
-
 const claim = () => store.create(dataSourceClaims, makeClaim())
-const workload = (volumes?: string[]) => store.create(deployments, makeWorkload(volumes))
+const workload = (volumes?: string[]) =>
+  store.create(deployments, makeDeployment({ labels: { tier: 'core' } }, volumes))
 const binding = (annotations = {}) => store.create(resourceBindings, makeBinding({}, { annotations }))
 const policy = (spec: Partial<PropagationSpec> = {}, metadata: ObjectMeta = {}) =>
   store.create(propagationPolicies, makePolicy(spec, metadata))
@@ -124,7 +72,7 @@ async function settle() {
   const marker = async () =>
     (await store.read<PropagationPolicy>(propagationPolicies, 'default', 'marker'))?.spec.propagateDeps
   await expect.poll(marker).toBe(true)
-  await expect.poll(() => controller?.depths().every(({ depth }) => depth === 0)).toBe(true)
+  await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
   written = written.filter(({ metadata }) => metadata.name !== 'marker')
 }
 
@@ -143,52 +91,33 @@ function orders(steps: Record<string, Step>): { name: string; steps: Step[] }[] 
   }))
 }
 
+/** Tests that whatever step comes first, the policy propagates in the end. */
+function inEveryOrder(steps: Record<string, Step>, seen = propagates) {
+  test.each(orders(steps))('$name', async ({ steps }) => {
+    start()
+    for (const step of steps) await step()
+
+    await expect.poll(seen).toBe(true)
+  })
+}
+
 describe('a policy propagates dependencies, whatever comes first', () => {
   describe('for a workload that it names', () => {
-    test.each(orders({ claim, policy }))('$name', async ({ steps }) => {
-      start()
-      for (const step of steps) await step()
-
-      await expect.poll(propagates).toBe(true)
-    })
+    inEveryOrder({ claim, policy })
   })
 
   describe('for all of a kind, cluster-wide', () => {
-    test.each(orders({ claim, policy: () => clusterPolicy({ resourceSelectors: [all] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(clusterPropagates).toBe(true)
-      },
-    )
+    inEveryOrder({ claim, policy: () => clusterPolicy({ resourceSelectors: [all] }) }, clusterPropagates)
   })
 
   describe('by labels of a workload that is cached', () => {
-    test.each(orders({ claim, workload, policy: () => policy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(propagates).toBe(true)
-      },
-    )
+    inEveryOrder({ claim, workload, policy: () => policy({ resourceSelectors: [core] }) })
   })
 
   describe('by labels of a workload that nobody caches, as its binding tells', () => {
-    test.each(orders({ claim, binding, policy: () => policy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        await store.stop()
-        await open(withoutWorkloads)
-        start()
-        for (const step of steps) await step()
+    beforeEach(() => open(placementKinds))
 
-        await expect.poll(propagates).toBe(true)
-      },
-    )
+    inEveryOrder({ claim, binding, policy: () => policy({ resourceSelectors: [core] }) })
   })
 
   describe('cluster-wide by labels that nobody knows, as the binding tells', () => {
@@ -198,14 +127,9 @@ describe('a policy propagates dependencies, whatever comes first', () => {
       const annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'app' }
       await store.create(resourceBindings, { ...rest, metadata: { ...metadata, annotations } })
     }
-    test.each(orders({ claim, binding: unnamed, policy: () => clusterPolicy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(clusterPropagates).toBe(true)
-      },
+    inEveryOrder(
+      { claim, binding: unnamed, policy: () => clusterPolicy({ resourceSelectors: [core] }) },
+      clusterPropagates,
     )
 
     test('a PropagationPolicy that is noted as well comes first', async () => {
@@ -220,15 +144,7 @@ describe('a policy propagates dependencies, whatever comes first', () => {
   })
 
   describe('for a workload that names volumes', () => {
-    test.each(orders({ workload: () => workload(['data']), policy: () => policy({ resourceSelectors: [core] }) }))(
-      '$name',
-      async ({ steps }) => {
-        start()
-        for (const step of steps) await step()
-
-        await expect.poll(propagates).toBe(true)
-      },
-    )
+    inEveryOrder({ workload: () => workload(['data']), policy: () => policy({ resourceSelectors: [core] }) })
   })
 
   test('for what was there before the loop', async () => {
@@ -314,8 +230,8 @@ describe('a policy is left alone', () => {
     await policy()
     await claim()
     await binding()
-    await expect.poll(() => controller?.depths().every(({ depth }) => depth === 0)).toBe(true)
-    await controller?.stop()
+    await expect.poll(() => controller.depths().every(({ depth }) => depth === 0)).toBe(true)
+    await controller.stop()
 
     expect(written).toEqual([])
   })
@@ -338,7 +254,7 @@ describe('a policy is left alone', () => {
     await policy()
     await claim()
     await expect.poll(propagates).toBe(true)
-    await controller?.stop()
+    await controller.stop()
     written = []
 
     start()

@@ -1,7 +1,7 @@
 /** The answer to one claim, from the DataSource that speaks for it: located, nowhere or unknown, never two of them. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
-import { objectKey } from '../../api/meta.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../json.ts'
 
 /** What a claim asks, with every default filled in. */
@@ -29,7 +29,7 @@ export type ClaimAnswer = ClaimTerms & { answer: Answer }
 export function locateClaim(claim: DataSourceClaim, source: DataSource | undefined, now: number): ClaimAnswer {
   const policy = claim.spec.policy ?? {}
   return {
-    claim: objectKey(claim.metadata.namespace, claim.metadata.name ?? ''),
+    claim: keyOfObject(claim),
     enforcement: policy.enforcement ?? 'Required',
     onUnresolved: policy.onUnresolved ?? 'Hold',
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',

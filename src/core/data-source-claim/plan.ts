@@ -3,7 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
-import { objectKey } from '../../api/meta.ts'
+import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../conditions.ts'
 import { jsonEqual } from '../json.ts'
 import type { Action, Plan } from '../plan.ts'
@@ -48,12 +48,8 @@ function untilStale({ claim, source, now }: ClaimPlanInput): number | undefined 
   return at === undefined || at < now ? undefined : at - now + 1
 }
 
-function of({ metadata }: DataSourceClaim) {
-  return {
-    type: dataSourceClaims,
-    name: metadata.name ?? '',
-    ...(metadata.namespace && { namespace: metadata.namespace }),
-  }
+function of(claim: DataSourceClaim) {
+  return { type: dataSourceClaims, ...nameOfObject(claim) }
 }
 
 function addFinalizer(claim: DataSourceClaim): Action[] {
@@ -70,9 +66,9 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
 
 /** The claim goes when no binding is narrowed for it any more: the binding loop restores them, since a deleted claim counts for none. */
 function releaseClaim({ claim, bindings }: ClaimPlanInput): Action[] {
-  const { finalizers = [], resourceVersion, namespace, name = '' } = claim.metadata
+  const { finalizers = [], resourceVersion } = claim.metadata
   if (!finalizers.includes(CLAIM_FINALIZER)) return []
-  const key = objectKey(namespace, name)
+  const key = keyOfObject(claim)
   const narrowed = bindings.some(({ metadata }) => readNotes(metadata.annotations).locality?.claims.includes(key))
   if (narrowed) return []
   const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)

@@ -7,7 +7,7 @@ import {
   CLUSTER_BINDING_ID_LABEL,
   type ResourceBinding,
 } from '../../api/karmada.ts'
-import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { apiVersionOf, type K8sObject, nameOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { bindingName } from '../resource-binding/derive.ts'
 import { dependedByLabel } from './names.ts'
 
@@ -43,23 +43,20 @@ export function newAttachedBinding(
 
 /** Our notes of these: label → the binding's permanent id, so that a recreated binding of the same name is not taken for it. */
 export function labelsFor(referrers: readonly ResourceBinding[]): Record<string, string> {
-  return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOf(binding)), idOf(binding)]))
+  return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), idOf(binding)]))
 }
 
 /** A binding as it is noted on what it needs. */
 export function snapshotOf(binding: ResourceBinding): BindingSnapshot {
   const { clusters = [] } = binding.spec
-  return { ...nameOf(binding), ...(clusters.length > 0 && { clusters }) }
+  return { ...nameOfObject(binding), ...(clusters.length > 0 && { clusters }) }
 }
 
 /** Which object, and which state of it: a change here is what makes Karmada put it into members again. */
-export function resourceOf({ apiVersion, kind, metadata }: K8sObject): BindingSpec['resource'] {
-  const { namespace, name = '', uid, resourceVersion } = metadata
+export function resourceOf(object: K8sObject): BindingSpec['resource'] {
+  const { uid, resourceVersion } = object.metadata
   return {
-    apiVersion,
-    kind,
-    ...(namespace && { namespace }),
-    name,
+    ...referenceOf(object),
     ...(uid && { uid }),
     ...(resourceVersion && { resourceVersion }),
   }
@@ -83,12 +80,6 @@ export function strategyOf(referrers: readonly ResourceBinding[]): { strategy: S
       ...(preserves.size > 1 ? ['preserveResourcesOnDeletion (true and false)'] : []),
     ],
   }
-}
-
-/** `namespace` is absent of a ClusterResourceBinding. */
-export function nameOf({ metadata }: ResourceBinding): { namespace?: string; name: string } {
-  const { namespace, name = '' } = metadata
-  return { ...(namespace && { namespace }), name }
 }
 
 function idOf({ metadata }: ResourceBinding): string {

@@ -9,7 +9,7 @@ import {
   type VolumeManager,
   volumeManagers,
 } from '../../api/dependencies.ts'
-import type { K8sObject } from '../../api/meta.ts'
+import { referenceOf } from '../../api/meta.ts'
 import { stringsAt } from './json-path.ts'
 import { dependencyKey } from './keys.ts'
 import { named, referenceTo, sortedReferences } from './references.ts'
@@ -25,26 +25,29 @@ const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
  * VolumeManagers with their Secrets, and its claims for data. Throws what the look-ups throw: what is not known yet must not look absent.
  */
 export function interpretDependencies(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
-  const { references, beyond } = workload.facts
+  const { references, furtherReferences } = workload.facts
   const own = dependencyKey(workload)
   return sortedReferences([
     ...references,
-    ...beyond,
-    ...references.flatMap((reference) => pullSecrets(reference, related)),
-    ...traffic(workload, related),
-    ...volumes(workload, related),
-    ...claims(workload, related),
+    ...furtherReferences,
+    ...references.flatMap((reference) => pullSecretsOf(reference, related)),
+    ...servicesAndIngresses(workload, related),
+    ...volumeManagersAndSecrets(workload, related),
+    ...claimsForData(workload, related),
   ]).filter((reference) => dependencyKey(reference) !== own)
 }
 
-function pullSecrets({ kind, namespace, name }: DependentObjectReference, related: RelatedObjects) {
+function pullSecretsOf({ kind, namespace, name }: DependentObjectReference, related: RelatedObjects) {
   if (kind !== serviceAccounts.kind || namespace === undefined || name === undefined) return []
   const names = stringsAt(related.serviceAccount(namespace, name), 'imagePullSecrets.*.name')
   return named(secrets, names).map((secret) => referenceTo(secret, namespace))
 }
 
-/** How requests reach the pods. */
-function traffic({ metadata: { namespace }, facts }: Workload, related: RelatedObjects): DependentObjectReference[] {
+/** Nothing names these: without them no request reaches the pods in a member. */
+function servicesAndIngresses(
+  { metadata: { namespace }, facts }: Workload,
+  related: RelatedObjects,
+): DependentObjectReference[] {
   if (namespace === undefined) return []
   const names = facts.podLabels
     .flatMap((labels) => related.servicesFor(namespace, labels))
@@ -57,7 +60,10 @@ function traffic({ metadata: { namespace }, facts }: Workload, related: RelatedO
 }
 
 /** A VolumeManager that does not exist is left out: where its kind is not even served, Karmada's distributor would fail on it for ever. */
-function volumes({ metadata: { namespace }, facts }: Workload, related: RelatedObjects): DependentObjectReference[] {
+function volumeManagersAndSecrets(
+  { metadata: { namespace }, facts }: Workload,
+  related: RelatedObjects,
+): DependentObjectReference[] {
   if (namespace === undefined || facts.volumeManagers.length === 0 || !related.memberServes(volumeManagers)) return []
   return facts.volumeManagers
     .flatMap((name) => related.volumeManager(namespace, name) ?? [])
@@ -73,12 +79,10 @@ export function secretsOf(manager: VolumeManager): string[] {
 }
 
 /** A claim of another namespace than the workload's cannot be attached: the binding would stand apart from its owner, and be collected. */
-function claims(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
+function claimsForData(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
   const { namespace } = workload.metadata
-  const found = related.claimsOf(workload).filter(({ metadata }) => [undefined, metadata.namespace].includes(namespace))
+  const found = related
+    .claimsOf(workload)
+    .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
   return found.length > 0 && related.memberServes(dataSourceClaims) ? found.map(referenceOf) : []
-}
-
-function referenceOf({ apiVersion, kind, metadata: { namespace, name } }: K8sObject): DependentObjectReference {
-  return { apiVersion, kind, ...(namespace && { namespace }), ...(name && { name }) }
 }

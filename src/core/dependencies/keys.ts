@@ -23,5 +23,5 @@ export function objectOfKey(key: string): K8sObject {
 /** The keys of everything that the workload itself names, sorted, each once; of VolumeManagers also those that do not exist. */
 export function referenceKeys({ metadata, facts }: Workload): string[] {
   const managers = facts.volumeManagers.map((name) => referenceTo({ type: volumeManagers, name }, metadata.namespace))
-  return sortedUnique([...facts.references, ...facts.beyond, ...managers].map(dependencyKey))
+  return sortedUnique([...facts.references, ...facts.furtherReferences, ...managers].map(dependencyKey))
 }

@@ -9,7 +9,10 @@ import type { Need } from './plan-attached.ts'
 /** `karmada`: its distributor attaches what it knows of, and we the rest; `builtin`: we attach everything. */
 export type Distribution = 'karmada' | 'builtin'
 
-/** Whether dependencies follow the binding at all. */
+/**
+ * Whether dependencies follow the binding at all. One that another controller than the detector made (MultiClusterService) is
+ * that controller's business.
+ */
 export function propagates({ metadata, spec }: ResourceBinding): boolean {
   return (
     spec.propagateDeps === true &&
@@ -39,7 +42,7 @@ export function divideNeeds(
   distribution: Distribution,
 ): Need[] {
   const all = distribution === 'builtin' || bindings.some(isClusterScoped)
-  return bindings.map((binding) => ({ binding, ours: all || isUntold(binding, dependent) }))
+  return bindings.map((binding) => ({ binding, ours: all || isMissingFromRecord(binding, dependent) }))
 }
 
 /** Whether there is anything for us to attach to a binding whose workload has these dependencies. */
@@ -50,7 +53,7 @@ export function attachesAny(
 ): boolean {
   if ((binding.spec.clusters ?? []).length === 0) return false
   const all = distribution === 'builtin' || isClusterScoped(binding)
-  for (const dependent of dependents) if (all || isUntold(binding, dependent)) return true
+  for (const dependent of dependents) if (all || isMissingFromRecord(binding, dependent)) return true
   return false
 }
 
@@ -59,7 +62,7 @@ function isClusterScoped({ metadata }: ResourceBinding): boolean {
 }
 
 /** Nothing recorded at all means that the distributor was not there yet: it may still be told everything. */
-function isUntold({ metadata }: ResourceBinding, dependent: K8sObject): boolean {
+function isMissingFromRecord({ metadata }: ResourceBinding, dependent: K8sObject): boolean {
   const recorded = recordedDependencies(metadata.annotations?.[DEPENDENCIES_ANNOTATION])
   return recorded !== undefined && !recorded.some((reference) => refersTo(reference, dependent))
 }

@@ -6,10 +6,10 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
-import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
-import { labelsFor, nameOf, newAttachedBinding, resourceOf, snapshotOf, strategyOf } from './attached-binding.ts'
+import { labelsFor, newAttachedBinding, resourceOf, snapshotOf, strategyOf } from './attached-binding.ts'
 import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 
 /** A binding whose workload needs the dependency. */
@@ -60,7 +60,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const attached = input.needs
     .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
     .map(({ binding }) => binding)
-    .filter((binding) => isScheduled(binding) || dependedByLabel(nameOf(binding)) in labels)
+    .filter((binding) => isScheduled(binding) || dependedByLabel(nameOfObject(binding)) in labels)
   const released = releasedLabels(input, stored, attached)
   // What is none of our business stays as it is.
   if (attached.length === 0 && released.size === 0) return NOTHING
@@ -86,12 +86,12 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   if (!patch) return NOTHING
   const type: ResourceType = stored.metadata.namespace ? resourceBindings : clusterResourceBindings
   const events = stored.spec.placement ? [] : conflictEvents(stored, referrers)
-  return { actions: [{ kind: 'patch', of: { type, ...nameOf(stored) }, patch }, ...events] }
+  return { actions: [{ kind: 'patch', of: { type, ...nameOfObject(stored) }, patch }, ...events] }
 }
 
 /** What we attached stays ours until Karmada's distributor has noted it as well: in between nobody would keep it. */
 function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string>): boolean {
-  const name = nameOf(binding)
+  const name = nameOfObject(binding)
   return dependedByLabel(name) in labels && !(karmadaDependedByLabel(name) in labels)
 }
 
@@ -102,7 +102,7 @@ function releasedLabels(
   attached: readonly ResourceBinding[],
 ): Set<string> {
   const { labels = {} } = stored.metadata
-  const kept = new Set(attached.map((binding) => dependedByLabel(nameOf(binding))))
+  const kept = new Set(attached.map((binding) => dependedByLabel(nameOfObject(binding))))
   const unknown = (stored.spec.requiredBy ?? [])
     .filter((entry) => {
       const binding = bindingOf(entry)
@@ -120,7 +120,7 @@ function isReleased(entry: BindingSnapshot, released: Set<string>, labels: Recor
 
 /** Entries are replaced in place and new ones appended, so that a list that says the same stays the same. */
 function merge(entries: readonly BindingSnapshot[], referrers: readonly ResourceBinding[]): BindingSnapshot[] {
-  const snapshots = new Map(referrers.map((binding) => [dependedByLabel(nameOf(binding)), snapshotOf(binding)]))
+  const snapshots = new Map(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), snapshotOf(binding)]))
   const seen = new Set<string>()
   const merged = entries.flatMap((entry) => {
     const label = dependedByLabel(entry)

@@ -1,8 +1,8 @@
 /** Whether a workload's binding waits, when it is deleted, until what we attached to it is let go. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
+import { nameOfObject } from '../../api/meta.ts'
 import { NOTHING, type Plan } from '../plan.ts'
-import { nameOf } from './attached-binding.ts'
 
 export interface FinalizerInput {
   binding: ResourceBinding
@@ -17,13 +17,14 @@ export function planDependenciesFinalizer({ binding, attaches, hasAttached }: Fi
   const { finalizers = [], deletionTimestamp } = binding.metadata
   const isSet = finalizers.includes(DEPENDENCIES_FINALIZER)
   const isWanted = hasAttached || (deletionTimestamp === undefined && (attaches ?? isSet))
+  // An API server takes no new finalizer on what is on its way out.
   if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
   const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
   return {
     actions: [
       {
         kind: 'patch',
-        of: { type: binding.metadata.namespace ? resourceBindings : clusterResourceBindings, ...nameOf(binding) },
+        of: { type: binding.metadata.namespace ? resourceBindings : clusterResourceBindings, ...nameOfObject(binding) },
         patch: {
           metadata: {
             resourceVersion: binding.metadata.resourceVersion,

@@ -128,7 +128,7 @@ test.each(interpretedKinds)('no $type.kind of any shape is too odd to be read', 
     fc.property(anything, anything, (metadata, spec) => {
       const raw = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec } as unknown as K8sObject
       const { facts } = workloadOf(raw)
-      for (const reference of [...facts.references, ...facts.beyond]) {
+      for (const reference of [...facts.references, ...facts.furtherReferences]) {
         expect(reference.name ?? reference.labelSelector).toBeTruthy()
       }
     }),

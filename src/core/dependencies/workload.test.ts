@@ -19,7 +19,7 @@ test('of a workload only identity, metadata and facts are left', () => {
     metadata: raw.metadata,
     facts: {
       references: [{ apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'shop', name: 'sa' }],
-      beyond: [],
+      furtherReferences: [],
       podLabels: [{ app: 'x' }],
       volumeManagers: [],
       backends: [],
@@ -30,7 +30,7 @@ test('of a workload only identity, metadata and facts are left', () => {
 
 test('an object of a kind that is not interpreted has no facts', () => {
   const { facts } = workloadOf({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
-  expect(facts).toEqual({ references: [], beyond: [], podLabels: [], volumeManagers: [], backends: [] })
+  expect(facts).toEqual({ references: [], furtherReferences: [], podLabels: [], volumeManagers: [], backends: [] })
 })
 
 test('references are sorted by apiVersion, kind, namespace and name, each once', () => {
@@ -62,7 +62,7 @@ test('the claim that an ephemeral volume copies is beyond what Karmada finds', (
   const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
   expect(workloadOf(raw).facts).toMatchObject({
     references: [],
-    beyond: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' }],
+    furtherReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' }],
   })
 })
 

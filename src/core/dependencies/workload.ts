@@ -12,7 +12,7 @@ export interface WorkloadFacts {
   /** What the object itself names, sorted and without doubles: what Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
   /** What Karmada's interpreter does not look for, but the object itself names as well: generic ephemeral volumes. */
-  beyond: readonly DependentObjectReference[]
+  furtherReferences: readonly DependentObjectReference[]
   /** The labels of each pod template, for the Services that select its pods; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]
   /** The names in the annotation `lodestone.dev/volumes` of the pod templates, sorted. */
@@ -29,7 +29,13 @@ export interface Workload extends K8sObject {
 /** Every namespace of every cluster has its own. */
 const DEFAULT_SERVICE_ACCOUNT = 'default'
 
-const NO_FACTS: WorkloadFacts = { references: [], beyond: [], podLabels: [], volumeManagers: [], backends: [] }
+const NO_FACTS: WorkloadFacts = {
+  references: [],
+  furtherReferences: [],
+  podLabels: [],
+  volumeManagers: [],
+  backends: [],
+}
 
 /**
  * The object with what follows from it instead of its spec. Parts of the wrong shape say nothing, and neither does an object of a kind that
@@ -64,7 +70,7 @@ function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
       ),
       ...(kind.more?.(raw) ?? []),
     ]),
-    beyond: sortedReferences(referencesFrom(raw, kind, podSpecs.flatMap(ephemeralVolumeObjects))),
+    furtherReferences: sortedReferences(referencesFrom(raw, kind, podSpecs.flatMap(ephemeralVolumeObjects))),
     podLabels: distinctLabels(podMetadata),
     volumeManagers: sortedUnique(podMetadata.flatMap(volumeManagersOf)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),

@@ -1,5 +1,6 @@
 /** What the loop does to a policy: sets `propagateDeps` where a claim or a workload came after it. It never takes it away. */
 import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
+import { nameOfObject } from '../../api/meta.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { decidePolicy, type PolicyInput } from './decide.ts'
 
@@ -8,9 +9,9 @@ export function planPolicy(input: Omit<PolicyInput, 'stored'>): Plan {
   const { policy } = input
   const { state, message } = decidePolicy({ ...input, stored: policy })
   if (state !== 'Propagated') return NOTHING
-  const { namespace, name = '', resourceVersion } = policy.metadata
+  const { namespace, resourceVersion } = policy.metadata
   const type = namespace ? propagationPolicies : clusterPropagationPolicies
-  const of = { type, name, ...(namespace && { namespace }) }
+  const of = { type, ...nameOfObject(policy) }
   return {
     actions: [
       { kind: 'patch', of, patch: { metadata: { resourceVersion }, spec: { propagateDeps: true } } },

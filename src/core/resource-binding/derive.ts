@@ -7,7 +7,7 @@ import {
   POLICY_NAMESPACE_ANNOTATION,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
+import { apiVersionOf, type K8sObject, referenceOf } from '../../api/meta.ts'
 import { closeness } from '../propagation-policy/select.ts'
 
 /** The name of a template's binding (Karmada, pkg/util/names, GenerateBindingName). */
@@ -30,8 +30,8 @@ export function selectPolicy(
 }
 
 function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPolicy | undefined {
-  const { namespace, name = '', labels = {} } = template.metadata
-  const object = { apiVersion: template.apiVersion, kind: template.kind, name, ...(namespace && { namespace }) }
+  const { labels = {} } = template.metadata
+  const object = referenceOf(template)
   return policies
     .map((policy) => ({ policy, closeness: closeness(object, labels, policy) }))
     .filter(({ closeness }) => closeness > 0)
@@ -49,7 +49,7 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
   const replicas = replicasOf(template)
   const spec: BindingSpec & Record<string, unknown> = {
-    resource: { apiVersion: template.apiVersion, kind: template.kind, ...(namespace && { namespace }), name },
+    resource: referenceOf(template),
     ...(replicas !== undefined && { replicas }),
     ...(propagateDeps && { propagateDeps }),
     placement: placement ?? {},

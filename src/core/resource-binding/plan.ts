@@ -1,5 +1,6 @@
 /** What the loop does to a binding: the decision of admission, made again when claims or sources change, as one guarded patch. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
+import { nameOfObject } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
 import { affinityOf } from '../placement/affinity.ts'
@@ -20,10 +21,10 @@ export function planBinding(input: BindingInput): BindingPlan {
   const requeueAfterMs = untilRelease(decided, input)
   const patch = mergePatch(binding, decided)
   if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
-  const { name = '', namespace, resourceVersion } = binding.metadata
+  const { namespace, resourceVersion } = binding.metadata
   const metadata = { ...(patch['metadata'] as object | undefined), resourceVersion }
   const type = namespace ? resourceBindings : clusterResourceBindings
-  const of = { type, name, ...(namespace && { namespace }) }
+  const of = { type, ...nameOfObject(binding) }
   return {
     actions: [{ kind: 'patch', of, patch: { ...patch, metadata } }],
     moves: leaves(binding, decided),

@@ -1,0 +1,44 @@
+/** Runs loops as the application does, until the test is over: a run that failed fails the test. */
+import { expect, onTestFinished } from 'vitest'
+import type { Systems } from '../../src/locality/plugin.ts'
+import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import type { ReconcileLoop } from '../../src/reconcile/define.ts'
+import { openEventRecorder } from '../../src/reconcile/event-recorder.ts'
+import type { ObjectStore } from '../../src/store/store.ts'
+
+const NO_SYSTEMS: Systems = { get: () => undefined, subscribe: () => () => undefined }
+
+export interface RunInput {
+  store: ObjectStore
+  loops: readonly ReconcileLoop[]
+  /** None unless given. */
+  systems?: Systems
+  maxMovesPerMinute?: number
+}
+
+/** Starts the loops on a store that has been read. Gives their controller, for tests that stop it themselves. */
+export function runLoops({ store, loops, systems = NO_SYSTEMS, maxMovesPerMinute = 60 }: RunInput): Controller {
+  const failures: string[] = []
+  const events = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
+  const controller = startController({
+    loops,
+    store,
+    events,
+    systems,
+    now: Date.now,
+    maxMovesPerMinute,
+    driftIntervalMs: 600_000,
+    observer: {
+      done: () => undefined,
+      asked: () => undefined,
+      moved: () => undefined,
+      failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
+    },
+  })
+  onTestFinished(async () => {
+    await controller.stop()
+    await events.stop()
+    expect(failures).toEqual([])
+  })
+  return controller
+}
