@@ -124,7 +124,10 @@ async function dependencyNodes(workload: Workload, store: ObjectStore): Promise<
       if (!name) return { text: `${kind} of ${namespace} by label` }
       const attached = await bindingOf({ kind, name, ...(namespace && { namespace }) }, store)
       const entry = attached?.spec.requiredBy?.find(
-        (each) => each.name === bindingName(workload.kind, workload.name) && each.namespace === workload.namespace,
+        ({ name: noted, namespace: of }) =>
+          // What is attached to a cluster-scoped workload is noted under its own name.
+          noted === (workload.namespace ? bindingName(workload.kind, workload.name) : attached.metadata.name) &&
+          of === (workload.namespace ?? attached.metadata.namespace),
       )
       const clusters = entry?.clusters?.map((cluster) => cluster.name).join(', ')
       return { text: `${kind} ${objectKey(namespace, name)}: ${clusters ? `attached to ${clusters}` : 'not attached'}` }

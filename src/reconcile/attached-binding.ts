@@ -19,6 +19,7 @@ import { jsonEqual } from '../core/json.ts'
 import {
   attachedTo,
   bindingsNeeding,
+  clusterBindingsNotedOn,
   dependentsOf,
   dependentType,
   workloadOfBinding,
@@ -51,9 +52,11 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
     async reconcile(key, context) {
       const { store } = context
       const named = objectOfKey(key)
+      const stored = bindingOf(named, store)
       const plan = planAttachedBinding({
         ...(attaches ? gather(named, distribution, store) : NOTHING_NEEDED),
-        stored: bindingOf(named, store),
+        stored,
+        noted: stored ? clusterBindingsNotedOn(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
       })
       await applyPlan(context, plan)

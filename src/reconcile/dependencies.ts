@@ -4,7 +4,13 @@ import { DEPENDENCIES_FINALIZER } from '../api/lodestone.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../api/meta.ts'
 import { attachesAny, type Distribution, propagates } from '../core/dependencies/needs.ts'
 import { planDependenciesFinalizer } from '../core/dependencies/plan-finalizer.ts'
-import { attachedTo, dependentsOf, isWithinReach, workloadOfBinding } from '../store/gather-dependents.ts'
+import {
+  attachedTo,
+  clusterBindingsNotedOn,
+  dependentsOf,
+  isWithinReach,
+  workloadOfBinding,
+} from '../store/gather-dependents.ts'
 import { bindingNamed, bindingsOfWorkload } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
@@ -26,6 +32,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
         if (concernsUs(binding)) yield keyOfObject(binding)
         // What was attached, or let go, is what its finalizer waits for.
         for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
+        yield* clusterBindingsNotedOn(binding, store).map(keyOfObject)
       }
     },
     *allKeys(store) {

@@ -44,6 +44,7 @@ function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): Res
   const isAttached = spec.requiredBy !== undefined || spec.placement === undefined
   const { propagateDeps = false } = spec
   const { uid, ownerReferences, finalizers } = metadata
+  const isReferrer = propagateDeps || finalizers?.includes(DEPENDENCIES_FINALIZER) === true
   return {
     apiVersion: intern.string(apiVersion),
     kind: intern.string(kind),
@@ -51,12 +52,12 @@ function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): Res
       ...keepMetadata(
         metadata,
         propagateDeps ? [...BINDING_ANNOTATIONS, DEPENDENCIES_ANNOTATION] : BINDING_ANNOTATIONS,
-        keptLabels(metadata.labels, propagateDeps),
+        keptLabels(metadata.labels, isReferrer),
       ),
       // kubectl finds the Events of an object by its uid; only bindings with a note of ours have any.
       ...(uid && (isAttached || hasNotes(metadata.annotations)) && { uid }),
       ...(isAttached && ownerReferences && { ownerReferences }),
-      ...((propagateDeps || finalizers?.includes(DEPENDENCIES_FINALIZER)) && { finalizers: intern.json(finalizers) }),
+      ...(isReferrer && finalizers && { finalizers: intern.json(finalizers) }),
     },
     spec: {
       resource: {
@@ -109,6 +110,8 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
     keep: keepBinding,
     indexes: {
       workload: ({ spec }) => [workloadKey(spec.resource)],
+      // Of cluster-scoped ones: what our notes of them say, since no entry names them.
+      id: ({ metadata }) => [metadata.labels?.[CLUSTER_BINDING_ID_LABEL] ?? ''].filter((id) => id !== ''),
       // Of attached bindings: our notes of those that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),

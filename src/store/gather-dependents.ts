@@ -14,6 +14,7 @@ import {
   volumeManagers,
 } from '../api/dependencies.ts'
 import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
 import {
   groupOf,
   type K8sObject,
@@ -188,6 +189,13 @@ function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Wor
   // Of one that is gone only the name is known; what was attached of it is found by its labels.
   if (!claim.spec) return []
   return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
+}
+
+/** The cluster-scoped bindings that a binding carries our notes of: their ids are the notes' values. */
+export function clusterBindingsNotedOn({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
+  return Object.entries(metadata.labels ?? {}).flatMap(([label, id]) =>
+    label.startsWith(DEPENDED_BY_LABEL_PREFIX) ? store.byIndex(clusterResourceBindings, 'id', id) : [],
+  )
 }
 
 /** The bindings that carry our note of being attached to this one. */

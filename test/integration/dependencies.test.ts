@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { configMaps, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
 import {
   BINDING_ID_LABEL,
+  CLUSTER_BINDING_ID_LABEL,
   clusterResourceBindings,
   type ResourceBinding,
   resourceBindings,
@@ -272,11 +273,18 @@ test('a cluster-scoped workload’s Secret follows it into the Secret’s own na
   await store.create(clusterResourceBindings, {
     ...makeBinding({ ...on('member1'), resource: { apiVersion: 'v1', kind: 'PersistentVolume', name: 'data' } }),
     kind: 'ClusterResourceBinding',
-    metadata: { name: 'data-persistentvolume' },
+    metadata: { name: 'data-persistentvolume', labels: { [CLUSTER_BINDING_ID_LABEL]: 'data-id' } },
   })
 
-  await expect.poll(() => clustersOf('key-secret')).toEqual([['data-persistentvolume', 'member1']])
-  expect((await read('key-secret'))?.spec.requiredBy?.[0]).not.toHaveProperty('namespace')
+  // Under its own name, since Karmada's distributor would look for the volume's binding in vain.
+  await expect.poll(() => clustersOf('key-secret')).toEqual([['key-secret', 'member1']])
+
+  const readVolumes = () => store.read<ResourceBinding>(clusterResourceBindings, undefined, 'data-persistentvolume')
+  await expect.poll(async () => (await readVolumes())?.metadata.finalizers).toEqual([DEPENDENCIES_FINALIZER])
+  await store.delete(clusterResourceBindings, (await readVolumes()) as ResourceBinding)
+
+  await expect.poll(() => clustersOf('key-secret')).toBeUndefined()
+  await expect.poll(readVolumes).toBeUndefined()
 })
 
 test('beside Karmada’s distributor nothing is attached that it has recorded, and what it has not is', async () => {

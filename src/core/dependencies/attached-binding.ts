@@ -6,6 +6,7 @@ import {
   type BindingSpec,
   CLUSTER_BINDING_ID_LABEL,
   type ResourceBinding,
+  type TargetCluster,
 } from '../../api/karmada.ts'
 import { apiVersionOf, type K8sObject, nameOfObject, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { bindingName } from '../resource-binding/derive.ts'
@@ -35,7 +36,10 @@ export function newAttachedBinding(
     },
     spec: {
       resource: resourceOf(dependent),
-      requiredBy: referrers.map(snapshotOf),
+      requiredBy: snapshotsOf(
+        { ...(type.namespaced && namespace && { namespace }), name: bindingName(kind, name) },
+        referrers,
+      ),
       ...strategyOf(referrers).strategy,
     },
   }
@@ -46,10 +50,27 @@ export function labelsFor(referrers: readonly ResourceBinding[]): Record<string,
   return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), idOf(binding)]))
 }
 
-/** A binding as it is noted on what it needs. */
-export function snapshotOf(binding: ResourceBinding): BindingSnapshot {
-  const { clusters = [] } = binding.spec
-  return { ...nameOfObject(binding), ...(clusters.length > 0 && { clusters }) }
+/**
+ * How these are noted on the attached binding of this name. Karmada's distributor looks every entry up as a ResourceBinding and neither
+ * writes nor lets go of a binding of which it does not find one (policy_utils.go, resolveResourceBindingFromSnapshots). A cluster-scoped
+ * binding it would never find, so those are summed up in one entry, under a name that is always there: the attached binding's own.
+ */
+export function snapshotsOf(attached: BindingSnapshot, referrers: readonly ResourceBinding[]): BindingSnapshot[] {
+  const named = referrers.filter(({ metadata }) => metadata.namespace || !attached.namespace)
+  const unnamed = referrers.filter(({ metadata }) => !metadata.namespace && attached.namespace)
+  const clusters = new Map(unnamed.flatMap(({ spec }) => spec.clusters ?? []).map((cluster) => [cluster.name, cluster]))
+  return [
+    ...named.map((binding) => snapshot(nameOfObject(binding), binding.spec.clusters)),
+    ...(unnamed.length > 0 ? [snapshot(attached, [...clusters.values()].sort(byName))] : []),
+  ]
+}
+
+function byName(a: TargetCluster, b: TargetCluster): number {
+  return a.name < b.name ? -1 : 1
+}
+
+function snapshot({ namespace, name }: BindingSnapshot, clusters: TargetCluster[] = []): BindingSnapshot {
+  return { ...(namespace && { namespace }), name, ...(clusters.length > 0 && { clusters }) }
 }
 
 /** Which object, and which state of it: a change here is what makes Karmada put it into members again. */

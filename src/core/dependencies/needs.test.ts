@@ -83,10 +83,10 @@ describe('a dependency is ours to attach', () => {
     expect(attachesAny(binding, [service], distribution)).toBe(expected)
   })
 
-  test('for everybody who shares it with a cluster-scoped workload', () => {
+  test('for a cluster-scoped workload only, where others share it', () => {
     const known = recorded([{ ...reference, name: 'web' }])
 
-    expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([true, true])
+    expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([false, true])
   })
 
   test('for nobody who is not scheduled yet', () => {

@@ -33,16 +33,14 @@ export function refersTo(reference: DependentObjectReference, { apiVersion, kind
 /**
  * Divides those that need `dependent`. In `karmada` mode the distributor attaches what it has recorded on a binding. Ours is what it was
  * not told yet (a Service that came after the workload), and all for cluster-scoped workloads, which it does not handle
- * (karmada-io/karmada#5096). Where one of those shares a dependency, all are ours: its entry has no namespace, and the distributor cannot
- * write a binding with such an entry (policy_utils.go, resolveResourceBindingFromSnapshots).
+ * (karmada-io/karmada#5096).
  */
 export function divideNeeds(
   dependent: K8sObject,
   bindings: readonly ResourceBinding[],
   distribution: Distribution,
 ): Need[] {
-  const all = distribution === 'builtin' || bindings.some(isClusterScoped)
-  return bindings.map((binding) => ({ binding, ours: all || isMissingFromRecord(binding, dependent) }))
+  return bindings.map((binding) => ({ binding, ours: isOurs(binding, dependent, distribution) }))
 }
 
 /** Whether there is anything for us to attach to a binding whose workload has these dependencies. */
@@ -52,13 +50,12 @@ export function attachesAny(
   distribution: Distribution,
 ): boolean {
   if ((binding.spec.clusters ?? []).length === 0) return false
-  const all = distribution === 'builtin' || isClusterScoped(binding)
-  for (const dependent of dependents) if (all || isMissingFromRecord(binding, dependent)) return true
+  for (const dependent of dependents) if (isOurs(binding, dependent, distribution)) return true
   return false
 }
 
-function isClusterScoped({ metadata }: ResourceBinding): boolean {
-  return !metadata.namespace
+function isOurs(binding: ResourceBinding, dependent: K8sObject, distribution: Distribution): boolean {
+  return distribution === 'builtin' || !binding.metadata.namespace || isMissingFromRecord(binding, dependent)
 }
 
 /** Nothing recorded at all means that the distributor was not there yet: it may still be told everything. */

@@ -25,6 +25,15 @@ function referrer(name = 'myapp', spec: Partial<BindingSpec> = {}, metadata: Obj
   )
 }
 
+/** The binding of a PersistentVolume. */
+function volume(name: string, cluster: string, spec: Partial<BindingSpec> = {}): ResourceBinding {
+  return {
+    ...referrer(name, { clusters: [{ name: cluster }], ...spec }),
+    kind: 'ClusterResourceBinding',
+    metadata: { name: `${name}-persistentvolume` },
+  }
+}
+
 const ours = (binding: ResourceBinding): Need => ({ binding, ours: true })
 const karmadas = (binding: ResourceBinding): Need => ({ binding, ours: false })
 const labelOf = (binding: ResourceBinding) =>
@@ -32,7 +41,10 @@ const labelOf = (binding: ResourceBinding) =>
 const karmadaLabelOf = (binding: ResourceBinding) =>
   karmadaDependedByLabel({ namespace: 'default', name: binding.metadata.name ?? '' })
 
-function plan(input: Partial<AttachedInput> & { all?: ResourceBinding[]; unknown?: ResourceBinding[] } = {}): Plan {
+function plan({
+  noted = [],
+  ...input
+}: Partial<AttachedInput> & { all?: ResourceBinding[]; unknown?: ResourceBinding[] } = {}): Plan {
   const { all = (input.needs ?? []).map(({ binding }) => binding), unknown = [] } = input
   return planAttachedBinding({
     dependent: config,
@@ -40,6 +52,7 @@ function plan(input: Partial<AttachedInput> & { all?: ResourceBinding[]; unknown
     needs: [],
     bindingOf: ({ namespace, name }) =>
       all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    noted,
     isUnknown: (binding) => unknown.includes(binding),
     ...input,
   })
@@ -122,12 +135,24 @@ describe('a dependency that nobody attached yet', () => {
     ])
   })
 
-  test('of a cluster-scoped workload is noted without a namespace', () => {
-    const volume = { ...referrer(), kind: 'ClusterResourceBinding' }
-    volume.metadata = { name: 'data-persistentvolume' }
+  test('of cluster-scoped workloads is noted under its own name, which Karmada’s distributor finds', () => {
+    const needs = [volume('one', 'member1'), volume('two', 'member2')].map(ours)
 
-    expect(plan({ needs: [ours(volume)] }).actions).toMatchObject([
-      { object: { kind: 'ResourceBinding', spec: { requiredBy: [{ name: 'data-persistentvolume' }] } } },
+    expect(plan({ needs }).actions).toMatchObject([
+      {
+        object: {
+          kind: 'ResourceBinding',
+          spec: {
+            requiredBy: [
+              {
+                namespace: 'default',
+                name: 'my-config-configmap',
+                clusters: [{ name: 'member1' }, { name: 'member2' }],
+              },
+            ],
+          },
+        },
+      },
     ])
   })
 
@@ -307,6 +332,50 @@ describe('where Karmada’s distributor attaches as well', () => {
     expect(plan({ stored, needs: [karmadas(referrer('myapp', { clusters: [{ name: 'member3' }] }))] }).actions).toEqual(
       [],
     )
+  })
+})
+
+describe('a cluster-scoped workload', () => {
+  const [one, two] = [volume('one', 'member1'), volume('two', 'member2')]
+
+  test('joins those that have a namespace, and their entries stay', () => {
+    const myapp = referrer()
+
+    expect(patchOf(plan({ stored: attachedTo([myapp]), needs: [myapp, one].map(ours) }))).toMatchObject({
+      spec: {
+        requiredBy: [
+          { namespace: 'default', name: 'myapp-deployment' },
+          { namespace: 'default', name: 'my-config-configmap', clusters: [{ name: 'member1' }] },
+        ],
+      },
+    })
+  })
+
+  test('that needs it no more leaves, and the others stay', () => {
+    const stored = attachedTo([one, two])
+
+    expect(patchOf(plan({ stored, needs: [ours(two)], noted: [one, two] }))).toMatchObject({
+      spec: { requiredBy: [{ name: 'my-config-configmap', clusters: [{ name: 'member2' }] }] },
+    })
+    expect(patchOf(plan({ stored, needs: [], noted: [one, two] }))).toMatchObject({ spec: { requiredBy: null } })
+  })
+
+  test('stays while it cannot be told what it needs', () => {
+    const stored = attachedTo([one, two])
+
+    expect(plan({ stored, needs: [ours(two)], noted: [one, two], unknown: [one] }).actions).toEqual([])
+  })
+
+  test('has its say in how it is put into members', () => {
+    const overwriting = volume('one', 'member1', { conflictResolution: 'Overwrite' })
+
+    expect(plan({ needs: [referrer(), overwriting].map(ours) }).actions).toMatchObject([
+      { object: { spec: { conflictResolution: 'Overwrite' } } },
+      { reason: 'DependencyPolicyConflict' },
+    ])
+    expect(plan({ stored: attachedTo([overwriting]), needs: [ours(one)] }).actions).toMatchObject([
+      { patch: { spec: { conflictResolution: 'Abort' } } },
+    ])
   })
 })
 

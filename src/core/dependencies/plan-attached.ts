@@ -6,10 +6,10 @@ import {
   resourceBindings,
 } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
-import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
+import { type K8sObject, nameOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
-import { labelsFor, newAttachedBinding, resourceOf, snapshotOf, strategyOf } from './attached-binding.ts'
+import { labelsFor, newAttachedBinding, resourceOf, snapshotsOf, strategyOf } from './attached-binding.ts'
 import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 
 /** A binding whose workload needs the dependency. */
@@ -27,6 +27,8 @@ export interface AttachedInput {
   needs: readonly Need[]
   /** The binding that a snapshot is of, if it is there. */
   bindingOf(snapshot: BindingSnapshot): ResourceBinding | undefined
+  /** The cluster-scoped bindings that `stored` carries our notes of: no snapshot names them. */
+  noted: readonly ResourceBinding[]
   /** Whether it cannot be told what a binding's workload needs: nothing is let go for lack of knowledge. */
   isUnknown(binding: ResourceBinding): boolean
 }
@@ -57,22 +59,30 @@ function planNew(dependent: K8sObject, needs: readonly Need[]): Plan {
 function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const { dependent, bindingOf } = input
   const { labels = {} } = stored.metadata
+  const own = nameOfObject(stored)
+  const entries = stored.spec.requiredBy ?? []
   const attached = input.needs
     .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
     .map(({ binding }) => binding)
-    .filter((binding) => isScheduled(binding) || dependedByLabel(nameOfObject(binding)) in labels)
-  const released = releasedLabels(input, stored, attached)
+    // Nothing more is attached to where an object is going, or gone.
+    .filter((binding) => noteOf(binding) in labels || (dependent && isScheduled(binding)))
+  const unknown = unknownReferrers(input, entries)
+  const released = releasedLabels(labels, [...attached, ...unknown])
   // What is none of our business stays as it is.
   if (attached.length === 0 && released.size === 0) return NOTHING
+  const clusterScoped = [...attached, ...unknown].filter(({ metadata }) => own.namespace && !metadata.namespace)
   const requiredBy = merge(
-    (stored.spec.requiredBy ?? []).filter((entry) => !isReleased(entry, released, labels)),
-    dependent ? attached : [],
+    entries.filter((entry) => (isSame(entry, own) ? clusterScoped.length > 0 : !isReleased(entry, released, labels))),
+    snapshotsOf(own, [...attached, ...clusterScoped]),
   )
-  const referrers = requiredBy.flatMap((entry) => bindingOf(entry) ?? [])
+  const referrers = [
+    ...requiredBy.filter((entry) => !isSame(entry, own)).flatMap((entry) => bindingOf(entry) ?? []),
+    ...clusterScoped,
+  ]
   const { strategy } = strategyOf(referrers)
   const patch = withoutUnchanged(stored, {
     labels: {
-      ...(dependent && labelsFor(attached)),
+      ...labelsFor(attached),
       ...Object.fromEntries([...released].map((label) => [label, null])),
     },
     requiredBy: requiredBy.length > 0 ? requiredBy : null,
@@ -84,33 +94,33 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
     }),
   })
   if (!patch) return NOTHING
-  const type: ResourceType = stored.metadata.namespace ? resourceBindings : clusterResourceBindings
+  const type: ResourceType = own.namespace ? resourceBindings : clusterResourceBindings
   const events = stored.spec.placement ? [] : conflictEvents(stored, referrers)
-  return { actions: [{ kind: 'patch', of: { type, ...nameOfObject(stored) }, patch }, ...events] }
+  return { actions: [{ kind: 'patch', of: { type, ...own }, patch }, ...events] }
 }
 
 /** What we attached stays ours until Karmada's distributor has noted it as well: in between nobody would keep it. */
 function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string>): boolean {
-  const name = nameOfObject(binding)
-  return dependedByLabel(name) in labels && !(karmadaDependedByLabel(name) in labels)
+  return noteOf(binding) in labels && !(karmadaDependedByLabel(nameOfObject(binding)) in labels)
 }
 
-/** Our labels for those that do not need it from us any more. */
-function releasedLabels(
-  { needs, bindingOf, isUnknown }: AttachedInput,
-  stored: ResourceBinding,
-  attached: readonly ResourceBinding[],
-): Set<string> {
-  const { labels = {} } = stored.metadata
-  const kept = new Set(attached.map((binding) => dependedByLabel(nameOfObject(binding))))
-  const unknown = (stored.spec.requiredBy ?? [])
-    .filter((entry) => {
-      const binding = bindingOf(entry)
-      return binding !== undefined && isUnknown(binding) && !needs.some((need) => need.binding === binding)
-    })
-    .map(dependedByLabel)
-  for (const label of unknown) kept.add(label)
-  return new Set(Object.keys(labels).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX) && !kept.has(label)))
+/** Those that the binding is noted for and of which it cannot be told whether they still need it. */
+function unknownReferrers(
+  { needs, bindingOf, noted, isUnknown }: AttachedInput,
+  entries: readonly BindingSnapshot[],
+): ResourceBinding[] {
+  const needing = new Set(needs.map(({ binding }) => binding))
+  return [...entries.flatMap((entry) => bindingOf(entry) ?? []), ...noted].filter(
+    (binding) => isUnknown(binding) && !needing.has(binding),
+  )
+}
+
+/** Our labels for all but those that still need it from us. */
+function releasedLabels(labels: Record<string, string>, kept: readonly ResourceBinding[]): Set<string> {
+  const keptLabels = new Set(kept.map(noteOf))
+  return new Set(
+    Object.keys(labels).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX) && !keptLabels.has(label)),
+  )
 }
 
 /** An entry goes with our label, unless Karmada's distributor wants it as well. */
@@ -119,17 +129,23 @@ function isReleased(entry: BindingSnapshot, released: Set<string>, labels: Recor
 }
 
 /** Entries are replaced in place and new ones appended, so that a list that says the same stays the same. */
-function merge(entries: readonly BindingSnapshot[], referrers: readonly ResourceBinding[]): BindingSnapshot[] {
-  const snapshots = new Map(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), snapshotOf(binding)]))
-  const seen = new Set<string>()
-  const merged = entries.flatMap((entry) => {
-    const label = dependedByLabel(entry)
-    // A doubled entry, as old versions of Karmada left them, is written once.
-    if (seen.has(label)) return []
-    seen.add(label)
-    return [snapshots.get(label) ?? entry]
-  })
-  return [...merged, ...[...snapshots].filter(([label]) => !seen.has(label)).map(([, snapshot]) => snapshot)]
+function merge(entries: readonly BindingSnapshot[], snapshots: readonly BindingSnapshot[]): BindingSnapshot[] {
+  const byName = new Map(snapshots.map((snapshot) => [keyOf(snapshot), snapshot]))
+  // A doubled entry, as old versions of Karmada left them, is written once.
+  const seen = new Map(entries.map((entry) => [keyOf(entry), byName.get(keyOf(entry)) ?? entry]))
+  return [...seen.values(), ...snapshots.filter((snapshot) => !seen.has(keyOf(snapshot)))]
+}
+
+function keyOf({ namespace, name }: BindingSnapshot): string {
+  return objectKey(namespace, name)
+}
+
+function isSame(entry: BindingSnapshot, other: BindingSnapshot): boolean {
+  return keyOf(entry) === keyOf(other)
+}
+
+function noteOf(binding: ResourceBinding): string {
+  return dependedByLabel(nameOfObject(binding))
 }
 
 interface Wanted {
