@@ -1,0 +1,88 @@
+// What stands for a workload's data follows it as well, to members that know such things: its claims and its VolumeManagers.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type Hub, hubOn } from './hub.ts'
+import { installLodestone, startLodestone } from './lodestone.ts'
+import { claim, deployment, policy, secret, source } from './manifests.ts'
+import { memberClusters } from './member-clusters.ts'
+
+const apis = {
+  'datadependency.volcano.sh/v1alpha1': { datasourceclaims: 'DataSourceClaim' },
+  'vck.intelai.org/v1alpha1': { volumemanagers: 'VolumeManager' },
+}
+
+let plane: ControlPlane
+let hub: Hub
+
+beforeAll(async () => {
+  const clusters = Object.entries(memberClusters).map(([name, cluster]) => [name, { ...cluster, apis }])
+  plane = await startControlPlane({ clusters: Object.fromEntries(clusters) })
+  hub = hubOn(plane)
+  const kubeconfig = await installLodestone(plane)
+  await installVolumeManagers()
+  await startLodestone(plane, { kubeconfig })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+test('a claim, a VolumeManager and the Secret with which it reads its source are where the workload is', async () => {
+  const password = secret('bucket-password')
+  const data = volumeManager('training-data', password)
+  const workload = deployment('trainer')
+  const template = workload.spec['template'] as { metadata: { annotations?: Record<string, string> } }
+  template.metadata.annotations = { 'lodestone.dev/volumes': '{"name":"training-data"}' }
+  const claimed = claim('trainer', { data: 'table' })
+
+  const { stderr } = await hub.apply(source('table', ['member2']), claimed, password, data, workload, policy('trainer'))
+
+  expect(stderr).toContain('propagateDeps set')
+  for (const one of [workload, claimed, data, password]) await hub.isOnlyIn(one, 'member2')
+})
+
+test('a workload that names a VolumeManager makes its policy propagate, without any claim', async () => {
+  const data = volumeManager('other-data', secret('bucket-password'))
+  const workload = deployment('reader')
+  const template = workload.spec['template'] as { metadata: { annotations?: Record<string, string> } }
+  template.metadata.annotations = { 'lodestone.dev/volumes': '[{"name":"other-data"}]' }
+
+  await hub.apply(data, workload, policy('reader'))
+
+  await hub.isOnlyIn(data, 'member1,member2,member3')
+})
+
+function volumeManager(name: string, credentials: KubeObject): KubeObject {
+  const options = { awsCredentialsSecretName: credentials.metadata.name, sourceURL: 's3://bucket/data/' }
+  return {
+    apiVersion: 'vck.intelai.org/v1alpha1',
+    kind: 'VolumeManager',
+    metadata: { name, namespace: 'default' },
+    spec: { volumeConfigs: [{ id: 'vol1', sourceType: 'S3', replicas: 1, accessMode: 'ReadWriteOnce', options }] },
+  }
+}
+
+async function installVolumeManagers(): Promise<void> {
+  if (await plane.getJson('crd', 'volumemanagers.vck.intelai.org')) return
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  await plane.apply([
+    {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'volumemanagers.vck.intelai.org' },
+      spec: {
+        group: 'vck.intelai.org',
+        scope: 'Namespaced',
+        names: {
+          kind: 'VolumeManager',
+          plural: 'volumemanagers',
+          singular: 'volumemanager',
+          listKind: 'VolumeManagerList',
+        },
+        versions: [{ name: 'v1alpha1', served: true, storage: true, schema }],
+      },
+    } as KubeObject,
+  ])
+  await plane.eventually('it is served', () => plane.api.collection('volumemanagers.vck.intelai.org', 'default'))
+}
