@@ -19,6 +19,7 @@ import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
 import { interpretedKinds } from '../core/dependencies/kinds.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { isObject } from '../core/json.ts'
 import { selectableKeys } from '../core/propagation-policy/select.ts'
 import type { AnyCachedKind } from './kinds.ts'
 import type { CachedKind } from './store.ts'
@@ -159,7 +160,12 @@ function contentOf(raw: K8sObject): { content: string } {
   } = metadata as ObjectMeta & { managedFields?: unknown }
   return {
     content: createHash('sha1')
-      .update(JSON.stringify([own, rest]))
+      .update(JSON.stringify([own, rest], sorted))
       .digest('base64'),
   }
+}
+
+/** For JSON.stringify: members in one order, whoever wrote them. */
+function sorted(_key: string, value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }

@@ -1,6 +1,6 @@
 /** Attached bindings on a store in memory: a workload's dependencies follow it, and are let go with it. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { configMaps, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
+import { configMaps, endpointSlices, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
 import {
   BINDING_ID_LABEL,
   CLUSTER_BINDING_ID_LABEL,
@@ -31,6 +31,7 @@ function start(distribution: Distribution | 'none' = 'builtin') {
 }
 
 const deployments = typeOf('apps/v1', 'Deployment')
+const IMPORTS = 'multicluster.x-k8s.io/v1alpha1'
 const ingresses = typeOf('networking.k8s.io/v1', 'Ingress')
 
 function deployment(name = 'app', spec: Record<string, unknown> = {}): K8sObject {
@@ -55,6 +56,7 @@ async function place(spec = on('member2'), name = 'app') {
   await store.create(resourceBindings, bindingOf(name, spec))
 }
 
+const name = (of: string) => ({ namespace: 'default', name: of })
 const read = (name: string) => store.read<ResourceBinding>(resourceBindings, 'default', name)
 const clustersOf = async (name: string) =>
   (await read(name))?.spec.requiredBy?.map((entry) => [entry.name, ...(entry.clusters ?? []).map((c) => c.name)])
@@ -207,6 +209,57 @@ describe('a dependency', () => {
       conflictResolution: 'Overwrite',
     })
   })
+})
+
+describe('what is needed by its labels', () => {
+  const slice = (labels: Record<string, string>): K8sObject => ({
+    ...makeObject('discovery.k8s.io/v1', 'EndpointSlice', 'slice'),
+    metadata: { name: 'slice', namespace: 'default', labels },
+  })
+  const meant = { 'kubernetes.io/service-name': 'derived-web' }
+
+  beforeEach(async () => {
+    const resource = { apiVersion: IMPORTS, kind: 'ServiceImport', namespace: 'default', name: 'web' }
+    await store.create(typeOf(IMPORTS, 'ServiceImport'), makeObject(IMPORTS, 'ServiceImport', 'web'))
+    await store.create(resourceBindings, makeBinding({ ...on('member1'), resource }, { name: 'web-serviceimport' }))
+  })
+
+  test('follows, and is let go when its labels are others', async () => {
+    start()
+    const created = await store.create(endpointSlices, slice(meant))
+    await expect.poll(() => clustersOf('slice-endpointslice')).toEqual([['web-serviceimport', 'member1']])
+
+    await store.update(endpointSlices, { ...slice({ other: 'label' }), metadata: { ...created.metadata, labels: {} } })
+
+    await expect.poll(() => clustersOf('slice-endpointslice')).toBeUndefined()
+  })
+
+  test('follows once its labels are those', async () => {
+    start()
+    const created = await store.create(endpointSlices, slice({}))
+
+    await store.update(endpointSlices, { ...created, metadata: { ...created.metadata, labels: meant } })
+
+    await expect.poll(() => clustersOf('slice-endpointslice')).toEqual([['web-serviceimport', 'member1']])
+  })
+})
+
+test('a status that Karmada collected and wrote back is no reason to put a dependency into members again', async () => {
+  start()
+  await store.create(services, makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))
+  await place()
+  await expect.poll(() => clustersOf('web-service')).toBeDefined()
+  // What comes later is looked at later: then all before it has been.
+  await store.create(configMaps, settings)
+  await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
+  const before = await read('web-service')
+
+  await store.patch(services, name('web'), { status: { loadBalancer: {} } }, { subresource: 'status' })
+  await store.patch(configMaps, name('settings'), { data: { key: 'other' } })
+
+  const { resourceVersion } = store.get(configMaps, 'default', 'settings')?.metadata ?? {}
+  await expect.poll(async () => (await read('settings-configmap'))?.spec.resource.resourceVersion).toBe(resourceVersion)
+  expect(await read('web-service')).toEqual(before)
 })
 
 describe('what goes with the pods without being named', () => {
