@@ -1,7 +1,6 @@
 /** The kinds that decisions read: what is kept of each, and by which keys it is found. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { volumeManagers } from '../api/dependencies.ts'
 import {
   type Cluster,
   clusterPropagationPolicies,
@@ -11,6 +10,7 @@ import {
 } from '../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
 import { groupOf, type ObjectMeta, type ResourceType } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import {
   questionOfClaim,

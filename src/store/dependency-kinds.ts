@@ -9,10 +9,9 @@ import {
   secrets,
   serviceAccounts,
   services,
-  type VolumeManager,
-  volumeManagers,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'

@@ -11,7 +11,6 @@ import {
   secrets,
   serviceAccounts,
   services,
-  volumeManagers,
 } from '../api/dependencies.ts'
 import {
   type BindingSnapshot,
@@ -21,6 +20,7 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOf } from '../core/dependencies/attached-binding.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
