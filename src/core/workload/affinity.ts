@@ -12,6 +12,8 @@ export function narrowTerms(
   wanted: readonly NodeSelectorTerm[],
 ): readonly NodeSelectorTerm[] {
   const real = wanted.filter((term) => !isEmpty(term))
+  // An empty list would be refused, or mean every node.
+  if (real.length === 0) return terms?.every(isEmpty) ? terms : [{}]
   if (terms === undefined) return real
   return terms.flatMap((term) =>
     isEmpty(term) || real.some((one) => covers(term, one)) ? [term] : real.map((one) => both(term, one)),
