@@ -11,6 +11,7 @@ import {
   type ResourceBinding,
 } from '../src/api/karmada.ts'
 import type { ObjectMeta } from '../src/api/meta.ts'
+import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyView } from '../src/core/resource-binding/input.ts'
@@ -152,4 +153,36 @@ export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
 
 export function makePolicyView(overrides: Partial<PolicyView> = {}): PolicyView {
   return { placement: makePolicy().spec.placement ?? {}, lazy: false, requiresClaim: false, ...overrides }
+}
+
+/** An S3 volume on one node, as VCK's sample has it. */
+export function makeVolume(overrides: Partial<VolumeConfig> = {}): VolumeConfig {
+  return {
+    id: 'vol1',
+    replicas: 1,
+    sourceType: 'S3',
+    accessMode: 'ReadWriteOnce',
+    capacity: '5Gi',
+    labels: { key1: 'val1' },
+    options: { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' },
+    ...overrides,
+  }
+}
+
+/** The VolumeManager default/sales, with these volumes or `makeVolume()`. */
+export function makeVolumeManager(
+  volumes: Partial<VolumeConfig>[] = [{}],
+  {
+    state,
+    status,
+    ...metadata
+  }: ObjectMeta & Pick<VolumeManager['spec'], 'state'> & Pick<VolumeManager, 'status'> = {},
+): VolumeManager {
+  return {
+    apiVersion: 'vck.intelai.org/v1alpha1',
+    kind: 'VolumeManager',
+    metadata: { name: 'sales', namespace: 'default', ...metadata },
+    spec: { volumeConfigs: volumes.map(makeVolume), ...(state !== undefined && { state }) },
+    ...(status && { status }),
+  }
 }
