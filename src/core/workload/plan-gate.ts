@@ -31,8 +31,9 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (wrong.length > 0) return { actions: [complaint(pod, describeErrors(wrong))] }
   if (wanted.some(mustWait)) return NOTHING
   const injected = injectVolumes(pod.spec, wanted)
-  if ('errors' in injected) return { actions: [complaint(pod, describeErrors(injected.errors))] }
-  return { actions: mayBecome(pod.spec, injected.spec) ? release(pod, injected.spec) : giveUp(pod) }
+  // What was injected before and no longer can be stands in its own way: the volume has another directory now.
+  const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
+  return { actions: becomes ? release(pod, injected.spec) : giveUp(pod) }
 }
 
 function release(pod: Pod, { affinity }: PodSpec): Action[] {
