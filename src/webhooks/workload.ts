@@ -35,21 +35,39 @@ export const workload = defineWebhook({
 
 /**
  * In CEL: whether the workload or one of its pod templates has the annotation. Nothing newer than Kubernetes 1.28 is in it, and no
- * object makes it fail, since a failure would be counted as one.
+ * object that its API lets pass makes it fail: that would be counted as a failure of ours.
  */
 function asksForVolumes(paths: readonly string[]): string {
-  return ['', ...new Set(paths.map((path) => path))]
-    .map((path) => annotated('object', path === '' ? [] : path.split('.'), 0))
-    .join(' || ')
+  return anyOf(
+    'object',
+    [[], ...new Set(paths)].map((path) => (typeof path === 'string' ? path.split('.') : path)),
+    0,
+  )
 }
 
-function annotated(value: string, [segment, ...rest]: readonly string[], depth: number): string {
-  if (segment === undefined) {
-    const metadata = `${value}.metadata`
-    return `has(${metadata}) && has(${metadata}.annotations) && '${VOLUMES_ANNOTATION}' in ${metadata}.annotations`
-  }
-  if (segment !== '*') return `has(${value}.${segment}) && ${annotated(`${value}.${segment}`, rest, depth)}`
-  const item = `v${depth}`
-  const items = `${value}.map(k, type(${value}) == map ? ${value}[k] : k)`
-  return `${items}.exists(${item}, type(${item}) == map && ${annotated(item, rest, depth + 1)})`
+/** Whether anything that these paths lead to, from `value` on, has the annotation. */
+function anyOf(value: string, paths: readonly (readonly string[])[], depth: number): string {
+  const ends = paths.some((path) => path.length === 0)
+  const below = Map.groupBy(
+    paths.filter((path) => path.length > 0),
+    ([segment]) => segment as string,
+  )
+  return [
+    ...(ends ? [isAnnotated(value)] : []),
+    ...[...below].map(([segment, through]) => {
+      const rest = through.map((path) => path.slice(1))
+      if (segment === '*')
+        return `${itemsOf(value)}.exists(v${depth}, type(v${depth}) == map && (${anyOf(`v${depth}`, rest, depth + 1)}))`
+      return `has(${value}.${segment}) && (${anyOf(`${value}.${segment}`, rest, depth)})`
+    }),
+  ].join(' || ')
+}
+
+function isAnnotated(value: string): string {
+  return `has(${value}.metadata) && has(${value}.metadata.annotations) && '${VOLUMES_ANNOTATION}' in ${value}.metadata.annotations`
+}
+
+/** The items of a list, or the values of a map, of which CEL gives the keys. */
+function itemsOf(value: string): string {
+  return `${value}.map(k, type(${value}) == map ? ${value}[k] : k)`
 }

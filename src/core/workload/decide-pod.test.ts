@@ -181,7 +181,7 @@ describe('a pod that names several volumes', () => {
     const asks = [{ name: 'nobody' }, { name: 'lake', id: 'dirty' }, { name: 'mnist', containers: [{ name: 'x' }] }]
     expect(refused(makePod(asks))).toEqual([
       [`${ROOT}[1].id`, 'VolumeManager lake has no such volume; it has raw, clean'],
-      [`${ROOT}[0].name`, 'there is no VolumeManager nobody in this namespace'],
+      [`${ROOT}[0].name`, 'there is no VolumeManager nobody in this namespace; create it first'],
       [`${ROOT}[2].containers[0].name`, 'there is no container x; the pod has main'],
     ])
   })
@@ -227,7 +227,11 @@ describe('a pod into which the user pasted the volume by hand', () => {
 describe('refused, with the field and the reason, is a pod', () => {
   test.each<[string, Pod, [string, RegExp]]>([
     ['whose annotation is no JSON', makePod('mnist'), [ROOT, /^is not JSON .*; e\.g\. \{"name"/]],
-    ['that names nobody', makePod({ name: 'x' }), [`${ROOT}.name`, /^there is no VolumeManager x in this namespace$/]],
+    [
+      'that names nobody',
+      makePod({ name: 'x' }),
+      [`${ROOT}.name`, /^there is no VolumeManager x in this namespace; create it first$/],
+    ],
     ['that names a volume that is not there', makePod({ name: 'lake', id: 'x' }), [`${ROOT}.id`, /it has raw, clean$/]],
     [
       'that names a shard of what is not divided',

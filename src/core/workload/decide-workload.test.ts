@@ -152,7 +152,7 @@ describe('a workload whose VolumeManager', () => {
   test('is not there yet is let in with a warning: manifests come in any order', () => {
     expect(decide(deployment({}, { annotations: asks('{"name":"nobody"}') }))).toMatchObject({
       kind: 'patch',
-      warnings: ['lodestone: there is no VolumeManager nobody in this namespace'],
+      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
     })
   })
 

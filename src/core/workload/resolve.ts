@@ -39,7 +39,8 @@ type Found = { wanted: WantedVolume } | { list: 'errors' | 'unusable'; error: Fi
 function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found {
   const { path, request } = placed
   const manager = managers(request.name)
-  if (!manager) return unusable(`${path}.name`, `there is no VolumeManager ${request.name} in this namespace`)
+  if (!manager)
+    return unusable(`${path}.name`, `there is no VolumeManager ${request.name} in this namespace; create it first`)
   const title = `VolumeManager ${manager.name}`
   const ids = manager.volumes.map(({ id }) => id)
   const volume = request.id === undefined ? manager.volumes[0] : manager.volumes.find(({ id }) => id === request.id)
