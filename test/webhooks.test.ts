@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, parseDocument } from 'yaml'
 import type { AdmissionRequest } from '../src/api/admission.ts'
-import type { K8sObject } from '../src/api/meta.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
 import { generatedFiles } from '../src/cli/manifests.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
 import { cachedKinds } from '../src/store/cached-kinds.ts'
@@ -36,7 +36,11 @@ test.each(examples)('$file', async ({ webhook, file }) => {
     const kind = cachedKinds.find(({ type }) => type.kind === object.kind)
     if (kind) await store.create(kind.type, object)
   }
-  const { group, version, kind, plural } = webhook.resource
+  const { resources } = webhook
+  const reviewed = resources.find(
+    (type) => type.kind === request.object?.kind && apiVersionOf(type) === request.object.apiVersion,
+  )
+  const { group, version, kind, plural } = reviewed ?? (resources[0] as ResourceType)
   const review: AdmissionRequest = {
     uid: 'example',
     kind: { group, version, kind },
@@ -44,7 +48,7 @@ test.each(examples)('$file', async ({ webhook, file }) => {
     ...structuredClone(request),
   }
 
-  const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound' })
+  const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound', whenNotReady: 'gate' })
   const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
   await store.stop()
 

@@ -32,3 +32,7 @@ export const VOLUME_LABEL = 'lodestone.dev/volume'
 export const MOVER_LABEL = 'lodestone.dev/mover'
 /** On mover pods, by the loop of volumes: for which part of which VolumeManager, as JSON. */
 export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
+/** On pods and pod templates: `"true"` has admission look at the pod's volumes. By users, and by admission on the templates of workloads. */
+export const INJECT_LABEL = 'lodestone.dev/inject'
+/** A scheduling gate of pods, by admission while data is on its way; taken away by the loop of pods. */
+export const VOLUMES_GATE = 'lodestone.dev/volumes'

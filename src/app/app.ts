@@ -130,6 +130,7 @@ export async function startApp({
       store,
       now,
       propagateDeps: config.dependencies.propagate,
+      whenNotReady: config.volumes.whenNotReady,
       log,
       metrics,
       tls: material(source.current()),

@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { pods } from '../api/pod.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -17,6 +18,7 @@ import {
 import { placementKinds } from '../store/cached-kinds.ts'
 import { dependencyKinds } from '../store/dependency-kinds.ts'
 import type { AnyCachedKind } from '../store/kinds.ts'
+import { volumeKinds } from '../store/volume-kinds.ts'
 
 interface Rule {
   apiGroups: string[]
@@ -32,7 +34,7 @@ export function clusterRoles(): K8sObject[] {
   const rules: Rule[] = [
     ...readRules(placementKinds, ['get', 'list', 'watch']),
     // Of these nothing is ever read one by one.
-    ...readRules(dependencyKinds, ['list', 'watch']),
+    ...readRules([...dependencyKinds, ...volumeKinds], ['list', 'watch']),
     // What the loops write.
     {
       apiGroups: [dataSourceClaims.group],
@@ -51,6 +53,8 @@ export function clusterRoles(): K8sObject[] {
       resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
+    // Pods that wait for volumes: their gate is taken away, or they are replaced.
+    { apiGroups: [''], resources: [pods.plural], verbs: ['patch', 'delete'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
     // `create` cannot be limited by name: the name is not known when it is authorised.
     { apiGroups: [mutatingWebhookConfigurations.group], resources: registrations, verbs: ['create'] },

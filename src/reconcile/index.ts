@@ -6,6 +6,7 @@ import { openDataSourceLoop } from './data-source.ts'
 import { dataSourceClaimLoop } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openDependenciesLoop } from './dependencies.ts'
+import { podLoop } from './pod.ts'
 import { openPropagationPolicyLoop } from './propagation-policy.ts'
 import { resourceBindingLoop } from './resource-binding.ts'
 
@@ -22,6 +23,7 @@ export function openLoops({ propagate, distribution }: LoopChoices): readonly Re
     openDataSourceLoop(),
     resourceBindingLoop,
     openPropagationPolicyLoop(propagate),
+    podLoop,
     ...(distribution === 'none' ? [] : [openDependenciesLoop(distribution), openAttachedBindingLoop(distribution)]),
   ]
 }

@@ -25,6 +25,7 @@ import { dependencyKinds } from './dependency-kinds.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
+import { volumeKinds } from './volume-kinds.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,
@@ -129,4 +130,4 @@ export const placementKinds: readonly AnyCachedKind[] = [
 ]
 
 /** Every kind that may be held in memory. */
-export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds]
+export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]

@@ -10,10 +10,8 @@ import {
   services,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
-import { persistentVolumeClaims } from '../api/persistent-volume.ts'
-import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import { pods } from '../api/pod.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
-import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
 import { interpretedKinds } from '../core/dependencies/kinds.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
@@ -26,35 +24,46 @@ export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds
   ({ type }) => type as ResourceType<Workload>,
 )
 
-const workloadKinds: readonly CachedKind<Workload & Dependent>[] = workloadTypes.map((type) => ({
-  type: type as ResourceType<Workload & Dependent>,
-  keep(raw) {
-    const { apiVersion, kind, metadata, facts } = workloadOf(raw)
-    return { apiVersion, kind, metadata: keepIdentity(metadata), facts, ...(type.kind === 'Ingress' && contentOf(raw)) }
-  },
-  indexes: {
-    references: referenceKeys,
-    podLabels: ({ metadata, facts }) =>
-      facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
-    backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
-    // By labels and not by name: found by kind and namespace.
-    selectors: ({ facts }) =>
-      facts.references
-        .filter(({ name }) => !name)
-        .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
-    // Of those whose pods name volumes: under what the policies that select it are found.
-    dataBound: ({ apiVersion, kind, metadata, facts }) =>
-      facts.volumeManagers.length > 0
-        ? selectableKeys({
-            apiVersion,
-            kind,
-            ...(metadata.namespace && { namespace: metadata.namespace }),
-            name: metadata.name ?? '',
-          })
-        : [],
-  },
-  optional: true,
-}))
+const workloadKinds = workloadTypes.filter(({ kind }) => kind !== pods.kind).map(workloadKind)
+
+/** Pods are workloads as others are, but held by whoever mounts volumes as well (volume-kinds.ts). */
+export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
+  return {
+    type: type as ResourceType<Workload & Dependent>,
+    keep(raw) {
+      const { apiVersion, kind, metadata, facts } = workloadOf(raw)
+      return {
+        apiVersion,
+        kind,
+        metadata: keepIdentity(metadata),
+        facts,
+        ...(type.kind === 'Ingress' && contentOf(raw)),
+      }
+    },
+    indexes: {
+      references: referenceKeys,
+      podLabels: ({ metadata, facts }) =>
+        facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
+      backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
+      // By labels and not by name: found by kind and namespace.
+      selectors: ({ facts }) =>
+        facts.references
+          .filter(({ name }) => !name)
+          .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
+      // Of those whose pods name volumes: under what the policies that select it are found.
+      dataBound: ({ apiVersion, kind, metadata, facts }) =>
+        facts.volumeManagers.length > 0
+          ? selectableKeys({
+              apiVersion,
+              kind,
+              ...(metadata.namespace && { namespace: metadata.namespace }),
+              name: metadata.name ?? '',
+            })
+          : [],
+    },
+    optional: true,
+  }
+}
 
 const serviceKind: CachedKind<Service & Dependent> = {
   type: services,
@@ -85,18 +94,6 @@ const serviceAccountKind: CachedKind<ServiceAccount> = {
   },
 }
 
-const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
-  type: volumeManagers,
-  keep: (raw) => {
-    const { volumeConfigs } = raw.spec ?? {}
-    return { ...keepContent(raw), ...(volumeConfigs && { spec: { volumeConfigs } }) }
-  },
-  indexes: {
-    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
-  },
-  optional: true,
-}
-
 /** Nothing of these but their metadata is ever asked for: contents of Secrets do not leave the API server. */
 function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   const keep = ({ apiVersion, kind, metadata }: Dependent) => ({ apiVersion, kind, metadata: keepIdentity(metadata) })
@@ -108,8 +105,6 @@ export const dependencyKinds: readonly AnyCachedKind[] = [
   ...workloadKinds,
   serviceKind,
   serviceAccountKind,
-  volumeManagerKind,
-  { type: persistentVolumeClaims, keep: keepContent, indexes: {} },
   metadataOnly(configMaps),
   metadataOnly(secrets),
   { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
@@ -124,7 +119,7 @@ export function selectorKey({ kind, metadata }: { kind: string; metadata: Object
   return objectKey(metadata.namespace, kind)
 }
 
-function keepContent(raw: K8sObject): Dependent {
+export function keepContent(raw: K8sObject): Dependent {
   const { apiVersion, kind, metadata } = raw
   return { apiVersion, kind, metadata: keepIdentity(metadata), ...contentOf(raw) }
 }

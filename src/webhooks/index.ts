@@ -2,8 +2,10 @@
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
+import { pod } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
+import { workload } from './workload.ts'
 
 export const webhooks: readonly Webhook[] = [
   resourceBinding,
@@ -12,4 +14,6 @@ export const webhooks: readonly Webhook[] = [
   clusterPropagationPolicy,
   dataSourceClaim,
   dataSource,
+  pod,
+  workload,
 ]

@@ -62,10 +62,10 @@ async function storeOf(...objects: K8sObject[]) {
 /** Asks about a new policy. */
 function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: PropagateDepsMode = 'dataBound') {
   const webhook = policy.kind === 'PropagationPolicy' ? propagationPolicy : clusterPropagationPolicy
-  const { group, version, kind, plural } = webhook.resource
+  const [{ group, version, kind, plural }] = webhook.resources as [ResourceType]
   const resource = { group, version, resource: plural }
   const request = { uid: 'u', kind: { group, version, kind }, resource, operation: 'CREATE' as const, object: policy }
-  return webhook.review(request, { store, now: NOW, propagateDeps })
+  return webhook.review(request, { store, now: NOW, propagateDeps, whenNotReady: 'gate' })
 }
 
 /** Asks over a store with these objects; gives whether the policy propagates then, and the warnings. */

@@ -14,7 +14,7 @@ function policyWebhook(name: string, resource: ResourceType<PropagationPolicy>):
   return defineWebhook({
     name,
     type: 'mutating',
-    resource,
+    resources: [resource],
     operations: ['CREATE', 'UPDATE'],
     failurePolicy: 'FailWhereEnforced',
     gather({ object, oldObject }, { store, propagateDeps }) {

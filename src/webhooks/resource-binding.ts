@@ -17,7 +17,7 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
   return defineWebhook({
     name,
     type: 'mutating',
-    resource,
+    resources: [resource],
     operations: ['CREATE', 'UPDATE'],
     failurePolicy: 'FailWhereEnforced',
     // Attached bindings have no placement: they follow their parents.
