@@ -99,8 +99,10 @@ function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig):
 
 /** In VCK's words, but counting only the nodes that the data may be on. */
 function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
-  if (wanted.path === undefined) return undefined
-  const count = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'mounted') return undefined
+  const moved = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
+  const count = delivery === 'present' ? (config.replicas ?? 1) : moved
   let allowed = 0
   for (const node of nodes.all()) {
     if (allowsNode(config.nodeAffinity, node)) allowed++
