@@ -47,6 +47,8 @@ export class VolumeWorld {
   readonly disks = new Map<string, 'part' | 'whole'>()
   /** How often data was downloaded, by `node:path`. */
   readonly downloads = new Map<string, number>()
+  /** What must never be: data deleted under a pod, pods led to what is not there, two movers in one directory. */
+  readonly violations: string[] = []
   settings = VOLUME_SETTINGS
   now = NOW
   /** What becomes of the next movers. */
@@ -102,6 +104,20 @@ export class VolumeWorld {
       { status: { phase: 'Succeeded' } },
       { subresource: 'status' },
     )
+  }
+
+  async useOnce(name: string, path: string, nodeName: string): Promise<void> {
+    if (!(await this.store.read(pods, 'default', name))) await this.use(name, path, nodeName)
+  }
+
+  async unuse(name: string): Promise<void> {
+    const pod = await this.store.read(pods, 'default', name)
+    if (pod) await this.store.delete(pods, pod)
+  }
+
+  async unlabel(name: string): Promise<void> {
+    const node = await this.store.read(nodes, undefined, name)
+    if (node) await this.store.patch(nodes, { name }, { metadata: { labels: null } })
   }
 
   async change(patch: Record<string, unknown>, name = 'sales'): Promise<void> {
@@ -179,6 +195,7 @@ export class VolumeWorld {
       const before = this.#version()
       for (const name of all) await this.reconcile(name)
       await this.live()
+      this.check()
       if (this.#version() === before) return turn
       this.now += 1000
     }
@@ -215,19 +232,47 @@ export class VolumeWorld {
   async #finish(pod: Pod): Promise<void> {
     const fate = this.fate(pod)
     if (fate === 'goes on') return undefined
-    const place = `${pod.spec.nodeName}:${pod.spec.volumes?.find(({ hostPath }) => hostPath)?.hostPath?.path}`
+    const place = placeOf(pod)
     const [verb] = pod.spec.containers[0]?.args?.slice(1) ?? []
     if (fate !== 'completes') {
       if (verb === 'download' && !this.disks.has(place)) this.disks.set(place, 'part')
       return this.setStatus(pod, fate)
     }
-    if (verb === 'delete') this.disks.delete(place)
+    if (verb === 'delete') {
+      if (this.#isUsed(place)) this.violations.push(`${place} was deleted under a pod`)
+      this.disks.delete(place)
+    }
     if (verb === 'download' && this.disks.get(place) !== 'whole') {
       this.downloads.set(place, (this.downloads.get(place) ?? 0) + 1)
       this.disks.set(place, 'whole')
     }
     const message = JSON.stringify({ v: 1, verb, outcome: 'completed', attempt: 1, bytes: 4096, files: 2 })
     await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message }))
+  }
+
+  /** Whether every label leads to data, and every directory has one mover at most. */
+  check(): void {
+    const running = this.movers().filter(({ status }) => status?.phase === 'Running')
+    const places = running.map(placeOf)
+    for (const place of places.filter((one, i) => places.indexOf(one) < i)) {
+      this.violations.push(`two movers run in ${place}`)
+    }
+    for (const { metadata } of this.store.list(nodes)) {
+      const labels = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith('vck.intelai.org/'))
+      const whole = [...this.disks].filter(
+        ([place, state]) => state === 'whole' && place.startsWith(`${metadata.name}:`),
+      )
+      if (labels.length > whole.length) this.violations.push(`${metadata.name} has a label and no data`)
+    }
+  }
+
+  #isUsed(place: string): boolean {
+    return this.#raw<Pod>('Pod').some(
+      (pod) =>
+        pod.metadata.labels?.[MOVER_LABEL] === undefined &&
+        pod.status?.phase !== 'Succeeded' &&
+        `${pod.spec.nodeName}:${pod.spec.volumes?.[0]?.hostPath?.path.replace(/\/data$/, '')}` === place,
+    )
   }
 
   #raw<T extends K8sObject>(kind: string): T[] {
@@ -280,6 +325,11 @@ export class VolumeWorld {
 /** A pod that has ended. */
 export function ended(phase: 'Succeeded' | 'Failed', terminated: object, reason?: string): PodStatus {
   return { phase, ...(reason && { reason }), containerStatuses: [{ name: 'mover', state: { terminated } }] }
+}
+
+function placeOf({ spec, metadata }: Pod): string {
+  const path = spec.volumes?.find(({ hostPath }) => hostPath)?.hostPath?.path
+  return `${spec.nodeName}:${path ?? metadata.name}`
 }
 
 /** Whether two movers of one volume may not share this node. */

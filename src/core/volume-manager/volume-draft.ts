@@ -59,20 +59,20 @@ export function draftVolume(
     : isWanted
       ? seen
       : releaseAll(seen, labeller(manager, id), now)
-  const orphans = [...movers.values()].filter(
-    (pod) => readTask(pod)?.id === id && !isAwaited(pod, manager, id, arranged),
-  )
-  const accounted = orphans.reduce((set, pod) => accountFor(set, pod, now), arranged)
+  const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
+  const orphansOf = (set: ReplicaSet) => own.filter((pod) => !isAwaited(pod, manager, id, set))
+  const accounted = orphansOf(arranged).reduce((set, pod) => accountFor(set, pod, now), arranged)
   const releases = accounted.releases.flatMap((release) => lookAtRelease(input, id, release, accounted.replicas) ?? [])
+  const set = { ...accounted, releases }
   return {
     id,
     config,
     before,
-    set: { ...accounted, releases },
+    set,
     wanted,
     problems,
     shortage: wanted && config && shortageOf(input, config, wanted),
-    orphans,
+    orphans: orphansOf(set),
   }
 }
 
