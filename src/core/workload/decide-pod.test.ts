@@ -427,6 +427,10 @@ describe('of a volume that is divided', () => {
 describe('left alone is a pod', () => {
   test.each([
     ['without the label', makePod({ name: 'x' }, {}, { labels: {} })],
+    [
+      'that a node made of a file of its own',
+      makePod('x', {}, { annotations: { 'lodestone.dev/volumes': 'x', 'kubernetes.io/config.mirror': 'a' } }),
+    ],
     ['that opted out', makePod({ name: 'x' }, {}, { labels: { 'lodestone.dev/inject': 'false' } })],
   ])('%s', (_name, pod) => {
     expect(decide(pod)).toEqual({ kind: 'allow' })
