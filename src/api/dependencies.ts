@@ -20,7 +20,6 @@ export interface ServiceAccount extends K8sObject {
 
 export const configMaps = core('ConfigMap', 'configmaps')
 export const secrets = core('Secret', 'secrets')
-export const persistentVolumeClaims = core('PersistentVolumeClaim', 'persistentvolumeclaims')
 export const serviceAccounts: ResourceType<ServiceAccount> = core('ServiceAccount', 'serviceaccounts')
 export const services: ResourceType<Service> = core('Service', 'services')
 

@@ -1,15 +1,15 @@
-/** Pods, as far as volumes concern them; everything else in them is carried along untouched. */
-import type { K8sObject, ResourceType } from './meta.ts'
-import type { NodeAffinity } from './node.ts'
+/** Pods, as far as Lodestone makes and reads them: movers, and whoever has a volume mounted. */
+import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
+import type { NodeAffinity, Toleration } from './node.ts'
+import type { ResourceRequirements } from './volume-manager.ts'
 
-/** Where a volume's data comes from: one member, such as `hostPath` or `persistentVolumeClaim`. */
-export interface VolumeSource {
-  hostPath?: { path: string; type?: string }
-  persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
-}
-
-export interface PodVolume extends VolumeSource {
+export interface EnvVar {
   name: string
+  value?: string
+  valueFrom?: {
+    secretKeyRef?: { name: string; key: string; optional?: boolean }
+    fieldRef?: { fieldPath: string }
+  }
 }
 
 export interface VolumeMount {
@@ -18,96 +18,97 @@ export interface VolumeMount {
   readOnly?: boolean
 }
 
+export interface PodVolume {
+  name: string
+  hostPath?: { path: string; type?: string }
+  persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
+  downwardAPI?: { items: { path: string; fieldRef: { fieldPath: string } }[] }
+  emptyDir?: { medium?: string; sizeLimit?: string }
+}
+
+/** Where a volume's data comes from. */
+export type VolumeSource = Omit<PodVolume, 'name'>
+
 export interface Container {
   name: string
-  volumeMounts?: VolumeMount[] | null
+  image?: string
+  imagePullPolicy?: string
+  args?: string[]
+  env?: EnvVar[]
+  volumeMounts?: VolumeMount[]
+  resources?: ResourceRequirements
+  securityContext?: object
+  terminationMessagePolicy?: string
+}
+
+export interface PodAffinityTerm {
+  labelSelector: LabelSelector
+  topologyKey: string
+  /** Empty: of every namespace. Absent: of the pod's own. */
+  namespaceSelector?: LabelSelector
 }
 
 export interface PodSpec {
+  nodeName?: string
+  serviceAccountName?: string
+  automountServiceAccountToken?: boolean
+  restartPolicy?: string
+  activeDeadlineSeconds?: number
+  terminationGracePeriodSeconds?: number
+  priorityClassName?: string
+  tolerations?: Toleration[]
+  affinity?: {
+    nodeAffinity?: NodeAffinity
+    podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution: PodAffinityTerm[] }
+  }
+  imagePullSecrets?: { name: string }[]
+  securityContext?: object
   containers: Container[]
   /** Sidecars (those with `restartPolicy: Always`) are here as well. */
-  initContainers?: Container[] | null
-  volumes?: PodVolume[] | null
-  affinity?: { nodeAffinity?: NodeAffinity | null } | null
-  schedulingGates?: { name: string }[] | null
-  nodeName?: string
+  initContainers?: Container[]
+  volumes?: PodVolume[]
+  schedulingGates?: { name: string }[]
+}
+
+export interface ContainerStatus {
+  name: string
+  state?: {
+    waiting?: { reason?: string; message?: string }
+    running?: { startedAt?: string }
+    terminated?: { exitCode?: number; reason?: string; message?: string }
+  }
+}
+
+export interface PodCondition {
+  type: string
+  status: string
+  reason?: string
+  message?: string
+}
+
+export interface PodStatus {
+  phase?: string
+  reason?: string
+  message?: string
+  startTime?: string
+  conditions?: PodCondition[]
+  containerStatuses?: ContainerStatus[]
 }
 
 export interface Pod extends K8sObject {
+  spec?: PodSpec
+  status?: PodStatus
+}
+
+/** As an API server sends it; of pods in memory, the spec may be cut away. */
+export interface WholePod extends Pod {
   spec: PodSpec
-  status?: { phase?: string }
 }
 
 /** What a workload makes its pods of. */
 export interface PodTemplate {
-  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> } | null
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
   spec: PodSpec
 }
 
 export const pods: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
-
-const text = { type: 'string' }
-const listOf = (items: object) => ({ type: ['array', 'null'], items })
-const containers = {
-  items: {
-    type: 'object',
-    required: ['name'],
-    properties: {
-      name: text,
-      volumeMounts: listOf({
-        type: 'object',
-        required: ['name', 'mountPath'],
-        properties: { name: text, mountPath: text },
-      }),
-    },
-  },
-}
-const requirements = {
-  type: 'array',
-  items: {
-    type: 'object',
-    required: ['key', 'operator'],
-    properties: { key: text, operator: text, values: { type: 'array', items: text } },
-  },
-}
-const term = { type: 'object', properties: { matchExpressions: requirements, matchFields: requirements } }
-
-/** JSON Schema of what is read of a pod's spec; a null list is an empty one. */
-export const podSpecSchema = {
-  type: 'object',
-  required: ['containers'],
-  properties: {
-    containers: { type: 'array', ...containers },
-    initContainers: { type: ['array', 'null'], ...containers },
-    volumes: listOf({
-      type: 'object',
-      required: ['name'],
-      properties: {
-        name: text,
-        hostPath: { type: 'object', required: ['path'], properties: { path: text, type: text } },
-        persistentVolumeClaim: { type: 'object', required: ['claimName'], properties: { claimName: text } },
-      },
-    }),
-    affinity: {
-      type: ['object', 'null'],
-      properties: {
-        nodeAffinity: {
-          type: ['object', 'null'],
-          properties: {
-            requiredDuringSchedulingIgnoredDuringExecution: {
-              type: 'object',
-              required: ['nodeSelectorTerms'],
-              properties: { nodeSelectorTerms: { type: 'array', minItems: 1, items: term } },
-            },
-            preferredDuringSchedulingIgnoredDuringExecution: {
-              type: 'array',
-              items: { type: 'object', required: ['weight', 'preference'], properties: { preference: term } },
-            },
-          },
-        },
-      },
-    },
-    schedulingGates: listOf({ type: 'object', required: ['name'], properties: { name: text } }),
-    nodeName: text,
-  },
-} as const

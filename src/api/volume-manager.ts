@@ -83,6 +83,8 @@ export interface VolumeStatus {
   /** How much the data is on one node, the largest of the replicas that are ready. */
   bytes?: number
   replicas?: ReplicaStatus[]
+  /** The index of the next new replica: none is given twice, so that no mover is taken for another one's. */
+  nextIndex?: number
   /** Data that is to be deleted. */
   releases?: ReleaseStatus[]
 }
@@ -106,13 +108,19 @@ export interface ReplicaStatus {
   index: number
   state: ReplicaState
   revision: string
+  /** The directory on its node; NFS has none. */
+  path?: string
   shard?: string
   /** Where it is, or is about to be. */
   node?: string
   /** Of the Node: one that was made anew under its old name may have lost its disk. */
   nodeUID?: string
-  /** How many movers were started for it since it was last ready, this one included. */
+  /** The number of its mover, which counts up for as long as the replica exists. */
   attempt: number
+  /** How many attempts failed in a row. */
+  failures?: number
+  /** Whether further attempts end in the same way until somebody changes something. */
+  isPermanent?: boolean
   /** The bytes that are there. */
   bytes?: number
   /** The bytes that are to be there, where the mover knows. */
@@ -134,19 +142,27 @@ export interface ReplicaStatus {
   uploadedTime?: string
 }
 
-/** Waiting: a pod uses the data still. Deleting: a mover deletes it. Failed: that failed, and is tried again. */
-export type ReleaseState = 'Waiting' | 'Deleting' | 'Failed'
+/**
+ * Waiting: something is in the way, a pod that uses the data above all. Queued: waits for a turn. Deleting: a mover deletes it. Failed:
+ * that failed, and is tried again.
+ */
+export type ReleaseState = 'Waiting' | 'Queued' | 'Deleting' | 'Failed'
 
 export interface ReleaseStatus {
+  /** From the same numbers as those of replicas. */
+  index: number
   node: string
   /** The directory on the node. */
   path: string
   /** The label of the node that has to go. */
   nodeLabels: string[]
   state: ReleaseState
+  /** Which data it is. */
+  revision: string
   /** Why the data is to go: ScaledDown, Replaced, Superseded, Moved, Evicted, Released. */
   reason: string
   attempt: number
+  failures?: number
   message?: string
   since?: string
   retryTime?: string

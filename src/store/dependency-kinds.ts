@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import {
   configMaps,
   endpointSlices,
-  persistentVolumeClaims,
   type Service,
   type ServiceAccount,
   secrets,
@@ -11,6 +10,7 @@ import {
   services,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { pods } from '../api/pod.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'

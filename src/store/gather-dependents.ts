@@ -6,7 +6,6 @@ import {
   type DependentObjectReference,
   endpointSlices,
   ingresses,
-  persistentVolumeClaims,
   type Service,
   secrets,
   serviceAccounts,
@@ -20,6 +19,7 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { workloadKey, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOf } from '../core/dependencies/attached-binding.ts'

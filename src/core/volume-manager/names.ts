@@ -41,9 +41,29 @@ export function nodeLabelOf(manager: Owner, id: string, revision: string, shard?
   return `${NODE_LABEL_PREFIX}${compactOwner(manager)}-${fnv1a(JSON.stringify([id, revision, shard ?? null]))}`
 }
 
-/** Whether a node's label is one of this manager's. */
-export function isNodeLabelOf(manager: Owner, label: string): boolean {
-  return label.startsWith(`${NODE_LABEL_PREFIX}${compactOwner(manager)}-`)
+/** What a manager's labels on nodes and objects begin with, as a key to find them by. */
+export function ownerKey(manager: Owner): string {
+  return compactOwner(manager)
+}
+
+const NODE_LABEL = /^vck\.intelai\.org\/([0-9a-z]+)-[0-9a-z]{13}$/
+const VOLUME_KEY = /^([0-9a-z]+)-[0-9a-z]{13}$/
+
+/** The key of the manager that a node's label belongs to; undefined for a label that is not ours. */
+export function ownerOfNodeLabel(label: string): string | undefined {
+  return NODE_LABEL.exec(label)?.[1]
+}
+
+/** The key of the manager that an object belongs to, by its label `lodestone.dev/volume`. */
+export function ownerOfVolumeKey(key: string): string | undefined {
+  return VOLUME_KEY.exec(key)?.[1]
+}
+
+const DIRECTORY = /^(\/.*)?\/vck-resource-[^/]+/
+
+/** The directory of a volume that a path is in; undefined for a path that is in none. */
+export function directoryAround(path: string): string | undefined {
+  return DIRECTORY.exec(path)?.[0]
 }
 
 /** The labels of a node that has a replica: the volume's and, for a part of the data, that part's. */
@@ -53,8 +73,8 @@ export function nodeLabelsOf(manager: Owner, id: string, revision: string, shard
 }
 
 /** The name of the mover of one attempt: whoever makes it twice finds that it exists. */
-export function moverName(manager: Owner, id: string, task: string, attempt: number): string {
-  return `${PREFIX}${fnv1a(JSON.stringify([ownerOf(manager), id, task]))}-${attempt}`
+export function moverName(manager: Owner, id: string, role: string, index: number, attempt: number): string {
+  return `${PREFIX}${fnv1a(JSON.stringify([ownerOf(manager), id, role, index]))}-${attempt}`
 }
 
 /** The name of the PersistentVolume and the claim of an NFS volume. */
