@@ -93,6 +93,15 @@ describe('a pod that names a volume', () => {
     expect({ ...mountsOf(spec.containers), ...mountsOf(spec.initContainers) }).toEqual(want)
   })
 
+  test('gets it where one request says so, and not where another says nothing', () => {
+    const asks = [
+      { name: 'mnist', containers: [{ name: 'main' }] },
+      { name: 'mnist', 'mount-path': '/d' },
+    ]
+    expect(mountsOf(injected(makePod(asks)).containers)).toEqual({ main: ['/d'] })
+    expect(mountsOf(injected(makePod(asks.toReversed())).containers)).toEqual({ main: ['/d'] })
+  })
+
   test.each<[string, object, Partial<UsableVolume>, boolean | undefined]>([
     ['to write where nothing is said', {}, {}, undefined],
     ['to read where that is said', { readOnly: true }, {}, true],
@@ -359,6 +368,14 @@ describe('a pod that prefers its data', () => {
     ])
   })
 
+  test('prefers it a little, however little it is', () => {
+    const small = [mnist({ bytes: 0 }), { name: 'lake', volumes: [makeUsable('raw', { bytes: 10 })] }]
+    expect(weights(injected(makePod(two), small))).toEqual([
+      ['data/raw', 100],
+      ['data/vol1', 1],
+    ])
+  })
+
   test('keeps its own preferences', () => {
     const own = [{ weight: 3, preference: { matchExpressions: [{ key: 'ssd', operator: 'Exists' }] } }]
     const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: own }
@@ -395,6 +412,11 @@ describe('a pod that has its node already', () => {
     expect(refused(makePod({ name: 'mnist' }, spec), views)).toEqual([
       [ROOT, 'the pod has to run on node n3, but volume vol1 of VolumeManager mnist is on n1, n2'],
     ])
+  })
+
+  test('is not refused while the data is on the way, perhaps to its node', () => {
+    const waiting = [mnist({ state: 'Waiting', nodes: ['n1'] })]
+    expect(injected(makePod({ name: 'mnist' }, pinned('n3')), waiting).schedulingGates).toHaveLength(1)
   })
 
   test('is not refused where nobody keeps account of nodes', () => {
