@@ -13,7 +13,7 @@ import {
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
 import type { ObjectMeta } from '../src/api/meta.ts'
 import type { NodeAffinity } from '../src/api/node.ts'
-import type { PodSpec, WholePod } from '../src/api/pod.ts'
+import type { Pod, PodSpec } from '../src/api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
@@ -192,7 +192,7 @@ export function makeVolumeManager(
 }
 
 /** The pod default/trainer with one container; it asks for volumes in the words of the annotation, and carries the label. */
-export function makePod(asks: unknown, spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}): WholePod {
+export function makePod(asks: unknown, spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}): Pod {
   const annotation = typeof asks === 'string' ? asks : JSON.stringify(asks)
   return {
     apiVersion: 'v1',

@@ -1,15 +1,17 @@
-/** Pods, as far as Lodestone makes and reads them: movers, and whoever has a volume mounted. */
+/** Pods, as far as Lodestone makes and reads them; everything else in them is carried along untouched. */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 import type { NodeAffinity, Toleration } from './node.ts'
 import type { ResourceRequirements } from './volume-manager.ts'
 
-export interface EnvVar {
+/** Where a volume's data comes from: one member, such as `hostPath` or `persistentVolumeClaim`. */
+export interface VolumeSource {
+  hostPath?: { path: string; type?: string }
+  persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
+  downwardAPI?: { items: { path: string; fieldRef: { fieldPath: string } }[] }
+}
+
+export interface PodVolume extends VolumeSource {
   name: string
-  value?: string
-  valueFrom?: {
-    secretKeyRef?: { name: string; key: string; optional?: boolean }
-    fieldRef?: { fieldPath: string }
-  }
 }
 
 export interface VolumeMount {
@@ -18,68 +20,60 @@ export interface VolumeMount {
   readOnly?: boolean
 }
 
-export interface PodVolume {
+export interface EnvVar {
   name: string
-  hostPath?: { path: string; type?: string }
-  persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
-  downwardAPI?: { items: { path: string; fieldRef: { fieldPath: string } }[] }
-  emptyDir?: { medium?: string; sizeLimit?: string }
+  value?: string
+  valueFrom?: { secretKeyRef?: { name: string; key: string }; fieldRef?: { fieldPath: string } }
 }
-
-/** Where a volume's data comes from. */
-export type VolumeSource = Omit<PodVolume, 'name'>
 
 export interface Container {
   name: string
+  volumeMounts?: VolumeMount[]
   image?: string
   imagePullPolicy?: string
   args?: string[]
   env?: EnvVar[]
-  volumeMounts?: VolumeMount[]
   resources?: ResourceRequirements
   securityContext?: object
   terminationMessagePolicy?: string
 }
 
-export interface PodAffinityTerm {
+/** Not on one node (of the topology key) with these pods. */
+interface PodAffinityTerm {
   labelSelector: LabelSelector
   topologyKey: string
-  /** Empty: of every namespace. Absent: of the pod's own. */
-  namespaceSelector?: LabelSelector
 }
 
 export interface PodSpec {
+  containers: Container[]
+  /** Sidecars (those with `restartPolicy: Always`) are here as well. */
+  initContainers?: Container[]
+  volumes?: PodVolume[]
+  affinity?: {
+    nodeAffinity?: NodeAffinity
+    podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution: PodAffinityTerm[] }
+  }
+  schedulingGates?: { name: string }[]
   nodeName?: string
   serviceAccountName?: string
-  automountServiceAccountToken?: boolean
+  imagePullSecrets?: { name: string }[]
   restartPolicy?: string
   activeDeadlineSeconds?: number
   terminationGracePeriodSeconds?: number
   priorityClassName?: string
   tolerations?: Toleration[]
-  affinity?: {
-    nodeAffinity?: NodeAffinity
-    podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution: PodAffinityTerm[] }
-  }
-  imagePullSecrets?: { name: string }[]
   securityContext?: object
-  containers: Container[]
-  /** Sidecars (those with `restartPolicy: Always`) are here as well. */
-  initContainers?: Container[]
-  volumes?: PodVolume[]
-  schedulingGates?: { name: string }[]
 }
 
-export interface ContainerStatus {
+interface ContainerStatus {
   name: string
   state?: {
     waiting?: { reason?: string; message?: string }
-    running?: { startedAt?: string }
     terminated?: { exitCode?: number; reason?: string; message?: string }
   }
 }
 
-export interface PodCondition {
+interface PodCondition {
   type: string
   status: string
   reason?: string
@@ -90,19 +84,13 @@ export interface PodStatus {
   phase?: string
   reason?: string
   message?: string
-  startTime?: string
   conditions?: PodCondition[]
   containerStatuses?: ContainerStatus[]
 }
 
 export interface Pod extends K8sObject {
-  spec?: PodSpec
-  status?: PodStatus
-}
-
-/** As an API server sends it; of pods in memory, the spec may be cut away. */
-export interface WholePod extends Pod {
   spec: PodSpec
+  status?: PodStatus
 }
 
 /** What a workload makes its pods of. */

@@ -1,6 +1,6 @@
 /** The loop of pods that wait for volumes: takes their gate away when the data is there. */
 import { objectKey } from '../api/meta.ts'
-import { type Pod, pods, type WholePod } from '../api/pod.ts'
+import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { isGated, planGate } from '../core/workload/plan-gate.ts'
 import { volumeManagersOf } from '../store/gather-volumes.ts'
@@ -30,8 +30,8 @@ export const podLoop: ReconcileLoop = {
 }
 
 /** The cache holds the spec of those that wait, and of no others. */
-function waits(pod: Pod): pod is WholePod {
-  return pod.spec !== undefined && isGated(pod)
+function waits(pod: Pod): boolean {
+  return (pod as Partial<Pod>).spec !== undefined && isGated(pod)
 }
 
 function keyOf({ metadata }: Pod): string {

@@ -10,7 +10,6 @@ import {
   services,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
-import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { pods } from '../api/pod.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
@@ -106,7 +105,6 @@ export const dependencyKinds: readonly AnyCachedKind[] = [
   ...workloadKinds,
   serviceKind,
   serviceAccountKind,
-  { type: persistentVolumeClaims, keep: keepContent, indexes: {} },
   metadataOnly(configMaps),
   metadataOnly(secrets),
   { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },

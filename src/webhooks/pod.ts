@@ -1,6 +1,6 @@
 /** Admission of pods that ask for volumes: puts volumes, mounts and node affinity in. */
 import { INJECT_LABEL } from '../api/lodestone.ts'
-import { pods, type WholePod } from '../api/pod.ts'
+import { type Pod, pods } from '../api/pod.ts'
 import { leaveMalformed } from '../core/outcome.ts'
 import { decidePod } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'
@@ -17,7 +17,7 @@ export const pod = defineWebhook({
   // A pod that asks for data and gets none would run on nothing; those that do not ask are never sent here.
   failurePolicy: 'Fail',
   gather({ object, namespace }, { store, whenNotReady }) {
-    const pod = object as WholePod
+    const pod = object as Pod
     const errors = validatePodSpec(pod.spec)
     if (errors.length > 0) return { errors }
     // Of a pod being created its own namespace may be missing (kube-apiserver before 1.27).

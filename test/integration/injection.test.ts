@@ -1,7 +1,7 @@
 /** Pods that wait for their volumes, on a store in memory: admission holds them, and the loop lets them go. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { AdmissionRequest } from '../../src/api/admission.ts'
-import { pods, type WholePod } from '../../src/api/pod.ts'
+import { type Pod, pods } from '../../src/api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../src/api/volume-manager.ts'
 import { publishVolume } from '../../src/core/volume-manager/published.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
@@ -55,7 +55,7 @@ function saying(message: string): VolumeManager {
 }
 
 /** Creates a pod as an API server does: what admission makes of it is stored. */
-async function createPod(pod: WholePod): Promise<void> {
+async function createPod(pod: Pod): Promise<void> {
   const { group, version, kind, plural } = pods
   const request: AdmissionRequest = {
     uid: 'u',
@@ -67,7 +67,7 @@ async function createPod(pod: WholePod): Promise<void> {
   }
   const outcome = podWebhook.review(request, { store, now: 0, propagateDeps: 'never', whenNotReady: 'gate' })
   if (outcome.kind === 'deny') throw new Error(JSON.stringify(outcome.errors))
-  await store.create(pods, (outcome.kind === 'patch' ? outcome.object : pod) as WholePod)
+  await store.create(pods, (outcome.kind === 'patch' ? outcome.object : pod) as Pod)
 }
 
 const gatesOf = async () => (await store.read(pods, 'default', 'trainer'))?.spec?.schedulingGates

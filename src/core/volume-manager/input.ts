@@ -11,6 +11,8 @@ export interface VolumeManagerInput {
   nodes: NodeLookup
   /** The movers of this manager, finished ones included, by name. What is not here does not exist, so the cache alone will not do. */
   movers: ReadonlyMap<string, Pod>
+  /** Why movers could not be made, by the names that their pods would have. */
+  refusals: ReadonlyMap<string, string>
   /** What running movers last said, by the name of their pods. */
   progress: ReadonlyMap<string, MoverProgress>
   /** The pods that have data of this manager mounted, by the directory or the name of the claim. Ended ones are none. */

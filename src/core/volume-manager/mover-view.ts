@@ -81,6 +81,11 @@ export const DELETED: MoverFailure = {
   elsewhere: false,
 }
 
+/** One that the API server will not have: by a policy, a quota, or because something in it is wrong. */
+export function refused(message: string): MoverFailure {
+  return failure('CreateRefused', message, false)
+}
+
 /** A mover that takes too long is as good as failed, whoever is to blame. */
 export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {
   // Where it could not even begin, another node may do; where it came to a halt, its data is half there.

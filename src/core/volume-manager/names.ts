@@ -60,6 +60,12 @@ export function ownerOfVolumeKey(key: string): string | undefined {
 }
 
 const DIRECTORY = /^(\/.*)?\/vck-resource-[^/]+/
+const OWNED = /(?:^|\/)vck-resource-([0-9a-z-]+)-[0-9a-z]{13}$/
+
+/** The key of the manager that a directory or a claim belongs to, by its name. */
+export function ownerOfPlace(place: string): string | undefined {
+  return OWNED.exec(place)?.[1]?.replaceAll('-', '')
+}
 
 /** The directory of a volume that a path is in; undefined for a path that is in none. */
 export function directoryAround(path: string): string | undefined {

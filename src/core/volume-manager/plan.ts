@@ -6,6 +6,7 @@ import { mergePatch } from '../merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
 import { planClaims } from './claims.ts'
 import type { VolumeManagerInput } from './input.ts'
+import { readTask } from './mover-task.ts'
 import { nextLookMs } from './next-look.ts'
 import { planNodeLabels } from './node-labels.ts'
 import { startMovers } from './start-movers.ts'
@@ -36,7 +37,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   }
   const goal = deletionTimestamp || isReleasing(manager) ? 'released' : 'present'
   const configs = deletionTimestamp ? [] : (manager.spec?.volumeConfigs ?? [])
-  const drafts = idsOf(manager, configs).map((id) =>
+  const drafts = idsOf(input, configs).map((id) =>
     draftVolume(
       input,
       id,
@@ -80,9 +81,14 @@ function isReleasing({ spec }: VolumeManager): boolean {
   return spec?.state === 'Completed' || spec?.state === 'Failed'
 }
 
-/** Those of the spec in its order, and those that are on their way out. The first of two of one id counts. */
-function idsOf({ status }: VolumeManager, configs: readonly { id: string }[]): string[] {
-  return [...new Set([...configs.map(({ id }) => id), ...(status?.volumes ?? []).map(({ id }) => id)])]
+/**
+ * Those of the spec in its order, and those that are on their way out, or that were another VolumeManager's of the same name. The first of
+ * two of one id counts.
+ */
+function idsOf({ manager, movers }: VolumeManagerInput, configs: readonly { id: string }[]): string[] {
+  const known = [...configs, ...(manager.status?.volumes ?? [])].map(({ id }) => id)
+  const moved = [...movers.values()].flatMap((pod) => readTask(pod)?.id ?? [])
+  return [...new Set([...known, ...moved])]
 }
 
 function deletePod(pod: Pod): Write[] {

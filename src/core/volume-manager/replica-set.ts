@@ -23,7 +23,7 @@ export interface ReplicaSet {
 }
 
 /** Why data goes. */
-export type ReleaseReason = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'Released'
+export type ReleaseReason = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'NoSpace' | 'Released'
 
 /** Everything goes, used or not; what is used is waited for later. */
 export function releaseAll(set: ReplicaSet, labelsOf: Wanted['labelsOf'], now: number): ReplicaSet {
@@ -55,11 +55,21 @@ export function dropReplica(
   return { replicas: left, releases: [...releases, release], nextIndex: nextIndex + 1 }
 }
 
+/** Why a node is left after a mover failed there: for want of room, or for anything else. */
+export function abandonsFor(code: string | undefined): ReleaseReason {
+  return code === 'NoSpace' ? 'NoSpace' : 'Abandoned'
+}
+
 /** A node on which a part of the data may have been left; pods were never sent there for it. */
-export function abandonNode(set: ReplicaSet, node: string, path: string, revision: string, now: number): ReplicaSet {
+export function abandonNode(
+  set: ReplicaSet,
+  left: { node: string; path: string; revision: string; code?: string | undefined },
+  now: number,
+): ReplicaSet {
+  const { node, path, revision, code } = left
   if (set.releases.some((release) => release.node === node && release.path === path)) return set
   const { releases, nextIndex: index } = set
-  const release = releaseFor({ index, node, path, revision, nodeLabels: [], reason: 'Abandoned' }, now)
+  const release = releaseFor({ index, node, path, revision, nodeLabels: [], reason: abandonsFor(code) }, now)
   return { ...set, releases: [...releases, release], nextIndex: index + 1 }
 }
 

@@ -1,8 +1,8 @@
 /** What is seen of the replicas of a volume: their movers, nodes and users; and what has become of them since the last look. */
 import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../api/volume-manager.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { moverOf, taskOf } from './mover-task.ts'
-import { viewMover } from './mover-view.ts'
+import { moverOf, nameOfTask, taskOf } from './mover-task.ts'
+import { refused, viewMover } from './mover-view.ts'
 import { healthOf } from './node-health.ts'
 import { isReady, type NodeSight, queueAgain, type ReplicaSight, stepReplica } from './replica.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
@@ -27,7 +27,9 @@ export function lookAround(
     const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
     // What is there on a node that had the data already is not this replica's to take away.
     const isLeft = left !== undefined && after.reason !== 'NodeTaken' && input.nodes.get(left) !== undefined
-    if (isLeft && replica.path !== undefined) set = abandonNode(set, left, replica.path, replica.revision, input.now)
+    const { path, revision } = replica
+    if (isLeft && path !== undefined)
+      set = abandonNode(set, { node: left, path, revision, code: after.reason }, input.now)
   }
   return set
 }
@@ -38,14 +40,20 @@ function placeOf({ node, path }: ReplicaStatus): string[] {
 }
 
 function sightOf(
-  { manager, settings, movers, progress, nodes, now }: VolumeManagerInput,
+  { manager, settings, movers, refusals, progress, nodes, now }: VolumeManagerInput,
   id: string,
   config: VolumeConfig | undefined,
   replica: ReplicaStatus,
   withData: ReadonlySet<string>,
 ): ReplicaSight {
-  const pod = moverOf(manager, taskOf(manager, id, 'replica', replica), movers)
-  const mover = pod && viewMover(pod, now - (fromTime(replica.since) ?? now))
+  const task = taskOf(manager, id, 'replica', replica)
+  const pod = moverOf(manager, task, movers)
+  const refusal = refusals.get(nameOfTask(manager, task))
+  const mover = pod
+    ? viewMover(pod, now - (fromTime(replica.since) ?? now))
+    : refusal === undefined
+      ? undefined
+      : refused(refusal)
   const name = mover?.node ?? replica.node
   return {
     mover,

@@ -7,6 +7,7 @@ import { readTask } from './mover-task.ts'
 import { releaseMover, replicaMover } from './mover-work.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
+import { isWaiting, NO_NODE } from './queue.ts'
 import { startDeleting } from './release.ts'
 import { isMoving, start } from './replica.ts'
 import type { VolumeDraft } from './volume-draft.ts'
@@ -36,12 +37,17 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
   }
   for (const draft of [...byId.values()].sort((a, b) => priorityOf(b) - priorityOf(a))) {
     const { config, wanted } = draft
-    if (!config || !wanted) continue
+    if (!config || !wanted) {
+      // Nobody knows what would be fetched; the queue goes past it.
+      byId.set(draft.id, { ...draft, set: { ...draft.set, replicas: draft.set.replicas.map(stuck) } })
+      continue
+    }
     // Every node is looked at, so only where somebody waits.
     let free = slots > 0 && draft.set.replicas.some(isWaiting) ? freeNodes(input, draft) : 0
     const replicas = draft.set.replicas.map((replica) => {
-      const placement = slots > 0 && mayStart(replica, draft, input) ? placementOf(replica, draft, input) : undefined
-      if (!placement || (!('on' in placement) && free <= 0)) return replica
+      if (slots <= 0 || !mayStart(replica, draft, input)) return replica
+      const placement = placementOf(replica, draft, input)
+      if (!placement || (!('on' in placement) && free <= 0)) return stuck(replica)
       slots--
       free--
       pods.push(replicaMover({ manager, config, replica, placement, settings: settings.movers }))
@@ -52,7 +58,14 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
   return { drafts: drafts.map((draft) => byId.get(draft.id) ?? draft), pods }
 }
 
-export function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
+/** Whoever cannot start although there is a slot lets the others go first. */
+function stuck(replica: ReplicaStatus): ReplicaStatus {
+  if (replica.state !== 'Queued') return replica
+  const { reason: _, message: _message, ...rest } = replica
+  return { ...rest, reason: NO_NODE, message: 'there is no node that could take it now' }
+}
+
+function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
   return config?.priority ?? 0
 }
 
@@ -115,9 +128,4 @@ function freeNodes({ nodes, allowance }: VolumeManagerInput, { config, set, want
     if (!taken.has(node.metadata.name ?? '') && healthOf(node).isReady && allowsNode(config?.nodeAffinity, node)) free++
   }
   return free
-}
-
-/** For how many movers a volume waits, by its status: what the queue of all volumes is made of. */
-export function isWaiting({ state }: ReplicaStatus | ReleaseStatus): boolean {
-  return state === 'Queued'
 }

@@ -11,7 +11,7 @@ import type {
 import { wantedReplicas } from './distribution.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { moverOf, nameOfTask, readTask, taskOf } from './mover-task.ts'
-import { viewMover } from './mover-view.ts'
+import { refused, viewMover } from './mover-view.ts'
 import { directoryOf, nodeLabelsOf } from './names.ts'
 import { allowsNode } from './node-affinity.ts'
 import { stepRelease } from './release.ts'
@@ -99,8 +99,10 @@ function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig):
 
 /** In VCK's words, but counting only the nodes that the data may be on. */
 function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
-  if (wanted.path === undefined) return undefined
-  const count = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'mounted') return undefined
+  const moved = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
+  const count = delivery === 'present' ? (config.replicas ?? 1) : moved
   let allowed = 0
   for (const node of nodes.all()) {
     if (allowsNode(config.nodeAffinity, node)) allowed++
@@ -123,7 +125,7 @@ function accountFor(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
   const path = directoryOfMover(pod)
   if (node === undefined || path === undefined || readTask(pod)?.role !== 'replica') return set
   const isKnown = set.replicas.some((replica) => replica.node === node && replica.path === path)
-  return isKnown ? set : abandonNode(set, node, path, '', now)
+  return isKnown ? set : abandonNode(set, { node, path, revision: '' }, now)
 }
 
 function directoryOfMover({ spec }: Pod): string | undefined {
@@ -136,12 +138,18 @@ function lookAtRelease(
   release: ReleaseStatus,
   replicas: readonly ReplicaStatus[],
 ): ReleaseStatus | undefined {
-  const { manager, movers, nodes, users, settings, now } = input
-  const pod = moverOf(manager, taskOf(manager, id, 'release', release), movers)
+  const { manager, movers, refusals, nodes, users, settings, now } = input
+  const task = taskOf(manager, id, 'release', release)
+  const pod = moverOf(manager, task, movers)
+  const refusal = refusals.get(nameOfTask(manager, task))
   const node = nodes.get(release.node)
   const needed = replicas.filter((one) => one.node === release.node).flatMap(labeller(manager, id))
   return stepRelease(release, {
-    mover: pod && viewMover(pod, now - (fromTime(release.since) ?? now)),
+    mover: pod
+      ? viewMover(pod, now - (fromTime(release.since) ?? now))
+      : refusal === undefined
+        ? undefined
+        : refused(refusal),
     nodeGone: node === undefined,
     labelled: release.nodeLabels.some(
       (label) => node?.metadata.labels?.[label] !== undefined && !needed.includes(label),

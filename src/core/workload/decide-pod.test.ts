@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
-import type { Container, PodSpec, WholePod } from '../../api/pod.ts'
+import type { Container, Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod, type PodInput } from './decide-pod.ts'
 import type { UsableVolume, VolumeManagerView } from './volume-view.ts'
 
@@ -14,18 +14,18 @@ const hostPath = (path: string, type = 'Directory') => ({ hostPath: { path, type
 const VOLUME = { name: 'mnist--vol1', ...hostPath('/var/datasets/vol1') }
 const MOUNT = { name: 'mnist--vol1', mountPath: '/var/datasets' }
 
-function decide(pod: WholePod, views: VolumeManagerView[] = [mnist(), lake], rest: Partial<PodInput> = {}) {
+function decide(pod: Pod, views: VolumeManagerView[] = [mnist(), lake], rest: Partial<PodInput> = {}) {
   return decidePod({ pod, managers: managers(...views), whenNotReady: 'gate', isHub: false, ...rest })
 }
 
 /** The spec of the pod that comes out. */
-function injected(pod: WholePod, views?: VolumeManagerView[]): PodSpec {
+function injected(pod: Pod, views?: VolumeManagerView[]): PodSpec {
   const outcome = decide(pod, views)
   if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
-  return (outcome.object as WholePod).spec
+  return (outcome.object as Pod).spec
 }
 
-function refused(pod: WholePod, views?: VolumeManagerView[], rest?: Partial<PodInput>) {
+function refused(pod: Pod, views?: VolumeManagerView[], rest?: Partial<PodInput>) {
   const outcome = decide(pod, views, rest)
   return outcome.kind === 'deny' && outcome.errors.map(({ path, message }) => [path, message])
 }
@@ -234,7 +234,7 @@ describe('a pod into which the user pasted the volume by hand', () => {
 })
 
 describe('refused, with the field and the reason, is a pod', () => {
-  test.each<[string, WholePod, [string, RegExp]]>([
+  test.each<[string, Pod, [string, RegExp]]>([
     ['whose annotation is no JSON', makePod('mnist'), [ROOT, /^is not JSON .*; e\.g\. \{"name"/]],
     [
       'that names nobody',
@@ -320,7 +320,7 @@ describe('a pod whose data is on the way', () => {
     expect(injected(makePod({ name: 'mnist' }, spec), waiting)).toEqual(spec)
   })
 
-  test.each<[string, WholePod, Partial<PodInput>]>([
+  test.each<[string, Pod, Partial<PodInput>]>([
     ['where there are no gates', makePod({ name: 'mnist' }), { whenNotReady: 'refuse' }],
     ['that no scheduler looks at', makePod({ name: 'mnist' }, { nodeName: 'n1' }), {}],
   ])('is refused %s, with what to wait for', (_name, pod, rest) => {

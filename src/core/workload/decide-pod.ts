@@ -1,6 +1,6 @@
 /** THE DECISION on a pod that asks for volumes: inject them, let it wait for them, or refuse it with the reason. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
-import type { PodSpec, WholePod } from '../../api/pod.ts'
+import type { Pod, PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { pinnedNode } from './affinity.ts'
@@ -14,7 +14,7 @@ import type { VolumeManagerLookup } from './volume-view.ts'
 export type WhenNotReady = 'gate' | 'refuse'
 
 export interface PodInput {
-  pod: WholePod
+  pod: Pod
   managers: VolumeManagerLookup
   whenNotReady: WhenNotReady
   /** On a hub pods do not run: they go to members, whose own admission injects. */
@@ -38,7 +38,7 @@ export function decidePod(input: PodInput): Outcome {
   return isHub ? checkOnly(pod, parsed.requests) : injectInto(input, parsed.requests)
 }
 
-function checkOnly({ spec }: WholePod, requests: readonly PlacedRequest[]): Outcome {
+function checkOnly({ spec }: Pod, requests: readonly PlacedRequest[]): Outcome {
   const errors = unknownContainers([...spec.containers, ...(spec.initContainers ?? [])], requests)
   return errors.length > 0 ? { kind: 'deny', errors } : { kind: 'allow' }
 }
@@ -65,7 +65,7 @@ function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonl
   const warnings = [...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []), ...undecidedShards(wanted)]
   return {
     kind: 'patch',
-    object: { ...pod, spec } as WholePod,
+    object: { ...pod, spec } as Pod,
     ...(warnings.length > 0 && { warnings }),
     auditAnnotations: { decision, reason },
   }

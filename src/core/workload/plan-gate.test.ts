@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
-import type { PodSpec, WholePod } from '../../api/pod.ts'
+import type { Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod } from './decide-pod.ts'
 import { isGated, planGate } from './plan-gate.ts'
 import type { UsableVolume } from './volume-view.ts'
@@ -10,16 +10,16 @@ const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
   managers({ name: 'mnist', volumes: [makeUsable('vol1', volume)], ...(refusal && { refusal }) })
 
 /** A pod that was created while its data was on the way, as it is stored. */
-function gated(spec: Partial<PodSpec> = {}, metadata: WholePod['metadata'] = {}): WholePod {
+function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
   const pod = makePod({ name: 'mnist' }, spec)
   const input = { pod, managers: lookup({ state: 'Waiting' }), whenNotReady: 'gate' as const, isHub: false }
   const outcome = decidePod(input)
   if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
-  return { ...(outcome.object as WholePod), metadata: { ...pod.metadata, resourceVersion: '7', ...metadata } }
+  return { ...(outcome.object as Pod), metadata: { ...pod.metadata, resourceVersion: '7', ...metadata } }
 }
 
-const kinds = (pod: WholePod, volumes = lookup()) => planGate(pod, volumes).actions.map((action) => action.kind)
-const complaints = (pod: WholePod, volumes = lookup()) =>
+const kinds = (pod: Pod, volumes = lookup()) => planGate(pod, volumes).actions.map((action) => action.kind)
+const complaints = (pod: Pod, volumes = lookup()) =>
   planGate(pod, volumes).actions.map(
     (action) => action.kind === 'event' && [action.type, action.reason, action.message],
   )

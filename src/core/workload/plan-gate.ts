@@ -1,7 +1,7 @@
 /** What becomes of a pod that waits for its volumes: its gate is taken away when the data is there. */
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { NodeSelectorTerm } from '../../api/node.ts'
-import { type Pod, type PodSpec, pods, type WholePod } from '../../api/pod.ts'
+import { type Pod, type PodSpec, pods } from '../../api/pod.ts'
 import { describeErrors } from '../field-errors.ts'
 import { jsonEqual } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
@@ -14,7 +14,7 @@ import type { VolumeManagerLookup } from './volume-view.ts'
 
 /** Whether a pod waits for its volumes. */
 export function isGated({ metadata, spec }: Pod): boolean {
-  return !metadata.deletionTimestamp && (spec?.schedulingGates ?? []).some(({ name }) => name === VOLUMES_GATE)
+  return !metadata.deletionTimestamp && (spec.schedulingGates ?? []).some(({ name }) => name === VOLUMES_GATE)
 }
 
 /**
@@ -22,7 +22,7 @@ export function isGated({ metadata, spec }: Pod): boolean {
  * narrowed (ValidatePodUpdate). So the decision is made again: when it comes to the same, the pod may go. When it does not, the data that the
  * pod was to have is given up, and the pod with it: its controller makes another. One without a controller is its user's to make again.
  */
-export function planGate(pod: WholePod, managers: VolumeManagerLookup): Plan {
+export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (!isGated(pod)) return NOTHING
   const parsed = parseVolumeRequests(pod.metadata.annotations?.[VOLUMES_ANNOTATION] ?? '')
   if ('errors' in parsed) return { actions: [complaint(pod, describeErrors(parsed.errors))] }
@@ -36,7 +36,7 @@ export function planGate(pod: WholePod, managers: VolumeManagerLookup): Plan {
   return { actions: becomes ? release(pod, injected.spec) : giveUp(pod) }
 }
 
-function release(pod: WholePod, { affinity }: PodSpec): Action[] {
+function release(pod: Pod, { affinity }: PodSpec): Action[] {
   const { namespace, name = '', resourceVersion } = pod.metadata
   const rest = (pod.spec.schedulingGates ?? []).filter((gate) => gate.name !== VOLUMES_GATE)
   return [
