@@ -13,9 +13,9 @@ export const webhooks: readonly Webhook[] = [
   clusterResourceBinding,
   propagationPolicy,
   clusterPropagationPolicy,
-  dataSourceClaim,
-  dataSource,
   pod,
   workload,
+  dataSourceClaim,
+  dataSource,
   volumeManager,
 ]
