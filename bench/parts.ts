@@ -26,16 +26,16 @@ await store.start(new AbortController().signal)
 await store.create(dataSourceClaims, makeClaim())
 await store.create(dataSources, makeSource())
 
-const propagateDeps = 'dataBound' as const
+const choices = { propagateDeps: 'dataBound', whenNotReady: 'gate' } as const
 const toBase64 = (text: string) => Buffer.from(text).toString('base64')
-const review = (request: AdmissionRequest) => resourceBinding.review(request, { store, now: Date.now(), propagateDeps })
+const review = (request: AdmissionRequest) => resourceBinding.review(request, { store, now: Date.now(), ...choices })
 const request = (body: string): AdmissionRequest => JSON.parse(body).request
 
 for (const name of ['005-ResourceBinding-CREATE-app-deployment', '011-ResourceBinding-UPDATE-app-deployment']) {
   const body = readFileSync(`test/data/reviews/${name}.json`, 'utf8').trim()
   const { log: silent } = openLogger({ level: 'silent', format: 'json', output: { write: () => true, fd } })
   const { log, close } = openLogger({ level: 'info', format: 'json', output: { write: () => true, fd } })
-  const dependencies = { store, propagateDeps, now: Date.now, metrics: openMetrics() }
+  const dependencies = { store, ...choices, now: Date.now, metrics: openMetrics() }
   const served = serveWebhook(resourceBinding, { ...dependencies, log: silent })
   const logged = serveWebhook(resourceBinding, { ...dependencies, log })
   process.stdout.write(`\n${name}, ${Buffer.byteLength(body)} bytes\n`)

@@ -10,11 +10,15 @@ import {
   type PropagationSpec,
   type ResourceBinding,
 } from '../src/api/karmada.ts'
-import { VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
+import type { NodeAffinity } from '../src/api/node.ts'
+import type { Pod, PodSpec } from '../src/api/pod.ts'
+import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyView } from '../src/core/resource-binding/input.ts'
+import type { UsableVolume, VolumeManagerLookup, VolumeManagerView } from '../src/core/workload/volume-view.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
@@ -172,4 +176,79 @@ export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
 
 export function makePolicyView(overrides: Partial<PolicyView> = {}): PolicyView {
   return { placement: makePolicy().spec.placement ?? {}, lazy: false, requiresClaim: false, ...overrides }
+}
+
+/** An S3 volume on one node, as VCK's sample has it. */
+export function makeVolume(overrides: Partial<VolumeConfig> = {}): VolumeConfig {
+  return {
+    id: 'vol1',
+    replicas: 1,
+    sourceType: 'S3',
+    accessMode: 'ReadWriteOnce',
+    capacity: '5Gi',
+    labels: { key1: 'val1' },
+    options: { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' },
+    ...overrides,
+  }
+}
+
+/** The VolumeManager default/sales, with these volumes or `makeVolume()`. */
+export function makeVolumeManager(
+  volumes: Partial<VolumeConfig>[] = [{}],
+  {
+    state,
+    status,
+    ...metadata
+  }: ObjectMeta & Pick<VolumeManager['spec'], 'state'> & Pick<VolumeManager, 'status'> = {},
+): VolumeManager {
+  return {
+    apiVersion: 'vck.intelai.org/v1alpha1',
+    kind: 'VolumeManager',
+    metadata: { name: 'sales', namespace: 'default', ...metadata },
+    spec: { volumeConfigs: volumes.map(makeVolume), ...(state !== undefined && { state }) },
+    ...(status && { status }),
+  }
+}
+
+/** The pod default/trainer with one container; it asks for volumes in the words of the annotation, and carries the label. */
+export function makePod(asks: unknown, spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}): Pod {
+  const annotation = typeof asks === 'string' ? asks : JSON.stringify(asks)
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'trainer',
+      namespace: 'default',
+      labels: { [INJECT_LABEL]: 'true' },
+      annotations: { [VOLUMES_ANNOTATION]: annotation },
+      ...metadata,
+    },
+    spec: { containers: [{ name: 'main' }], ...spec },
+  }
+}
+
+/** Node affinity to the nodes with any of these labels. */
+export function nodesWith(...labels: string[]): NodeAffinity {
+  const nodeSelectorTerms = labels.map((key) => ({ matchExpressions: [{ key, operator: 'Exists' }] }))
+  return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }
+}
+
+/** A volume that is ready on the nodes with the label `data/<id>`, at `/var/datasets/<id>`. */
+export function makeUsable(id: string, overrides: Partial<UsableVolume> = {}): UsableVolume {
+  return {
+    id,
+    state: 'Ready',
+    message: 'success',
+    source: { hostPath: { path: `/var/datasets/${id}` } },
+    nodeAffinity: nodesWith(`data/${id}`),
+    readOnly: false,
+    nodes: [],
+    shards: [],
+    ...overrides,
+  }
+}
+
+/** Finds these VolumeManagers by name. */
+export function managers(...views: VolumeManagerView[]): VolumeManagerLookup {
+  return (name) => views.find((view) => view.name === name)
 }

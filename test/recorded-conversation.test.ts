@@ -68,9 +68,11 @@ async function keepPolicy({ request: { kind, object, operation } }: Recorded): P
 function review<T extends K8sObject = ResourceBinding>(
   request: AdmissionRequest,
 ): { operations: Operation[]; object: T } {
-  const webhook = webhooks.find(({ type, resource }) => type === 'mutating' && resource.kind === request.kind.kind)
+  const webhook = webhooks
+    .filter(({ type }) => type === 'mutating')
+    .find(({ resources }) => resources.some(({ kind }) => kind === request.kind.kind))
   if (!webhook) throw new Error(`no webhook mutates ${request.kind.kind}`)
-  const outcome = webhook.review(request, { store, now: NOW, propagateDeps: 'dataBound' })
+  const outcome = webhook.review(request, { store, now: NOW, propagateDeps: 'dataBound', whenNotReady: 'gate' })
   const response = encodeResponse(structuredClone(request), outcome, (text) => text)
   expect([response.allowed, response.patchType]).toEqual([true, response.patch && 'JSONPatch'])
   const operations = JSON.parse(response.patch ?? '[]') as Operation[]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, parseDocument } from 'yaml'
 import type { AdmissionRequest } from '../src/api/admission.ts'
-import type { K8sObject } from '../src/api/meta.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
 import { generatedFiles } from '../src/cli/manifests.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
 import { webhooks } from '../src/webhooks/index.ts'
@@ -30,7 +30,11 @@ test.each(examples)('$file', async ({ webhook, file }) => {
   const text = readFileSync(file, 'utf8')
   const { given, request, answer } = parse(text) as Example
   const store = await storeOf(given)
-  const { group, version, kind, plural } = webhook.resource
+  const { resources } = webhook
+  const reviewed = resources.find(
+    (type) => type.kind === request.object?.kind && apiVersionOf(type) === request.object.apiVersion,
+  )
+  const { group, version, kind, plural } = reviewed ?? (resources[0] as ResourceType)
   const review: AdmissionRequest = {
     uid: 'example',
     kind: { group, version, kind },
@@ -38,7 +42,7 @@ test.each(examples)('$file', async ({ webhook, file }) => {
     ...structuredClone(request),
   }
 
-  const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound' })
+  const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound', whenNotReady: 'gate' })
   const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
 
   const actual = { ...response, ...(response.patch && { patch: JSON.parse(response.patch) }) }

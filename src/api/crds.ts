@@ -4,6 +4,8 @@ import { dataSources } from './data-source.ts'
 import { dataSourceClaims } from './data-source-claim.ts'
 import type { K8sObject, ResourceType } from './meta.ts'
 import { dataSourceClaimSchema, dataSourceSchema, type Schema } from './schema.ts'
+import { volumeManagers } from './volume-manager.ts'
+import { volumeManagerSchema } from './volume-manager-schema.ts'
 
 interface Column {
   name: string
@@ -75,6 +77,31 @@ const definitions: Definition[] = [
         jsonPath: '.status.lastResolvedTime',
         description: 'When it was last confirmed',
       },
+    ],
+  },
+  {
+    type: volumeManagers,
+    shortNames: ['vm'],
+    schema: volumeManagerSchema,
+    columns: [
+      { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data can be used' },
+      { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'How many volumes can be used' },
+      { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'How things stand' },
+      {
+        name: 'Replicas',
+        type: 'string',
+        jsonPath: '.status.volumes[*].readyReplicas',
+        description: 'On how many nodes each volume is',
+        priority: 1,
+      },
+      {
+        name: 'Nodes',
+        type: 'string',
+        jsonPath: '.status.volumes[*].replicas[*].node',
+        description: 'Where the data is',
+        priority: 1,
+      },
+      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Since when it exists' },
     ],
   },
 ]

@@ -18,14 +18,8 @@ export interface ServiceAccount extends K8sObject {
   imagePullSecrets?: { name?: string }[]
 }
 
-/** `vck.intelai.org/v1alpha1`, as far as dependencies are concerned. */
-export interface VolumeManager extends K8sObject {
-  spec?: { volumeConfigs?: { options?: Record<string, string> }[] }
-}
-
 export const configMaps = core('ConfigMap', 'configmaps')
 export const secrets = core('Secret', 'secrets')
-export const persistentVolumeClaims = core('PersistentVolumeClaim', 'persistentvolumeclaims')
 export const serviceAccounts: ResourceType<ServiceAccount> = core('ServiceAccount', 'serviceaccounts')
 export const services: ResourceType<Service> = core('Service', 'services')
 
@@ -42,14 +36,6 @@ export const endpointSlices: ResourceType = {
   version: 'v1',
   kind: 'EndpointSlice',
   plural: 'endpointslices',
-  namespaced: true,
-}
-
-export const volumeManagers: ResourceType<VolumeManager> = {
-  group: 'vck.intelai.org',
-  version: 'v1alpha1',
-  kind: 'VolumeManager',
-  plural: 'volumemanagers',
   namespaced: true,
 }
 

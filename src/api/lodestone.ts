@@ -22,3 +22,17 @@ export const DEPENDED_BY_LABEL_PREFIX = 'lodestone.dev/depended-by-'
 export const DEPENDENCIES_FINALIZER = 'lodestone.dev/dependencies'
 /** On pod templates, by users: the VolumeManagers whose data the pods need, as JSON of an object with a `name` or a list of them. */
 export const VOLUMES_ANNOTATION = 'lodestone.dev/volumes'
+/** On VolumeManagers, by their loop: the data leaves the nodes before the object goes. */
+export const VOLUME_FINALIZER = 'lodestone.dev/volumes'
+/** On VolumeManagers, by users: `"true"` deletes data although pods use it. */
+export const RELEASE_IN_USE_ANNOTATION = 'lodestone.dev/release-in-use'
+/** On mover pods, by the loop of volumes: whose data they move; two of one volume never share a node. */
+export const VOLUME_LABEL = 'lodestone.dev/volume'
+/** On mover pods, by the loop of volumes: what they do. */
+export const MOVER_LABEL = 'lodestone.dev/mover'
+/** On mover pods, by the loop of volumes: for which part of which VolumeManager, as JSON. */
+export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
+/** On pods and pod templates: `"true"` has admission look at the pod's volumes. By users, and by admission on the templates of workloads. */
+export const INJECT_LABEL = 'lodestone.dev/inject'
+/** A scheduling gate of pods, by admission while data is on its way; taken away by the loop of pods. */
+export const VOLUMES_GATE = 'lodestone.dev/volumes'

@@ -35,6 +35,7 @@ export interface WebhookEntry {
   timeoutSeconds: number
   admissionReviewVersions: ['v1']
   namespaceSelector?: LabelSelector
+  objectSelector?: LabelSelector
   matchConditions?: { name: string; expression: string }[]
 }
 

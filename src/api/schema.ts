@@ -38,7 +38,8 @@ const attributes: Schema = {
   maxProperties: 32,
 }
 
-const conditions: Schema = {
+/** The conditions of a status. */
+export const conditions: Schema = {
   type: 'array',
   description: 'What is known about the object right now, one entry a type.',
   'x-kubernetes-list-type': 'map',

@@ -130,6 +130,8 @@ export async function startApp({
       store,
       now,
       propagateDeps: config.dependencies.propagate,
+      whenNotReady: config.volumes.whenNotReady,
+      volumeLimits: config.volumes,
       log,
       metrics,
       tls: material(source.current()),

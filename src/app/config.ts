@@ -6,6 +6,7 @@ import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
+import { DEFAULT_VOLUMES, type VolumesConfig, volumesSchema } from './volumes-config.ts'
 
 export interface Config {
   server: {
@@ -58,6 +59,7 @@ export interface Config {
      */
     distribution: 'karmada' | 'builtin' | 'none'
   }
+  volumes: VolumesConfig
   leaderElection: {
     /** Only the holder of the Lease runs the loops; every replica serves admission. */
     enabled: boolean
@@ -98,6 +100,7 @@ export const DEFAULT_CONFIG: Config = {
   systems: {},
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   dependencies: { propagate: 'dataBound', distribution: 'karmada' },
+  volumes: DEFAULT_VOLUMES,
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
   log: { level: 'info', format: 'auto' },
 }
@@ -159,6 +162,7 @@ export const configSchema = {
         distribution: { enum: ['karmada', 'builtin', 'none'] },
       },
     },
+    volumes: volumesSchema,
     leaderElection: {
       type: 'object',
       properties: { enabled: { type: 'boolean' }, namespace: text, name: text },

@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { pods } from '../api/pod.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -56,6 +57,8 @@ export function clusterRoles(): K8sObject[] {
       resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
+    // Pods that wait for volumes: their gate is taken away, or they are replaced.
+    { apiGroups: [''], resources: [pods.plural], verbs: ['patch', 'delete'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
     // `create` cannot be limited by name: the name is not known when it is authorised.
     { apiGroups: [mutatingWebhookConfigurations.group], resources: registrations, verbs: ['create'] },

@@ -60,7 +60,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const format = formatOf(args)
   const files = [...args.texts('file'), ...args.positionals]
   if (files.length === 0) throw new UsageError("say what to check: -f FILE\nSee 'lodestone check --help'.")
-  const propagateDeps = loadConfig(args.text('config')).dependencies.propagate
+  const { dependencies, volumes } = loadConfig(args.text('config'))
   const mistakes: string[] = []
   const objects = await readObjects(files, mistakes)
   const store = await openContext(args.text('folder'), mistakes)
@@ -71,7 +71,13 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       io.stderr.write(`lodestone check: there is no manifest in ${files.join(', ')}\n`)
       return 1
     }
-    const reviews = await reviewObjects(objects, { store, now: io.now(), propagateDeps })
+    const reviews = await reviewObjects(objects, {
+      store,
+      now: io.now(),
+      propagateDeps: dependencies.propagate,
+      whenNotReady: volumes.whenNotReady,
+      volumeLimits: volumes,
+    })
     const paint = painter(io.stdout, io.env)
     if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))
     else if (format === 'diff') {

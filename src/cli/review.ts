@@ -10,6 +10,7 @@ import {
 } from '../api/karmada.ts'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
 import { encodeResponse } from '../core/admission/review.ts'
+import { interpretedKind } from '../core/dependencies/kinds.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
 import type { FolderStore } from '../store/folder.ts'
@@ -51,8 +52,8 @@ export interface ReviewContext extends GatherContext {
 }
 
 /**
- * Reviews the objects and leaves in the store what would be stored. Policies are decided by claims and workloads, bindings by all of
- * them: they come in that order, so that the order of the manifests does not matter.
+ * Reviews the objects and leaves in the store what would be stored. Workloads are decided by what they name, policies by claims and
+ * workloads, bindings by all of them: they come in that order, so that the order of the manifests does not matter.
  */
 export async function reviewObjects(objects: readonly K8sObject[], context: ReviewContext): Promise<Reviewed[]> {
   const placed = objects.map(inNamespace)
@@ -64,16 +65,26 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
   }
   const results: Reviewed[] = []
   for (const object of placed) {
-    const derived = webhookFor(object) ? undefined : await reviewDerived(object, context)
-    const review = derived ?? reviews.get(object)
-    if (review) results.push(review)
+    const review = reviews.get(object)
+    if (!review) continue
+    const derived = isTemplate(object) && review.outcome !== 'denied' ? await reviewDerived(object, context) : undefined
+    // Nothing was said about it, and the binding is what people ask for.
+    const isSilent = review.outcome === 'allowed' && review.warnings.length === 0
+    if (!derived || !isSilent) results.push(review)
+    if (derived) results.push(derived)
   }
   return results
 }
 
 function rankOf(object: K8sObject): number {
   if (webhookFor(object)?.type !== 'mutating') return 0
-  return isBinding(object.kind) ? 2 : 1
+  if (isTemplate(object)) return 1
+  return isBinding(object.kind) ? 3 : 2
+}
+
+/** Whether policies select it: what has pods, and whatever else is nobody's of us. */
+function isTemplate(object: K8sObject): boolean {
+  return !webhookFor(object) || interpretedKind(object.apiVersion, object.kind) !== undefined
 }
 
 /** The binding of a template: as the detector would make it, or write it again where there is one. */
@@ -85,7 +96,7 @@ async function reviewDerived(template: K8sObject, context: ReviewContext): Promi
   const webhook = webhookFor(binding)
   if (!webhook) return undefined
   const stored = await store.read(
-    webhook.resource as ResourceType<ResourceBinding>,
+    typeOf(binding) as ResourceType<ResourceBinding>,
     binding.metadata.namespace,
     binding.metadata.name ?? '',
   )
@@ -115,7 +126,7 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
     after: object,
   }
   if (!webhook) return { ...base, outcome: 'allowed' }
-  const { group, version, kind, plural } = webhook.resource
+  const { group, version, kind, plural } = typeOf(object)
   const request: AdmissionRequest = {
     uid: 'check',
     kind: { group, version, kind },
@@ -144,7 +155,7 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
 
 /** The webhook that a kind is sent to; bindings by the mutating one. */
 function webhookFor(object: K8sObject): Webhook | undefined {
-  return webhooks.find(({ resource }) => isOf(resource, object))
+  return webhooks.find(({ resources }) => resources.some((type) => isOf(type, object)))
 }
 
 async function put(store: FolderStore, object: K8sObject): Promise<void> {
@@ -156,16 +167,15 @@ async function put(store: FolderStore, object: K8sObject): Promise<void> {
 }
 
 function inNamespace(object: K8sObject): K8sObject {
-  const namespaced = webhookFor(object)?.resource.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
+  const namespaced = knownType(object)?.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
   if (!namespaced || object.metadata.namespace) return object
   return { ...object, metadata: { ...object.metadata, namespace: 'default' } }
 }
 
 function typeOf(object: K8sObject): ResourceType {
   const version = object.apiVersion.slice(object.apiVersion.indexOf('/') + 1)
-  const known = webhookFor(object)?.resource
   return (
-    known ?? {
+    knownType(object) ?? {
       group: groupOf(object.apiVersion),
       version,
       kind: object.kind,
@@ -173,6 +183,10 @@ function typeOf(object: K8sObject): ResourceType {
       namespaced: object.metadata.namespace !== undefined,
     }
   )
+}
+
+function knownType(object: K8sObject): ResourceType | undefined {
+  return webhookFor(object)?.resources.find((type) => isOf(type, object))
 }
 
 function titleOf({ kind, metadata }: K8sObject): string {

@@ -6,6 +6,7 @@ import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { volumeKinds } from '../store/volume-kinds.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -110,7 +111,7 @@ function openStores(
   return {
     store: openClusterStore({
       connection,
-      kinds: config.dependencies.distribution === 'none' ? placementKinds : cachedKinds,
+      kinds: config.dependencies.distribution === 'none' ? [...placementKinds, ...volumeKinds] : cachedKinds,
       observer,
       writesPerSecond,
       burst: 2 * writesPerSecond,

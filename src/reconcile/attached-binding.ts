@@ -1,6 +1,6 @@
 /** The loop of attached bindings: each follows the workloads that need its object, and the object itself. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { ingresses, serviceAccounts, services, volumeManagers } from '../api/dependencies.ts'
+import { ingresses, serviceAccounts, services } from '../api/dependencies.ts'
 import {
   clusterResourceBindings,
   DEPENDENCIES_ANNOTATION,
@@ -10,6 +10,7 @@ import {
 } from '../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
 import { type K8sObject, referenceOf } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { isContentUnchanged } from '../core/dependencies/dependent.ts'
 import { dependencyKey, objectOfKey } from '../core/dependencies/keys.ts'
 import { type Distribution, divideNeeds, propagates } from '../core/dependencies/needs.ts'

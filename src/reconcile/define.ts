@@ -19,6 +19,8 @@ export interface LoopObserver {
   asked(system: string, seconds: number, result: string): void
   /** A scheduled workload is taken away from where it runs. */
   moved(): void
+  /** A replica of a volume is deleted because its node is short of disk. */
+  evicted?(): void
 }
 
 export interface ReconcileLoop {

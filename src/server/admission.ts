@@ -8,13 +8,16 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
   propagateDeps: GatherContext['propagateDeps']
+  whenNotReady: GatherContext['whenNotReady']
+  volumeLimits?: GatherContext['volumeLimits']
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
 /** Serves one webhook: gives a function from the text of a body to the answer, which throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now, propagateDeps } = dependencies
+  const { store, now: clock, propagateDeps, whenNotReady, volumeLimits } = dependencies
+  const context = { store, propagateDeps, whenNotReady, ...(volumeLimits && { volumeLimits }) }
   return serveCalls(
     {
       name: webhook.name,
@@ -23,7 +26,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
       decode: (parsed) => decodeFor(webhook, parsed),
       describe,
       answer(request) {
-        const outcome = webhook.review(request, { store, now: now(), propagateDeps })
+        const outcome = webhook.review(request, { ...context, now: clock() })
         const response = encodeResponse(request, outcome, toBase64)
         const result = resultOf(response)
         return {
@@ -37,12 +40,12 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
   )
 }
 
-function decodeFor({ resource }: Webhook, parsed: unknown): DecodedReview {
+function decodeFor({ resources }: Webhook, parsed: unknown): DecodedReview {
   const decoded = decodeReview(parsed)
   if ('error' in decoded) return decoded
   const { group, version, kind } = decoded.request.kind
-  if (group === resource.group && kind === resource.kind && version === resource.version) return decoded
-  const expected = `${resource.kind} of ${apiVersionOf(resource)}`
+  if (resources.some((type) => group === type.group && kind === type.kind && version === type.version)) return decoded
+  const expected = resources.map((type) => `${type.kind} of ${apiVersionOf(type)}`).join(', ')
   return { error: `this path reviews ${expected}, not ${kind} of ${apiVersionOf({ group, version })}` }
 }
 

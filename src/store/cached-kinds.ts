@@ -1,7 +1,7 @@
 /** The kinds that decisions read: what is kept of each, and by which keys it is found. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
-import { volumeManagers } from '../api/dependencies.ts'
+import { ingresses, serviceAccounts, services } from '../api/dependencies.ts'
 import {
   type Cluster,
   clusterPropagationPolicies,
@@ -11,6 +11,7 @@ import {
 } from '../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
 import { groupOf, type ObjectMeta, type ResourceType } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import {
   questionOfClaim,
@@ -25,6 +26,7 @@ import { dependencyKinds } from './dependency-kinds.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
+import { volumeKinds } from './volume-kinds.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,
@@ -129,4 +131,9 @@ export const placementKinds: readonly AnyCachedKind[] = [
 ]
 
 /** Every kind that may be held in memory. */
-export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds]
+export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
+
+/** What interpreting one workload takes beside itself. */
+export const relatedKinds = cachedKinds.filter(({ type }) =>
+  [ingresses, services, serviceAccounts, volumeManagers].some((related) => kindKey(related) === kindKey(type)),
+)

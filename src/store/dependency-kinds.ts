@@ -4,18 +4,16 @@ import {
   configMaps,
   endpointSlices,
   ingresses,
-  persistentVolumeClaims,
   type Service,
   type ServiceAccount,
   secrets,
   serviceAccounts,
   services,
-  type VolumeManager,
-  volumeManagers,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
+import { persistentVolumes } from '../api/persistent-volume.ts'
+import { pods } from '../api/pod.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
-import { secretsOf } from '../core/dependencies/interpret.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
 import { interpretedKinds } from '../core/dependencies/kinds.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
@@ -29,33 +27,40 @@ export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds
   ({ type }) => type as ResourceType<Workload>,
 )
 
-const workloadKinds: readonly CachedKind<Workload & Dependent>[] = workloadTypes.map((type) => ({
-  type: type as ResourceType<Workload & Dependent>,
-  keep(raw) {
-    const { apiVersion, kind, metadata, facts } = workloadOf(raw)
-    return {
-      apiVersion,
-      kind,
-      metadata: keepIdentity(metadata),
-      facts,
-      ...(type.kind === ingresses.kind && contentOf(raw)),
-    }
-  },
-  indexes: {
-    references: referenceKeys,
-    podLabels: ({ metadata, facts }) =>
-      facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
-    backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
-    // By labels and not by name: found by kind and namespace.
-    selectors: ({ facts }) =>
-      facts.references
-        .filter(({ name }) => !name)
-        .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
-    // Of those whose pods name volumes: under what the policies that select it are found.
-    dataBound: (workload) => (workload.facts.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : []),
-  },
-  optional: true,
-}))
+/** Workloads as others are, but held for the sake of volumes as well (volume-kinds.ts). */
+const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
+const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
+
+/** What is held of a workload: what it needs, and by which keys that is found. */
+export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
+  return {
+    type: type as ResourceType<Workload & Dependent>,
+    keep(raw) {
+      const { apiVersion, kind, metadata, facts } = workloadOf(raw)
+      return {
+        apiVersion,
+        kind,
+        metadata: keepIdentity(metadata),
+        facts,
+        ...(type.kind === ingresses.kind && contentOf(raw)),
+      }
+    },
+    indexes: {
+      references: referenceKeys,
+      podLabels: ({ metadata, facts }) =>
+        facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
+      backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
+      // By labels and not by name: found by kind and namespace.
+      selectors: ({ facts }) =>
+        facts.references
+          .filter(({ name }) => !name)
+          .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
+      // Of those whose pods name volumes: under what the policies that select it are found.
+      dataBound: (workload) => (workload.facts.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : []),
+    },
+    optional: true,
+  }
+}
 
 const serviceKind: CachedKind<Service & Dependent> = {
   type: services,
@@ -86,39 +91,17 @@ const serviceAccountKind: CachedKind<ServiceAccount> = {
   },
 }
 
-const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
-  type: volumeManagers,
-  keep: (raw) => {
-    const { volumeConfigs } = raw.spec ?? {}
-    return { ...keepContent(raw), ...(volumeConfigs && { spec: { volumeConfigs } }) }
-  },
-  indexes: {
-    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
-  },
-  optional: true,
-}
-
 /** Nothing of these but their metadata is ever asked for: contents of Secrets do not leave the API server. */
 function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   const keep = ({ apiVersion, kind, metadata }: Dependent) => ({ apiVersion, kind, metadata: keepIdentity(metadata) })
   return { type, keep, indexes: {}, metadataOnly: true }
 }
 
-/** What interpreting one workload takes beside itself. */
-export const relatedKinds: readonly AnyCachedKind[] = [
-  ...workloadKinds.filter(({ type }) => type.kind === ingresses.kind),
-  serviceKind,
-  serviceAccountKind,
-  volumeManagerKind,
-]
-
 /** Read only where dependencies are distributed. */
 export const dependencyKinds: readonly AnyCachedKind[] = [
   ...workloadKinds,
   serviceKind,
   serviceAccountKind,
-  volumeManagerKind,
-  { type: persistentVolumeClaims, keep: keepContent, indexes: {} },
   metadataOnly(configMaps),
   metadataOnly(secrets),
   { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
@@ -133,7 +116,7 @@ export function selectorKey({ kind, metadata }: { kind: string; metadata: Object
   return objectKey(metadata.namespace, kind)
 }
 
-function keepContent(raw: K8sObject): Dependent {
+export function keepContent(raw: K8sObject): Dependent {
   const { apiVersion, kind, metadata } = raw
   return { apiVersion, kind, metadata: keepIdentity(metadata), ...contentOf(raw) }
 }

@@ -6,12 +6,10 @@ import {
   type DependentObjectReference,
   endpointSlices,
   ingresses,
-  persistentVolumeClaims,
   type Service,
   secrets,
   serviceAccounts,
   services,
-  volumeManagers,
 } from '../api/dependencies.ts'
 import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
@@ -24,6 +22,8 @@ import {
   type ResourceType,
   referenceOf,
 } from '../api/meta.ts'
+import { persistentVolumeClaims } from '../api/persistent-volume.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { interpretDependencies } from '../core/dependencies/interpret.ts'

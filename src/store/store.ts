@@ -104,3 +104,12 @@ export class ConflictError extends Error {
 export class NotFoundError extends Error {
   override name = 'NotFoundError'
 }
+
+/**
+ * Why the API server will not have an object, however often it is sent: by a policy, a quota or its validation. Undefined for any other
+ * error.
+ */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof ConflictError || !('status' in error)) return undefined
+  return [400, 403, 422].includes(error.status as number) ? error.message : undefined
+}

@@ -7,7 +7,7 @@ import { defineWebhook } from './define.ts'
 export const dataSourceClaim = defineWebhook({
   name: 'data-source-claim',
   type: 'validating',
-  resource: dataSourceClaims,
+  resources: [dataSourceClaims],
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'FailWhereEnforced',
   gather: ({ object }) => object as DataSourceClaim,

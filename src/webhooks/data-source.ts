@@ -7,7 +7,7 @@ import { defineWebhook } from './define.ts'
 export const dataSource = defineWebhook({
   name: 'data-source',
   type: 'validating',
-  resource: dataSources,
+  resources: [dataSources],
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'Ignore',
   gather: ({ object }) => object as DataSource,

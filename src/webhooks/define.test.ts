@@ -14,15 +14,20 @@ const request: AdmissionRequest = {
   operation: 'CREATE',
   object: makeBinding(),
 }
-const context = { store: openFolderStore({ kinds: cachedKinds }), now: 7, propagateDeps: 'dataBound' as const }
+const context = {
+  store: openFolderStore({ kinds: cachedKinds }),
+  now: 7,
+  propagateDeps: 'dataBound' as const,
+  whenNotReady: 'gate' as const,
+}
 
 const webhook = defineWebhook({
   name: 'resource-binding',
   type: 'mutating',
-  resource: resourceBindings,
+  resources: [resourceBindings],
   operations: ['CREATE'],
   failurePolicy: 'Ignore',
-  gather: ({ object }, { now }) => ({ name: object?.metadata.name, now }),
+  gather: ({ object }, { now }) => ({ name: object.metadata.name, now }),
   decide: ({ name, now }) => ({ kind: 'allow', warnings: [`${name} at ${now}`] }),
 })
 

@@ -1,9 +1,11 @@
 /** What an admission point is: a path, the rules under which the API server calls it, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
-import type { K8sObject, ResourceType } from '../api/meta.ts'
+import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import type { VolumeLimits } from '../core/volume-manager/problem.ts'
+import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** What a webhook may look at: the store's memory and the configuration, never the network. */
@@ -13,26 +15,38 @@ export interface GatherContext {
   now: number
   /** Which policies get `propagateDeps`. */
   propagateDeps: PropagateDepsMode
+  /** What becomes of pods whose data is on the way. */
+  whenNotReady: WhenNotReady
+  /** What volumes may ask for; the defaults when it is not given. */
+  volumeLimits?: VolumeLimits
 }
 
 /** An admission point as everybody but its own file sees it. */
 export interface Webhook {
-  /** Kebab-case; the registered name is `<name>.lodestone.dev`. */
+  /** Kebab-case: its kind, or what its kinds are; the registered name is `<name>.lodestone.dev`. */
   name: string
   type: 'mutating' | 'validating'
-  resource: ResourceType
+  /** The kinds that it reviews. */
+  resources: readonly ResourceType[]
   operations: readonly Operation[]
   /** Whether namespaces labelled `lodestone.dev/enforce=true` are refused while Lodestone is away. */
   failurePolicy: 'Ignore' | 'Fail' | 'FailWhereEnforced'
+  /** Keeps away objects whose labels it does not match. */
+  objectSelector?: LabelSelector
   /** A CEL expression that keeps away calls which could only be answered "untouched". */
   matchCondition?: { name: string; expression: string }
   /** Decides on one request. Throws only when something is broken, e.g. NotSyncedError. */
   review(request: AdmissionRequest, context: GatherContext): Outcome
 }
 
+/** A request that is about an object. */
+export interface ObjectRequest extends AdmissionRequest {
+  object: K8sObject
+}
+
 export interface WebhookDefinition<Input> extends Omit<Webhook, 'review'> {
   /** Collects what the decision needs, from memory only. */
-  gather(request: AdmissionRequest, context: GatherContext): Input
+  gather(request: ObjectRequest, context: GatherContext): Input
   /** The decision: pure. */
   decide(input: Input): Outcome
 }
@@ -43,7 +57,7 @@ export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefi
     ...webhook,
     review(request, context) {
       if (!request.object || request.subResource) return { kind: 'allow' }
-      return decide(gather(request, context))
+      return decide(gather(request as ObjectRequest, context))
     },
   }
 }
@@ -60,6 +74,7 @@ export interface KarmadaWebhookDefinition<T extends K8sObject, Input> extends Pi
 
 /** Makes an admission point that changes objects of Karmada's; one that is malformed is left alone, with a warning. */
 export function defineKarmadaWebhook<T extends K8sObject, Input>({
+  resource,
   validate,
   gather,
   decide,
@@ -68,6 +83,7 @@ export function defineKarmadaWebhook<T extends K8sObject, Input>({
   return defineWebhook<{ input: Input } | { errors: FieldError[] }>({
     ...webhook,
     type: 'mutating',
+    resources: [resource],
     operations: ['CREATE', 'UPDATE'],
     failurePolicy: 'FailWhereEnforced',
     gather({ object, oldObject }, context) {

@@ -7,7 +7,7 @@ import {
   type ResourceBinding,
   type ResourceSelector,
 } from '../api/karmada.ts'
-import type { K8sObject } from '../api/meta.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
 import { openFolderStore } from '../store/folder.ts'
@@ -17,10 +17,10 @@ import { clusterPropagationPolicy, propagationPolicy } from './propagation-polic
 /** Asks about a new policy. */
 function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: PropagateDepsMode = 'dataBound') {
   const webhook = policy.kind === 'PropagationPolicy' ? propagationPolicy : clusterPropagationPolicy
-  const { group, version, kind, plural } = webhook.resource
+  const [{ group, version, kind, plural }] = webhook.resources as [ResourceType]
   const resource = { group, version, resource: plural }
   const request = { uid: 'u', kind: { group, version, kind }, resource, operation: 'CREATE' as const, object: policy }
-  return webhook.review(request, { store, now: NOW, propagateDeps })
+  return webhook.review(request, { store, now: NOW, propagateDeps, whenNotReady: 'gate' })
 }
 
 /** Asks over a store with these objects; gives whether the policy propagates then, and the warnings. */

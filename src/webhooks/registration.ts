@@ -56,31 +56,36 @@ export function registrationOf(
  * selector never skips a cluster-scoped object, so those have one entry.
  */
 function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text: string) => string): WebhookEntry[] {
-  const { failurePolicy, name, resource } = webhook
+  const { failurePolicy, name, resources, objectSelector } = webhook
+  const isNamespaced = resources.every(({ namespaced }) => namespaced)
   const entry = (name: string, policy: 'Ignore' | 'Fail', enforced?: 'In' | 'NotIn'): WebhookEntry => ({
     name,
     clientConfig: clientConfigOf(pathOf(webhook), registration, toBase64),
-    rules: [
-      {
-        apiGroups: [resource.group],
-        apiVersions: [resource.version],
-        resources: [resource.plural],
-        operations: [...webhook.operations],
-        scope: resource.namespaced ? 'Namespaced' : 'Cluster',
-      },
-    ],
+    rules: rulesOf(webhook),
     failurePolicy: policy,
     matchPolicy: 'Equivalent',
     ...(webhook.type === 'mutating' && { reinvocationPolicy: 'IfNeeded' as const }),
     sideEffects: 'None',
     timeoutSeconds: registration.timeoutSeconds,
     admissionReviewVersions: ['v1'],
-    ...(resource.namespaced && { namespaceSelector: { matchExpressions: selector(registration, enforced) } }),
-    ...matchConditions(webhook),
+    ...(isNamespaced && { namespaceSelector: { matchExpressions: selector(registration, enforced) } }),
+    ...(objectSelector && { objectSelector }),
+    ...matchConditions(webhook, isNamespaced),
   })
   if (failurePolicy !== 'FailWhereEnforced') return [entry(`${name}.lodestone.dev`, failurePolicy)]
-  if (!resource.namespaced) return [entry(`${name}.lodestone.dev`, 'Ignore')]
+  if (!isNamespaced) return [entry(`${name}.lodestone.dev`, 'Ignore')]
   return [entry(`${name}.lodestone.dev`, 'Ignore', 'NotIn'), entry(`${name}.enforced.lodestone.dev`, 'Fail', 'In')]
+}
+
+/** A rule means every combination of what stands in it, so there is one for each API version. */
+function rulesOf({ resources, operations }: Webhook): WebhookEntry['rules'] {
+  return [...Map.groupBy(resources, (type) => `${apiVersionOf(type)} ${type.namespaced}`).values()].map((types) => ({
+    apiGroups: [...new Set(types.map(({ group }) => group))],
+    apiVersions: [...new Set(types.map(({ version }) => version))],
+    resources: types.map(({ plural }) => plural),
+    operations: [...operations],
+    scope: types[0]?.namespaced ? 'Namespaced' : 'Cluster',
+  }))
 }
 
 function selector({ excludedNamespaces }: Registration, enforced?: 'In' | 'NotIn'): LabelSelectorRequirement[] {
@@ -92,10 +97,10 @@ function selector({ excludedNamespaces }: Registration, enforced?: 'In' | 'NotIn
 }
 
 /** Keeps calls away that could only be answered "untouched". */
-function matchConditions({ resource, matchCondition }: Webhook): Pick<WebhookEntry, 'matchConditions'> {
+function matchConditions({ matchCondition }: Webhook, isNamespaced: boolean): Pick<WebhookEntry, 'matchConditions'> {
   const prefixes = EXCLUDED_PREFIXES.map((prefix) => `!request.namespace.startsWith('${prefix}')`).join(' && ')
   const conditions = [
-    ...(resource.namespaced ? [{ name: 'not-a-system-namespace', expression: prefixes }] : []),
+    ...(isNamespaced ? [{ name: 'not-a-system-namespace', expression: prefixes }] : []),
     ...(matchCondition ? [matchCondition] : []),
   ]
   return conditions.length > 0 ? { matchConditions: conditions } : {}

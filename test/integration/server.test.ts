@@ -24,7 +24,7 @@ const uid = JSON.parse(review).request.uid
 const broken = defineWebhook({
   name: 'broken',
   type: 'mutating',
-  resource: resourceBindings,
+  resources: [resourceBindings],
   operations: ['CREATE'],
   failurePolicy: 'Ignore',
   gather: () => undefined,
@@ -70,6 +70,7 @@ beforeAll(async () => {
     metrics,
     now: Date.now,
     propagateDeps: 'dataBound' as const,
+    whenNotReady: 'gate' as const,
   }
   port = await start({ ...shared, store })
   unsyncedPort = await start({ ...shared, metrics: openMetrics(), store: unsynced })

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import { type ServiceAccount, services, type VolumeManager, volumeManagers } from '../../api/dependencies.ts'
+import { type ServiceAccount, services } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { matchesLabels } from '../selectors.ts'
 import { interpretDependencies } from './interpret.ts'
 import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
@@ -98,7 +99,7 @@ const manager = (name: string, ...options: Record<string, string>[]): VolumeMana
   apiVersion: 'vck.intelai.org/v1alpha1',
   kind: 'VolumeManager',
   metadata: { name, namespace: 'shop' },
-  spec: { volumeConfigs: options.map((option) => ({ options: option })) },
+  spec: { volumeConfigs: options.map((one, i) => ({ id: `vol${i}`, sourceType: 'S3', options: one })) },
 })
 
 const claim = (name: string, namespace = 'shop'): K8sObject => ({

@@ -1,15 +1,9 @@
 /** What must be where a workload is: everything that it names, and what goes with its pods without being named. */
 
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
-import {
-  type DependentObjectReference,
-  secrets,
-  serviceAccounts,
-  services,
-  type VolumeManager,
-  volumeManagers,
-} from '../../api/dependencies.ts'
+import { type DependentObjectReference, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import { referenceOf } from '../../api/meta.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { stringsAt } from './json-path.ts'
 import { dependencyKey } from './keys.ts'
 import { named, referenceTo, sortedReferences } from './references.ts'

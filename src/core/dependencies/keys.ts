@@ -1,6 +1,7 @@
 /** The keys by which workloads and what they depend on find each other in indexes. */
-import { type DependentObjectReference, volumeManagers } from '../../api/dependencies.ts'
+import type { DependentObjectReference } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
 import { sortedUnique } from '../json.ts'
 import { referenceTo } from './references.ts'
 import type { Workload } from './workload.ts'

@@ -3,12 +3,12 @@ import {
   configMaps,
   type DependentObjectReference,
   endpointSlices,
-  persistentVolumeClaims,
   secrets,
   serviceAccounts,
   services,
 } from '../../api/dependencies.ts'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { referenceTo } from './references.ts'
 

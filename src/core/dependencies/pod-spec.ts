@@ -1,6 +1,7 @@
 /** What a pod spec names: ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims, as Karmada's native interpreter finds them. */
-import { configMaps, persistentVolumeClaims, secrets, serviceAccounts } from '../../api/dependencies.ts'
+import { configMaps, secrets, serviceAccounts } from '../../api/dependencies.ts'
 import type { ResourceType } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { type NamedObject, named } from './references.ts'
 

@@ -1,6 +1,7 @@
 /** What the interpreter looks up beside the workload itself; memory answers, so that interpreting stays pure and quick. */
-import type { Service, ServiceAccount, VolumeManager } from '../../api/dependencies.ts'
+import type { Service, ServiceAccount } from '../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import type { VolumeManager } from '../../api/volume-manager.ts'
 import type { Workload } from './workload.ts'
 
 export interface RelatedObjects {

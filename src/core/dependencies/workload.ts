@@ -1,7 +1,8 @@
 /** A workload cut down to what its dependencies follow from: this is all of it that the caches hold. */
-import { type DependentObjectReference, persistentVolumeClaims, serviceAccounts } from '../../api/dependencies.ts'
+import { type DependentObjectReference, serviceAccounts } from '../../api/dependencies.ts'
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { isObject, sortedUnique } from '../json.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { type InterpretedKind, interpretedKind } from './kinds.ts'

@@ -1,0 +1,39 @@
+/** PersistentVolumes and their claims, as far as Lodestone makes them for NFS. */
+import type { K8sObject, ResourceType } from './meta.ts'
+
+export interface PersistentVolume extends K8sObject {
+  spec?: {
+    capacity?: Record<string, string>
+    accessModes?: string[]
+    persistentVolumeReclaimPolicy?: string
+    storageClassName?: string
+    claimRef?: { apiVersion?: string; kind?: string; namespace?: string; name?: string; uid?: string }
+    nfs?: { server: string; path: string; readOnly?: boolean }
+  }
+}
+
+export interface PersistentVolumeClaim extends K8sObject {
+  spec?: {
+    accessModes?: string[]
+    storageClassName?: string
+    volumeName?: string
+    resources?: { requests?: Record<string, string> }
+  }
+  status?: { phase?: string }
+}
+
+export const persistentVolumes: ResourceType<PersistentVolume> = {
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolume',
+  plural: 'persistentvolumes',
+  namespaced: false,
+}
+
+export const persistentVolumeClaims: ResourceType<PersistentVolumeClaim> = {
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+  namespaced: true,
+}

@@ -1,0 +1,180 @@
+/** VolumeManager: data that is to be on nodes. Field names, states and messages of VCK (vck.intelai.org/v1alpha1), and what is added to them. */
+import type { Condition, K8sObject, ResourceType } from './meta.ts'
+import type { NodeAffinity, Toleration } from './node.ts'
+
+export type VolumeManagerState = 'Pending' | 'Running' | 'Completed' | 'Failed'
+
+export interface VolumeConfig {
+  /** Unique in its VolumeManager. */
+  id: string
+  /** On so many nodes. NFS has no use for it; for Local, so many nodes have to be there. */
+  replicas?: number
+  /** S3, S3-Dev, NFS, Pachyderm, Local or Stream. */
+  sourceType: string
+  accessMode?: string
+  capacity?: string
+  labels?: Record<string, string>
+  /** Where the data is placed. */
+  nodeAffinity?: NodeAffinity
+  tolerations?: Toleration[]
+  options?: Record<string, string>
+
+  /** Which downloads go first when there are more than may run at once: the higher. Default 0. */
+  priority?: number
+  /** Whether replicas that nobody uses may be deleted when their node is short of disk. Default Never. */
+  evictionPolicy?: 'Never' | 'LeastRecentlyUsed'
+  mover?: MoverOverrides
+}
+
+/** Of the pods that move the data of a volume. */
+export interface MoverOverrides {
+  /** Another image that keeps the movers' contract (docs/movers.md). Has to be allowed by the configuration. */
+  image?: string
+  priorityClassName?: string
+  resources?: ResourceRequirements
+}
+
+export interface ResourceRequirements {
+  requests?: Record<string, string>
+  limits?: Record<string, string>
+}
+
+export interface VolumeManagerSpec {
+  volumeConfigs: VolumeConfig[]
+  /** What is wanted. Completed and Failed release the data; anything else keeps it on its nodes. */
+  state?: '' | VolumeManagerState
+}
+
+export interface VolumeManager extends K8sObject {
+  spec: VolumeManagerSpec
+  status?: VolumeManagerStatus
+}
+
+export interface VolumeManagerStatus {
+  state?: VolumeManagerState
+  message?: string
+  /** The generation of the spec that the rest of the status speaks of. */
+  observedGeneration?: number
+  /** As many volumes as are ready, of all; for people. */
+  ready?: string
+  volumes?: VolumeStatus[]
+  conditions?: Condition[]
+}
+
+/** By what a pod mounts a volume: one of the two. */
+export interface PublishedSource {
+  hostPath?: { path: string }
+  persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
+}
+
+export interface VolumeStatus {
+  id: string
+  /** `success` when it can be used; what is wrong when it failed. */
+  message?: string
+  /** Stands before the data is there, and does not change while the source stays the same. Absent once the data is released. */
+  volumeSource?: PublishedSource
+  /** The nodes that have the data, to be required by whoever mounts it. Empty where any node will do (NFS). */
+  nodeAffinity: NodeAffinity
+  /** Of a volume with a distribution strategy: the nodes that have each of its parts. */
+  shards?: ShardStatus[]
+  /** What the data is read from, as a digest: data of another revision is other data. */
+  revision?: string
+  readyReplicas?: number
+  /** How much the data is on one node, the largest of the replicas that are ready. */
+  bytes?: number
+  replicas?: ReplicaStatus[]
+  /** The index of the next new replica: none is given twice, so that no mover is taken for another one's. */
+  nextIndex?: number
+  /** Data that is to be deleted. */
+  releases?: ReleaseStatus[]
+}
+
+export interface ShardStatus {
+  /** Its pattern in the distribution strategy, e.g. `*0_1*`. */
+  name: string
+  nodeAffinity: NodeAffinity
+  readyReplicas: number
+}
+
+/**
+ * Queued: waits for a turn. Starting: its mover is not running yet. Downloading: it is. Ready: the data can be used. Failed: an attempt
+ * failed, the next one is at `retryTime`. Unreachable: the data is on a node that does not answer. Evicted: deleted because its node was
+ * short of disk; it comes back when a pod needs it.
+ */
+export type ReplicaState = 'Queued' | 'Starting' | 'Downloading' | 'Ready' | 'Failed' | 'Unreachable' | 'Evicted'
+
+export interface ReplicaStatus {
+  /** Stays with the replica; part of the names of its movers. */
+  index: number
+  state: ReplicaState
+  revision: string
+  /** The directory on its node; NFS has none. */
+  path?: string
+  shard?: string
+  /** Where it is, or is about to be. */
+  node?: string
+  /** Of the Node: one that was made anew under its old name may have lost its disk. */
+  nodeUID?: string
+  /** The number of its mover, which counts up for as long as the replica exists. */
+  attempt: number
+  /** How many attempts failed in a row. */
+  failures?: number
+  /** Whether further attempts end in the same way until somebody changes something. */
+  isPermanent?: boolean
+  /** The bytes that are there. */
+  bytes?: number
+  /** The bytes that are to be there, where the mover knows. */
+  totalBytes?: number
+  /** Why it is in this state: one CamelCase word and a sentence. */
+  reason?: string
+  message?: string
+  /** Since when it has been in this state. */
+  since?: string
+  /** When bytes were last seen to arrive. */
+  progressTime?: string
+  /** When a failed one is tried again. */
+  retryTime?: string
+  /** Whether a pod has it mounted right now. */
+  inUse?: boolean
+  /** When a pod was last seen to begin or end using it. */
+  lastUsedTime?: string
+  /** When its changes were last written back to the source (option `resync`). */
+  uploadedTime?: string
+}
+
+/**
+ * Waiting: something is in the way, a pod that uses the data above all. Queued: waits for a turn. Deleting: a mover deletes it. Failed:
+ * that failed, and is tried again.
+ */
+export type ReleaseState = 'Waiting' | 'Queued' | 'Deleting' | 'Failed'
+
+export interface ReleaseStatus {
+  /** From the same numbers as those of replicas. */
+  index: number
+  node: string
+  /** The directory on the node. */
+  path: string
+  /** The label of the node that has to go. */
+  nodeLabels: string[]
+  state: ReleaseState
+  /** Which data it is. */
+  revision: string
+  /** Why the data is to go: ScaledDown, Replaced, Superseded, Moved, Evicted, Released. */
+  reason: string
+  attempt: number
+  failures?: number
+  message?: string
+  since?: string
+  retryTime?: string
+}
+
+export const volumeManagers: ResourceType<VolumeManager> = {
+  group: 'vck.intelai.org',
+  version: 'v1alpha1',
+  kind: 'VolumeManager',
+  plural: 'volumemanagers',
+  namespaced: true,
+}
+
+/** The message of a volume that can be used; who waits for one compares with it. */
+export const SUCCESS_MESSAGE = 'success'

@@ -1,0 +1,114 @@
+/** What goes when a node is short of disk: the replica that nobody has used for the longest time, if its owner allows that. */
+import type { Node } from '../../api/node.ts'
+import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { Plan } from '../plan.ts'
+import { NOTHING } from '../plan.ts'
+import type { VolumeUser } from './input.ts'
+import { hasDiskPressure } from './node-health.ts'
+import { abandonsFor, dropReplica, lastUse } from './replica-set.ts'
+import type { VolumeSettings } from './settings.ts'
+import { toTime } from './time.ts'
+import { labeller } from './volume-draft.ts'
+
+export interface EvictionInput {
+  node: Node
+  /** Those that have data on the node. */
+  managers: readonly VolumeManager[]
+  users: (directory: string) => readonly VolumeUser[]
+  settings: VolumeSettings['eviction']
+  /** When something was last evicted from the node, in ms since the epoch. */
+  lastAt: number | undefined
+  now: number
+}
+
+export interface EvictionPlan extends Plan {
+  /** Whether a replica goes. */
+  evicts: boolean
+}
+
+interface Candidate {
+  manager: VolumeManager
+  id: string
+  replica: ReplicaStatus
+}
+
+/**
+ * One replica at a time, and the next one only when that one is gone and the kubelet has had time to see it: by its own words a node is
+ * short of disk for minutes after it no longer is.
+ */
+export function planEviction({ node, managers, users, settings, lastAt, now }: EvictionInput): EvictionPlan {
+  const { name = '' } = node.metadata
+  const none = { ...NOTHING, evicts: false }
+  if (!settings.enabled || !(hasDiskPressure(node) || managers.some((one) => crampedNodes(one).includes(name))))
+    return none
+  const waitMs = lastAt === undefined ? 0 : lastAt + settings.pauseSeconds * 1000 - now
+  if (waitMs > 0) return { ...none, requeueAfterMs: waitMs }
+  if (managers.some((manager) => isMakingRoom(name, manager))) return none
+  const candidates = managers
+    .flatMap((manager) => candidatesOf(manager, name))
+    .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
+    .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
+  const [oldest] = candidates
+  if (!oldest) return none
+  return { ...evict(oldest, name, now), evicts: true, requeueAfterMs: settings.pauseSeconds * 1000 }
+}
+
+/** The nodes on which movers of a manager found no room. */
+export function crampedNodes({ status }: Pick<VolumeManager, 'status'>): string[] {
+  return (status?.volumes ?? []).flatMap(({ releases = [] }) =>
+    releases.filter(({ reason }) => reason === abandonsFor('NoSpace')).map(({ node }) => node),
+  )
+}
+
+function isMakingRoom(node: string, { status }: VolumeManager): boolean {
+  return (status?.volumes ?? []).some(({ releases = [] }) =>
+    releases.some((release) => release.node === node && release.reason !== abandonsFor('NoSpace')),
+  )
+}
+
+function candidatesOf(manager: VolumeManager, node: string): Candidate[] {
+  if (manager.metadata.deletionTimestamp) return []
+  return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
+    const config = manager.spec.volumeConfigs.find((one) => one.id === id)
+    if (config?.evictionPolicy !== 'LeastRecentlyUsed') return []
+    return replicas
+      .filter((replica) => replica.state === 'Ready' && replica.node === node && !replica.inUse && replica.path)
+      .map((replica) => ({ manager, id, replica }))
+  })
+}
+
+function keyOf({ manager, id }: Candidate): string {
+  return `${manager.metadata.namespace}/${manager.metadata.name}/${id}`
+}
+
+function evict({ manager, id, replica }: Candidate, node: string, now: number): Plan {
+  const { namespace, name = '', resourceVersion } = manager.metadata
+  const labelsOf = labeller(manager, id)
+  const volumes = (manager.status?.volumes ?? []).map((volume) => {
+    if (volume.id !== id) return volume
+    const { replicas = [], releases = [], nextIndex = 0 } = volume
+    const set = dropReplica({ replicas, releases, nextIndex }, replica, 'Evicted', labelsOf, now)
+    const { node: _node, nodeUID: _uid, bytes: _bytes, inUse: _inUse, ...rest } = replica
+    const evicted: ReplicaStatus = {
+      ...rest,
+      state: 'Evicted',
+      reason: 'DiskPressure',
+      message: `deleted on ${node}`,
+      since: toTime(now),
+    }
+    return { ...volume, replicas: [...set.replicas, evicted], releases: set.releases, nextIndex: set.nextIndex }
+  })
+  const of = { type: volumeManagers, ...(namespace && { namespace }), name }
+  return {
+    actions: [
+      { kind: 'patch', of, patch: { metadata: { resourceVersion }, status: { volumes } }, subresource: 'status' },
+      {
+        kind: 'event',
+        about: manager,
+        type: 'Warning',
+        reason: 'ReplicaEvicted',
+        message: `${id} on ${node}: the node is short of disk, and nobody uses the data`,
+      },
+    ],
+  }
+}

@@ -1,0 +1,53 @@
+/** Everything that a plan for a VolumeManager starts from, the time included. */
+import type { Node } from '../../api/node.ts'
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
+import type { Pod } from '../../api/pod.ts'
+import type { VolumeManager } from '../../api/volume-manager.ts'
+import type { VolumeSettings } from './settings.ts'
+
+export interface VolumeManagerInput {
+  manager: VolumeManager
+  settings: VolumeSettings
+  nodes: NodeLookup
+  /** The movers of this manager, finished ones included, by name. What is not here does not exist, so the cache alone will not do. */
+  movers: ReadonlyMap<string, Pod>
+  /** Why movers could not be made, by the names that their pods would have. */
+  refusals: ReadonlyMap<string, string>
+  /** What running movers last said, by the name of their pods. */
+  progress: ReadonlyMap<string, MoverProgress>
+  /** The pods that have data of this manager mounted, by the directory or the name of the claim. Ended ones are none. */
+  users: (directoryOrClaim: string) => readonly VolumeUser[]
+  /** The volumes and claims of this manager, for NFS. */
+  persistentVolumes: readonly PersistentVolume[]
+  claims: readonly PersistentVolumeClaim[]
+  allowance: MoverAllowance
+  now: number
+}
+
+export interface NodeLookup {
+  get(name: string): Node | undefined
+  all(): Iterable<Node>
+  /** The nodes that have a label of this manager. */
+  labelled(): readonly Node[]
+}
+
+export interface MoverProgress {
+  attempt: number
+  bytes: number
+  totalBytes?: number
+  files: number
+}
+
+export interface VolumeUser {
+  /** `namespace/name` of the pod. */
+  pod: string
+  /** Absent while it waits for a node, or at a gate. */
+  node?: string
+}
+
+/** How many movers may be made now, in all and where. */
+export interface MoverAllowance {
+  slots: number
+  /** The nodes that have as many as they may have. */
+  fullNodes: ReadonlySet<string>
+}

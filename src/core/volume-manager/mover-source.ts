@@ -1,0 +1,64 @@
+/** What movers are told of each source: where it is, and with which credentials, by reference only. */
+import type { EnvVar } from '../../api/pod.ts'
+import type { VolumeConfig } from '../../api/volume-manager.ts'
+import { parseSourceUrl } from './option-values.ts'
+
+export interface MoverSource {
+  /** `s3://bucket/key`, ending in a slash for everything below it. */
+  url: string
+  endpoint: string | undefined
+  env: EnvVar[]
+  /** Where in the volume the data goes. */
+  folder?: string
+}
+
+/** Where Pachyderm serves S3 in the cluster. */
+const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
+const PACHYDERM_GATEWAY_PORT = 30600
+
+/** The source of a volume whose data is downloaded; undefined for one that has none to download. */
+export function moverSourceOf(config: VolumeConfig): MoverSource | undefined {
+  switch (config.sourceType) {
+    case 'S3':
+    case 'S3-Dev':
+    case 'Stream':
+      return s3Source(config)
+    case 'Pachyderm':
+      return pachydermSource(config)
+    default:
+      return undefined
+  }
+}
+
+function s3Source({ options = {} }: VolumeConfig): MoverSource | undefined {
+  const parsed = parseSourceUrl(options['sourceURL'] ?? '')
+  if (!parsed) return undefined
+  const secret = options['awsCredentialsSecretName']
+  return {
+    url: `s3://${parsed.bucket}/${parsed.key}`,
+    // Without one it is AWS, which is what the mover takes for granted as well.
+    endpoint: options['endpointURL'] || undefined,
+    env: secret ? credentials(secret, 'awsAccessKeyID', 'awsSecretAccessKey') : [],
+  }
+}
+
+/**
+ * Through Pachyderm's S3 gateway: the bucket is `<branch>.<repo>`, and the token is both halves of the credentials. The address of pachd
+ * that older manifests have is its gRPC port's; the gateway is on the same host.
+ */
+function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
+  const { repo, branch, inputPath = '', outputPath = '', pachydermServiceAddress } = options
+  const secret = options['pachAuthSecretName']
+  const host = pachydermServiceAddress?.replace(/:\d+$/, '')
+  return {
+    url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,
+    endpoint: options['s3GatewayURL'] ?? (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY),
+    env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken') : [],
+    folder: outputPath.replace(/\/+$/, ''),
+  }
+}
+
+function credentials(secret: string, idKey: string, secretKey: string): EnvVar[] {
+  const from = (name: string, key: string): EnvVar => ({ name, valueFrom: { secretKeyRef: { name: secret, key } } })
+  return [from('AWS_ACCESS_KEY_ID', idKey), from('AWS_SECRET_ACCESS_KEY', secretKey)]
+}

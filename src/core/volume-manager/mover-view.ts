@@ -1,0 +1,185 @@
+/** What has become of a mover, read from its pod: the phase decides, the termination message carries the result. */
+import type { Pod } from '../../api/pod.ts'
+import { isObject } from '../json.ts'
+import { cut } from '../outcome.ts'
+
+export interface MoverFailure {
+  kind: 'failed'
+  node?: string
+  /** One CamelCase word. */
+  code: string
+  message: string
+  /** Whether another attempt may do better although nobody changes anything. */
+  retry: boolean
+  /** Whether the node is to blame, so that another one should be tried. */
+  elsewhere: boolean
+}
+
+export type MoverView =
+  | { kind: 'waiting'; node?: string; reason: string; message: string }
+  | { kind: 'running'; node?: string }
+  | { kind: 'succeeded'; node?: string; bytes?: number }
+  | MoverFailure
+
+/** At most so much of a message is taken over: it is somebody else's text, in a status that everybody reads. */
+const MAX_MESSAGE_LENGTH = 512
+
+/** What the kubelet or a controller says of a pod that it ended, and whether that is the node's fault (pkg/kubelet, pkg/controller). */
+const POD_REASONS: Readonly<Record<string, { elsewhere: boolean }>> = {
+  Evicted: { elsewhere: true },
+  DeadlineExceeded: { elsewhere: false },
+  NodeLost: { elsewhere: true },
+  NodeShutdown: { elsewhere: true },
+  NodeAffinity: { elsewhere: true },
+  Preempting: { elsewhere: true },
+  Shutdown: { elsewhere: true },
+  Terminated: { elsewhere: true },
+  UnexpectedAdmissionError: { elsewhere: true },
+}
+
+/** What a pod never recovers from by itself. */
+const HOPELESS_WAITS = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerError'])
+
+/** What it may recover from, but not soon: worth a slot for this long. */
+const GRACE_WAITS = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'RegistryUnavailable',
+  'ImageInspectError',
+  'CreateContainerConfigError',
+])
+const GRACE_MS = 60_000
+
+/** Of these the node is to blame; the disk is full, or somebody left something there. */
+const NODE_CODES = new Set(['NoSpace', 'TargetExists'])
+
+/**
+ * What a mover's pod says.
+ *
+ * @param waitedMs how long it has been there, as far as is known
+ */
+export function viewMover(pod: Pod, waitedMs: number): MoverView {
+  const node = pod.spec?.nodeName ? { node: pod.spec.nodeName } : {}
+  switch (pod.status?.phase) {
+    case 'Succeeded':
+      return succeeded(pod, node)
+    case 'Failed':
+      return { ...node, ...failureOf(pod) }
+    default:
+      break
+  }
+  if (pod.metadata.deletionTimestamp) return { ...node, ...DELETED }
+  return pod.status?.phase === 'Running' ? { kind: 'running', ...node } : waiting(pod, waitedMs, node)
+}
+
+/** One that is not there although it was made: deleted by hand, by a drain, or with its node. */
+export const DELETED: MoverFailure = {
+  kind: 'failed',
+  code: 'PodDeleted',
+  message: 'the mover pod was deleted',
+  retry: true,
+  elsewhere: false,
+}
+
+/** One that the API server will not have: by a policy, a quota, or because something in it is wrong. */
+export function refused(message: string): MoverFailure {
+  return failure('CreateRefused', message, false)
+}
+
+/** A mover that takes too long is as good as failed, whoever is to blame. */
+export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {
+  // Where it could not even begin, another node may do; where it came to a halt, its data is half there.
+  const elsewhere = code === 'PrepareTimeout'
+  return {
+    kind: 'failed',
+    ...(node && { node }),
+    code,
+    message: cut(message, MAX_MESSAGE_LENGTH),
+    retry: true,
+    elsewhere,
+  }
+}
+
+interface Result {
+  outcome?: unknown
+  code?: unknown
+  retry?: unknown
+  message?: unknown
+  bytes?: unknown
+}
+
+function succeeded(pod: Pod, node: { node?: string }): MoverView {
+  const { outcome, bytes, message } = resultOf(pod) ?? {}
+  if (outcome !== undefined && outcome !== 'completed') {
+    const said = typeof message === 'string' ? message : String(outcome)
+    return { ...node, ...failure('Unexpected', `the mover ended well but said ${said}`, true) }
+  }
+  return { kind: 'succeeded', ...node, ...(isCount(bytes) && { bytes }) }
+}
+
+function failureOf(pod: Pod): MoverFailure {
+  const { reason, message } = pod.status ?? {}
+  const known =
+    reason === undefined
+      ? undefined
+      : (POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined))
+  // An eviction leaves no termination message, or an old one.
+  if (reason !== undefined && known) {
+    const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)
+    return failure(reason, said, true, known.elsewhere)
+  }
+  const terminated = terminatedOf(pod)
+  if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', 'the mover ran out of memory', true)
+  const result = resultOf(pod)
+  if (result && typeof result.code === 'string' && /^[A-Z][A-Za-z]{0,62}$/.test(result.code)) {
+    const said = typeof result.message === 'string' ? result.message : result.code
+    return failure(result.code, said, result.retry !== false, NODE_CODES.has(result.code))
+  }
+  if (result?.outcome === 'cancelled') return failure('Cancelled', 'the mover was stopped', true)
+  const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
+  return failure(terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected', said, true)
+}
+
+function failure(code: string, message: string, retry: boolean, elsewhere = false): MoverFailure {
+  return { kind: 'failed', code, message: cut(message.trim(), MAX_MESSAGE_LENGTH), retry, elsewhere }
+}
+
+function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverView {
+  const { conditions = [], containerStatuses = [] } = pod.status ?? {}
+  const wait = containerStatuses[0]?.state?.waiting
+  const reason = wait?.reason ?? ''
+  if (HOPELESS_WAITS.has(reason) || (GRACE_WAITS.has(reason) && waitedMs > GRACE_MS)) {
+    return { ...node, ...failure(reason, wait?.message ?? reason, true) }
+  }
+  if (wait?.reason && wait.reason !== 'ContainerCreating' && wait.reason !== 'PodInitializing') {
+    return { kind: 'waiting', ...node, reason, message: cut(wait.message ?? reason, MAX_MESSAGE_LENGTH) }
+  }
+  const unscheduled = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False')
+  if (unscheduled) {
+    const message = cut(unscheduled.message ?? 'no node takes the mover', MAX_MESSAGE_LENGTH)
+    return { kind: 'waiting', ...node, reason: unscheduled.reason ?? 'Unschedulable', message }
+  }
+  const where = node.node ? `the mover is being started on ${node.node}` : 'the mover waits for a node'
+  return { kind: 'waiting', ...node, reason: node.node ? 'Starting' : 'Scheduling', message: where }
+}
+
+function terminatedOf(pod: Pod) {
+  return pod.status?.containerStatuses?.[0]?.state?.terminated
+}
+
+/** The termination message, where it is one of version 1 of the contract. */
+function resultOf(pod: Pod): Result | undefined {
+  const text = terminatedOf(pod)?.message
+  if (!text?.startsWith('{')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) && value['v'] === 1 ? value : undefined
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return undefined
+  }
+}
+
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}

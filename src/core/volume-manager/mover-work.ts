@@ -1,0 +1,82 @@
+/** Which mover a piece of work needs: what it is told, what it mounts, and where it may run. */
+import type { Pod } from '../../api/pod.ts'
+import type { ReleaseStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import { MOUNT_PATH, moverPod, type Placement } from './mover-pod.ts'
+import { moverSourceOf } from './mover-source.ts'
+import { taskOf } from './mover-task.ts'
+import { claimNameOf } from './names.ts'
+import type { VolumeSettings } from './settings.ts'
+import { sourceTypeOf } from './source-types.ts'
+
+const TARGET = `${MOUNT_PATH}/data`
+const ROOT = ['--root', MOUNT_PATH]
+
+interface Work {
+  manager: VolumeManager
+  config: VolumeConfig
+  replica: ReplicaStatus
+  placement: Placement
+  settings: VolumeSettings['movers']
+}
+
+/** The mover that brings a replica to a node. */
+export function replicaMover({ manager, config, replica, placement, settings }: Work): Pod {
+  const source = moverSourceOf(config)
+  // Where there is nothing to download, it is looked whether the directory can be read.
+  const verb = source ? 'download' : 'prepare'
+  const target = source?.folder ? `${TARGET}/${source.folder}` : TARGET
+  return moverPod({
+    manager,
+    config,
+    task: taskOf(manager, config.id, 'replica', replica),
+    args: [
+      verb,
+      ...ROOT,
+      ...['--target', target],
+      ...(source ? ['--source', source.url] : []),
+      ...(source?.endpoint ? ['--endpoint', source.endpoint] : []),
+      ...(source ? ['--keep-free', settings.keepFree] : []),
+      ...(replica.shard === undefined ? [] : ['--match', replica.shard, '--flat', 'true']),
+      ...(source && config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
+    ],
+    env: source?.env ?? [],
+    mount: mountOf(manager, config, replica),
+    placement,
+    settings,
+  })
+}
+
+function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
+  if (sourceTypeOf(config.sourceType).delivery === 'mounted') {
+    const readOnly = config.accessMode === 'ReadOnlyMany'
+    const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
+    return { at: TARGET, volume: { persistentVolumeClaim: claim }, ...(readOnly && { readOnly }) }
+  }
+  return path === undefined ? undefined : { at: MOUNT_PATH, volume: hostPath(path) }
+}
+
+/** The mover that deletes data: on that node whatever taints it has, since nobody else can. */
+export function releaseMover(
+  manager: VolumeManager,
+  id: string,
+  config: VolumeConfig | undefined,
+  release: ReleaseStatus,
+  settings: VolumeSettings['movers'],
+): Pod {
+  return moverPod({
+    manager,
+    // Its own mover: another image might not know how the first one left things.
+    config,
+    task: taskOf(manager, id, 'release', release),
+    args: ['delete', ...ROOT, '--target', TARGET],
+    env: [],
+    mount: { at: MOUNT_PATH, volume: hostPath(release.path) },
+    placement: { on: release.node, anyTaint: true },
+    settings,
+  })
+}
+
+/** Only the directory of this volume: what others have on the node is none of its business. */
+function hostPath(path: string) {
+  return { hostPath: { path, type: 'DirectoryOrCreate' } }
+}

@@ -1,0 +1,46 @@
+/** When a VolumeManager is to be looked at again although nothing changed. */
+import type { VolumeManagerInput } from './input.ts'
+import { healthOf } from './node-health.ts'
+import { fromTime } from './time.ts'
+import type { VolumeDraft } from './volume-draft.ts'
+
+/** How often a running mover's progress is read. */
+const PROGRESS_MS = 30_000
+/** Who waits for a slot is woken when one is free; this is for a wake-up that was missed. */
+const QUEUE_MS = 60_000
+const SOON_MS = 3_000
+
+/** The earliest moment at which time alone changes something; absent when it never does. */
+export function nextLookMs(
+  { nodes, settings, now }: VolumeManagerInput,
+  drafts: readonly VolumeDraft[],
+): { requeueAfterMs?: number } {
+  const prepareMs = settings.movers.prepareTimeoutSeconds * 1000
+  const times = drafts.flatMap(({ set }) => [
+    ...set.replicas.flatMap(({ state, since, retryTime, node: name }): number[] => {
+      switch (state) {
+        case 'Failed':
+          return [(fromTime(retryTime) ?? now) - now]
+        case 'Queued':
+          return [QUEUE_MS]
+        case 'Starting':
+          return [Math.min(PROGRESS_MS, (fromTime(since) ?? now) + prepareMs - now)]
+        case 'Downloading':
+          return [PROGRESS_MS]
+        case 'Ready': {
+          const node = name === undefined ? undefined : nodes.get(name)
+          const health = node && healthOf(node)
+          if (!health || health.isReady) return []
+          return [(health.since ?? now) + settings.nodeLossSeconds * 1000 - now]
+        }
+        default:
+          return []
+      }
+    }),
+    ...set.releases.map(({ state, retryTime }) => {
+      if (state === 'Failed') return (fromTime(retryTime) ?? now) - now
+      return state === 'Waiting' ? SOON_MS : QUEUE_MS
+    }),
+  ])
+  return times.length === 0 ? {} : { requeueAfterMs: Math.max(1000, Math.min(...times)) }
+}

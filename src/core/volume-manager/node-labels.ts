@@ -1,0 +1,44 @@
+/** The labels of nodes that have data: put on before anybody is told of the data, and taken off before it goes. */
+import { type Node, nodes as nodeType } from '../../api/node.ts'
+import type { ReplicaStatus } from '../../api/volume-manager.ts'
+import type { Write } from '../plan.ts'
+import type { VolumeManagerInput } from './input.ts'
+import { ownerKey, ownerOfNodeLabel } from './names.ts'
+import { isUsable } from './usable.ts'
+import { labeller, type VolumeDraft } from './volume-draft.ts'
+
+/** One patch for each node whose labels of this manager are not what they should be. A node that was made anew since is left alone. */
+export function planNodeLabels({ manager, nodes }: VolumeManagerInput, drafts: readonly VolumeDraft[]): Write[] {
+  const wanted = new Map<string, Set<string>>()
+  for (const { id, config, set } of drafts) {
+    for (const replica of set.replicas) {
+      if (replica.node === undefined || !keepsLabel(replica, config?.sourceType)) continue
+      const labels = wanted.get(replica.node) ?? new Set()
+      for (const label of labeller(manager, id)(replica)) labels.add(label)
+      wanted.set(replica.node, labels)
+    }
+  }
+  const names = new Set([...wanted.keys(), ...nodes.labelled().flatMap(({ metadata }) => metadata.name ?? [])])
+  return [...names].sort().flatMap((name) => {
+    const node = nodes.get(name)
+    return node ? (patchOf(node, ownerKey(manager), wanted.get(name) ?? new Set()) ?? []) : []
+  })
+}
+
+/** One that does not answer may come back with its data. */
+function keepsLabel(replica: ReplicaStatus, sourceType: string | undefined): boolean {
+  return replica.state === 'Unreachable' || isUsable(replica, sourceType)
+}
+
+function patchOf({ metadata }: Node, owner: string, wanted: ReadonlySet<string>): Write | undefined {
+  const { name = '', uid, labels = {} } = metadata
+  const missing = [...wanted].filter((label) => labels[label] === undefined)
+  const stray = Object.keys(labels).filter((label) => ownerOfNodeLabel(label) === owner && !wanted.has(label))
+  if (missing.length + stray.length === 0) return undefined
+  const changes = [...missing.map((label) => [label, 'true']), ...stray.map((label) => [label, null])]
+  return {
+    kind: 'patch',
+    of: { type: nodeType, name },
+    patch: { metadata: { ...(uid && { uid }), labels: Object.fromEntries(changes) } },
+  }
+}

@@ -1,0 +1,143 @@
+/** What each option of a volume has to be, and in which words that is said when it is not. */
+import type { VolumeConfig } from '../../api/volume-manager.ts'
+import { parseDuration } from '../locality/duration.ts'
+import { subdomainProblem } from '../names.ts'
+import { parseDistribution } from './distribution.ts'
+import { isBelow, isEndpoint, isPlainPath, isPlainRelativePath, parseBoolean, parseSourceUrl } from './option-values.ts'
+import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
+
+export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined
+
+/** An option that has to be there, and not be empty. */
+export function required(option: string): Rule {
+  return ({ options = {} }) =>
+    options[option]
+      ? undefined
+      : problem(
+          `options.${option}`,
+          'Required',
+          `${option} has to be set in options.`,
+          `${option} has to be set in options`,
+        )
+}
+
+/** A check of an option's value, where it has one. */
+function whenSet(option: string, check: (value: string, config: VolumeConfig) => string | undefined): Rule {
+  return (config) => {
+    const value = config.options?.[option]
+    const message = value ? check(value, config) : undefined
+    return message === undefined ? undefined : problem(`options.${option}`, 'Invalid', message)
+  }
+}
+
+/** The key has to be there; an empty name means that the data is public. */
+export const credentials: Rule = ({ options = {} }) =>
+  options['awsCredentialsSecretName'] === undefined
+    ? problem(
+        'options.awsCredentialsSecretName',
+        'Required',
+        'awsCredentialsSecretName key has to be set in options.',
+        'awsCredentialsSecretName key has to be set in options',
+      )
+    : undefined
+
+/** Only by name: a Secret of another namespace is nobody's to lend. */
+export function secretName(option: string): Rule {
+  return whenSet(option, (name) => {
+    const wrong = subdomainProblem(name)
+    return wrong && `${option} has to be the name of a Secret in the namespace of the VolumeManager: ${wrong}.`
+  })
+}
+
+export const sourceUrl: Rule = whenSet('sourceURL', (url) =>
+  parseSourceUrl(url) && isSafeKey(parseSourceUrl(url)?.key ?? '')
+    ? undefined
+    : 'sourceURL has to be a valid URL, e.g. s3://bucket/folder/.',
+)
+
+export function endpoint(option: string): Rule {
+  return whenSet(option, (url) =>
+    isEndpoint(url) ? undefined : `${option} has to be a valid URL, e.g. https://s3.amazonaws.com.`,
+  )
+}
+
+export const timeout: Rule = ({ options = {} }) => {
+  const text = options['timeoutForDataDownload']
+  const ms = text === undefined ? 1 : parseDuration(text)
+  if (ms !== undefined && ms > 0) return undefined
+  const reason = /^[\d.]+$/.test(text ?? '') ? 'missing unit in duration' : 'invalid duration'
+  return problem(
+    'options.timeoutForDataDownload',
+    'Invalid',
+    'timeoutForDataDownload has the incorrect format. Write e.g. 5m or 1h30m.',
+    `error while parsing timeout for data download: time: ${reason} "${text}"`,
+  )
+}
+
+export const resync: Rule = whenSet('resync', (text) =>
+  parseBoolean(text) === undefined
+    ? `error while parsing resync option: strconv.ParseBool: parsing "${text}": invalid syntax`
+    : undefined,
+)
+
+export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
+  parseBoolean(options['resync'] ?? '') && replicas > 1
+    ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')
+    : undefined
+
+export const distribution: Rule = whenSet('distributionStrategy', (text, { replicas }) => {
+  const parts = parseDistribution(text)
+  if (!parts || parts.size === 0) {
+    return `invalid distributionStrategy [${text}] specified, it must be a map[string]int`
+  }
+  const total = [...parts.values()].reduce((sum, count) => sum + count, 0)
+  return total === replicas
+    ? undefined
+    : `total number of replicas: [${total}] in distributionStrategy [${text}], does not match number of replicas provided: [${replicas}]`
+})
+
+/** A host directory is only for those who may use it. */
+export function hostDirectory(option: string): Rule {
+  return (config, { allowedRoots }) => {
+    const path = config.options?.[option]
+    if (!path) return undefined
+    if (!isPlainPath(path)) {
+      return problem(`options.${option}`, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
+    }
+    return isBelow(path, allowedRoots)
+      ? undefined
+      : problem(`options.${option}`, 'Forbidden', `${option} has to be below ${allowedRoots.join(' or ')}.`)
+  }
+}
+
+export const absolutePath: Rule = whenSet('path', (path) =>
+  isPlainPath(path) || path === '/' ? undefined : 'path has to be an absolute path without "." and "..".',
+)
+
+export const outputPath: Rule = whenSet('outputPath', (path) =>
+  isPlainRelativePath(path) ? undefined : 'outputPath has to be a path inside the volume, without "." and "..".',
+)
+
+const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
+
+/** VCK's webhook takes IP addresses only; names of hosts are as good. */
+export const server: Rule = whenSet('server', (host) =>
+  IP.test(host) || !subdomainProblem(host) ? undefined : 'server is not a valid IP. Nor is it the name of a host.',
+)
+
+/** Nothing of a volume is read from another namespace. */
+export const ownNamespace: Rule = ({ options = {} }) => {
+  const option = Object.keys(options).find((name) => /namespace$/i.test(name))
+  return option === undefined
+    ? undefined
+    : problem(
+        `options.${option}`,
+        'Forbidden',
+        `${option} cannot be set: what a volume refers to is in the namespace of its VolumeManager.`,
+      )
+}
+
+/** A key that climbs would be written somewhere else than asked. */
+function isSafeKey(key: string): boolean {
+  return !key.split('/').some((part) => part === '.' || part === '..') && !/\p{Cc}/u.test(key)
+}

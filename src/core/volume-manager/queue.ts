@@ -1,0 +1,85 @@
+/** Who may start movers next: all VolumeManagers in one queue, since they share the nodes and the network. */
+import { objectKey } from '../../api/meta.ts'
+import type { Pod } from '../../api/pod.ts'
+import type { ReleaseStatus, ReplicaStatus, VolumeManager } from '../../api/volume-manager.ts'
+import type { MoverAllowance } from './input.ts'
+import type { VolumeSettings } from './settings.ts'
+import { fromTime } from './time.ts'
+
+/** The reason of a replica that waits for a node and not for a slot. */
+export const NO_NODE = 'NoNode'
+
+/** Whether a replica or a release waits for a slot. */
+export function isWaiting({ state }: ReplicaStatus | ReleaseStatus): boolean {
+  return state === 'Queued'
+}
+
+interface Turn {
+  manager: string
+  /** Whether it could not have started when it was last looked at. */
+  isStuck: boolean
+  priority: number
+  since: number
+}
+
+/**
+ * Whose turn it is, in order: deletions, which make room, then by priority, then who has waited longest. Of each VolumeManager as many
+ * turns as it waits for.
+ */
+export function queueOf(waiting: Iterable<VolumeManager>): string[] {
+  return [...waiting]
+    .flatMap(turnsOf)
+    .sort(
+      (a, b) =>
+        Number(a.isStuck) - Number(b.isStuck) ||
+        b.priority - a.priority ||
+        a.since - b.since ||
+        (a.manager < b.manager ? -1 : 1),
+    )
+    .map(({ manager }) => manager)
+}
+
+function turnsOf({ metadata, spec, status }: VolumeManager): Turn[] {
+  const manager = objectKey(metadata.namespace, metadata.name ?? '')
+  return (status?.volumes ?? []).flatMap(({ id, replicas = [], releases = [] }) => {
+    const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
+    const turn = ({ since }: ReplicaStatus | ReleaseStatus) => ({
+      manager,
+      isStuck: false,
+      since: fromTime(since) ?? 0,
+    })
+    return [
+      ...releases.filter(isWaiting).map((one) => ({ ...turn(one), priority: Number.POSITIVE_INFINITY })),
+      ...replicas.filter(isWaiting).map((one) => ({ ...turn(one), priority, isStuck: one.reason === NO_NODE })),
+    ]
+  })
+}
+
+export interface AllowanceInput {
+  /** `namespace/name` of who asks. */
+  manager: string
+  queue: readonly string[]
+  /** The movers that have not ended, of all VolumeManagers. */
+  active: readonly Pod[]
+  /** How many were just created and are not among them yet. */
+  created: number
+  settings: VolumeSettings['movers']
+}
+
+/** What a VolumeManager may start now without overtaking anybody. */
+export function allowanceOf({ manager, queue, active, created, settings }: AllowanceInput): MoverAllowance {
+  const free = Math.max(0, settings.maxInAll - active.length - created)
+  const slots = queue.slice(0, free).filter((one) => one === manager).length
+  const perNode = new Map<string, number>()
+  for (const node of active.flatMap(nodeOf)) perNode.set(node, (perNode.get(node) ?? 0) + 1)
+  const full = [...perNode].filter(([, count]) => count >= settings.maxPerNode).map(([node]) => node)
+  return { slots, fullNodes: new Set(full) }
+}
+
+/** Where a mover is, or is bound to be. */
+function nodeOf({ spec }: Pod): string[] {
+  if (spec?.nodeName) return [spec.nodeName]
+  const [term] = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const pin = term?.matchFields?.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
+  return pin?.values ?? []
+}

@@ -1,0 +1,90 @@
+/** What is seen of the replicas of a volume: their movers, nodes and users; and what has become of them since the last look. */
+import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../api/volume-manager.ts'
+import type { VolumeManagerInput } from './input.ts'
+import { moverOf, nameOfTask, taskOf } from './mover-task.ts'
+import { refused, viewMover } from './mover-view.ts'
+import { healthOf } from './node-health.ts'
+import { isReady, type NodeSight, queueAgain, type ReplicaSight, stepReplica } from './replica.ts'
+import { abandonNode, type ReplicaSet } from './replica-set.ts'
+import { fromTime, toTime } from './time.ts'
+
+/** Every replica one step on, and the nodes that were left on the way. */
+export function lookAround(
+  input: VolumeManagerInput,
+  id: string,
+  config: VolumeConfig | undefined,
+  before: VolumeStatus | undefined,
+): ReplicaSet {
+  const known = before?.replicas ?? []
+  const withData = new Set(known.filter(isReady).flatMap(placeOf))
+  const replicas: ReplicaStatus[] = []
+  let set: ReplicaSet = { replicas, releases: before?.releases ?? [], nextIndex: before?.nextIndex ?? 0 }
+  for (const replica of known) {
+    const sight = sightOf(input, id, config, replica, withData)
+    const after = withUse(input, wakeUp(input, stepReplica(replica, sight)))
+    replicas.push(after)
+    if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
+    const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
+    // What is there on a node that had the data already is not this replica's to take away.
+    const isLeft = left !== undefined && after.reason !== 'NodeTaken' && input.nodes.get(left) !== undefined
+    const { path, revision } = replica
+    if (isLeft && path !== undefined)
+      set = abandonNode(set, { node: left, path, revision, code: after.reason }, input.now)
+  }
+  return set
+}
+
+/** Where data is, as a key; nowhere is no place. */
+function placeOf({ node, path }: ReplicaStatus): string[] {
+  return node === undefined || path === undefined ? [] : [`${node}:${path}`]
+}
+
+function sightOf(
+  { manager, settings, movers, refusals, progress, nodes, now }: VolumeManagerInput,
+  id: string,
+  config: VolumeConfig | undefined,
+  replica: ReplicaStatus,
+  withData: ReadonlySet<string>,
+): ReplicaSight {
+  const task = taskOf(manager, id, 'replica', replica)
+  const pod = moverOf(manager, task, movers)
+  const refusal = refusals.get(nameOfTask(manager, task))
+  const mover = pod
+    ? viewMover(pod, now - (fromTime(replica.since) ?? now))
+    : refusal === undefined
+      ? undefined
+      : refused(refusal)
+  const name = mover?.node ?? replica.node
+  return {
+    mover,
+    progress: pod && progress.get(pod.metadata.name ?? ''),
+    node: name === undefined ? undefined : nodeSight(nodes, name),
+    nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
+    streams: config?.sourceType === 'Stream',
+    settings,
+    now,
+  }
+}
+
+function nodeSight(nodes: VolumeManagerInput['nodes'], name: string): NodeSight {
+  const node = nodes.get(name)
+  if (!node) return { kind: 'gone' }
+  const { isReady: ready, since } = healthOf(node)
+  return { kind: 'present', uid: node.metadata.uid, isReady: ready, unreadySince: since }
+}
+
+/** What was deleted for want of disk comes back when a pod waits for it. */
+function wakeUp({ users, now }: VolumeManagerInput, replica: ReplicaStatus): ReplicaStatus {
+  if (replica.state !== 'Evicted' || replica.path === undefined) return replica
+  const isWaitedFor = users(replica.path).some(({ node }) => node === undefined)
+  return isWaitedFor ? queueAgain(replica, now, 'Demanded', 'a pod needs the data again') : replica
+}
+
+/** Whether pods use it, and when that last began or ended. */
+function withUse({ users, now }: VolumeManagerInput, replica: ReplicaStatus): ReplicaStatus {
+  const { inUse = false, ...rest } = replica
+  const { path, node } = replica
+  const isUsed = isReady(replica) && path !== undefined && users(path).some((user) => user.node === node)
+  if (isUsed === inUse) return replica
+  return { ...rest, ...(isUsed && { inUse: true }), lastUsedTime: toTime(now) }
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Node, NodeSelectorTerm } from '../../api/node.ts'
+import { allowsNode } from '../volume-manager/node-affinity.ts'
+import { addPreferences, narrowTerms, pinnedNode } from './affinity.ts'
+
+const has = (...keys: string[]): NodeSelectorTerm => ({
+  matchExpressions: keys.map((key) => ({ key, operator: 'Exists' })),
+})
+const named = (name: string): NodeSelectorTerm => ({
+  matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }],
+})
+const NOTHING: NodeSelectorTerm = {}
+
+describe('narrowing', () => {
+  test.each<[string, NodeSelectorTerm[] | undefined, NodeSelectorTerm[], NodeSelectorTerm[]]>([
+    ['no terms become those of the data', undefined, [has('data')], [has('data')]],
+    ['a term gets the requirements of the data', [has('gpu')], [has('data')], [has('gpu', 'data')]],
+    ['every term gets them', [has('a'), has('b')], [has('data')], [has('a', 'data'), has('b', 'data')]],
+    [
+      'two terms and two places become all four pairs',
+      [has('a'), has('b')],
+      [has('x'), has('y')],
+      [has('a', 'x'), has('a', 'y'), has('b', 'x'), has('b', 'y')],
+    ],
+    ['a term that asks for the data stays', [has('data', 'gpu')], [has('data')], [has('data', 'gpu')]],
+    ['a term that asks for one of the places stays', [has('x')], [has('x'), has('y')], [has('x')]],
+    ['a term by name keeps the name', [named('n1')], [has('data')], [{ ...named('n1'), ...has('data') }]],
+    ['a term that no node fulfils still does not', [NOTHING, has('a')], [has('data')], [NOTHING, has('a', 'data')]],
+    ['nothing but such terms stays nothing', [NOTHING], [has('data')], [NOTHING]],
+    ['data that is on no node leaves none', [has('a')], [NOTHING], [NOTHING]],
+    [
+      'the order of values does not matter',
+      [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['b', 'a'] }] }],
+      [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a', 'b'] }] }],
+      [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['b', 'a'] }] }],
+    ],
+  ])('%s', (_name, terms, wanted, want) => {
+    expect(narrowTerms(terms, wanted)).toEqual(want)
+  })
+
+  test('keeps what it does not know of in a term', () => {
+    const term = { ...has('a'), matchWeather: ['sunny'] } as NodeSelectorTerm
+    expect(narrowTerms([term], [has('data')])).toEqual([{ ...has('a', 'data'), matchWeather: ['sunny'] }])
+  })
+})
+
+const key = fc.constantFrom('a', 'b', 'c')
+const value = fc.constantFrom('1', '2', '30')
+const requirement = fc.oneof(
+  fc.record({ key, operator: fc.constantFrom('Exists', 'DoesNotExist') }),
+  fc.record({ key, operator: fc.constantFrom('In', 'NotIn'), values: fc.array(value, { minLength: 1, maxLength: 2 }) }),
+  fc.record({ key, operator: fc.constantFrom('Gt', 'Lt'), values: value.map((one) => [one]) }),
+)
+const field = fc.record({
+  key: fc.constant('metadata.name'),
+  operator: fc.constantFrom('In', 'NotIn'),
+  values: fc.constantFrom('n1', 'n2').map((name) => [name]),
+})
+const term: fc.Arbitrary<NodeSelectorTerm> = fc.record(
+  { matchExpressions: fc.array(requirement, { maxLength: 2 }), matchFields: fc.array(field, { maxLength: 1 }) },
+  { requiredKeys: [] },
+)
+const terms = fc.array(term, { minLength: 1, maxLength: 3 })
+const node: fc.Arbitrary<Pick<Node, 'metadata'>> = fc.record({
+  metadata: fc.record({ name: fc.constantFrom('n1', 'n2', 'n3'), labels: fc.dictionary(key, value) }),
+})
+
+const fulfils = (nodeSelectorTerms: readonly NodeSelectorTerm[] | undefined, on: Pick<Node, 'metadata'>) =>
+  allowsNode(
+    nodeSelectorTerms && {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...nodeSelectorTerms] },
+    },
+    on,
+  )
+
+describe('whatever the terms', () => {
+  test('a node fulfils the result exactly when it fulfils both', () => {
+    fc.assert(
+      fc.property(fc.option(terms, { nil: undefined }), terms, node, (own, wanted, on) => {
+        expect(fulfils(narrowTerms(own, wanted), on)).toBe(fulfils(own, on) && fulfils(wanted, on))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('narrowing again by any of what it was narrowed by changes nothing', () => {
+    fc.assert(
+      fc.property(fc.option(terms, { nil: undefined }), terms, terms, (own, one, other) => {
+        const once = narrowTerms(narrowTerms(own, one), other)
+        expect(narrowTerms(narrowTerms(once, one), other)).toEqual(once)
+      }),
+    )
+  })
+
+  test('what stood in a term stands there still, and first: a pod with gates could be narrowed later', () => {
+    fc.assert(
+      fc.property(term, term, (own, wanted) => {
+        for (const next of narrowTerms([own], [wanted])) {
+          const { matchExpressions = [] } = own
+          if (next.matchExpressions)
+            expect(next.matchExpressions.slice(0, matchExpressions.length)).toEqual(matchExpressions)
+        }
+      }),
+    )
+  })
+})
+
+describe('preferences', () => {
+  const prefer = (weight: number, preference: NodeSelectorTerm) => ({ weight, preference })
+
+  test.each([
+    ['one is added', [], [prefer(5, has('data'))], [prefer(5, has('data'))]],
+    [
+      'one that is there stays as heavy as it is',
+      [prefer(1, has('data'))],
+      [prefer(5, has('data'))],
+      [prefer(1, has('data'))],
+    ],
+    ['one that no node fulfils is left out', [], [prefer(5, NOTHING)], []],
+  ])('%s', (_name, own, added, want) => {
+    expect(addPreferences(own, added)).toEqual(want)
+  })
+})
+
+test.each<[string, NodeSelectorTerm[] | undefined, string | undefined]>([
+  ['of a DaemonSet is the one it was made for', [{ ...named('n1'), ...has('a') }], 'n1'],
+  ['is none where there is a choice', [named('n1'), named('n2')], undefined],
+  ['is none where nothing is said', undefined, undefined],
+  ['is none where a term does not name one', [named('n1'), has('a')], undefined],
+])('the node of a pod %s', (_name, own, want) => {
+  expect(pinnedNode(own)).toBe(want)
+})

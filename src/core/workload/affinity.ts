@@ -1,0 +1,81 @@
+/** The algebra of node affinity: narrowing what a pod may run on, and preferring some of it. */
+import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '../../api/node.ts'
+import { jsonEqual } from '../json.ts'
+
+/**
+ * The terms that are fulfilled exactly by the nodes that fulfil one of `terms` and one of `wanted`. No `terms` means every node. A term
+ * that asks for all of a wanted one already stays as it is, so that narrowing again changes nothing; and an empty term stays as well, since
+ * no node fulfils it (k8s.io/component-helpers, scheduling/corev1/nodeaffinity).
+ */
+export function narrowTerms(
+  terms: readonly NodeSelectorTerm[] | undefined,
+  wanted: readonly NodeSelectorTerm[],
+): readonly NodeSelectorTerm[] {
+  const real = wanted.filter((term) => !isEmpty(term))
+  // An empty list would be refused, or mean every node.
+  if (real.length === 0) return terms?.every(isEmpty) ? terms : [{}]
+  if (terms === undefined) return real
+  return terms.flatMap((term) =>
+    isEmpty(term) || real.some((one) => covers(term, one)) ? [term] : real.map((one) => both(term, one)),
+  )
+}
+
+/** The preferences with those that are not among them yet, whatever their weight. */
+export function addPreferences(
+  preferences: readonly PreferredSchedulingTerm[],
+  added: readonly PreferredSchedulingTerm[],
+): readonly PreferredSchedulingTerm[] {
+  const result = [...preferences]
+  for (const one of added) {
+    const isThere = result.some(
+      ({ preference }) => covers(preference, one.preference) && covers(one.preference, preference),
+    )
+    if (!isThere && !isEmpty(one.preference)) result.push(one)
+  }
+  return result.length === preferences.length ? preferences : result
+}
+
+/** The one node that all terms ask for by name, as the controller of DaemonSets has it; undefined when they leave a choice. */
+export function pinnedNode(terms: readonly NodeSelectorTerm[] | undefined): string | undefined {
+  const names = (terms ?? []).map(({ matchFields = [] }) => {
+    const byName = matchFields.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
+    return byName?.values?.length === 1 ? byName.values[0] : undefined
+  })
+  return names.every((name) => name === names[0]) ? names[0] : undefined
+}
+
+/** Whether no node fulfils the term because it asks for nothing. */
+function isEmpty({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean {
+  return matchExpressions.length === 0 && matchFields.length === 0
+}
+
+/** Whether `term` asks for everything that `other` asks for. */
+function covers(term: NodeSelectorTerm, other: NodeSelectorTerm): boolean {
+  return (
+    missing(term.matchExpressions, other.matchExpressions).length === 0 &&
+    missing(term.matchFields, other.matchFields).length === 0
+  )
+}
+
+/** Appends, and so only adds to what stands in the term: of a pod with scheduling gates nothing else may change later. */
+function both(term: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm {
+  const expressions = missing(term.matchExpressions, other.matchExpressions)
+  const fields = missing(term.matchFields, other.matchFields)
+  return {
+    ...term,
+    ...(expressions.length > 0 && { matchExpressions: [...(term.matchExpressions ?? []), ...expressions] }),
+    ...(fields.length > 0 && { matchFields: [...(term.matchFields ?? []), ...fields] }),
+  }
+}
+
+function missing(
+  own: readonly NodeSelectorRequirement[] = [],
+  wanted: readonly NodeSelectorRequirement[] = [],
+): NodeSelectorRequirement[] {
+  return wanted.filter((requirement) => !own.some((one) => isSame(one, requirement)))
+}
+
+function isSame(one: NodeSelectorRequirement, other: NodeSelectorRequirement): boolean {
+  if (one.key !== other.key || one.operator !== other.operator) return false
+  return jsonEqual([...(one.values ?? [])].sort(), [...(other.values ?? [])].sort())
+}

@@ -1,0 +1,473 @@
+import { describe, expect, test } from 'vitest'
+import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
+import type { Container, Pod, PodSpec } from '../../api/pod.ts'
+import { decidePod, type PodInput } from './decide-pod.ts'
+import type { UsableVolume, VolumeManagerView } from './volume-view.ts'
+
+const ROOT = 'metadata.annotations[lodestone.dev/volumes]'
+const mnist = (overrides: Partial<UsableVolume> = {}): VolumeManagerView => ({
+  name: 'mnist',
+  volumes: [makeUsable('vol1', overrides)],
+})
+const lake: VolumeManagerView = { name: 'lake', volumes: [makeUsable('raw'), makeUsable('clean')] }
+const hostPath = (path: string, type = 'Directory') => ({ hostPath: { path, type } })
+const VOLUME = { name: 'mnist--vol1', ...hostPath('/var/datasets/vol1') }
+const MOUNT = { name: 'mnist--vol1', mountPath: '/var/datasets' }
+
+function decide(pod: Pod, views: VolumeManagerView[] = [mnist(), lake], rest: Partial<PodInput> = {}) {
+  return decidePod({ pod, managers: managers(...views), whenNotReady: 'gate', isHub: false, ...rest })
+}
+
+/** The spec of the pod that comes out. */
+function injected(pod: Pod, views?: VolumeManagerView[]): PodSpec {
+  const outcome = decide(pod, views)
+  if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
+  return (outcome.object as Pod).spec
+}
+
+function refused(pod: Pod, views?: VolumeManagerView[], rest?: Partial<PodInput>) {
+  const outcome = decide(pod, views, rest)
+  return outcome.kind === 'deny' && outcome.errors.map(({ path, message }) => [path, message])
+}
+
+const mountsOf = (containers: readonly Container[] | undefined) =>
+  Object.fromEntries(
+    (containers ?? []).map(({ name, volumeMounts }) => [name, volumeMounts?.map((m) => m.mountPath) ?? []]),
+  )
+
+describe('a pod that names a volume', () => {
+  test('gets it, mounted in its container, on the nodes that have it', () => {
+    const outcome = decide(makePod({ name: 'mnist' }))
+    expect(outcome).toEqual({
+      kind: 'patch',
+      object: makePod(
+        { name: 'mnist' },
+        {
+          containers: [{ name: 'main', volumeMounts: [MOUNT] }],
+          volumes: [VOLUME],
+          affinity: { nodeAffinity: nodesWith('data/vol1') },
+        },
+      ),
+      auditAnnotations: { decision: 'Injected', reason: 'has VolumeManager mnist/vol1' },
+    })
+  })
+
+  test('gets it in every container, init containers and sidecars included', () => {
+    const sidecar = { name: 'proxy', restartPolicy: 'Always' } as Container
+    const spec = { containers: [{ name: 'main' }, { name: 'logs' }], initContainers: [{ name: 'setup' }, sidecar] }
+    const { containers, initContainers } = injected(makePod({ name: 'mnist' }, spec))
+    expect({ ...mountsOf(containers), ...mountsOf(initContainers) }).toEqual({
+      main: ['/var/datasets'],
+      logs: ['/var/datasets'],
+      setup: ['/var/datasets'],
+      proxy: ['/var/datasets'],
+    })
+    expect(initContainers?.[1]).toMatchObject({ restartPolicy: 'Always' })
+  })
+
+  test.each([
+    ['only in those that are named', { containers: [{ name: 'setup' }] }, { main: [], setup: ['/var/datasets'] }],
+    ['where it is said for all', { 'mount-path': '/d' }, { main: ['/d'], setup: ['/d'] }],
+    [
+      'where it is said for one',
+      { 'mount-path': '/d', containers: [{ name: 'main', 'mount-path': '/e' }, { name: 'setup' }] },
+      { main: ['/e'], setup: ['/d'] },
+    ],
+    [
+      'in all where no container is in the list',
+      { containers: [] },
+      { main: ['/var/datasets'], setup: ['/var/datasets'] },
+    ],
+    [
+      'twice in one where that is asked',
+      {
+        containers: [
+          { name: 'main', 'mount-path': '/a' },
+          { name: 'main', 'mount-path': '/b' },
+        ],
+      },
+      { main: ['/a', '/b'], setup: [] },
+    ],
+  ])('gets it %s', (_name, asks, want) => {
+    const spec = injected(makePod({ name: 'mnist', ...asks }, { initContainers: [{ name: 'setup' }] }))
+    expect({ ...mountsOf(spec.containers), ...mountsOf(spec.initContainers) }).toEqual(want)
+  })
+
+  test('gets it where one request says so, and not where another says nothing', () => {
+    const asks = [
+      { name: 'mnist', containers: [{ name: 'main' }] },
+      { name: 'mnist', 'mount-path': '/d' },
+    ]
+    expect(mountsOf(injected(makePod(asks)).containers)).toEqual({ main: ['/d'] })
+    expect(mountsOf(injected(makePod(asks.toReversed())).containers)).toEqual({ main: ['/d'] })
+  })
+
+  test.each<[string, object, Partial<UsableVolume>, boolean | undefined]>([
+    ['to write where nothing is said', {}, {}, undefined],
+    ['to read where that is said', { readOnly: true }, {}, true],
+    ['to read where nobody may write', {}, { readOnly: true }, true],
+    ['to write where the user knows better', { readOnly: false }, { readOnly: true }, undefined],
+  ])('gets it %s', (_name, asks, volume, want) => {
+    const spec = injected(makePod({ name: 'mnist', ...asks }), [mnist(volume)])
+    expect(spec.containers[0]?.volumeMounts?.[0]?.readOnly).toBe(want)
+  })
+
+  test('means the first one when it gives no id, and another by its id', () => {
+    expect(injected(makePod({ name: 'lake' })).volumes).toEqual([
+      { name: 'lake--raw', ...hostPath('/var/datasets/raw') },
+    ])
+    expect(injected(makePod({ name: 'lake', id: 'clean' })).volumes?.[0]?.name).toBe('lake--clean')
+  })
+
+  test('keeps everything that it has', () => {
+    const pod = makePod({ name: 'mnist' }, {
+      containers: [{ name: 'main', image: 'main:1', volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }] }],
+      volumes: [{ name: 'tmp', emptyDir: {} }],
+      affinity: { podAntiAffinity: { flavour: 'new' }, nodeAffinity: { weather: 'sunny' } },
+      newField: [{ a: null }],
+    } as never)
+    expect(injected(pod)).toEqual({
+      containers: [{ name: 'main', image: 'main:1', volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, MOUNT] }],
+      volumes: [{ name: 'tmp', emptyDir: {} }, VOLUME],
+      affinity: { podAntiAffinity: { flavour: 'new' }, nodeAffinity: { weather: 'sunny', ...nodesWith('data/vol1') } },
+      newField: [{ a: null }],
+    })
+  })
+
+  test('that runs anywhere gets a claim and no affinity', () => {
+    const source = { persistentVolumeClaim: { claimName: 'vck-resource-1' } }
+    const spec = injected(makePod({ name: 'mnist' }), [mnist({ source, nodeAffinity: {} })])
+    expect(spec).toMatchObject({ volumes: [{ name: 'mnist--vol1', ...source }] })
+    expect(spec).not.toHaveProperty('affinity')
+  })
+
+  test('gets a directory with the type that its status gives', () => {
+    const source = { hostPath: { path: '/d', type: '' } }
+    expect(injected(makePod({ name: 'mnist' }), [mnist({ source })]).volumes?.[0]).toMatchObject(hostPath('/d'))
+    expect(
+      injected(makePod({ name: 'mnist' }), [mnist({ source: hostPath('/d', 'File') })]).volumes?.[0],
+    ).toMatchObject(hostPath('/d', 'File'))
+  })
+})
+
+describe('a pod that names several volumes', () => {
+  const two = [
+    { name: 'mnist', 'mount-path': '/a' },
+    { name: 'lake', 'mount-path': '/b' },
+  ]
+
+  test('runs where all of them are', () => {
+    const { affinity } = injected(makePod(two, { affinity: { nodeAffinity: nodesWith('gpu', 'tpu') } }))
+    const both = (key: string) => ({
+      matchExpressions: [key, 'data/raw', 'data/vol1'].map((each) => ({ key: each, operator: 'Exists' })),
+    })
+    expect(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).toEqual([
+      both('gpu'),
+      both('tpu'),
+    ])
+  })
+
+  test('gets the same in whatever order it names them', () => {
+    expect(injected(makePod(two))).toEqual(injected(makePod([...two].reverse())))
+  })
+
+  test('has to say where each is mounted', () => {
+    expect(refused(makePod([{ name: 'mnist' }, { name: 'lake' }]))).toEqual([
+      [`${ROOT}[0]`, 'container main has volume lake--raw at /var/datasets already; give it another mount-path'],
+    ])
+  })
+
+  test('may name one for each container', () => {
+    const asks = [
+      { name: 'mnist', containers: [{ name: 'main' }] },
+      { name: 'lake', containers: [{ name: 'logs' }] },
+    ]
+    const spec = injected(makePod(asks, { containers: [{ name: 'main' }, { name: 'logs' }] }))
+    expect(spec.containers.map(({ volumeMounts }) => volumeMounts?.[0]?.name)).toEqual(['mnist--vol1', 'lake--raw'])
+  })
+
+  test('is told of everything that is wrong at once', () => {
+    const asks = [{ name: 'nobody' }, { name: 'lake', id: 'dirty' }, { name: 'mnist', containers: [{ name: 'x' }] }]
+    expect(refused(makePod(asks))).toEqual([
+      [`${ROOT}[1].id`, 'VolumeManager lake has no such volume; it has raw, clean'],
+      [`${ROOT}[0].name`, 'there is no VolumeManager nobody in this namespace; create it first'],
+      [`${ROOT}[2].containers[0].name`, 'there is no container x; the pod has main'],
+    ])
+  })
+})
+
+describe('a pod into which the user pasted the volume by hand', () => {
+  const pasted = { name: 'dataset', hostPath: { path: '/var/datasets/vol1/' } }
+
+  test('and its affinity and mount stays as it is', () => {
+    const pod = makePod(
+      { name: 'mnist' },
+      {
+        containers: [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/var/data' }] }],
+        volumes: [pasted],
+        affinity: { nodeAffinity: nodesWith('data/vol1') },
+      },
+    )
+    expect(injected(pod)).toEqual(pod.spec)
+  })
+
+  test('gets the mounts that are missing, of the same volume', () => {
+    const containers = [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }, { name: 'logs' }]
+    const spec = injected(makePod({ name: 'mnist' }, { containers, volumes: [pasted] }))
+    expect(spec.volumes).toEqual([pasted])
+    expect(spec.containers[1]?.volumeMounts).toEqual([{ name: 'dataset', mountPath: '/var/datasets' }])
+  })
+
+  test('gets it where it asks for it as well', () => {
+    const containers = [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }]
+    const spec = injected(makePod({ name: 'mnist', 'mount-path': '/e' }, { containers, volumes: [pasted] }))
+    expect(mountsOf(spec.containers)).toEqual({ main: ['/d', '/e'] })
+  })
+
+  test('is known by the claim too', () => {
+    const claim = { persistentVolumeClaim: { claimName: 'c' } }
+    const spec = injected(makePod({ name: 'mnist' }, { volumes: [{ name: 'own', ...claim }] }), [
+      mnist({ source: { persistentVolumeClaim: { claimName: 'c', readOnly: true } } }),
+    ])
+    expect(spec.volumes).toEqual([{ name: 'own', ...claim }])
+  })
+})
+
+describe('refused, with the field and the reason, is a pod', () => {
+  test.each<[string, Pod, [string, RegExp]]>([
+    ['whose annotation is no JSON', makePod('mnist'), [ROOT, /^is not JSON .*; e\.g\. \{"name"/]],
+    [
+      'that names nobody',
+      makePod({ name: 'x' }),
+      [`${ROOT}.name`, /^there is no VolumeManager x in this namespace; create it first$/],
+    ],
+    ['that names a volume that is not there', makePod({ name: 'lake', id: 'x' }), [`${ROOT}.id`, /it has raw, clean$/]],
+    [
+      'that names a shard of what is not divided',
+      makePod({ name: 'lake', shard: 'x' }),
+      [`${ROOT}.shard`, /no shard$/],
+    ],
+    [
+      'that has another volume of that name',
+      makePod({ name: 'mnist' }, { volumes: [{ name: 'tmp' }, { name: 'mnist--vol1', hostPath: { path: '/x' } }] }),
+      ['spec.volumes[1].name', /rename yours$/],
+    ],
+    [
+      'that has another volume at that path',
+      makePod(
+        { name: 'mnist' },
+        { containers: [{ name: 'main', volumeMounts: [{ name: 'tmp', mountPath: '/var/datasets/' }] }] },
+      ),
+      ['spec.containers[0].volumeMounts[0].mountPath', /has volume tmp at \/var\/datasets already/],
+    ],
+    [
+      'whose init container has another volume at that path',
+      makePod(
+        { name: 'mnist' },
+        { initContainers: [{ name: 'setup', volumeMounts: [{ name: 'tmp', mountPath: '/var/datasets' }] }] },
+      ),
+      ['spec.initContainers[0].volumeMounts[0].mountPath', /give metadata.* another mount-path$/],
+    ],
+  ])('%s', (_name, pod, [path, message]) => {
+    expect(refused(pod)).toEqual([[path, expect.stringMatching(message)]])
+  })
+
+  test('whose VolumeManager has failed, in the words of the volume', () => {
+    const view = { ...mnist({ message: 'no such bucket' }), refusal: 'failed to deploy all the sub-resources' }
+    expect(refused(makePod({ name: 'mnist' }), [view])).toEqual([
+      [
+        ROOT,
+        'VolumeManager mnist cannot be used: failed to deploy all the sub-resources (no such bucket); see kubectl describe volumemanager mnist',
+      ],
+    ])
+  })
+
+  test('whose volume nobody can mount', () => {
+    const { source: _none, ...volume } = makeUsable('vol1')
+    expect(refused(makePod({ name: 'mnist' }), [{ name: 'mnist', volumes: [volume] }])).toHaveLength(1)
+  })
+
+  test('that would need more alternatives than an object can hold', () => {
+    const nodeAffinity = (kind: string) => nodesWith(...Array.from({ length: 11 }, (_, i) => `${kind}-${i}`))
+    const pod = makePod({ name: 'mnist' }, { affinity: { nodeAffinity: nodeAffinity('gpu') } })
+    expect(refused(pod, [mnist({ nodeAffinity: nodeAffinity('data') })])).toEqual([
+      [expect.stringContaining('nodeSelectorTerms'), expect.stringContaining('121 terms')],
+    ])
+  })
+})
+
+describe('a pod whose data is on the way', () => {
+  const waiting = [mnist({ state: 'Waiting', message: '1 of 3 replicas' }), lake]
+
+  test('waits with a scheduling gate, with everything else in place', () => {
+    const outcome = decide(makePod({ name: 'mnist' }), waiting)
+    expect(outcome).toMatchObject({
+      object: {
+        spec: {
+          schedulingGates: [{ name: 'lodestone.dev/volumes' }],
+          volumes: [VOLUME],
+          affinity: { nodeAffinity: nodesWith('data/vol1') },
+        },
+      },
+      warnings: ['lodestone: waits for VolumeManager mnist/vol1'],
+      auditAnnotations: { decision: 'Gated', reason: 'waits for VolumeManager mnist/vol1' },
+    })
+  })
+
+  test('keeps the gates of others, and has its own once', () => {
+    const spec = injected(makePod({ name: 'mnist' }, { schedulingGates: [{ name: 'quota' }] }), waiting)
+    expect(spec.schedulingGates).toEqual([{ name: 'quota' }, { name: 'lodestone.dev/volumes' }])
+    expect(injected(makePod({ name: 'mnist' }, spec), waiting)).toEqual(spec)
+  })
+
+  test.each<[string, Pod, Partial<PodInput>]>([
+    ['where there are no gates', makePod({ name: 'mnist' }), { whenNotReady: 'refuse' }],
+    ['that no scheduler looks at', makePod({ name: 'mnist' }, { nodeName: 'n1' }), {}],
+  ])('is refused %s, with what to wait for', (_name, pod, rest) => {
+    expect(refused(pod, waiting, rest)).toEqual([
+      [
+        ROOT,
+        "volume vol1 of VolumeManager mnist is not ready yet (1 of 3 replicas); retry after kubectl wait --for=jsonpath='{.status.state}'=Running volumemanager/mnist",
+      ],
+    ])
+  })
+
+  test('waits for none that it only prefers', () => {
+    expect(injected(makePod({ name: 'mnist', enforcement: 'Preferred' }), waiting)).not.toHaveProperty(
+      'schedulingGates',
+    )
+  })
+})
+
+describe('a pod that prefers its data', () => {
+  const views = [mnist({ bytes: 30 }), { name: 'lake', volumes: [makeUsable('raw', { bytes: 10 })] }]
+  const two = [
+    { name: 'mnist', enforcement: 'Preferred', 'mount-path': '/a' },
+    { name: 'lake', enforcement: 'Preferred', 'mount-path': '/b' },
+  ]
+  const weights = (spec: PodSpec) =>
+    spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution?.map(({ weight, preference }) => [
+      preference.matchExpressions?.[0]?.key,
+      weight,
+    ])
+
+  test('rather runs where more of its bytes are, and nowhere has to', () => {
+    const spec = injected(makePod(two), views)
+    expect(weights(spec)).toEqual([
+      ['data/raw', 25],
+      ['data/vol1', 75],
+    ])
+    expect(spec.affinity?.nodeAffinity).not.toHaveProperty('requiredDuringSchedulingIgnoredDuringExecution')
+    expect(spec.volumes?.map(({ hostPath: host }) => host?.type)).toEqual(['DirectoryOrCreate', 'DirectoryOrCreate'])
+  })
+
+  test('weighs them alike while their sizes are not known', () => {
+    expect(weights(injected(makePod(two)))).toEqual([
+      ['data/raw', 50],
+      ['data/vol1', 50],
+    ])
+  })
+
+  test('prefers it a little, however little it is', () => {
+    const small = [mnist({ bytes: 0 }), { name: 'lake', volumes: [makeUsable('raw', { bytes: 10 })] }]
+    expect(weights(injected(makePod(two), small))).toEqual([
+      ['data/raw', 100],
+      ['data/vol1', 1],
+    ])
+  })
+
+  test('keeps its own preferences', () => {
+    const own = [{ weight: 3, preference: { matchExpressions: [{ key: 'ssd', operator: 'Exists' }] } }]
+    const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: own }
+    expect(weights(injected(makePod(two[0], { affinity: { nodeAffinity } }), views))).toEqual([
+      ['ssd', 3],
+      ['data/vol1', 100],
+    ])
+  })
+})
+
+describe('a pod that has its node already', () => {
+  const views = [mnist({ nodes: ['n1', 'n2'] })]
+  const pinned = (node: string) => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }],
+        },
+      },
+    },
+  })
+
+  test.each([
+    ['by its name', { nodeName: 'n2' }],
+    ['as the pods of a DaemonSet do', pinned('n2')],
+  ])('%s gets the volume where the data is', (_name, spec) => {
+    expect(injected(makePod({ name: 'mnist' }, spec), views).volumes).toEqual([VOLUME])
+  })
+
+  test.each([
+    ['by its name', { nodeName: 'n3' }],
+    ['as the pods of a DaemonSet do', pinned('n3')],
+  ])('%s is refused elsewhere', (_name, spec) => {
+    expect(refused(makePod({ name: 'mnist' }, spec), views)).toEqual([
+      [ROOT, 'the pod has to run on node n3, but volume vol1 of VolumeManager mnist is on n1, n2'],
+    ])
+  })
+
+  test('is not refused while the data is on the way, perhaps to its node', () => {
+    const waiting = [mnist({ state: 'Waiting', nodes: ['n1'] })]
+    expect(injected(makePod({ name: 'mnist' }, pinned('n3')), waiting).schedulingGates).toHaveLength(1)
+  })
+
+  test('is not refused where nobody keeps account of nodes', () => {
+    expect(injected(makePod({ name: 'mnist' }, { nodeName: 'n3' })).volumes).toEqual([VOLUME])
+  })
+})
+
+describe('of a volume that is divided', () => {
+  const shards = ['a', 'b'].map((name) => ({ name, nodeAffinity: nodesWith(`part/${name}`), nodes: [name] }))
+  const views = [mnist({ shards })]
+
+  test('a part is asked for by its name, and is where that part is', () => {
+    const spec = injected(makePod({ name: 'mnist', shard: 'b' }), views)
+    expect(spec.affinity?.nodeAffinity).toEqual(nodesWith('part/b'))
+    expect(spec.volumes?.[0]?.name).toBe('mnist--vol1--b')
+  })
+
+  test('who asks for no part is warned', () => {
+    const outcome = decide(makePod({ name: 'mnist' }), views)
+    expect(outcome.warnings).toEqual(['lodestone: mnist/vol1 is divided; shard names the part the pod needs: a, b'])
+  })
+
+  test('a part that is not there is refused', () => {
+    expect(refused(makePod({ name: 'mnist', shard: 'c' }), views)).toEqual([
+      [`${ROOT}.shard`, 'volume vol1 of VolumeManager mnist has no such shard; it has a, b'],
+    ])
+  })
+})
+
+describe('left alone is a pod', () => {
+  test.each([
+    ['without the label', makePod({ name: 'x' }, {}, { labels: {} })],
+    [
+      'that a node made of a file of its own',
+      makePod('x', {}, { annotations: { 'lodestone.dev/volumes': 'x', 'kubernetes.io/config.mirror': 'a' } }),
+    ],
+    ['that opted out', makePod({ name: 'x' }, {}, { labels: { 'lodestone.dev/inject': 'false' } })],
+  ])('%s', (_name, pod) => {
+    expect(decide(pod)).toEqual({ kind: 'allow' })
+  })
+
+  test('that asks for nothing, with a word on it', () => {
+    expect(decide(makePod('', {}, { annotations: {} }))).toEqual({
+      kind: 'allow',
+      warnings: ['lodestone: label lodestone.dev/inject without annotation lodestone.dev/volumes'],
+    })
+  })
+
+  test('on a hub, where it goes on to members; only what is wrong anywhere is refused', () => {
+    expect(decide(makePod({ name: 'x' }), [], { isHub: true })).toEqual({ kind: 'allow' })
+    expect(refused(makePod({ name: 'x', containers: [{ name: 'x' }] }), [], { isHub: true })).toHaveLength(1)
+    expect(refused(makePod('x'), [], { isHub: true })).toHaveLength(1)
+  })
+})

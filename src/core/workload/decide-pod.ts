@@ -1,0 +1,124 @@
+/** THE DECISION on a pod that asks for volumes: inject them, let it wait for them, or refuse it with the reason. */
+import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
+import type { Pod, PodSpec } from '../../api/pod.ts'
+import type { FieldError } from '../field-errors.ts'
+import { cut, type Outcome } from '../outcome.ts'
+import { pinnedNode } from './affinity.ts'
+import { injectVolumes } from './inject.ts'
+import { unknownContainers } from './mounts.ts'
+import { resolveRequests, type WantedVolume } from './resolve.ts'
+import { type PlacedRequest, parseVolumeRequests } from './volume-requests.ts'
+import type { VolumeManagerLookup } from './volume-view.ts'
+
+/** What becomes of a pod whose data is on the way: it waits with a scheduling gate, or is refused and has to be created again. */
+export type WhenNotReady = 'gate' | 'refuse'
+
+export interface PodInput {
+  pod: Pod
+  managers: VolumeManagerLookup
+  whenNotReady: WhenNotReady
+  /** On a hub pods do not run: they go to members, whose own admission injects. */
+  isHub: boolean
+}
+
+/** On what only shows a pod that runs already, from a file of its node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
+
+/** Only on pods with the label `lodestone.dev/inject: "true"`, and only when they are created: volumes cannot be changed later. */
+export function decidePod(input: PodInput): Outcome {
+  const { pod, isHub } = input
+  const { labels, annotations } = pod.metadata
+  if (labels?.[INJECT_LABEL] !== 'true' || annotations?.[MIRROR_ANNOTATION] !== undefined) return { kind: 'allow' }
+  const annotation = annotations?.[VOLUMES_ANNOTATION]
+  if (annotation === undefined) {
+    return { kind: 'allow', warnings: [`lodestone: label ${INJECT_LABEL} without annotation ${VOLUMES_ANNOTATION}`] }
+  }
+  const parsed = parseVolumeRequests(annotation)
+  if ('errors' in parsed) return { kind: 'deny', errors: parsed.errors }
+  return isHub ? checkOnly(pod, parsed.requests) : injectInto(input, parsed.requests)
+}
+
+function checkOnly({ spec }: Pod, requests: readonly PlacedRequest[]): Outcome {
+  const errors = unknownContainers([...spec.containers, ...(spec.initContainers ?? [])], requests)
+  return errors.length > 0 ? { kind: 'deny', errors } : { kind: 'allow' }
+}
+
+function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonly PlacedRequest[]): Outcome {
+  const { wanted, errors, unusable } = resolveRequests(requests, managers)
+  const injected = injectVolumes(pod.spec, wanted)
+  const waiting = wanted.filter(mustWait)
+  const mayWait = whenNotReady === 'gate' && !pod.spec.nodeName
+  const wrong = [
+    ...errors,
+    ...unusable,
+    ...('errors' in injected ? injected.errors : []),
+    ...wanted.flatMap((volume) => absentFrom(nodeOf(pod.spec), volume)),
+    ...(mayWait ? [] : waiting.map(tryAgain)),
+  ]
+  if (wrong.length > 0 || 'errors' in injected) return { kind: 'deny', errors: wrong }
+  const spec = waiting.length > 0 ? withGate(injected.spec) : injected.spec
+  const reason = cut(
+    waiting.length > 0 ? `waits for ${titlesOf(waiting)}` : `has ${titlesOf(wanted)}`,
+    MAX_REASON_LENGTH,
+  )
+  const decision = waiting.length > 0 ? 'Gated' : 'Injected'
+  const warnings = [...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []), ...undecidedShards(wanted)]
+  return {
+    kind: 'patch',
+    object: { ...pod, spec } as Pod,
+    ...(warnings.length > 0 && { warnings }),
+    auditAnnotations: { decision, reason },
+  }
+}
+
+const MAX_REASON_LENGTH = 300
+
+/** Who only prefers its nodes does not wait for it. */
+export function mustWait({ request, volume }: WantedVolume): boolean {
+  return volume.state === 'Waiting' && request.enforcement !== 'Preferred'
+}
+
+function withGate(spec: PodSpec): PodSpec {
+  const gates = spec.schedulingGates ?? []
+  if (gates.some(({ name }) => name === VOLUMES_GATE)) return spec
+  return { ...spec, schedulingGates: [...gates, { name: VOLUMES_GATE }] }
+}
+
+function tryAgain({ path, request, volume }: WantedVolume): FieldError {
+  const state = volume.message === '' ? '' : ` (${cut(volume.message, MAX_REASON_LENGTH)})`
+  const wait = `kubectl wait --for=jsonpath='{.status.state}'=Running volumemanager/${request.name}`
+  return {
+    path,
+    code: 'Invalid',
+    message: `volume ${volume.id} of VolumeManager ${request.name} is not ready yet${state}; retry after ${wait}`,
+  }
+}
+
+/** The node on which a pod has to run, and of which no scheduler asks whether it has the data. */
+function nodeOf({ nodeName, affinity }: PodSpec): string | undefined {
+  if (nodeName) return nodeName
+  return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
+}
+
+/** Only where it is known which nodes have the data. */
+function absentFrom(node: string | undefined, { path, request, volume }: WantedVolume): FieldError[] {
+  if (node === undefined || request.enforcement === 'Preferred') return []
+  if (volume.state === 'Waiting' || volume.nodes.length === 0 || volume.nodes.includes(node)) return []
+  const message = `the pod has to run on node ${node}, but volume ${volume.id} of VolumeManager ${request.name} is on ${volume.nodes.join(', ')}`
+  return [{ path, code: 'Invalid', message }]
+}
+
+/** Every node with any of the data would do, and hardly any pod wants just any of it. */
+function undecidedShards(wanted: readonly WantedVolume[]): string[] {
+  return wanted
+    .filter(({ request, volume }) => request.shard === undefined && volume.shards.length > 0)
+    .map(({ request, volume }) => {
+      const names = volume.shards.map(({ name }) => name).join(', ')
+      return cut(`lodestone: ${request.name}/${volume.id} is divided; shard names the part the pod needs: ${names}`)
+    })
+}
+
+function titlesOf(wanted: readonly WantedVolume[]): string {
+  const titles = wanted.map(({ request, volume }) => [request.name, volume.id, request.shard].filter(Boolean).join('/'))
+  return `VolumeManager ${[...new Set(titles)].sort().join(', ')}`
+}

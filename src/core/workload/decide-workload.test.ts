@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest'
+import { makeUsable, managers } from '../../../test/builders.ts'
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
+import { valuesAt } from '../dependencies/json-path.ts'
+import { interpretedKind } from '../dependencies/kinds.ts'
+import { decideWorkload, type WorkloadInput } from './decide-workload.ts'
+
+const MNIST = '{"name":"mnist"}'
+const LABELLED = { [INJECT_LABEL]: 'true' }
+const asks = (annotation = MNIST) => ({ [VOLUMES_ANNOTATION]: annotation })
+const template = (metadata: ObjectMeta = {}, containers = ['main']) => ({
+  ...(Object.keys(metadata).length > 0 && { metadata }),
+  spec: { containers: containers.map((name) => ({ name })) },
+})
+const workload = (kind: string, spec: unknown, metadata: ObjectMeta = {}, apiVersion = 'apps/v1'): K8sObject => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'train', namespace: 'default', ...metadata },
+  ...{ spec },
+})
+const deployment = (inTemplate: ObjectMeta = {}, metadata: ObjectMeta = {}) =>
+  workload('Deployment', { replicas: 2, template: template(inTemplate) }, metadata)
+const job = (inTemplate: ObjectMeta = {}, metadata: ObjectMeta = {}) =>
+  workload('Job', { template: template(inTemplate) }, metadata, 'batch/v1')
+
+const ready = managers({ name: 'mnist', volumes: [makeUsable('vol1')] })
+
+function decide(object: K8sObject, stored?: K8sObject, rest: Partial<WorkloadInput> = {}) {
+  const templatePaths = interpretedKind(object.apiVersion, object.kind)?.templates ?? []
+  return decideWorkload({ object, stored, templatePaths, managers: ready, isHub: false, ...rest })
+}
+
+function refused(object: K8sObject, rest?: Partial<WorkloadInput>) {
+  const outcome = decide(object, undefined, rest)
+  return outcome.kind === 'deny' && outcome.errors.map(({ path, message }) => [path, message])
+}
+
+describe('a workload that asks for volumes', () => {
+  test('in its template has its pods sent to admission', () => {
+    expect(decide(deployment({ annotations: asks() }))).toEqual({
+      kind: 'patch',
+      object: deployment({ labels: LABELLED, annotations: asks() }),
+      auditAnnotations: { decision: 'Labelled', reason: 'its pods get their volumes when they are created' },
+    })
+  })
+
+  test('in its own metadata asks for all of its pods', () => {
+    expect(decide(deployment({ labels: { app: 'x' } }, { annotations: asks() }))).toMatchObject({
+      object: deployment({ labels: { app: 'x', ...LABELLED }, annotations: asks() }, { annotations: asks() }),
+    })
+  })
+
+  test('says more in its template', () => {
+    const own = asks('{"name":"mnist","id":"vol1"}')
+    expect(decide(deployment({ annotations: own }, { annotations: asks() }))).toMatchObject({
+      object: deployment({ labels: LABELLED, annotations: own }, { annotations: asks() }),
+    })
+  })
+
+  test('and has said so before stays as it is', () => {
+    const done = deployment({ labels: LABELLED, annotations: asks() }, { annotations: asks() })
+    expect(decide(done)).toEqual({ kind: 'allow' })
+    expect(decide(done, done)).toEqual({ kind: 'allow' })
+  })
+
+  test.each([
+    ['Deployment', 'apps/v1', { template: template() }, 'spec.template'],
+    ['StatefulSet', 'apps/v1', { template: template() }, 'spec.template'],
+    ['DaemonSet', 'apps/v1', { template: template() }, 'spec.template'],
+    ['ReplicaSet', 'apps/v1', { template: template() }, 'spec.template'],
+    ['Job', 'batch/v1', { template: template() }, 'spec.template'],
+    ['CronJob', 'batch/v1', { jobTemplate: { spec: { template: template() } } }, 'spec.jobTemplate.spec.template'],
+    ['Job', 'batch.volcano.sh/v1alpha1', { tasks: [{ template: template() }] }, 'spec.tasks.*.template'],
+    [
+      'TFJob',
+      'kubeflow.org/v1',
+      { tfReplicaSpecs: { Worker: { template: template() } } },
+      'spec.tfReplicaSpecs.*.template',
+    ],
+    ['RayCluster', 'ray.io/v1', { headGroupSpec: { template: template() } }, 'spec.headGroupSpec.template'],
+    [
+      'SparkApplication',
+      'sparkoperator.k8s.io/v1beta2',
+      { mode: 'cluster', driver: { template: template() } },
+      'spec.driver.template',
+    ],
+  ])('may be a %s of %s', (kind, apiVersion, spec, at) => {
+    const outcome = decide(workload(kind, spec, { annotations: asks() }, apiVersion))
+    const [metadata] = outcome.kind === 'patch' ? valuesAt(outcome.object, `${at}.metadata`) : []
+    expect(metadata).toEqual({ labels: LABELLED, annotations: asks() })
+  })
+
+  test('asks for every template without a word of its own', () => {
+    const tasks = [
+      { template: template() },
+      { template: template({ annotations: asks('{"name":"mnist","readOnly":true}') }) },
+    ]
+    const outcome = decide(workload('Job', { tasks }, { annotations: asks() }, 'batch.volcano.sh/v1alpha1'))
+    const labels = outcome.kind === 'patch' ? valuesAt(outcome.object, 'spec.tasks.*.template.metadata.labels') : []
+    expect(labels).toEqual([LABELLED, LABELLED])
+  })
+})
+
+describe('refused as early as that is a workload', () => {
+  test.each<[string, K8sObject, string]>([
+    [
+      'whose annotation is wrong',
+      deployment({ annotations: asks('x') }),
+      'spec.template.metadata.annotations[lodestone.dev/volumes]',
+    ],
+    [
+      'whose own annotation is wrong',
+      deployment({}, { annotations: asks('[{}]') }),
+      'metadata.annotations[lodestone.dev/volumes][0].name',
+    ],
+    [
+      'that names a container that it has not',
+      deployment({}, { annotations: asks('{"name":"mnist","containers":[{"name":"x"}]}') }),
+      'metadata.annotations[lodestone.dev/volumes].containers[0].name',
+    ],
+    [
+      'that names such a container of a volume that is not there yet',
+      deployment({}, { annotations: asks('{"name":"nobody","containers":[{"name":"x"}]}') }),
+      'metadata.annotations[lodestone.dev/volumes].containers[0].name',
+    ],
+    [
+      'that names a volume that its VolumeManager has not',
+      deployment({}, { annotations: asks('{"name":"mnist","id":"x"}') }),
+      'metadata.annotations[lodestone.dev/volumes].id',
+    ],
+    [
+      'two volumes of which are at one place',
+      deployment({}, { annotations: asks('[{"name":"mnist","mount-path":"/a"},{"name":"other","mount-path":"/a"}]') }),
+      'metadata.annotations[lodestone.dev/volumes][1]',
+    ],
+  ])('%s', (_name, object, path) => {
+    const two = managers(
+      { name: 'mnist', volumes: [makeUsable('vol1')] },
+      { name: 'other', volumes: [makeUsable('vol2')] },
+    )
+    expect(refused(object, { managers: two })).toEqual([[path, expect.any(String)]])
+  })
+
+  test('once for all of its templates', () => {
+    const tasks = [{ template: template() }, { template: template() }]
+    expect(refused(workload('Job', { tasks }, { annotations: asks('x') }, 'batch.volcano.sh/v1alpha1'))).toHaveLength(1)
+  })
+})
+
+describe('a workload whose VolumeManager', () => {
+  test('is not there yet is let in with a warning: manifests come in any order', () => {
+    expect(decide(deployment({}, { annotations: asks('{"name":"nobody"}') }))).toMatchObject({
+      kind: 'patch',
+      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
+    })
+  })
+
+  test('has failed is let in with a warning', () => {
+    const failed = managers({ name: 'mnist', refusal: 'no such bucket', volumes: [makeUsable('vol1')] })
+    const { warnings } = decide(deployment({}, { annotations: asks() }), undefined, { managers: failed })
+    expect(warnings).toEqual([expect.stringMatching(/cannot be used: no such bucket/)])
+  })
+
+  test('is of the members alone is nothing to warn of on a hub', () => {
+    const outcome = decide(deployment({}, { annotations: asks('{"name":"nobody"}') }), undefined, { isHub: true })
+    expect(outcome).toMatchObject({ kind: 'patch' })
+    expect(outcome).not.toHaveProperty('warnings')
+  })
+})
+
+describe('an update', () => {
+  const own = (annotation = MNIST) => deployment({}, { annotations: asks(annotation) })
+  const copied = (annotation: string, copy = annotation) =>
+    deployment({ labels: LABELLED, annotations: asks(copy) }, { annotations: asks(annotation) })
+  test('that has nothing to do with volumes is let through, also where they were let in unchecked', () => {
+    const unchecked = own('x')
+    const scaled = { ...unchecked, spec: { ...(unchecked as K8sObject & { spec: object }).spec, replicas: 3 } }
+    expect(decide(scaled, unchecked)).toEqual({ kind: 'allow' })
+  })
+
+  test('that asks for volumes for the first time asks for its pods', () => {
+    expect(decide(own(), deployment())).toMatchObject({ object: copied(MNIST) })
+  })
+
+  test('that asks for another takes the copy in the template along', () => {
+    const other = '{"name":"mnist","readOnly":true}'
+    expect(decide(copied(other, MNIST), copied(MNIST))).toMatchObject({ object: copied(other) })
+  })
+
+  test('that asks for another leaves what the template itself asks for', () => {
+    const template = '{"name":"mnist","mount-path":"/d"}'
+    expect(decide(copied('{"name":"mnist","readOnly":true}', template), copied(MNIST, template))).toEqual({
+      kind: 'allow',
+    })
+  })
+
+  test.each([
+    ['Job', job],
+    [
+      'Job of Volcano',
+      (inTemplate?: ObjectMeta, metadata?: ObjectMeta) =>
+        workload('Job', { tasks: [{ template: template(inTemplate) }] }, metadata, 'batch.volcano.sh/v1alpha1'),
+    ],
+  ])('of a %s changes nothing: its pods cannot be changed', (_name, make) => {
+    expect(decide(make({}, { annotations: asks() }), make())).toEqual({
+      kind: 'allow',
+      warnings: ['lodestone: the pods of a Job cannot be changed; create it again for other volumes'],
+    })
+  })
+})
+
+describe('left alone is a workload', () => {
+  const OWNER = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'u', controller: true }
+
+  test.each([
+    ['that asks for nothing', deployment()],
+    ['that is going', deployment({}, { annotations: asks('x'), deletionTimestamp: '2026-01-01T00:00:00Z' })],
+    ['that another one made', deployment({}, { annotations: asks('x'), ownerReferences: [OWNER] })],
+    ['whose template opted out', deployment({ labels: { [INJECT_LABEL]: 'false' } }, { annotations: asks('x') })],
+    ['whose template is none', workload('Deployment', { template: { spec: {} } }, { annotations: asks() })],
+  ])('%s', (_name, object) => {
+    expect(decide(object)).toEqual({ kind: 'allow' })
+  })
+})

@@ -1,0 +1,133 @@
+/** THE DECISION on a workload that asks for volumes: refuse what its pods would be refused for, and have them sent to admission. */
+import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import type { PodTemplate } from '../../api/pod.ts'
+import type { FieldError } from '../field-errors.ts'
+import { jsonEqual } from '../json.ts'
+import { cut, type Outcome } from '../outcome.ts'
+import { injectVolumes } from './inject.ts'
+import { unknownContainers } from './mounts.ts'
+import { resolveRequests } from './resolve.ts'
+import { type PlacedTemplate, templatesOf, withValueAt } from './templates.ts'
+import { parseVolumeRequests } from './volume-requests.ts'
+import type { VolumeManagerLookup } from './volume-view.ts'
+
+export interface WorkloadInput {
+  object: K8sObject
+  /** Absent when it is created. */
+  stored: K8sObject | undefined
+  /** Where its pod templates are (core/dependencies/kinds.ts). */
+  templatePaths: readonly string[]
+  managers: VolumeManagerLookup
+  /** On a hub the VolumeManagers that matter are those of the members. */
+  isHub: boolean
+}
+
+/** Of these nobody may change the pods once they are created (pkg/apis/batch/validation; Volcano's own webhook). */
+const UNCHANGEABLE: ReadonlySet<string> = new Set(['batch/v1 Job', 'batch.volcano.sh/v1alpha1 Job'])
+
+/**
+ * The annotation of the workload itself is for all of its pods, unless a template has its own. What a controller made of another workload
+ * was decided there; changing it would make that controller replace it for ever.
+ */
+export function decideWorkload(input: WorkloadInput): Outcome {
+  const { object, stored, templatePaths } = input
+  if (object.metadata.deletionTimestamp || object.metadata.ownerReferences?.some(({ controller }) => controller)) {
+    return { kind: 'allow' }
+  }
+  const templates = templatesOf(object, templatePaths)
+  if (stored && isSame(object, templates, stored, templatePaths)) return { kind: 'allow' }
+  if (stored && UNCHANGEABLE.has(`${object.apiVersion} ${object.kind}`)) {
+    const warning = `lodestone: the pods of a ${object.kind} cannot be changed; create it again for other volumes`
+    return { kind: 'allow', warnings: [warning] }
+  }
+  const asking = templates.flatMap((placed) => askOf(placed, object, stored) ?? [])
+  const checks = asking.map((ask) => check(ask, input))
+  const errors = distinct(checks.flatMap((found) => found.errors))
+  const warnings = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
+  if (errors.length > 0) return { kind: 'deny', errors, ...(warnings.length > 0 && { warnings }) }
+  const changed = asking.reduce((whole, ask) => withAsk(whole, ask), object)
+  if (changed === object) return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
+  return {
+    kind: 'patch',
+    object: changed,
+    ...(warnings.length > 0 && { warnings }),
+    auditAnnotations: { decision: 'Labelled', reason: `its pods get their volumes when they are created` },
+  }
+}
+
+interface Ask extends PlacedTemplate {
+  annotation: string
+  /** Where it is written: in the template, or for all templates in the workload's own metadata. */
+  writtenAt: string
+}
+
+function isSame(
+  object: K8sObject,
+  templates: readonly PlacedTemplate[],
+  stored: K8sObject,
+  paths: readonly string[],
+): boolean {
+  return (
+    ownAnnotation(object) === ownAnnotation(stored) &&
+    jsonEqual(
+      templates.map(({ template }) => template),
+      templatesOf(stored, paths).map(({ template }) => template),
+    )
+  )
+}
+
+/** What the pods of a template ask for; undefined when they ask for nothing, or are to be left alone. */
+function askOf(placed: PlacedTemplate, object: K8sObject, stored: K8sObject | undefined): Ask | undefined {
+  const { labels, annotations } = placed.template.metadata ?? {}
+  if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return undefined
+  const own = ownAnnotation(object)
+  const inTemplate = annotations?.[VOLUMES_ANNOTATION]
+  // Our copy of what the workload said until now follows what it says from now on.
+  const isCopy = own !== undefined && stored !== undefined && inTemplate === ownAnnotation(stored)
+  if (inTemplate !== undefined && !isCopy) {
+    return { ...placed, annotation: inTemplate, writtenAt: `${placed.path}.metadata.annotations` }
+  }
+  return own === undefined ? undefined : { ...placed, annotation: own, writtenAt: 'metadata.annotations' }
+}
+
+function ownAnnotation({ metadata }: K8sObject): string | undefined {
+  return metadata.annotations?.[VOLUMES_ANNOTATION]
+}
+
+/** What would be wrong with the pods. A VolumeManager that is not there may come: manifests are applied in any order. */
+function check(
+  { path, template, annotation, writtenAt }: Ask,
+  { managers, isHub }: WorkloadInput,
+): { errors: FieldError[]; warnings: string[] } {
+  const parsed = parseVolumeRequests(annotation, writtenAt)
+  if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
+  const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
+  const injected = injectVolumes(template.spec, wanted, `${path}.spec`)
+  const { containers, initContainers } = template.spec
+  const found = new Set(wanted.map((one) => one.path))
+  const unresolved = parsed.requests.filter((one) => !found.has(one.path))
+  return {
+    errors: [
+      ...errors,
+      ...('errors' in injected ? injected.errors : []),
+      ...unknownContainers([...containers, ...(initContainers ?? [])], unresolved),
+    ],
+    warnings: isHub ? [] : unusable.map(({ message }) => message),
+  }
+}
+
+function withAsk(whole: K8sObject, { keys, template, annotation }: Ask): K8sObject {
+  const { labels, annotations, ...metadata } = template.metadata ?? {}
+  if (labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation) return whole
+  const changed: PodTemplate['metadata'] = {
+    ...metadata,
+    labels: { ...labels, [INJECT_LABEL]: 'true' },
+    annotations: { ...annotations, [VOLUMES_ANNOTATION]: annotation },
+  }
+  return withValueAt(whole, [...keys, 'metadata'], changed)
+}
+
+function distinct<T>(items: readonly T[]): T[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()]
+}

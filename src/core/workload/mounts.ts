@@ -1,0 +1,118 @@
+/** The mounts of a pod's containers: what each gets, and what stands in the way. */
+import type { Container, PodSpec } from '../../api/pod.ts'
+import type { FieldError } from '../field-errors.ts'
+import type { PlacedRequest } from './volume-requests.ts'
+
+/** Where data is without a word from the user, as in VCK. */
+const DEFAULT_MOUNT_PATH = '/var/datasets'
+
+/** One volume that all or some containers are to have. */
+export interface WantedMount extends PlacedRequest {
+  /** In the pod. */
+  volume: string
+  readOnly: boolean
+}
+
+type Mounted = { containers: Pick<PodSpec, 'containers' | 'initContainers'> } | { errors: FieldError[] }
+
+/**
+ * The containers with their mounts, sidecars and other init containers included. One that has the volume already, at the path asked for
+ * or where no path is asked for at any, stays as it is; one that has something else there is an error, as is a container that does not
+ * exist.
+ *
+ * @param at the path of the pod spec in the object
+ */
+export function mountVolumes(
+  { containers, initContainers }: PodSpec,
+  wanted: readonly WantedMount[],
+  at: string,
+): Mounted {
+  const errors = unknownContainers([...containers, ...(initContainers ?? [])], wanted)
+  const mountAll = (list: readonly Container[], path: string) =>
+    list.map((container, i) => mountInto(container, wanted, `${path}[${i}]`, errors))
+  const mounted = {
+    containers: mountAll(containers, `${at}.containers`),
+    ...(initContainers && { initContainers: mountAll(initContainers, `${at}.initContainers`) }),
+  }
+  return errors.length > 0 ? { errors } : { containers: mounted }
+}
+
+/** The names in the requests that no container has. */
+export function unknownContainers(containers: readonly Container[], requests: readonly PlacedRequest[]): FieldError[] {
+  const names = containers.map(({ name }) => name)
+  return requests.flatMap(({ path, request }) =>
+    (request.containers ?? []).flatMap(({ name }, i) =>
+      names.includes(name)
+        ? []
+        : [
+            {
+              path: `${path}.containers[${i}].name`,
+              code: 'NotSupported' as const,
+              message: `there is no container ${name}; the pod has ${names.join(', ')}`,
+            },
+          ],
+    ),
+  )
+}
+
+interface Asked extends WantedMount {
+  mountPath: string
+  isExplicit: boolean
+}
+
+function mountInto(container: Container, wanted: readonly WantedMount[], at: string, errors: FieldError[]): Container {
+  const own = container.volumeMounts ?? []
+  const mounts = [...own]
+  for (const { path, volume, mountPath, isExplicit, readOnly } of asked(container, wanted)) {
+    const has = mounts.filter(({ name }) => name === volume)
+    if (has.some((mount) => isSamePath(mount.mountPath, mountPath)) || (!isExplicit && has.length > 0)) continue
+    const taken = mounts.findIndex((mount) => isSamePath(mount.mountPath, mountPath))
+    if (taken < 0) mounts.push({ name: volume, mountPath, ...(readOnly && { readOnly }) })
+    else
+      errors.push(
+        collision(
+          container,
+          { path, mountPath, taken: mounts[taken]?.name ?? '' },
+          taken < own.length ? `${at}.volumeMounts[${taken}].mountPath` : path,
+        ),
+      )
+  }
+  return mounts.length === own.length ? container : { ...container, volumeMounts: mounts }
+}
+
+/** What is asked for this container: given paths first, for which a volume without a path may then do. */
+function asked({ name }: Container, wanted: readonly WantedMount[]): Asked[] {
+  const all = wanted.flatMap((one) => {
+    const { containers = [], 'mount-path': forAll } = one.request
+    if (containers.length === 0) return [toAsked(one, forAll)]
+    return containers
+      .filter((container) => container.name === name)
+      .map((container) => toAsked(one, container['mount-path'] ?? forAll))
+  })
+  return [...all.filter(({ isExplicit }) => isExplicit), ...all.filter(({ isExplicit }) => !isExplicit)]
+}
+
+function toAsked(wanted: WantedMount, mountPath: string | undefined): Asked {
+  return { ...wanted, mountPath: mountPath ?? DEFAULT_MOUNT_PATH, isExplicit: mountPath !== undefined }
+}
+
+function collision(
+  { name }: Container,
+  { path, mountPath, taken }: { path: string; mountPath: string; taken: string },
+  at: string,
+): FieldError {
+  const wayOut = `give ${path === at ? 'it' : path} another mount-path`
+  return {
+    path: at,
+    code: 'Duplicate',
+    message: `container ${name} has volume ${taken} at ${mountPath} already; ${wayOut}`,
+  }
+}
+
+function isSamePath(one: string, other: string): boolean {
+  return one === other || clean(one) === clean(other)
+}
+
+function clean(path: string): string {
+  return path.replaceAll(/\/+/g, '/').replace(/(?<=.)\/$/, '')
+}

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
+import type { Pod, PodSpec } from '../../api/pod.ts'
+import { decidePod } from './decide-pod.ts'
+import { isGated, planGate } from './plan-gate.ts'
+import type { UsableVolume } from './volume-view.ts'
+
+const OWNER = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'u', controller: true }
+const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
+  managers({ name: 'mnist', volumes: [makeUsable('vol1', volume)], ...(refusal && { refusal }) })
+
+/** A pod that was created while its data was on the way, as it is stored. */
+function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
+  const pod = makePod({ name: 'mnist' }, spec)
+  const input = { pod, managers: lookup({ state: 'Waiting' }), whenNotReady: 'gate' as const, isHub: false }
+  const outcome = decidePod(input)
+  if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
+  return { ...(outcome.object as Pod), metadata: { ...pod.metadata, resourceVersion: '7', ...metadata } }
+}
+
+const kinds = (pod: Pod, volumes = lookup()) => planGate(pod, volumes).actions.map((action) => action.kind)
+const complaints = (pod: Pod, volumes = lookup()) =>
+  planGate(pod, volumes).actions.map(
+    (action) => action.kind === 'event' && [action.type, action.reason, action.message],
+  )
+
+describe('the gate of a pod', () => {
+  test('is taken away when the data is there, of the very pod that was looked at', () => {
+    expect(planGate(gated(), lookup()).actions).toEqual([
+      {
+        kind: 'patch',
+        of: { type: expect.objectContaining({ kind: 'Pod' }), namespace: 'default', name: 'trainer' },
+        patch: { metadata: { resourceVersion: '7' }, spec: { schedulingGates: null } },
+      },
+      expect.objectContaining({ kind: 'event', type: 'Normal', reason: 'VolumesReady' }),
+    ])
+  })
+
+  test('leaves those of others', () => {
+    const [action] = planGate(gated({ schedulingGates: [{ name: 'quota' }] }), lookup()).actions
+    expect(action).toMatchObject({ patch: { spec: { schedulingGates: [{ name: 'quota' }] } } })
+  })
+
+  test('stays while the data is on the way', () => {
+    expect(planGate(gated(), lookup({ state: 'Waiting' }))).toEqual({ actions: [] })
+  })
+
+  test.each([
+    ['its VolumeManager failed', gated(), lookup({}, 'no such bucket'), /cannot be used: no such bucket/],
+    ['its VolumeManager is gone', gated(), managers(), /there is no VolumeManager mnist/],
+    ['its annotation is wrong now', gated({}, makePod('x').metadata), lookup(), /is not JSON/],
+    ['its annotation is gone', gated({}, { annotations: {} }), lookup(), /is not JSON/],
+  ])('stays, and an Event says why, when %s', (_name, pod, volumes, message) => {
+    expect(complaints(pod, volumes)).toEqual([['Warning', 'VolumesUnusable', expect.stringMatching(message)]])
+  })
+
+  test('is no business of ours on a pod that is going, or that has none', () => {
+    expect(kinds(gated({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toEqual([])
+    expect(kinds({ ...gated(), spec: { containers: [] } })).toEqual([])
+    expect(isGated(gated())).toBe(true)
+  })
+})
+
+describe('a pod whose volume is on other nodes than when it was created', () => {
+  const alsoOn = (...labels: string[]) => lookup({ nodeAffinity: nodesWith(...labels) })
+
+  test('is narrowed to those where they are fewer, in the only way that an API server lets pass', () => {
+    const [action] = planGate(gated(), alsoOn('other')).actions
+    expect(action).toMatchObject({
+      patch: {
+        spec: {
+          schedulingGates: null,
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: [
+                  {
+                    matchExpressions: [
+                      { key: 'data/vol1', operator: 'Exists' },
+                      { key: 'other', operator: 'Exists' },
+                    ],
+                  },
+                ],
+              },
+            },
+          },
+        },
+      },
+    })
+  })
+
+  test('is replaced by its controller where that would need another alternative', () => {
+    expect(kinds(gated({}, { ownerReferences: [OWNER] }), alsoOn('one', 'other'))).toEqual(['event', 'delete'])
+  })
+})
+
+describe('a pod whose volume has another directory now', () => {
+  const moved = lookup({ source: { hostPath: { path: '/var/datasets/new' } } })
+
+  test('is replaced by its controller', () => {
+    const pod = gated({}, { ownerReferences: [OWNER] })
+    expect(planGate(pod, moved).actions).toEqual([
+      expect.objectContaining({ kind: 'event', reason: 'VolumesReplaced' }),
+      { kind: 'delete', type: expect.objectContaining({ kind: 'Pod' }), object: pod },
+    ])
+  })
+
+  test('is replaced as well where its user pasted the volume by hand', () => {
+    const pasted = {
+      containers: [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }],
+      volumes: [{ name: 'dataset', hostPath: { path: '/var/datasets/vol1' } }],
+    }
+    expect(kinds(gated(pasted, { ownerReferences: [OWNER] }), moved)).toEqual(['event', 'delete'])
+  })
+
+  test('is left to its user without one, who is told', () => {
+    const notes = { ...OWNER, controller: false }
+    expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([
+      ['Warning', 'VolumesUnusable', expect.stringMatching(/; create it again$/)],
+    ])
+  })
+})

@@ -1,0 +1,89 @@
+/** What becomes of a pod that waits for its volumes: its gate is taken away when the data is there. */
+import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
+import type { NodeSelectorTerm } from '../../api/node.ts'
+import { type Pod, type PodSpec, pods } from '../../api/pod.ts'
+import { describeErrors } from '../field-errors.ts'
+import { jsonEqual } from '../json.ts'
+import type { Action, EventAction, Plan } from '../plan.ts'
+import { NOTHING } from '../plan.ts'
+import { mustWait } from './decide-pod.ts'
+import { injectVolumes } from './inject.ts'
+import { resolveRequests } from './resolve.ts'
+import { parseVolumeRequests } from './volume-requests.ts'
+import type { VolumeManagerLookup } from './volume-view.ts'
+
+/** Whether a pod waits for its volumes. */
+export function isGated({ metadata, spec }: Pod): boolean {
+  return !metadata.deletionTimestamp && (spec.schedulingGates ?? []).some(({ name }) => name === VOLUMES_GATE)
+}
+
+/**
+ * Admission decided once what the pod mounts, and nobody may change that; of a pod with gates an API server lets only the affinity be
+ * narrowed (ValidatePodUpdate). So the decision is made again: when it comes to the same, the pod may go. When it does not, the data that the
+ * pod was to have is given up, and the pod with it: its controller makes another. One without a controller is its user's to make again.
+ */
+export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
+  if (!isGated(pod)) return NOTHING
+  const parsed = parseVolumeRequests(pod.metadata.annotations?.[VOLUMES_ANNOTATION] ?? '')
+  if ('errors' in parsed) return { actions: [complaint(pod, describeErrors(parsed.errors))] }
+  const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
+  const wrong = [...errors, ...unusable]
+  if (wrong.length > 0) return { actions: [complaint(pod, describeErrors(wrong))] }
+  if (wanted.some(mustWait)) return NOTHING
+  const injected = injectVolumes(pod.spec, wanted)
+  // What was injected before and no longer can be stands in its own way: the volume has another directory now.
+  const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
+  return { actions: becomes ? release(pod, injected.spec) : giveUp(pod) }
+}
+
+function release(pod: Pod, { affinity }: PodSpec): Action[] {
+  const { namespace, name = '', resourceVersion } = pod.metadata
+  const rest = (pod.spec.schedulingGates ?? []).filter((gate) => gate.name !== VOLUMES_GATE)
+  return [
+    {
+      kind: 'patch',
+      of: { type: pods, ...(namespace && { namespace }), name },
+      patch: {
+        metadata: { resourceVersion },
+        spec: { schedulingGates: rest.length > 0 ? rest : null, ...(affinity !== pod.spec.affinity && { affinity }) },
+      },
+    },
+    { kind: 'event', about: pod, type: 'Normal', reason: 'VolumesReady', message: 'the data of its volumes is there' },
+  ]
+}
+
+const STALE = 'its volumes have other data now than when the pod was created'
+
+function giveUp(pod: Pod): Action[] {
+  const isReplaced = pod.metadata.ownerReferences?.some(({ controller }) => controller) ?? false
+  if (!isReplaced) return [complaint(pod, `${STALE}; create it again`)]
+  return [
+    { kind: 'event', about: pod, type: 'Warning', reason: 'VolumesReplaced', message: `${STALE}: it is replaced` },
+    { kind: 'delete', type: pods, object: pod },
+  ]
+}
+
+function complaint(about: Pod, message: string): EventAction {
+  return { kind: 'event', about, type: 'Warning', reason: 'VolumesUnusable', message }
+}
+
+/** Whether an API server lets a gated pod become this: nothing but narrower terms, each of which begins as it was. */
+function mayBecome(before: PodSpec, after: PodSpec): boolean {
+  const { affinity: was, ...own } = before
+  const { affinity: is, ...wanted } = after
+  if (!jsonEqual(own, wanted)) return false
+  const [terms, next] = [termsOf(was), termsOf(is)]
+  return terms.length === 0 || (terms.length === next.length && terms.every((term, i) => begins(next[i] ?? {}, term)))
+}
+
+function termsOf(affinity: PodSpec['affinity']): readonly NodeSelectorTerm[] {
+  return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+}
+
+function begins(term: NodeSelectorTerm, withTerm: NodeSelectorTerm): boolean {
+  const startsWith = (list: readonly unknown[] = [], head: readonly unknown[] = []) =>
+    jsonEqual(list.slice(0, head.length), head)
+  return (
+    startsWith(term.matchExpressions, withTerm.matchExpressions) && startsWith(term.matchFields, withTerm.matchFields)
+  )
+}

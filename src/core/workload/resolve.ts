@@ -1,0 +1,75 @@
+/** From what a pod asks for to the volumes that it gets, or why it gets none. */
+import type { VolumeSource } from '../../api/pod.ts'
+import { SUCCESS_MESSAGE } from '../../api/volume-manager.ts'
+import type { FieldError } from '../field-errors.ts'
+import { cut } from '../outcome.ts'
+import type { PlacedRequest } from './volume-requests.ts'
+import type { UsableVolume, VolumeManagerLookup } from './volume-view.ts'
+
+/** A request together with the volume that it means; of a shard, with the shard's nodes. */
+export interface WantedVolume extends PlacedRequest {
+  volume: UsableVolume
+  source: VolumeSource
+}
+
+export interface Resolved {
+  wanted: WantedVolume[]
+  /** What no waiting mends: the annotation is wrong. */
+  errors: FieldError[]
+  /** What is wrong with the VolumeManagers, and may be right another time. */
+  unusable: FieldError[]
+}
+
+/** Long enough for the reason of a failure, short enough for an Event. */
+const MAX_REASON_LENGTH = 300
+
+/** Finds the volumes of all requests, or everything that is wrong with them. */
+export function resolveRequests(requests: readonly PlacedRequest[], managers: VolumeManagerLookup): Resolved {
+  const resolved: Resolved = { wanted: [], errors: [], unusable: [] }
+  for (const placed of requests) {
+    const found = resolveOne(placed, managers)
+    if ('wanted' in found) resolved.wanted.push(found.wanted)
+    else resolved[found.list].push(found.error)
+  }
+  return resolved
+}
+
+type Found = { wanted: WantedVolume } | { list: 'errors' | 'unusable'; error: FieldError }
+
+function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found {
+  const { path, request } = placed
+  const manager = managers(request.name)
+  if (!manager)
+    return unusable(`${path}.name`, `there is no VolumeManager ${request.name} in this namespace; create it first`)
+  const title = `VolumeManager ${manager.name}`
+  const ids = manager.volumes.map(({ id }) => id)
+  const volume = request.id === undefined ? manager.volumes[0] : manager.volumes.find(({ id }) => id === request.id)
+  if (!volume) return wrong(`${path}.id`, `${title} has ${choice('volume', ids)}`)
+  if (manager.refusal !== undefined) {
+    const because = volume.message === '' || volume.message === SUCCESS_MESSAGE ? '' : ` (${volume.message})`
+    const reason = cut(`${manager.refusal}${because}`, MAX_REASON_LENGTH)
+    return unusable(path, `${title} cannot be used: ${reason}; see kubectl describe volumemanager ${manager.name}`)
+  }
+  const { source } = volume
+  if (!source) return unusable(path, `nobody can tell what volume ${volume.id} of ${title} is mounted as`)
+  if (request.shard === undefined) return { wanted: { ...placed, volume, source } }
+  const shard = volume.shards.find(({ name }) => name === request.shard)
+  if (!shard) {
+    const names = volume.shards.map(({ name }) => name)
+    return wrong(`${path}.shard`, `volume ${volume.id} of ${title} has ${choice('shard', names)}`)
+  }
+  const { nodeAffinity, nodes } = shard
+  return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes }, source } }
+}
+
+function choice(what: string, names: readonly string[]): string {
+  return names.length === 0 ? `no ${what}` : `no such ${what}; it has ${names.join(', ')}`
+}
+
+function wrong(path: string, message: string): Found {
+  return { list: 'errors', error: { path, code: 'NotSupported', message } }
+}
+
+function unusable(path: string, message: string): Found {
+  return { list: 'unusable', error: { path, code: 'Invalid', message } }
+}

@@ -1,0 +1,11 @@
+/** Whether what calls itself a pod spec is one, as far as it is read. */
+import { podSpecSchema } from '../../api/pod-schema.ts'
+import type { FieldError } from '../field-errors.ts'
+import { compileSchema } from '../schema-errors.ts'
+
+const validate = compileSchema(podSpecSchema)
+
+/** @param at the path of the pod spec in the object */
+export function validatePodSpec(spec: unknown, at = 'spec'): FieldError[] {
+  return validate(spec).map((error) => ({ ...error, path: error.path === '(root)' ? at : `${at}.${error.path}` }))
+}

@@ -1,0 +1,22 @@
+/** What the volume of a pod is called: after its VolumeManager, for people, and as Kubernetes allows. */
+import { fnv1a } from '../hash.ts'
+
+/** A DNS label (k8s.io/apimachinery, pkg/util/validation). */
+const MAX_LENGTH = 63
+const PLAIN = /^[a-z0-9]+(-[a-z0-9]+)*$/
+
+/**
+ * `manager--id`, with `--shard` where there is one. What is too long or has other characters gets a hash at its end, so that two
+ * volumes are never called the same: neither `a.b` and `a-b`, nor `a-b` of `c` and `b-c` of `a`.
+ */
+export function volumeName(manager: string, id: string, shard?: string): string {
+  const parts = shard === undefined ? [manager, id] : [manager, id, shard]
+  const name = parts.join('--')
+  if (name.length <= MAX_LENGTH && parts.every((part) => PLAIN.test(part))) return name
+  const hash = fnv1a(JSON.stringify(parts))
+  const readable = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+  return `${readable.slice(0, MAX_LENGTH - hash.length - 1)}-${hash}`.replaceAll(/-+/g, '-').replace(/^-/, '')
+}

@@ -1,0 +1,115 @@
+/** The annotation `lodestone.dev/volumes`: which volumes a pod asks for, and where it wants them. */
+import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import type { FieldError } from '../field-errors.ts'
+import { compileSchema } from '../schema-errors.ts'
+
+export interface ContainerRequest {
+  name: string
+  'mount-path'?: string
+}
+
+/** One object of the annotation. The names of its members are those of VCK's unmerged webhook (IntelAI/vck#61), and ours beside them. */
+export interface VolumeRequest {
+  /** Of a VolumeManager in the pod's namespace. */
+  name: string
+  /** Of one of its volumes; the first when it is not given. */
+  id?: string
+  /** The part of the volume that the pod needs, by its name in `distributionStrategy`. */
+  shard?: string
+  /** Required (default): only nodes with the data; Preferred: rather those. */
+  enforcement?: 'Required' | 'Preferred'
+  readOnly?: boolean
+  /** For every container that says nothing else. */
+  'mount-path'?: string
+  /** All containers when there is none. */
+  containers?: ContainerRequest[]
+}
+
+/** A request and where it stands, for messages: `metadata.annotations[lodestone.dev/volumes][0]`. */
+export interface PlacedRequest {
+  path: string
+  request: VolumeRequest
+}
+
+export type ParsedRequests = { requests: PlacedRequest[] } | { errors: FieldError[] }
+
+const text = { type: 'string', minLength: 1 }
+const schema = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: text,
+    id: text,
+    shard: text,
+    enforcement: { enum: ['Required', 'Preferred'] },
+    readOnly: { type: 'boolean' },
+    'mount-path': text,
+    containers: {
+      type: 'array',
+      items: { type: 'object', required: ['name'], properties: { name: text, 'mount-path': text } },
+    },
+  },
+}
+
+const validate = compileSchema(schema, 'forbidden')
+
+/**
+ * Reads an annotation.
+ *
+ * @param at the path of the annotations in the object, e.g. `spec.template.metadata.annotations`
+ * @returns the requests in the order given, or everything that is wrong with the annotation
+ */
+export function parseVolumeRequests(annotation: string, at = 'metadata.annotations'): ParsedRequests {
+  const root = `${at}[${VOLUMES_ANNOTATION}]`
+  let value: unknown
+  try {
+    value = JSON.parse(annotation)
+  } catch (error) {
+    return { errors: [invalid(root, `is not JSON (${(error as Error).message}); e.g. ${EXAMPLE}`)] }
+  }
+  if (Array.isArray(value) && value.length === 0) return { errors: [invalid(root, `names no volume; e.g. ${EXAMPLE}`)] }
+  const placed = Array.isArray(value)
+    ? value.map((request, i) => ({ path: `${root}[${i}]`, request }))
+    : [{ path: root, request: value }]
+  const errors = placed.flatMap(({ path, request }) => {
+    const wrong = validate(request).map((error) => ({ ...error, ...inWords(error), path: below(path, error.path) }))
+    return wrong.length > 0 ? wrong : mountPathErrors({ path, request })
+  })
+  return errors.length > 0 ? { errors } : { requests: placed }
+}
+
+const EXAMPLE = '{"name": "mnist", "mount-path": "/data"}'
+
+/** Pods call it otherwise, and so do people. */
+function inWords({ path, message }: FieldError): Pick<FieldError, 'message'> {
+  return { message: path.endsWith('mountPath') ? 'is called mount-path here' : message }
+}
+
+function below(path: string, error: string): string {
+  return error === '(root)' ? path : `${path}.${error}`
+}
+
+function mountPathErrors({ path, request }: PlacedRequest): FieldError[] {
+  const given = [
+    { at: `${path}.mount-path`, mountPath: request['mount-path'] },
+    ...(request.containers ?? []).map((container, i) => ({
+      at: `${path}.containers[${i}].mount-path`,
+      mountPath: container['mount-path'],
+    })),
+  ]
+  return given.flatMap(({ at, mountPath }) => {
+    const problem = mountPath === undefined ? undefined : mountPathProblem(mountPath)
+    return problem ? [invalid(at, problem)] : []
+  })
+}
+
+function mountPathProblem(path: string): string | undefined {
+  if (!path.startsWith('/') || path.includes(':') || path.split('/').includes('..')) {
+    return 'must be an absolute path without ".." and ":", e.g. /data'
+  }
+  return /^\/+$/.test(path) ? 'must not be the root of the container, e.g. /data' : undefined
+}
+
+function invalid(path: string, message: string): FieldError {
+  return { path, code: 'Invalid', message }
+}

@@ -1,0 +1,90 @@
+/** What pods see of VolumeManagers: whether a volume can be used, as what it is mounted, and where its data is. */
+import type { NodeAffinity } from '../../api/node.ts'
+import type { VolumeSource } from '../../api/pod.ts'
+import { SUCCESS_MESSAGE, type VolumeConfig, type VolumeManager, type VolumeStatus } from '../../api/volume-manager.ts'
+import { publishVolume } from '../volume-manager/published.ts'
+import { revisionOf } from '../volume-manager/revision.ts'
+import { isUsable } from '../volume-manager/usable.ts'
+
+/** Part of a volume that has nodes of its own (`distributionStrategy`). */
+export interface VolumeShard {
+  name: string
+  nodeAffinity: NodeAffinity
+  /** The nodes that have it now. */
+  nodes: readonly string[]
+}
+
+export interface UsableVolume {
+  id: string
+  /** `Waiting`: its data is on the way. */
+  state: 'Ready' | 'Waiting'
+  /** What its status says; empty before there is one. */
+  message: string
+  /** As a pod mounts it; known before its data is there. Absent for a source that nobody can make anything of. */
+  source?: VolumeSource
+  /** Where its data is or will be; without required terms it is everywhere. */
+  nodeAffinity: NodeAffinity
+  /** Whether its access mode forbids to write. */
+  readOnly: boolean
+  bytes?: number
+  /** The nodes that have it now; empty also where nobody keeps account of them. */
+  nodes: readonly string[]
+  shards: readonly VolumeShard[]
+}
+
+export interface VolumeManagerView {
+  name: string
+  /** Why none of its volumes can be used, however long one waits: it failed, was completed, or is being deleted. */
+  refusal?: string
+  /** In the order of its spec: the first is meant by whoever gives no id. */
+  volumes: readonly UsableVolume[]
+}
+
+/** Finds a VolumeManager of the pod's own namespace; undefined when there is none. */
+export type VolumeManagerLookup = (name: string) => VolumeManagerView | undefined
+
+/** Reads a VolumeManager as its status has it, and as it will be where the status does not say yet. */
+export function viewVolumeManager(manager: VolumeManager): VolumeManagerView {
+  const refusal = refusalOf(manager)
+  return {
+    name: manager.metadata.name ?? '',
+    ...(refusal && { refusal }),
+    volumes: (manager.spec?.volumeConfigs ?? []).map((config) => {
+      const status = manager.status?.volumes?.find(({ id }) => id === config.id)
+      // Data of another source than the spec has now is not what the pod asks for.
+      const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
+      return viewVolume(manager, config, isCurrent ? status : undefined)
+    }),
+  }
+}
+
+function refusalOf({ metadata, spec, status }: VolumeManager): string | undefined {
+  if (metadata.deletionTimestamp) return 'it is being deleted'
+  if (spec?.state === 'Completed' || status?.state === 'Completed') return 'it is Completed, and its data released'
+  if (spec?.state === 'Failed') return 'its spec.state is Failed'
+  const { generation } = metadata
+  const isOld = generation !== undefined && (status?.observedGeneration ?? generation) < generation
+  return status?.state === 'Failed' && !isOld ? (status.message ?? 'it has failed') : undefined
+}
+
+function viewVolume(manager: VolumeManager, config: VolumeConfig, status: VolumeStatus | undefined): UsableVolume {
+  const published = publishVolume(manager, config)
+  const source = status?.volumeSource ?? published.volumeSource
+  const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
+  const nodesOf = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
+  return {
+    id: config.id,
+    state: status?.message === SUCCESS_MESSAGE && status.volumeSource ? 'Ready' : 'Waiting',
+    message: status?.message ?? '',
+    ...(source.hostPath?.path !== '' && { source }),
+    nodeAffinity: status?.volumeSource ? status.nodeAffinity : published.nodeAffinity,
+    readOnly: config.accessMode === 'ReadOnlyMany',
+    ...(status?.bytes !== undefined && { bytes: status.bytes }),
+    nodes: nodesOf(ready),
+    shards: published.shards.map(({ name, nodeAffinity }) => ({
+      name,
+      nodeAffinity: status?.shards?.find((shard) => shard.name === name)?.nodeAffinity ?? nodeAffinity,
+      nodes: nodesOf(ready.filter(({ shard }) => shard === name)),
+    })),
+  }
+}

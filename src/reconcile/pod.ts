@@ -1,0 +1,39 @@
+/** The loop of pods that wait for volumes: takes their gate away when the data is there. */
+import { objectKey } from '../api/meta.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
+import { isGated, planGate } from '../core/workload/plan-gate.ts'
+import { volumeManagersOf } from '../store/gather-volumes.ts'
+import { applyPlan } from './apply.ts'
+import type { ReconcileLoop } from './define.ts'
+
+export const podLoop: ReconcileLoop = {
+  name: 'pod',
+  concurrency: 4,
+  *keysOf({ type, after, before }, store) {
+    if (type.kind === pods.kind && after && waits(after as Pod)) yield keyOf(after as Pod)
+    const manager = type.kind === volumeManagers.kind ? (after ?? before)?.metadata : undefined
+    if (!manager) return
+    for (const pod of store.byIndex(pods, 'waitsFor', objectKey(manager.namespace, manager.name ?? '')))
+      yield keyOf(pod)
+  },
+  *allKeys(store) {
+    for (const pod of store.list(pods)) yield waits(pod) ? keyOf(pod) : undefined
+  },
+  async reconcile(key, { store, events }) {
+    const [namespace = '', name = ''] = key.split('/')
+    const pod = store.get(pods, namespace, name)
+    if (!pod || !waits(pod)) return undefined
+    await applyPlan({ store, events }, planGate(pod, volumeManagersOf(store, namespace)))
+    return undefined
+  },
+}
+
+/** The cache holds the spec of those that wait, and of no others. */
+function waits(pod: Pod): boolean {
+  return (pod as Partial<Pod>).spec !== undefined && isGated(pod)
+}
+
+function keyOf({ metadata }: Pod): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}

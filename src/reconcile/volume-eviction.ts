@@ -1,0 +1,48 @@
+/** The loop of nodes that are short of disk: lets go of the data that nobody has used for the longest time. */
+import { type Node, nodes } from '../api/node.ts'
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import { crampedNodes, planEviction } from '../core/volume-manager/evict.ts'
+import { hasDiskPressure } from '../core/volume-manager/node-health.ts'
+import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import { usersOf } from '../store/gather-movers.ts'
+import { applyPlan } from './apply.ts'
+import type { ReconcileLoop } from './define.ts'
+
+export function openVolumeEvictionLoop(settings: () => VolumeSettings): ReconcileLoop {
+  /** When something was last evicted, by node. Lost with the process, which costs one pause. */
+  const evictedAt = new Map<string, number>()
+  return {
+    name: 'volume-eviction',
+    concurrency: 1,
+    *keysOf({ type, before, after }) {
+      if (type.kind === nodes.kind && after && hasDiskPressure(after as Node)) yield after.metadata.name ?? ''
+      if (type.kind !== volumeManagers.kind) return
+      for (const object of [before, after]) if (object) yield* crampedNodes(object as VolumeManager)
+    },
+    *allKeys(store) {
+      for (const node of store.list(nodes)) yield hasDiskPressure(node) ? (node.metadata.name ?? '') : undefined
+      for (const manager of store.list(volumeManagers)) yield* crampedNodes(manager)
+    },
+    async reconcile(name, { store, events, now, observer }) {
+      const node = store.get(nodes, undefined, name)
+      if (!node) {
+        evictedAt.delete(name)
+        return undefined
+      }
+      const plan = planEviction({
+        node,
+        managers: [...new Set(store.byIndex(volumeManagers, 'node', name))],
+        users: (directory) => usersOf(store, undefined, directory),
+        settings: settings().eviction,
+        lastAt: evictedAt.get(name),
+        now: now(),
+      })
+      await applyPlan({ store, events }, plan)
+      if (plan.evicts) {
+        evictedAt.set(name, now())
+        observer.evicted?.()
+      }
+      return plan.requeueAfterMs
+    },
+  }
+}

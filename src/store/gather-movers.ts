@@ -1,0 +1,152 @@
+/** Collects from a store's memory what the plan for a VolumeManager starts from. */
+import { type K8sObject, objectKey } from '../api/meta.ts'
+import { type Node, nodes } from '../api/node.ts'
+import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import { jsonEqual } from '../core/json.ts'
+import type { NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
+import { readTask } from '../core/volume-manager/mover-task.ts'
+import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/names.ts'
+import { isEnded, type PodUse } from '../core/volume-manager/pod-use.ts'
+import { allowanceOf, isWaiting, queueOf } from '../core/volume-manager/queue.ts'
+import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import type { ObjectStore, StoreChange } from './store.ts'
+
+/** What a loop knows beside the store. */
+export interface MoverMemory extends Pick<VolumeManagerInput, 'progress' | 'refusals'> {
+  /** Movers that the cache does not show although they are there. */
+  unseen: readonly Pod[]
+  /** How many movers of any VolumeManager were just created, and are in no cache yet. */
+  created: number
+}
+
+export function gatherVolumeManager(
+  manager: VolumeManager,
+  store: ObjectStore,
+  settings: VolumeSettings,
+  { unseen, created, progress, refusals }: MoverMemory,
+  now: number,
+): VolumeManagerInput {
+  const { namespace, name = '' } = manager.metadata
+  const key = objectKey(namespace, name)
+  const owner = ownerKey(manager)
+  const movers = [...moversOf(store, key), ...unseen].map((pod) => [pod.metadata.name ?? '', pod] as const)
+  return {
+    manager,
+    settings,
+    nodes: nodeLookup(store, owner),
+    movers: new Map(movers),
+    progress,
+    refusals,
+    users: (place) => usersOf(store, namespace, place),
+    persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
+    claims: store.byIndex(persistentVolumeClaims, 'owner', owner),
+    allowance: allowanceOf({
+      manager: key,
+      queue: moverQueue(store),
+      active: store.byIndex(pods, 'active', 'all'),
+      created,
+      settings: settings.movers,
+    }),
+    now,
+  }
+}
+
+/** The movers of a VolumeManager, those of an earlier one of the same name included. */
+export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
+  return store.byIndex(pods, 'mover', key)
+}
+
+/** Whose turn it is, of all VolumeManagers that wait. */
+export function moverQueue(store: ObjectStore): string[] {
+  return queueOf(store.byIndex(volumeManagers, 'waiting', 'all'))
+}
+
+function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
+  return {
+    get: (name) => store.get(nodes, undefined, name),
+    all: () => store.list(nodes),
+    labelled: () => store.byIndex(nodes, 'owner', owner),
+  }
+}
+
+/** The pods that have a directory, or a claim of the namespace, mounted. A directory of a node is anybody's who may name it. */
+export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
+  const [index, key] = place.startsWith('/') ? ['directory', place] : ['claim', objectKey(namespace, place)]
+  return store.byIndex(pods, index, key).map((pod) => {
+    const { use } = pod as HeldPod
+    return {
+      pod: objectKey(pod.metadata.namespace, pod.metadata.name ?? ''),
+      ...(use?.node !== undefined && { node: use.node }),
+    }
+  })
+}
+
+/** How many of those that wait are woken when a slot may be free: one would do, were it not for those that cannot start. */
+const WOKEN = 4
+
+/** The VolumeManagers that a change concerns, as `namespace/name`. */
+export function concernedManagers({ type, before, after }: StoreChange, store: ObjectStore): string[] {
+  const objects = [before, after].filter((object) => object !== undefined)
+  switch (type.kind) {
+    case volumeManagers.kind:
+      return [...objects.map(keyOf), ...(waits(before) && !waits(after) ? nextInQueue(store) : [])]
+    case pods.kind:
+      return objects.flatMap((pod) => concernedByPod(pod as HeldPod, store))
+    case nodes.kind:
+      return concernedByNode(before as Node | undefined, after as Node | undefined, store)
+    case persistentVolumes.kind:
+    case persistentVolumeClaims.kind:
+      return objects.flatMap(({ metadata }) => ownersNamed(ownerOfPlace(metadata.name ?? ''), store))
+    default:
+      return []
+  }
+}
+
+type HeldPod = Pod & { use?: PodUse }
+
+function concernedByPod(pod: HeldPod, store: ObjectStore): string[] {
+  const task = readTask(pod)
+  if (task) return [task.manager, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
+  const { directories = [], claims = [] } = pod.use ?? {}
+  return [...directories, ...claims].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
+}
+
+/** Those that have data there, and, when the node can do more or less than before, those that look for one. */
+function concernedByNode(before: Node | undefined, after: Node | undefined, store: ObjectStore): string[] {
+  const name = (after ?? before)?.metadata.name ?? ''
+  if (before && after && jsonEqual(before, after)) return []
+  const owners = [before, after].flatMap((node) =>
+    Object.keys(node?.metadata.labels ?? {}).filter(
+      (label) => before?.metadata.labels?.[label] !== after?.metadata.labels?.[label],
+    ),
+  )
+  const here = store.byIndex(volumeManagers, 'node', name).map(keyOf)
+  const labelled = owners.flatMap((label) => ownersNamed(ownerOfNodeLabel(label), store))
+  const isOnlyOurs = before && after && jsonEqual(withoutOurs(before), withoutOurs(after))
+  const looking = isOnlyOurs ? [] : ['waiting', 'local'].flatMap((index) => store.byIndex(volumeManagers, index, 'all'))
+  return [...here, ...labelled, ...looking.map(keyOf)]
+}
+
+function withoutOurs(node: Node): Node {
+  const labels = Object.entries(node.metadata.labels ?? {}).filter(([label]) => ownerOfNodeLabel(label) === undefined)
+  return { ...node, metadata: { ...node.metadata, labels: Object.fromEntries(labels) } }
+}
+
+function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {
+  return owner === undefined ? [] : store.byIndex(volumeManagers, 'owner', owner).map(keyOf)
+}
+
+function nextInQueue(store: ObjectStore): string[] {
+  return [...new Set(moverQueue(store))].slice(0, WOKEN)
+}
+
+function waits(manager: K8sObject | undefined): boolean {
+  const { status } = (manager ?? {}) as Partial<VolumeManager>
+  return (status?.volumes ?? []).some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isWaiting))
+}
+
+function keyOf({ metadata }: K8sObject): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}

@@ -1,0 +1,220 @@
+/** The kinds behind volumes: VolumeManagers, nodes, claims, and pods, of which only movers and those that wait are held whole. */
+import {
+  MOVER_LABEL,
+  MOVER_TASK_ANNOTATION,
+  RELEASE_IN_USE_ANNOTATION,
+  VOLUME_LABEL,
+  VOLUMES_ANNOTATION,
+} from '../api/lodestone.ts'
+import { type ObjectMeta, objectKey } from '../api/meta.ts'
+import { type Node, nodes } from '../api/node.ts'
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import type { Dependent } from '../core/dependencies/dependent.ts'
+import { secretsOf } from '../core/dependencies/interpret.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import { readTask } from '../core/volume-manager/mover-task.ts'
+import { ownerKey, ownerOfNodeLabel, ownerOfVolumeKey } from '../core/volume-manager/names.ts'
+import { isEnded, type PodUse, useOf } from '../core/volume-manager/pod-use.ts'
+import { isWaiting } from '../core/volume-manager/queue.ts'
+import { isGated } from '../core/workload/plan-gate.ts'
+import { keepContent, workloadKind } from './dependency-kinds.ts'
+import type { AnyCachedKind } from './kinds.ts'
+import type { CachedKind } from './store.ts'
+
+const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
+  type: volumeManagers,
+  keep: (raw) => {
+    const { metadata, ...kept } = keepContent(raw)
+    const { generation, finalizers, annotations } = raw.metadata
+    const releases = annotations?.[RELEASE_IN_USE_ANNOTATION]
+    const { spec = { volumeConfigs: [] }, status } = raw
+    return {
+      ...kept,
+      metadata: {
+        ...metadata,
+        ...(generation !== undefined && { generation }),
+        ...(finalizers && { finalizers }),
+        ...(releases !== undefined && { annotations: { [RELEASE_IN_USE_ANNOTATION]: releases } }),
+      },
+      spec,
+      ...(status && { status }),
+    }
+  },
+  indexes: {
+    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
+    // By what its directories, claims and labels of nodes are called.
+    owner: (manager) => [ownerKey(manager)],
+    // Those that wait for a turn: the queue of movers.
+    waiting: ({ status }) => {
+      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+      const waits = volumes.some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isWaiting))
+      return waits ? ['all'] : []
+    },
+    // The nodes that have, or may have, data of it.
+    node: ({ status }) => {
+      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+      return volumes.flatMap(({ replicas = [], releases = [] }) =>
+        [...replicas, ...releases].flatMap(({ node }) => (node ? [node] : [])),
+      )
+    },
+    // Those whose data is somewhere already: every node may be one of theirs.
+    local: ({ spec }) =>
+      (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(({ sourceType }) => sourceType === 'Local')
+        ? ['all']
+        : [],
+  },
+  optional: true,
+}
+
+const CONDITIONS = ['Ready', 'DiskPressure']
+
+const nodeKind: CachedKind<Node> = {
+  type: nodes,
+  keep({ apiVersion, kind, metadata: { name, uid, labels }, status }) {
+    const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
+    return {
+      apiVersion,
+      kind,
+      // Without a version: a node is written all the time, and by patches of labels only from here.
+      metadata: { ...(name && { name }), ...(uid && { uid }), ...(labels && { labels }) },
+      ...(conditions?.length && {
+        status: {
+          conditions: conditions.map(({ type, status: holds, lastTransitionTime }) => ({
+            type,
+            status: holds,
+            ...(lastTransitionTime && { lastTransitionTime }),
+          })),
+        },
+      }),
+    }
+  },
+  indexes: {
+    owner: ({ metadata }) => Object.keys(metadata.labels ?? {}).flatMap((label) => ownerOfNodeLabel(label) ?? []),
+  },
+  optional: true,
+}
+
+const asWorkload = workloadKind(pods)
+
+/** A pod; of the others than movers and those that wait for volumes, only what they need and what they use. */
+export interface HeldPod extends Workload, Dependent {
+  spec?: Pod['spec']
+  status?: NonNullable<Pod['status']>
+  /** Of others than movers that have not ended: which data they have mounted. */
+  use?: PodUse
+}
+
+const podKind: CachedKind<HeldPod> = {
+  ...asWorkload,
+  type: pods as CachedKind<HeldPod>['type'],
+  keep(raw) {
+    const pod = raw as unknown as Pod
+    const kept = asWorkload.keep(raw as Workload & Dependent)
+    if (isMover(pod.metadata)) return keepMover(kept, pod)
+    const use = useOf(pod)
+    const used = { ...kept, ...(use && { use }) }
+    const { spec } = raw
+    if (!spec?.schedulingGates || !isGated(pod)) return used
+    const { annotations, ownerReferences } = raw.metadata
+    const asked = annotations?.[VOLUMES_ANNOTATION]
+    return {
+      ...used,
+      metadata: {
+        ...kept.metadata,
+        ...(asked !== undefined && { annotations: { [VOLUMES_ANNOTATION]: asked } }),
+        ...(ownerReferences && { ownerReferences }),
+      },
+      spec,
+    }
+  },
+  indexes: {
+    ...asWorkload.indexes,
+    // Of those that wait: the VolumeManagers that they wait for.
+    waitsFor: ({ metadata, facts, spec }) =>
+      spec ? facts.volumeManagers.map((name) => objectKey(metadata.namespace, name)) : [],
+    // Who has a directory or a claim mounted.
+    directory: ({ use }) => use?.directories ?? [],
+    claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
+    // The movers of a VolumeManager, and those that are at work.
+    mover: (pod) => (isMover(pod.metadata) ? [readTask(pod)?.manager ?? ''].filter((key) => key !== '') : []),
+    active: ({ metadata, status }) => (isMover(metadata) && !isEnded(status) ? ['all'] : []),
+  },
+}
+
+function isMover({ labels }: ObjectMeta): boolean {
+  return labels?.[MOVER_LABEL] !== undefined
+}
+
+function keepMover(kept: HeldPod, { metadata, spec, status }: Pod): HeldPod {
+  const { volumes, nodeName, affinity } = spec ?? {}
+  const task = metadata.annotations?.[MOVER_TASK_ANNOTATION]
+  return {
+    ...kept,
+    metadata: { ...kept.metadata, ...(task !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: task } }) },
+    spec: {
+      containers: [],
+      ...(volumes && { volumes }),
+      ...(nodeName && { nodeName }),
+      ...(affinity?.nodeAffinity && { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+    },
+    ...(status && { status }),
+  }
+}
+
+const volumeAsWorkload = workloadKind(persistentVolumes)
+
+const persistentVolumeKind: CachedKind<Workload & Dependent> = {
+  ...volumeAsWorkload,
+  keep(raw) {
+    const kept = volumeAsWorkload.keep(raw)
+    return { ...kept, metadata: { ...kept.metadata, ...keepOwned(raw.metadata) } }
+  },
+  indexes: { ...volumeAsWorkload.indexes, owner: ({ metadata }) => ownersOf(metadata) },
+}
+
+const claimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
+  type: persistentVolumeClaims,
+  keep(raw) {
+    const { metadata, ...kept } = keepContent(raw)
+    return { ...kept, metadata: { ...metadata, ...keepOwned(raw.metadata) } }
+  },
+  indexes: { owner: ({ metadata }) => ownersOf(metadata) },
+}
+
+/** What is ours is held by its label; of what is not, the name is enough. */
+function keepOwned({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  deletionTimestamp,
+  labels,
+  annotations,
+}: ObjectMeta): ObjectMeta {
+  const owner = labels?.[VOLUME_LABEL]
+  const task = annotations?.[MOVER_TASK_ANNOTATION]
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(owner !== undefined && { labels: { ...labels, [VOLUME_LABEL]: owner } }),
+    ...(task !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: task } }),
+  }
+}
+
+function ownersOf({ labels }: ObjectMeta): string[] {
+  const key = labels?.[VOLUME_LABEL]
+  return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
+}
+
+export const volumeKinds: readonly AnyCachedKind[] = [
+  volumeManagerKind,
+  podKind,
+  nodeKind,
+  claimKind,
+  persistentVolumeKind,
+]

@@ -1,0 +1,28 @@
+/** Admission of pods that ask for volumes: puts volumes, mounts and node affinity in. */
+import { INJECT_LABEL } from '../api/lodestone.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import { leaveMalformed } from '../core/outcome.ts'
+import { decidePod } from '../core/workload/decide-pod.ts'
+import { validatePodSpec } from '../core/workload/validate.ts'
+import { isHub, volumeManagersOf } from '../store/gather-volumes.ts'
+import { defineWebhook } from './define.ts'
+
+export const pod = defineWebhook({
+  name: 'pod',
+  type: 'mutating',
+  resources: [pods],
+  // What a pod mounts cannot be changed later.
+  operations: ['CREATE'],
+  objectSelector: { matchLabels: { [INJECT_LABEL]: 'true' } },
+  // A pod that asks for data and gets none would run on nothing; those that do not ask are never sent here.
+  failurePolicy: 'Fail',
+  gather({ object, namespace }, { store, whenNotReady }) {
+    const pod = object as Pod
+    const errors = validatePodSpec(pod.spec)
+    if (errors.length > 0) return { errors }
+    // Of a pod being created its own namespace may be missing (kube-apiserver before 1.27).
+    const managers = volumeManagersOf(store, namespace || pod.metadata.namespace)
+    return { pod, managers, whenNotReady, isHub: isHub(store) }
+  },
+  decide: (input) => ('errors' in input ? leaveMalformed(input.errors) : decidePod(input)),
+})

@@ -1,0 +1,73 @@
+/** Admission of workloads whose pods ask for volumes: checks what they ask for, and labels the pods to come. */
+import { VOLUMES_ANNOTATION } from '../api/lodestone.ts'
+import { pods } from '../api/pod.ts'
+import { interpretedKind, interpretedKinds } from '../core/dependencies/kinds.ts'
+import { decideWorkload } from '../core/workload/decide-workload.ts'
+import { isHub, volumeManagersOf } from '../store/gather-volumes.ts'
+import { defineWebhook } from './define.ts'
+
+/** The kinds that make pods of templates, third-party kinds among them. */
+const kinds = interpretedKinds.filter(({ type, templates }) => type.namespaced && type.kind !== pods.kind && templates)
+
+export const workload = defineWebhook({
+  name: 'workload',
+  type: 'mutating',
+  resources: kinds.map(({ type }) => type),
+  operations: ['CREATE', 'UPDATE'],
+  matchCondition: {
+    name: 'asks-for-volumes',
+    expression: asksForVolumes(kinds.flatMap(({ templates = [] }) => templates)),
+  },
+  // What is not checked here is checked when the pods are created.
+  failurePolicy: 'Ignore',
+  gather({ object, oldObject, namespace }, { store }) {
+    const { apiVersion, kind, metadata } = object
+    return {
+      object,
+      stored: oldObject ?? undefined,
+      templatePaths: interpretedKind(apiVersion, kind)?.templates ?? [],
+      managers: volumeManagersOf(store, namespace || metadata.namespace),
+      isHub: isHub(store),
+    }
+  },
+  decide: decideWorkload,
+})
+
+/**
+ * In CEL: whether the workload or one of its pod templates has the annotation. Nothing newer than Kubernetes 1.28 is in it, and no
+ * object that its API lets pass makes it fail: that would be counted as a failure of ours.
+ */
+function asksForVolumes(paths: readonly string[]): string {
+  return anyOf(
+    'object',
+    [[], ...new Set(paths)].map((path) => (typeof path === 'string' ? path.split('.') : path)),
+    0,
+  )
+}
+
+/** Whether anything that these paths lead to, from `value` on, has the annotation. */
+function anyOf(value: string, paths: readonly (readonly string[])[], depth: number): string {
+  const ends = paths.some((path) => path.length === 0)
+  const below = Map.groupBy(
+    paths.filter((path) => path.length > 0),
+    ([segment]) => segment as string,
+  )
+  return [
+    ...(ends ? [isAnnotated(value)] : []),
+    ...[...below].map(([segment, through]) => {
+      const rest = through.map((path) => path.slice(1))
+      if (segment === '*')
+        return `${itemsOf(value)}.exists(v${depth}, type(v${depth}) == map && (${anyOf(`v${depth}`, rest, depth + 1)}))`
+      return `has(${value}.${segment}) && (${anyOf(`${value}.${segment}`, rest, depth)})`
+    }),
+  ].join(' || ')
+}
+
+function isAnnotated(value: string): string {
+  return `has(${value}.metadata) && has(${value}.metadata.annotations) && '${VOLUMES_ANNOTATION}' in ${value}.metadata.annotations`
+}
+
+/** The items of a list, or the values of a map, of which CEL gives the keys. */
+function itemsOf(value: string): string {
+  return `${value}.map(k, type(${value}) == map ? ${value}[k] : k)`
+}
