@@ -132,7 +132,8 @@ export function endpointOf(words: Words): string {
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
     return url.href.replace(/\/$/, '')
   }
-  throw new UsageError(`--endpoint ${text}: must be a URL like https://s3.example.org, without credentials in it`)
+  // Not repeated: there may be a password in it.
+  throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
 }
 
 export function caOf(words: Words): string | undefined {
