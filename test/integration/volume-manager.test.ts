@@ -355,6 +355,23 @@ describe('a mover that fails', () => {
   })
 })
 
+test('two movers of one volume that came to one node are one replica, and the other is made elsewhere', async () => {
+  const world = await worldWith([{ replicas: 2 }])
+  for (let i = 0; i < 4; i++) await world.reconcile()
+  // As when the first one had ended before the second one was scheduled: the scheduler does not count it any more.
+  for (const { metadata } of world.movers()) {
+    const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? '']
+    await world.store.patch(pods, { namespace, name }, { spec: { nodeName: 'n1' } })
+  }
+  await world.settle()
+  expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready' }, { state: 'Failed', reason: 'NodeTaken' }])
+
+  await world.pass(60)
+
+  expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+  expect([...world.downloads.values()]).toEqual([1, 1])
+})
+
 describe('when a node', () => {
   test('is deleted, its replica is made again on another one', async () => {
     const world = await worldWith()

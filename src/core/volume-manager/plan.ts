@@ -71,7 +71,8 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     ...labels,
     ...started.pods.map((pod): Write => ({ kind: 'create', type: pods, object: pod })),
     ...(change ? [patchStatus(manager, change)] : []),
-    ...(isWritten ? drafts.flatMap(({ orphans }) => orphans).flatMap(deletePod) : []),
+    // Behind the status: what a mover said is written down before it goes.
+    ...drafts.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
   const events: Action[] = isWritten ? [] : statusEvents(manager, status)
   return { actions: [...writes, ...events], ...nextLookMs(input, started.drafts) }
