@@ -151,7 +151,10 @@ describe('whoever stops waiting', () => {
   })
 })
 
-test('a disk that fails is told, also when the connection breaks meanwhile', async () => {
+test.each([
+  { name: 'directly', proxied: false },
+  { name: 'through a proxy, where it is known at once', proxied: true },
+])('a disk that fails is told, also when the connection breaks meanwhile ($name)', async ({ proxied }) => {
   const { server, port } = await listen(
     createServer((_, response) => response.writeHead(200, { 'content-length': 10 }).write('12345')),
   )
@@ -164,7 +167,9 @@ test('a disk that fails is told, also when the connection breaks meanwhile', asy
     throw full
   }
 
-  await expect(open().send(get(port), never, receive)).rejects.toBe(full)
+  const env = proxied ? { HTTP_PROXY: `http://127.0.0.1:${port}` } : {}
+
+  await expect(open({ env }).send(get(port), never, receive)).rejects.toBe(full)
 })
 
 describe('over TLS', () => {
