@@ -12,7 +12,8 @@ export interface Downloader {
 }
 
 const BUCKET = 'bench'
-const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts')
+/** As it is in the image; `npm run bench:mover` builds it. */
+const MAIN = join(import.meta.dirname, '..', 'dist', 'main.js')
 
 export async function downloaders(s3: S3): Promise<{ s5cmd: Downloader; all: Downloader[] }> {
   const keys = { AWS_ACCESS_KEY_ID: s3.accessKey, AWS_SECRET_ACCESS_KEY: s3.secretKey, AWS_REGION: s3.region }

@@ -99,7 +99,7 @@ export class Connection {
         running.taking = taking.then(
           () => {
             running.taking = undefined
-            if (this.#running === running && this.#read(buffer, at, end)) this.#opened?.socket.resume()
+            if (this.#running === running && this.#read(buffer, at, end)) this.#opened?.resume()
           },
           (error: unknown) => {
             running.taking = undefined

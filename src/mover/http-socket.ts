@@ -1,4 +1,4 @@
-/** Opens the socket to a server, directly or through a proxy, with bytes read into one buffer that never changes. */
+/** Opens the socket to a server, directly or through a proxy, and hands over what comes in pieces as large as there are. */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { proxyFor } from '../core/mover/proxy.ts'
@@ -16,9 +16,11 @@ export interface OpenedSocket {
   wholeUrl: boolean
   /** What a proxy wants to know. */
   headers: Record<string, string>
+  /** Goes on reading. */
+  resume(): void
 }
 
-/** Takes what has been read; false: not yet more. */
+/** Takes what has been read; false: the buffer is in use, and nothing more may come until `resume`. */
 export type OnRead = (bytes: number, buffer: Buffer) => boolean
 
 /** A call into Node costs more than a page of memory: the larger the buffer, the fewer the calls. */
@@ -31,24 +33,45 @@ export async function openSocket(origin: string, options: SocketOptions, onRead:
   const host = unbracket(hostname)
   const target = { host, port: Number(port) || (isTls ? 443 : 80) }
   const proxy = proxyFor({ protocol, hostname: host, port: `${target.port}` }, options.env)
-  const tls = { servername: /^[\d.]+$|:/.test(host) ? '' : host, ...(options.ca !== undefined && { ca: options.ca }) }
+  const tls = {
+    // Names are looked up by the certificate, addresses are not sent.
+    ...{ host, servername: /^[\d.]+$|:/.test(host) ? '' : host, highWaterMark: BUFFER_BYTES },
+    ...(options.ca !== undefined && { ca: options.ca }),
+  }
   if (proxy === undefined) {
-    const to = { ...target, onread: { buffer: Buffer.allocUnsafeSlow(BUFFER_BYTES), callback: readInto(onRead) } }
-    const socket = isTls ? connectTls({ ...to, ...tls }) : connectTcp(to)
-    return { socket: await opened(socket, isTls), wholeUrl: false, headers: {} }
+    if (isTls)
+      return pull(await opened(connectTls({ ...target, ...tls }), true), onRead, { wholeUrl: false, headers: {} })
+    const onread = { buffer: Buffer.allocUnsafeSlow(BUFFER_BYTES), callback: readInto(onRead) }
+    const socket = await opened(connectTcp({ ...target, onread }), false)
+    return { socket, wholeUrl: false, headers: {}, resume: () => void socket.resume() }
   }
   const { hostname: proxyHost, port: proxyPort, username, password } = new URL(proxy)
   const raw = await opened(connectTcp({ host: unbracket(proxyHost), port: Number(proxyPort) || 80 }), false)
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const headers: Record<string, string> =
     username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
-  if (isTls) await tunnel(raw, `${hostname}:${target.port}`, headers)
-  const socket = isTls ? await opened(connectTls({ socket: raw, ...tls }), true) : raw
-  // A socket over another one has no buffer of its own.
-  socket.on('data', (chunk: Buffer) => {
-    if (!onRead(chunk.length, chunk)) socket.pause()
-  })
-  return { socket, wholeUrl: !isTls, headers: isTls ? {} : headers }
+  if (!isTls) return pull(raw, onRead, { wholeUrl: true, headers })
+  await tunnel(raw, `${hostname}:${target.port}`, headers)
+  return pull(await opened(connectTls({ ...tls, socket: raw }), true), onRead, { wholeUrl: false, headers: {} })
+}
+
+/** Under TLS a buffer of ours would be overwritten while it is in use: what has been decrypted is handed over, wanted or not. */
+function pull(socket: Socket, onRead: OnRead, how: Pick<OpenedSocket, 'wholeUrl' | 'headers'>): OpenedSocket {
+  let isBusy = false
+  const read = () => {
+    while (!isBusy) {
+      // All that has come meanwhile, in one piece.
+      const piece = socket.read() as Buffer | null
+      if (piece === null) return
+      isBusy = !onRead(piece.length, piece)
+    }
+  }
+  socket.on('readable', read)
+  const resume = () => {
+    isBusy = false
+    read()
+  }
+  return { socket, ...how, resume }
 }
 
 /** IPv6 addresses have brackets in URLs, and nowhere else. */

@@ -235,6 +235,15 @@ describe('a server that is unwell', () => {
     expect(s3.bodyBytes()).toBe(small.length + large.length + again * small.length)
   })
 
+  test('that breaks off again and again is put up with, as long as something comes each time', async () => {
+    const large = randomBytes(PART * 2)
+    s3.put('raw/large', large)
+    s3.misbehave((request) => (isObjectGet(request) ? { breakAfter: 20_000 } : undefined))
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(await data()).toEqual({ large: large.toString('latin1') })
+  })
+
   test('that never recovers: gives up after the retries, and says how many; what came is kept', async () => {
     s3.put('raw/a', randomBytes(PART))
     s3.put('raw/b', randomBytes(PART))
@@ -393,6 +402,7 @@ describe('an object that changes meanwhile', () => {
     const { status, result } = await download('s3://lake/raw/', '--parallel', '1')
 
     expect(status).toBe(0)
+    expect(s3.gets().every(({ headers }) => headers['if-match'] !== undefined)).toBe(true)
     expect(await data()).toEqual({ a: String(changed) })
     expect(result.bytes).toBe(PART * 3)
   })
