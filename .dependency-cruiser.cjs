@@ -2,7 +2,7 @@
 const floors = [
   ['api'],
   ['core'],
-  ['store', 'locality', 'tls', 'telemetry'],
+  ['store', 'locality', 'tls', 'telemetry', 'mover'],
   ['webhooks', 'reconcile'],
   ['server'],
   ['app'],

@@ -1,14 +1,5 @@
 /** Sizes and ages as people read them, and columns of them. */
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
-
-/** `5.0 GiB`. */
-export function formatBytes(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), UNITS.length - 1)
-  const value = bytes / 1024 ** power
-  return `${power === 0 ? value : value.toFixed(1)} ${UNITS[power]}`
-}
-
 /** `3 min`, of milliseconds. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))

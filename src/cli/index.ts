@@ -6,11 +6,12 @@ import { check } from './check.ts'
 import { type Command, type CommandIo, helpOf, readArguments, UsageError } from './command.ts'
 import { explain } from './explain.ts'
 import { manifests } from './manifests.ts'
+import { mover } from './mover.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
 import { suggest } from './suggest.ts'
 
-export const commands: readonly Command[] = [serve, check, explain, status, manifests, certs]
+export const commands: readonly Command[] = [serve, check, explain, status, manifests, certs, mover]
 
 /**
  * Runs the command that the words name.

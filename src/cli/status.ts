@@ -5,11 +5,12 @@ import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { isTrue } from '../core/conditions.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
+import { formatBytes } from '../core/quantity.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import { sourceOf } from '../store/gather-binding.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from './command.ts'
-import { formatAge, formatBytes, formatColumns } from './format.ts'
+import { formatAge, formatColumns } from './format.ts'
 import { openSource, SOURCE_OPTIONS, startSource } from './open-source.ts'
 
 export const status: Command = {

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataServer, type Serve } from './data-server.case.ts'
 import { describePlugin, errorOf, locate, openPlugin } from './plugin.case.ts'
 import type { LocalityPlugin } from './plugin.ts'
-import { bucketUrl } from './s3.ts'
 
 const S3 = { 'x-amz-request-id': '4442587FB7D0A2F9' }
 const IN_IRELAND = { ...S3, 'x-amz-bucket-region': 'eu-west-1' }
@@ -124,19 +123,4 @@ describe('the plugin s3', () => {
     await locate(open(), query)
     expect(server.requests.at(-1)?.headers.authorization).toBeUndefined()
   })
-})
-
-test.each([
-  { base: 'https://s3.amazonaws.com', region: undefined, pathStyle: false, want: 'https://wh.s3.amazonaws.com' },
-  {
-    base: 'https://s3.amazonaws.com',
-    region: 'eu-west-1',
-    pathStyle: false,
-    want: 'https://wh.s3.eu-west-1.amazonaws.com',
-  },
-  { base: 'https://minio:9000/s3', region: 'dc1', pathStyle: true, want: 'https://minio:9000/s3/wh' },
-  { base: 'https://minio:9000', region: 'dc1', pathStyle: false, want: 'https://wh.minio:9000' },
-])('addresses a bucket as $want', ({ base, region, pathStyle, want }) => {
-  expect(bucketUrl(base, 'wh', region, pathStyle)).toBe(want)
-  expect(bucketUrl(base, 'w.h', region, pathStyle)).toMatch(/\/w\.h$/)
 })

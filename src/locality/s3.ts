@@ -1,12 +1,11 @@
 /** The plugin `s3`: finds the region of a bucket, and how much lies below a prefix, at S3 or a store that speaks like it. */
 import { withRegions } from '../core/locality/location.ts'
-import { parseListing } from '../core/locality/s3-listing.ts'
+import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../core/s3/address.ts'
+import { parseListing } from '../core/s3/listing.ts'
 import type { Clock } from './clock.ts'
 import type { SystemConfig, SystemDefinition } from './config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from './http.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
-
-const AWS = 'https://s3.amazonaws.com'
 
 export const s3: SystemDefinition = {
   endpoint: 'one',
@@ -48,8 +47,8 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       const listed = parseListing(response.text)
       if (listed === undefined)
         throw new LocalityError('nonsense', `${response.what}: the answer is not a bucket's listing`)
-      bytes += listed.bytes
-      objects += listed.objects
+      for (const { size: bytesOfOne } of listed.objects) bytes += bytesOfOne
+      objects += listed.objects.length
       token = listed.next
       if (token === undefined) break
     }
@@ -87,8 +86,7 @@ function parsePlace({ type, name }: LocalityQuery): Place {
   }
   const [bucket = '', ...rest] = name.replace(/^s3[an]?:\/\//i, '').split('/')
   const prefix = rest.join('/').replace(/^\/+|\/+$/g, '')
-  const valid = /^[a-z0-9][a-z0-9._-]{1,253}[a-z0-9]$/i.test(bucket) && !bucket.includes('..')
-  if (valid && (type === 'prefix') === (prefix !== '')) return { bucket, prefix }
+  if (isBucketName(bucket) && (type === 'prefix') === (prefix !== '')) return { bucket, prefix }
   const expected = type === 'bucket' ? 'the name of a bucket' : 'bucket/prefix'
   throw new LocalityError('rejected', `${name}: must be ${expected}`)
 }
@@ -112,15 +110,6 @@ function regionOf(response: HttpResponse, fallback: string | undefined, http: Ht
 /** S3 and all that speak like it number their answers; a proxy's page does not. */
 function isS3({ headers }: HttpResponse): boolean {
   return Object.keys(headers).some((name) => name.startsWith('x-amz-'))
-}
-
-/** Where a bucket is. By host name, one with dots in its name would not match the certificate: such a bucket stays in the path. */
-export function bucketUrl(base: string, bucket: string, region: string | undefined, pathStyle: boolean): string {
-  const url = new URL(base)
-  if (base === AWS && region !== undefined) url.hostname = `s3.${region}.amazonaws.com`
-  if (pathStyle || bucket.includes('.')) return `${url.href.replace(/\/$/, '')}/${bucket}`
-  url.hostname = `${bucket}.${url.hostname}`
-  return url.href.replace(/\/$/, '')
 }
 
 function listUrl(bucket: string, { prefix }: Place, token: string | undefined): string {

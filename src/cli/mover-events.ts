@@ -1,0 +1,61 @@
+/** Where a mover's Events go: to the API server that its Pod belongs to, or to the one of a kubeconfig. */
+import { collectionPath, type ResourceType } from '../api/meta.ts'
+import { isObject } from '../core/json.ts'
+import type { MoverIdentity, ObjectRef } from '../core/mover/event.ts'
+import type { EventSink } from '../mover/events.ts'
+import type { Connection } from '../store/api-connection.ts'
+import { ApiError } from '../store/api-error.ts'
+import { openConnection } from '../store/connection.ts'
+import { type CommandIo, UsageError } from './command.ts'
+
+const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+
+/** An Event is cosmetic: an API server that hangs must not hold up the next one. */
+const WRITE_TIMEOUT_MS = 5_000
+
+/** Who the mover is, as the downward API says; undefined outside a Pod. */
+export function identityOf(env: CommandIo['env'], attempt: number): MoverIdentity | undefined {
+  const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: node = '' } = env
+  if (!name || !namespace) return undefined
+  const about = env['EVENT_ABOUT'] ? readRef(env['EVENT_ABOUT']) : undefined
+  return { pod: { name, namespace, ...(uid && { uid }) }, node, attempt, ...(about && { about }) }
+}
+
+function readRef(text: string): ObjectRef {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Said below, with what it should have been.
+    value = undefined
+  }
+  const members = isObject(value) ? Object.values(value) : [0]
+  if (
+    isObject(value) &&
+    value['apiVersion'] &&
+    value['kind'] &&
+    value['name'] &&
+    members.every((member) => typeof member === 'string')
+  ) {
+    return value as unknown as ObjectRef
+  }
+  throw new UsageError('EVENT_ABOUT: must be {"apiVersion":"…","kind":"…","namespace":"…","name":"…","uid":"…"}')
+}
+
+/** Opens the way to the API server. Throws `ConnectionConfigError` when there is none. */
+export function openEventSink(kubeconfig: string | undefined): { sink: EventSink; close: () => Promise<void> } {
+  const connection = openConnection(kubeconfig === undefined ? { inCluster: true } : { kubeconfig })
+  return { sink: (event) => write(connection, event), close: () => connection.close() }
+}
+
+async function write(connection: Connection, event: Parameters<EventSink>[0]): Promise<void> {
+  const path = collectionPath(events, event.metadata.namespace)
+  const timeoutMs = WRITE_TIMEOUT_MS
+  try {
+    await connection.request('POST', path, { body: event, timeoutMs })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error
+    const contentType = 'application/merge-patch+json'
+    await connection.request('PATCH', `${path}/${event.metadata.name}`, { body: event, contentType, timeoutMs })
+  }
+}

@@ -1,0 +1,51 @@
+/** Decides what the content of an object can be checked against: whatever checksum of the whole object its server gives. */
+
+export type ChecksumAlgorithm = 'md5' | 'sha1' | 'sha256' | 'crc32'
+
+export interface Checksum {
+  algorithm: ChecksumAlgorithm
+  /** In hexadecimal. */
+  value: string
+}
+
+/** Strongest first. CRC32C and CRC64NVME are left to size and ETag: the platform does not compute them. */
+const HEADERS = ['sha256', 'sha1', 'crc32'] as const
+
+/** The checksum of an object, from the headers of an answer about it; undefined when there is none that says something of the whole. */
+export function checksumOf(headers: Readonly<Record<string, string | undefined>>): Checksum | undefined {
+  for (const algorithm of HEADERS) {
+    const value = headers[`x-amz-checksum-${algorithm}`]
+    // Of an object that was uploaded in parts it may be a checksum of the parts' checksums: `value-<number of parts>`.
+    if (value === undefined || /-\d+$/.test(value) || headers['x-amz-checksum-type'] === 'COMPOSITE') continue
+    const hex = base64ToHex(value)
+    if (hex !== undefined) return { algorithm, value: hex }
+  }
+  const etag = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '').toLowerCase()
+  const isMd5 = etag !== undefined && /^[0-9a-f]{32}$/.test(etag) && !isEncryptedByKey(headers)
+  return isMd5 ? { algorithm: 'md5', value: etag } : undefined
+}
+
+/** The ETag of an object is no MD5 of its content when keys of a customer or of KMS encrypt it. */
+function isEncryptedByKey(headers: Readonly<Record<string, string | undefined>>): boolean {
+  const encryption = headers['x-amz-server-side-encryption']
+  return (
+    (encryption !== undefined && encryption !== 'AES256') ||
+    headers['x-amz-server-side-encryption-customer-algorithm'] !== undefined
+  )
+}
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+function base64ToHex(text: string): string | undefined {
+  let [bits, count, hex] = [0, 0, '']
+  for (const char of text.replace(/=+$/, '')) {
+    const value = BASE64.indexOf(char)
+    if (value < 0) return undefined
+    bits = ((bits << 6) | value) & 0xffff
+    count += 6
+    if (count < 8) continue
+    count -= 8
+    hex += ((bits >> count) & 0xff).toString(16).padStart(2, '0')
+  }
+  return hex
+}

@@ -1,0 +1,64 @@
+/** Which objects become which files. */
+import { expect, test } from 'vitest'
+import { choose, matchesGlob, unsafeBecause } from './select.ts'
+import { parseS3Url } from './source.ts'
+
+test.each([
+  { url: 's3://lake', want: { bucket: 'lake', key: '', recursive: true } },
+  { url: 's3://lake/', want: { bucket: 'lake', key: '', recursive: true } },
+  { url: 's3://lake/raw/', want: { bucket: 'lake', key: 'raw/', recursive: true } },
+  { url: 's3://lake/raw/a?b#c', want: { bucket: 'lake', key: 'raw/a?b#c', recursive: false } },
+  { url: 'S3://lake/a', want: { bucket: 'lake', key: 'a', recursive: false } },
+  { url: 's3:///a', want: undefined },
+  { url: 's3://la', want: undefined },
+  { url: 's3://key:secret@lake/a', want: undefined },
+  { url: 'https://lake/a', want: undefined },
+  { url: 'lake/a', want: undefined },
+])('reads $url', ({ url, want }) => {
+  expect(parseS3Url(url)).toEqual(want)
+})
+
+const everything = { place: { bucket: 'lake', key: 'raw/', recursive: true }, match: [], flat: false }
+const one = { place: { bucket: 'lake', key: 'raw/a', recursive: false }, match: [], flat: false }
+
+test.each([
+  { key: 'raw/a/b', selection: everything, want: { kind: 'file', path: 'a/b' } },
+  { key: 'raw/', selection: everything, want: { kind: 'left-out' } },
+  { key: 'raw/a/', selection: everything, want: { kind: 'folder', path: 'a' } },
+  { key: 'raw/a/', selection: { ...everything, flat: true }, want: { kind: 'left-out' } },
+  { key: 'raw/a/b', selection: { ...everything, flat: true }, want: { kind: 'file', path: 'b' } },
+  { key: 'raw/a', selection: one, want: { kind: 'file', path: 'a' } },
+  { key: 'raw/a/b', selection: { ...everything, match: ['a/*'] }, want: { kind: 'file', path: 'a/b' } },
+  { key: 'raw/a/b', selection: { ...everything, match: ['b'] }, want: { kind: 'left-out' } },
+  { key: 'raw/..', selection: everything, want: { kind: 'unsafe', reason: 'has a .. in it' } },
+  { key: 'raw/../a/', selection: everything, want: { kind: 'unsafe', reason: 'has a .. in it' } },
+  { key: 'raw/a\\..\\b', selection: everything, want: { kind: 'file', path: 'a\\..\\b' } },
+])('$key becomes $want', ({ key, selection, want }) => {
+  expect(choose({ key }, selection)).toEqual(want)
+})
+
+test.each([
+  { path: 'é'.repeat(127), want: undefined },
+  { path: 'é'.repeat(128), want: 'has a part of more than 255 bytes' },
+  { path: '\uD800', want: 'is no Unicode text' },
+  { path: Array.from({ length: 100 }, () => 'x'.repeat(40)).join('/'), want: 'is longer than 3000 bytes' },
+])('a path that $want', ({ path, want }) => {
+  expect(unsafeBecause(path)).toBe(want)
+})
+
+test.each([
+  { glob: '*', text: 'a/b', want: true },
+  { glob: '', text: '', want: true },
+  { glob: '', text: 'a', want: false },
+  { glob: '*0_1*', text: 'x/train_0_1.bin', want: true },
+  { glob: '*0_1*', text: 'x/train_1_0.bin', want: false },
+  { glob: 'a?c', text: 'abc', want: true },
+  { glob: 'a?c', text: 'ac', want: false },
+  { glob: '*a*b', text: 'aabab', want: true },
+  { glob: '*a*b', text: 'aaba', want: false },
+  { glob: 'a**', text: 'a', want: true },
+  { glob: '[ab]', text: 'a', want: false },
+  { glob: `${'*a'.repeat(20)}b`, text: 'a'.repeat(2000), want: false },
+])('the glob $glob and $text: $want', ({ glob, text, want }) => {
+  expect(matchesGlob(glob, text)).toBe(want)
+})

@@ -1,0 +1,27 @@
+/** Amounts of bytes. */
+import { expect, test } from 'vitest'
+import { formatBytes, parseBytes } from './quantity.ts'
+
+test.each([
+  { text: '0', want: 0 },
+  { text: '4096', want: 4096 },
+  { text: '8Mi', want: 8 * 1024 * 1024 },
+  { text: '1Ti', want: 2 ** 40 },
+  { text: '8M', want: undefined },
+  { text: '-1', want: undefined },
+  { text: '1.5Gi', want: undefined },
+  { text: '', want: undefined },
+  { text: '99999999Ti', want: undefined },
+])('reads $text', ({ text, want }) => {
+  expect(parseBytes(text)).toBe(want)
+})
+
+test.each([
+  { bytes: 0, want: '0 B' },
+  { bytes: 1023, want: '1023 B' },
+  { bytes: 1024, want: '1.0 KiB' },
+  { bytes: 5 * 2 ** 30, want: '5.0 GiB' },
+  { bytes: 3 * 2 ** 50, want: '3.0 PiB' },
+])('writes $want', ({ bytes, want }) => {
+  expect(formatBytes(bytes)).toBe(want)
+})

@@ -1,0 +1,23 @@
+/** Reads and writes amounts of bytes as people do. */
+
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+}
+
+/** Reads `8Mi` or `4096`; undefined for anything else. */
+export function parseBytes(text: string): number | undefined {
+  const [, number, unit = ''] = /^(\d+)(Ki|Mi|Gi|Ti|Pi)?$/.exec(text) ?? []
+  const bytes = Number(number) * (UNITS[unit] ?? Number.NaN)
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}
+
+/** `4.0 KiB`. */
+export function formatBytes(bytes: number): string {
+  const [unit = '', size = 1] = Object.entries(UNITS).findLast(([, unitSize]) => bytes >= unitSize) ?? []
+  return unit === '' ? `${bytes} B` : `${(bytes / size).toFixed(1)} ${unit}B`
+}

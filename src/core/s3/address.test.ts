@@ -1,0 +1,37 @@
+/** Buckets and keys in URLs. */
+import { expect, test } from 'vitest'
+import { bucketUrl, isBucketName, keyPath } from './address.ts'
+
+test.each([
+  { base: 'https://s3.amazonaws.com', region: undefined, pathStyle: false, want: 'https://wh.s3.amazonaws.com' },
+  {
+    base: 'https://s3.amazonaws.com',
+    region: 'eu-west-1',
+    pathStyle: false,
+    want: 'https://wh.s3.eu-west-1.amazonaws.com',
+  },
+  { base: 'https://minio:9000/s3', region: 'dc1', pathStyle: true, want: 'https://minio:9000/s3/wh' },
+  { base: 'https://minio:9000', region: 'dc1', pathStyle: false, want: 'https://wh.minio:9000' },
+])('addresses a bucket as $want', ({ base, region, pathStyle, want }) => {
+  expect(bucketUrl(base, 'wh', region, pathStyle)).toBe(want)
+  expect(bucketUrl(base, 'w.h', region, pathStyle)).toMatch(/\/w\.h$/)
+})
+
+test.each([
+  { key: 'a/b c/d', want: 'a/b%20c/d' },
+  { key: "é+&?#%'()*!", want: '%C3%A9%2B%26%3F%23%25%27%28%29%2A%21' },
+  { key: 'a//b/', want: 'a//b/' },
+])('writes the key $key as $want', ({ key, want }) => {
+  expect(keyPath(key)).toBe(want)
+})
+
+test.each([
+  { name: 'lake', want: true },
+  { name: 'my.lake-1_x', want: true },
+  { name: 'la', want: false },
+  { name: 'lake/x', want: false },
+  { name: 'a..b', want: false },
+  { name: '-lake', want: false },
+])('takes $name as the name of a bucket: $want', ({ name, want }) => {
+  expect(isBucketName(name)).toBe(want)
+})

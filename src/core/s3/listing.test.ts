@@ -1,0 +1,45 @@
+/** Pages of a bucket's listing. */
+import { expect, test } from 'vitest'
+import { parseListing } from './listing.ts'
+
+const page = (inner: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="x">${inner}</ListBucketResult>\n`
+
+test.each([
+  { name: 'an empty page', xml: page('<KeyCount>0</KeyCount>'), want: { objects: [] } },
+  {
+    name: 'objects whose keys look like markup',
+    xml: page(
+      '<Contents><Key>&lt;Size&gt;9&lt;/Size&gt;</Key><ETag>&quot;e-1&quot;</ETag><Size>5</Size></Contents><Contents><Key>b</Key><ETag>"f"</ETag><Size>7</Size></Contents>',
+    ),
+    want: {
+      objects: [
+        { key: '<Size>9</Size>', size: 5, etag: 'e-1' },
+        { key: 'b', size: 7, etag: 'f' },
+      ],
+    },
+  },
+  {
+    name: 'keys that the store encoded',
+    xml: page('<EncodingType>url</EncodingType><Contents><Key>a+b%2B%0A/%C3%A9</Key><Size>5</Size></Contents>'),
+    want: { objects: [{ key: 'a b+\n/é', size: 5, etag: '' }] },
+  },
+  {
+    name: 'a key with a percent sign that is not encoded',
+    xml: page('<Contents><Key>100%+x</Key><Size>1</Size></Contents>'),
+    want: { objects: [{ key: '100%+x', size: 1, etag: '' }] },
+  },
+  {
+    name: 'a page with more to come',
+    xml: page(
+      '<IsTruncated>true</IsTruncated><NextContinuationToken>1&#x2B;&amp;&#47;=</NextContinuationToken><Contents><Key>a</Key><Size>1</Size></Contents>',
+    ),
+    want: { objects: [{ key: 'a', size: 1, etag: '' }], next: '1+&/=' },
+  },
+  { name: 'the last page', xml: page('<IsTruncated>false</IsTruncated>'), want: { objects: [] } },
+  { name: 'a page that was cut', xml: '<ListBucketResult><Contents><Size>1</Size>', want: undefined },
+  { name: 'an error', xml: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', want: undefined },
+  { name: 'HTML', xml: '<html><ListBucketResult></ListBucketResult></html>', want: undefined },
+])('$name', ({ xml, want }) => {
+  expect(parseListing(xml)).toEqual(want)
+})

@@ -1,0 +1,7 @@
+/** What S3 is sent and answers when an object is uploaded in parts. */
+
+/** The body that makes an object of its parts; part numbers begin with 1. */
+export function completeMultipartBody(etags: readonly string[]): string {
+  const parts = etags.map((etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>"${etag}"</ETag></Part>`)
+  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`
+}

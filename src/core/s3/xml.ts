@@ -1,0 +1,20 @@
+/** Reads S3's answers. They are flat XML of a few known shapes, so that no XML parser is needed. */
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
+
+/** The text of the first element of that name; undefined without one. */
+export function textOf(xml: string, element: string): string | undefined {
+  const from = xml.indexOf(`<${element}>`)
+  if (from < 0) return undefined
+  const to = xml.indexOf(`</${element}>`, from)
+  return to < 0 ? undefined : unescapeXml(xml.slice(from + element.length + 2, to))
+}
+
+function unescapeXml(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|([a-z]+));/gi, (whole, hex, decimal, name) => {
+    if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
+    if (decimal !== undefined) return String.fromCodePoint(Number(decimal))
+    return ENTITIES[name] ?? whole
+  })
+}

@@ -1,0 +1,61 @@
+/** Deletes a dataset from a node: it is gone at once for whoever looks, and then from the disk. */
+import { lstat, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { formatBytes } from '../core/quantity.ts'
+import type { Done } from './download.ts'
+import type { Progress } from './progress.ts'
+import { exists, locate } from './staging.ts'
+
+export interface DeleteInput {
+  root: string
+  target: string
+}
+
+/** Deletes; nothing there is completed work. Stopped half-way, it is gone on with by the next. */
+export async function deleteDataset(input: DeleteInput, progress: Progress, signal: AbortSignal): Promise<Done> {
+  const { target, state } = await locate(input.root, input.target)
+  const doomed = join(dirname(target), `.${basename(target)}.deleting`)
+  // What an earlier one left half-way is in the way of the rename.
+  const removed = await removeTree(doomed, progress, signal)
+  for (const path of [target, state]) {
+    if (!(await exists(path))) continue
+    await rename(path, doomed)
+    const { files, bytes } = await removeTree(doomed, progress, signal)
+    removed.files += files
+    removed.bytes += bytes
+  }
+  const { files, bytes } = removed
+  return { files, bytes, message: files === 0 ? 'there was nothing' : `${files} files, ${formatBytes(bytes)} deleted` }
+}
+
+async function removeTree(
+  path: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<{ files: number; bytes: number }> {
+  const removed = { files: 0, bytes: 0 }
+
+  async function walk(folder: string): Promise<void> {
+    for await (const entry of await opendir(folder)) {
+      signal.throwIfAborted()
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) {
+        await walk(path)
+        continue
+      }
+      const { size } = await lstat(path)
+      await unlink(path)
+      removed.files += 1
+      removed.bytes += size
+      progress.moved(size)
+      progress.fileDone()
+    }
+    await rmdir(folder)
+  }
+
+  if (!(await exists(path))) return removed
+  // A dataset is a directory, but whatever is there goes.
+  if ((await lstat(path)).isDirectory()) await walk(path)
+  else await rm(path)
+  return removed
+}

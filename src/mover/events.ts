@@ -1,0 +1,54 @@
+/** Tells of a mover's progress through Events: in order, in nobody's way, and the last one before the process ends. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MoverMoment } from '../core/mover/contract.ts'
+import { type MoverEvent, type MoverIdentity, type MoverReport, moverEvent } from '../core/mover/event.ts'
+
+/** Writes an Event whether or not it is there already. */
+export type EventSink = (event: MoverEvent) => Promise<void>
+
+export interface EventReporter {
+  /** Never throws and never waits. */
+  report(report: MoverReport): void
+  /** Resolves when everything reported is written, or after so many milliseconds. */
+  flush(timeoutMs: number): Promise<void>
+}
+
+export interface EventReporterInput {
+  sink: EventSink
+  identity: MoverIdentity
+  now: () => number
+  /** Told of what could not be written. */
+  failed: (error: unknown) => void
+}
+
+export function openEventReporter({ sink, identity, now, failed }: EventReporterInput): EventReporter {
+  const counts = new Map<MoverMoment, { count: number; firstAt: number }>()
+  const waiting = new Map<MoverMoment, MoverEvent>()
+  let seq = 0
+  let writing: Promise<void> | undefined
+
+  async function writeAll(): Promise<void> {
+    for (const [moment, event] of waiting) {
+      waiting.delete(moment)
+      await sink(event).catch(failed)
+    }
+    writing = undefined
+  }
+
+  return {
+    report(report) {
+      const { count, firstAt } = counts.get(report.moment) ?? { count: 0, firstAt: now() }
+      counts.set(report.moment, { count: count + 1, firstAt })
+      seq += 1
+      // Of a moment only the latest is worth writing; it keeps its place in the line.
+      waiting.set(report.moment, moverEvent(identity, report, { seq, count: count + 1, firstAt, now: now() }))
+      writing ??= writeAll()
+    },
+    async flush(timeoutMs) {
+      const giveUp = new AbortController()
+      const timeout = sleep(timeoutMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
+      await Promise.race([writing ?? Promise.resolve(), timeout])
+      giveUp.abort()
+    },
+  }
+}

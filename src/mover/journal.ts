@@ -1,0 +1,99 @@
+/** Remembers on disk what of a download is done, so that a mover that was killed is followed by one that goes on. */
+import { open, readFile } from 'node:fs/promises'
+
+export interface Journal {
+  /** Whether an earlier attempt left something. */
+  readonly resumed: boolean
+  isDone(id: string): boolean
+  /** The parts of an object that are done. */
+  partsOf(id: string): ReadonlySet<number>
+  /** Writes behind the caller's back, in order; only once what it speaks of is written itself. */
+  add(id: string, part?: number): void
+  /** What was done of an object is worth nothing. */
+  forget(id: string): void
+  /** Resolves when everything added is in the file. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the journal in a file.
+ *
+ * @param header what must be the same for the entries to be worth anything: the size of parts, and the boot of the machine, since after a
+ * loss of power the journal may be on the disk and the data not
+ */
+export async function openJournal(path: string, header: string): Promise<Journal> {
+  const done = new Set<string>()
+  const parts = new Map<string, Set<number>>()
+  const resumed = await load(path, header, done, parts)
+  const file = await open(path, resumed ? 'a' : 'w')
+  // The last line of a killed mover may be half there: what follows begins a line of its own.
+  let pending = resumed ? '\n' : `${header}\n`
+  let writing: Promise<void> | undefined
+  let failure: unknown
+
+  return {
+    resumed,
+    isDone: (id) => done.has(id),
+    partsOf: (id) => parts.get(id) ?? NONE,
+    add: (id, part) => append(part === undefined ? id : `${id} ${part}`),
+    forget(id) {
+      done.delete(id)
+      parts.delete(id)
+      append(`${id} ${FORGOTTEN}`)
+    },
+    async close() {
+      writing ??= write()
+      await writing
+      await file.close()
+      if (failure !== undefined) throw failure
+    },
+  }
+
+  function append(line: string): void {
+    if (failure !== undefined) throw failure
+    pending += `${line}\n`
+    writing ??= write()
+  }
+
+  async function write(): Promise<void> {
+    try {
+      while (pending !== '') {
+        const text = pending
+        pending = ''
+        await file.appendFile(text)
+      }
+    } catch (error) {
+      failure = error
+    }
+    writing = undefined
+  }
+}
+
+const NONE: ReadonlySet<number> = new Set()
+const FORGOTTEN = 'x'
+
+/** Whether there is a journal with this header; if so, its entries. */
+async function load(
+  path: string,
+  header: string,
+  done: Set<string>,
+  parts: Map<string, Set<number>>,
+): Promise<boolean> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  if (!text.startsWith(`${header}\n`)) return false
+  for (const line of text.split('\n').slice(1)) {
+    const [, id = '', part] = /^([\w-]{16})(?: (\d+|x))?$/.exec(line) ?? []
+    if (id === '') continue
+    if (part === FORGOTTEN) {
+      done.delete(id)
+      parts.delete(id)
+    } else if (part === undefined) {
+      done.add(id)
+      parts.delete(id)
+    } else {
+      const known = parts.get(id) ?? new Set()
+      parts.set(id, known.add(Number(part)))
+    }
+  }
+  return true
+}

@@ -1,0 +1,25 @@
+/** What the file system's refusals mean. */
+import { expect, test } from 'vitest'
+import { asMoverError, MoverError } from './mover-error.ts'
+
+test.each([
+  { code: 'ENOSPC', want: 'NoSpace', says: '/data/x: the disk is full (ENOSPC)' },
+  { code: 'EDQUOT', want: 'NoSpace', says: 'quota' },
+  { code: 'EACCES', want: 'Rejected', says: 'the user that the mover runs as may not do this' },
+  { code: 'EROFS', want: 'Rejected', says: 'read-only' },
+  { code: 'EISDIR', want: 'KeyConflict', says: 'a directory where a file should be' },
+  { code: 'ELOOP', want: 'Rejected', says: 'symbolic link' },
+  { code: 'EIO', want: 'Unexpected', says: 'i/o error' },
+])('$code is $want', ({ code, want, says }) => {
+  const error = asMoverError(Object.assign(new Error('i/o error'), { code, path: '/data/x' }))
+
+  expect(error.code).toBe(want)
+  expect(error.message).toContain(says)
+})
+
+test('an error of ours stays as it is, and anything thrown is one', () => {
+  const own = new MoverError('NotFound', 'x')
+
+  expect(asMoverError(own)).toBe(own)
+  expect(asMoverError('text').message).toBe('text')
+})

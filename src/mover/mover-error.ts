@@ -1,0 +1,34 @@
+/** The one error that a mover ends with: what failed, why, and with it whether another attempt makes sense. */
+import type { FailureCode } from '../core/mover/contract.ts'
+
+export class MoverError extends Error {
+  override name = 'MoverError'
+  readonly code: FailureCode
+
+  constructor(code: FailureCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** What the file system's refusals mean here. */
+const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>> = {
+  ENOSPC: { code: 'NoSpace', text: 'the disk is full' },
+  EDQUOT: { code: 'NoSpace', text: 'the quota of the disk is used up' },
+  EFBIG: { code: 'NoSpace', text: 'the file system takes no file as large as this' },
+  EISDIR: { code: 'KeyConflict', text: 'there is a directory where a file should be' },
+  ENOTDIR: { code: 'KeyConflict', text: 'there is a file where a directory should be' },
+  ELOOP: { code: 'Rejected', text: 'there is a symbolic link, which is never followed' },
+  EROFS: { code: 'Rejected', text: 'the file system is mounted read-only' },
+  EACCES: { code: 'Rejected', text: 'the user that the mover runs as may not do this' },
+  EPERM: { code: 'Rejected', text: 'the user that the mover runs as may not do this' },
+}
+
+/** Any error as a `MoverError`: those of the file system are explained, all others are unexpected. */
+export function asMoverError(error: unknown): MoverError {
+  if (error instanceof MoverError) return error
+  const { code = '', path, message = String(error) } = error as NodeJS.ErrnoException
+  const known = FILE_ERRORS[code]
+  if (known === undefined) return new MoverError('Unexpected', message, { cause: error })
+  return new MoverError(known.code, `${path ?? 'writing'}: ${known.text} (${code})`, { cause: error })
+}

@@ -1,0 +1,180 @@
+/** Makes files of objects: small ones in one piece, large ones part by part, each verified before it counts as done. */
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Checksum, checksumOf } from '../core/mover/checksum.ts'
+import { partAt, partCount } from '../core/mover/parts.ts'
+import { fetchRange } from './fetch-range.ts'
+import { FileWriter } from './file-writer.ts'
+import { createHasher, type Hasher, hashFile } from './hashing.ts'
+import type { Journal } from './journal.ts'
+import { type Entry, idOf } from './manifest.ts'
+import { MoverError } from './mover-error.ts'
+import type { Job } from './pool.ts'
+import type { Progress } from './progress.ts'
+import type { Bucket } from './s3.ts'
+
+export interface ObjectFilesInput {
+  bucket: Bucket
+  folder: string
+  journal: Journal
+  progress: Progress
+  partSize: number
+  verify: 'checksum' | 'size'
+}
+
+const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
+const FILE_MODE = 0o644
+/** Damage on the way is rare; twice the same is the server's. */
+const VERIFY_ATTEMPTS = 2
+
+/** Gives the jobs that an entry still needs; none when it is done. */
+export class ObjectFiles {
+  readonly #input: ObjectFilesInput
+  readonly #folders = new Map<string, Promise<void>>()
+
+  constructor(input: ObjectFilesInput) {
+    this.#input = input
+  }
+
+  async *jobsFor(entry: Entry, signal: AbortSignal): AsyncGenerator<Job> {
+    const { journal, progress, folder, partSize } = this.#input
+    const path = join(folder, entry.path)
+    if (entry.isFolder) return void (await this.#ensureFolder(path))
+    const id = idOf(entry)
+    if (journal.isDone(id) && (await sizeOf(path)) === entry.size) {
+      progress.adjust(entry.size)
+      progress.fileDone()
+    } else if (entry.size <= partSize) {
+      yield () => this.#inOnePiece(entry, id, path, signal)
+    } else {
+      yield* this.#inParts(entry, id, path, signal)
+    }
+  }
+
+  async #inOnePiece(entry: Entry, id: string, path: string, signal: AbortSignal): Promise<void> {
+    await this.#ensureFolder(dirname(path))
+    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
+    try {
+      for (let attempt = 1; entry.size > 0; attempt++) {
+        if (await this.#fetchAndVerify(entry, file, attempt, signal)) break
+      }
+    } finally {
+      await file.close()
+    }
+    this.#done(id)
+  }
+
+  /** Whether what came is what the server has. Throws when it was not the last time either. */
+  async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
+    const { bucket, verify, progress } = this.#input
+    // What the answer promises is known only with its headers, and it is an MD5 nearly always.
+    const md5 = verify === 'size' ? undefined : createHasher('md5')
+    const chunks = new FileWriter(file, 0)
+    const headers = await fetchRange(bucket, entry, { start: 0, end: entry.size }, this.#sink(chunks, md5), signal)
+    await chunks.flush()
+    const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
+    if (wanted === undefined) return true
+    const path = join(this.#input.folder, entry.path)
+    const value =
+      md5 !== undefined && wanted.algorithm === 'md5' ? md5.digest() : await hashFile(path, wanted.algorithm, signal)
+    if (value === wanted.value) return true
+    progress.adjust(-entry.size)
+    if (attempt >= VERIFY_ATTEMPTS) throw this.#mismatch(entry, wanted, value)
+    return false
+  }
+
+  async *#inParts(entry: Entry, id: string, path: string, signal: AbortSignal): AsyncGenerator<Job> {
+    const { journal, progress, partSize } = this.#input
+    await this.#ensureFolder(dirname(path))
+    // The file is there if its journal is, unless somebody has been here: its parts would be holes.
+    const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
+    const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
+    const missing = parts.filter(({ index }) => !there.has(index))
+    for (const { index, start, end } of parts) if (there.has(index)) progress.adjust(end - start)
+    const flags = O_WRONLY | O_CREAT | O_NOFOLLOW | (there.size === 0 ? O_TRUNC : 0)
+    const file = await open(path, flags, FILE_MODE)
+    let left = missing.length
+    // Nobody else closes it when the work ends early.
+    const close = () => void file.close().catch(() => undefined)
+    signal.addEventListener('abort', close, { once: true })
+
+    const finish = async () => {
+      signal.removeEventListener('abort', close)
+      await file.truncate(entry.size)
+      await file.close()
+      await this.#verifyFile(entry, path, signal)
+      this.#done(id)
+    }
+    if (left === 0) yield finish
+    for (const { index, start, end } of missing) {
+      yield async () => {
+        const writer = new FileWriter(file, start)
+        await fetchRange(this.#input.bucket, entry, { start, end }, this.#sink(writer), signal)
+        await writer.flush()
+        journal.add(id, index)
+        left -= 1
+        if (left === 0) await finish()
+      }
+    }
+  }
+
+  /** Parts come in any order, and a checksum does not: the file is read again, mostly from memory. */
+  async #verifyFile(entry: Entry, path: string, signal: AbortSignal): Promise<void> {
+    const { bucket, verify } = this.#input
+    if (verify === 'size') return
+    const request = { method: 'HEAD', key: entry.key, headers: { 'x-amz-checksum-mode': 'ENABLED' } } as const
+    const { headers } = await bucket.send(request, signal)
+    const wanted = checksumOf(headers)
+    if (wanted === undefined) return
+    const value = await hashFile(path, wanted.algorithm, signal)
+    if (value === wanted.value) return
+    // No part tells which one is damaged.
+    this.#input.journal.forget(idOf(entry))
+    throw this.#mismatch(entry, wanted, value)
+  }
+
+  #sink(writer: FileWriter, hasher?: Hasher | undefined) {
+    return (chunk: Buffer) => {
+      hasher?.update(chunk)
+      this.#input.progress.moved(chunk.length)
+      return writer.write(chunk)
+    }
+  }
+
+  #done(id: string): void {
+    this.#input.journal.add(id)
+    this.#input.progress.fileDone()
+  }
+
+  #mismatch(entry: Entry, { algorithm, value }: Checksum, got: string): MoverError {
+    return new MoverError(
+      'ChecksumMismatch',
+      `${this.#input.bucket.nameOf(entry.key)}: its ${algorithm} is ${got}, and should be ${value}. ` +
+        'Damaged at the server or on the way; or a server whose ETags are no MD5: then --verify size',
+    )
+  }
+
+  #ensureFolder(path: string): Promise<void> {
+    const known = this.#folders.get(path)
+    if (known !== undefined) return known
+    const made = makeFolder(path)
+    this.#folders.set(path, made)
+    return made
+  }
+}
+
+/** Undefined when there is no file. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  return lstat(path).then(
+    (stats) => (stats.isFile() ? stats.size : undefined),
+    () => undefined,
+  )
+}
+
+/** Nothing but real folders: in what an earlier attempt left, too. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true })
+  if ((await lstat(path)).isDirectory()) return
+  throw new MoverError('Rejected', `${path} is a symbolic link, which is never followed: remove it`)
+}

@@ -1,0 +1,106 @@
+/** Runs one piece of work from its first Event to its last: whatever happens to it, there is a result. */
+import { writeFile } from 'node:fs/promises'
+import {
+  CONTRACT_VERSION,
+  FAILURES,
+  type MoverMoment,
+  type MoverOutcome,
+  type MoverResult,
+  type MoverVerb,
+  terminationMessage,
+} from '../core/mover/contract.ts'
+import { formatBytes } from '../core/quantity.ts'
+import { type CancelledError, watchCancel } from './cancel.ts'
+import type { Done } from './download.ts'
+import type { EventReporter } from './events.ts'
+import { asMoverError, MoverError } from './mover-error.ts'
+import { Progress } from './progress.ts'
+
+export interface MoverTask {
+  verb: MoverVerb
+  attempt: number
+  work: (progress: Progress, signal: AbortSignal) => Promise<Done>
+}
+
+export interface MoverIo {
+  /** Aborts when the system wants the process to end. */
+  signal: AbortSignal
+  cancelFile?: string | undefined
+  /** Absent: nobody reads one. */
+  terminationLog?: string | undefined
+  events?: EventReporter | undefined
+  /** A line of the log. */
+  log: (level: 'info' | 'warn' | 'error', fields: object, message: string) => void
+  progressEveryMs?: number
+}
+
+const PROGRESS_EVERY_MS = 10_000
+/** For the last Events. Whoever cancels waits two seconds in all. */
+const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, cancelled: 1_000 }
+
+/** Does the work. Never throws: what goes wrong is in the result, which is also in the termination log and the Events. */
+export async function runMover({ verb, attempt, work }: MoverTask, io: MoverIo): Promise<MoverResult> {
+  const progress = new Progress()
+  const cancel = await watchCancel(io.signal, io.cancelFile)
+
+  function tell(moment: MoverMoment, message: string): void {
+    const figures = progress.figures()
+    io.log(moment === 'failed' ? 'error' : 'info', { verb, attempt, moment, ...figures }, message)
+    io.events?.report({ moment, message, ...figures })
+  }
+
+  async function attemptWork(): Promise<MoverResult> {
+    const result = { v: CONTRACT_VERSION, verb, attempt, bytes: 0, files: 0 } as const
+    try {
+      cancel.signal.throwIfAborted()
+      tell('started', `${verb} begins, attempt ${attempt}`)
+      const done = await work(progress, cancel.signal)
+      return { ...result, ...done, outcome: 'completed', movedBytes: progress.movedBytes }
+    } catch (error) {
+      const { doneBytes: bytes, doneFiles: files } = progress.figures()
+      const partly = { ...result, bytes, files, movedBytes: progress.movedBytes }
+      // Whatever broke off because of the cancellation: it is what was asked for.
+      if (cancel.signal.aborted) {
+        const { message } = cancel.signal.reason as CancelledError
+        return { ...partly, outcome: 'cancelled', message: `${message}, after ${formatBytes(bytes)}` }
+      }
+      const { code, message, cause } = asMoverError(error)
+      io.log('error', { code, err: cause ?? error }, message)
+      return { ...partly, outcome: 'failed', code, ...FAILURES[code], message }
+    }
+  }
+
+  const onCancel = () => tell('cancelling', (cancel.signal.reason as CancelledError).message)
+  cancel.signal.addEventListener('abort', onCancel)
+  const timer = setInterval(() => tell('progress', describe(progress)), io.progressEveryMs ?? PROGRESS_EVERY_MS)
+  const attempted = await attemptWork()
+  clearInterval(timer)
+  cancel.signal.removeEventListener('abort', onCancel)
+  cancel.stop()
+
+  const result = await leaveResult(attempted, io)
+  tell(result.outcome, result.message)
+  tell('stopped', `${verb} ${result.outcome}`)
+  await io.events?.flush(FLUSH_MS[result.outcome])
+  return result
+}
+
+function describe(progress: Progress): string {
+  const { doneBytes, totalBytes, doneFiles, totalFiles } = progress.figures()
+  const of = (done: string | number, total: string | number) => (totalFiles === 0 ? `${done}` : `${done} of ${total}`)
+  return `${of(formatBytes(doneBytes), formatBytes(totalBytes))}, ${of(doneFiles, totalFiles)} files`
+}
+
+/** Written before any Event: it is what counts. Success that nobody can read of is none. */
+async function leaveResult(result: MoverResult, { terminationLog, log }: MoverIo): Promise<MoverResult> {
+  if (terminationLog === undefined) return result
+  try {
+    await writeFile(terminationLog, terminationMessage(result))
+    return result
+  } catch (error) {
+    const { message } = new MoverError('Unexpected', `${terminationLog}: ${(error as Error).message}`)
+    log('error', { err: error }, 'the termination message cannot be written')
+    if (result.outcome !== 'completed') return result
+    return { ...result, outcome: 'failed', code: 'Unexpected', ...FAILURES.Unexpected, message }
+  }
+}

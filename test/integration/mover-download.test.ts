@@ -1,0 +1,653 @@
+/** Downloads with a server that behaves, and with all that an S3 server should not do. */
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { KEYS, makeRoot, readTree, runMover } from './mover-run.ts'
+import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+
+let s3: S3Server
+let root: string
+
+beforeEach(async () => {
+  s3 = await startS3Server({ pageSize: 7 })
+  root = makeRoot()
+})
+
+const PART = 65_536
+const download = (source: string, ...more: string[]) =>
+  runMover(root, [
+    'download',
+    '--endpoint',
+    s3.url,
+    '--source',
+    source,
+    '--part-size',
+    `${PART}`,
+    '--retries',
+    '2',
+    ...more,
+  ])
+const data = () => readTree(join(root, 'data'))
+const isObjectGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
+
+describe('a download', () => {
+  test('brings everything below a prefix, over many pages, with what is new in the result', async () => {
+    for (let i = 0; i < 30; i++) s3.put(`raw/${i % 3}/file ${i}.bin`, `content ${i}`)
+    s3.put('raw/empty', '')
+    s3.put('raw/folder/', '')
+    s3.put('raw-2/other', 'no')
+    const large = randomBytes(PART * 5 + 1)
+    s3.put('raw/large', large)
+
+    const { status, result } = await download('s3://lake/raw/')
+
+    const tree = await data()
+    expect(status).toBe(0)
+    expect(Object.keys(tree)).toHaveLength(33)
+    expect(tree).toMatchObject({
+      '1/file 4.bin': 'content 4',
+      empty: '',
+      'folder/': '',
+      large: large.toString('latin1'),
+    })
+    const own = [...s3.objects].filter(([key]) => key.startsWith('raw/'))
+    const bytes = own.reduce((sum, [, { body }]) => sum + body.length, 0)
+    expect(result).toMatchObject({ outcome: 'completed', attempt: 1, files: 32, bytes, movedBytes: bytes })
+    expect(result.digest).toMatch(/^[0-9a-f]{64}$/)
+    expect(s3.bodyBytes()).toBe(bytes)
+  })
+
+  test('can be read by everybody, as consumers run as anybody', async () => {
+    s3.put('raw/a/b', 'x')
+
+    await download('s3://lake/raw/')
+
+    const modes = await Promise.all(
+      ['', 'a', 'a/b'].map(async (path) => (await stat(join(root, 'data', path))).mode & 0o777),
+    )
+    expect(modes).toEqual([0o755, 0o755, 0o644])
+  })
+
+  test('of a key without a slash at its end is that object alone', async () => {
+    s3.put('raw/a', 'x')
+    s3.put('raw/ab', 'y')
+
+    expect((await download('s3://lake/raw/a')).status).toBe(0)
+    expect(await data()).toEqual({ a: 'x' })
+    // To list may be forbidden where to read is not.
+    expect(s3.requests.filter(({ query }) => query.has('list-type'))).toEqual([])
+  })
+
+  test('a second time asks the server nothing, and says the same', async () => {
+    s3.put('raw/a', 'x')
+    const first = await download('s3://lake/raw/')
+    const asked = s3.requests.length
+
+    const second = await download('s3://lake/raw/', '--attempt', '2')
+
+    expect(second.status).toBe(0)
+    expect(s3.requests).toHaveLength(asked)
+    const { digest, bytes, files } = first.result
+    expect(second.result).toMatchObject({
+      digest,
+      bytes,
+      files,
+      movedBytes: 0,
+      attempt: 2,
+      message: 'was there already',
+    })
+  })
+
+  test('of other data to the same target is refused, and nothing is lost', async () => {
+    s3.put('raw/a', 'x')
+    s3.put('new/a', 'y')
+    await download('s3://lake/raw/')
+
+    const { status, result } = await download('s3://lake/new/')
+
+    expect({ status, code: result.code }).toEqual({ status: 3, code: 'TargetExists' })
+    expect(result.message).toContain('s3://lake/raw/')
+    expect(await data()).toEqual({ a: 'x' })
+  })
+
+  test('to something that no mover made is refused', async () => {
+    await mkdir(join(root, 'data'))
+    await writeFile(join(root, 'data', 'precious'), 'x')
+
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ code: 'TargetExists', retry: false })
+    expect(await data()).toEqual({ precious: 'x' })
+  })
+
+  test('has equal digests for equal data, and others for other data', async () => {
+    s3.put('raw/a', 'x')
+    const digest = async () => {
+      root = makeRoot()
+      return (await download('s3://lake/raw/')).result.digest
+    }
+    const first = await digest()
+
+    expect(await digest()).toBe(first)
+    s3.put('raw/a', 'y')
+    expect(await digest()).not.toBe(first)
+  })
+
+  test.each([
+    { name: 'a glob selects, slashes included', match: ['*0_1*'], want: ['a/train_0_1.bin'] },
+    {
+      name: 'one of several globs is enough',
+      match: ['*0_1*', '*0_?.bin'],
+      want: ['a/train_0_1.bin', 'b/train_0_2.bin'],
+    },
+    {
+      name: 'a glob may name the whole path as mc sees it',
+      match: ['s3/lake/raw/b/*'],
+      want: ['b/test.bin', 'b/train_0_2.bin'],
+    },
+    { name: 'flat leaves the folders away', match: ['*_?_*', '--flat'], want: ['train_0_1.bin', 'train_0_2.bin'] },
+  ])('$name', async ({ match, want }) => {
+    for (const key of ['a/train_0_1.bin', 'b/train_0_2.bin', 'b/test.bin']) s3.put(`raw/${key}`, key)
+    const words = match.flatMap((glob) => (glob.startsWith('--') ? [glob] : ['--match', glob]))
+
+    expect((await download('s3://lake/raw/', ...words)).status).toBe(0)
+    expect(Object.keys(await data()).sort()).toEqual(want)
+  })
+
+  test.each([
+    {
+      name: 'keys that URLs and XML have other uses for',
+      keys: ['a b+c', 'd&e<f>', '100%', 'é/ü?#', "it's", 'x=1;y', '~!*()'],
+    },
+    { name: 'keys with characters that XML has none for', keys: ['new\nline', 'bell\x07', 'tab\t'] },
+  ])('$name are files of that name', async ({ keys }) => {
+    for (const key of keys) s3.put(`raw/${key}`, key)
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(Object.keys(await data()).sort()).toEqual([...keys].sort())
+  })
+})
+
+describe('keys that are no paths are refused before anything is downloaded', () => {
+  test.each([
+    { keys: ['../escape'], code: 'UnsafeKey', says: 'has a .. in it' },
+    { keys: ['a/../../escape'], code: 'UnsafeKey', says: 'has a .. in it' },
+    { keys: ['/etc/passwd'], code: 'UnsafeKey', says: 'is absolute' },
+    { keys: ['a//b'], code: 'UnsafeKey', says: 'has an empty part' },
+    { keys: ['./a'], code: 'UnsafeKey', says: 'has a . in it' },
+    { keys: ['..'], code: 'UnsafeKey', says: 'has a .. in it' },
+    { keys: ['x\0y'], code: 'UnsafeKey', says: 'NUL' },
+    { keys: ['x'.repeat(256)], code: 'UnsafeKey', says: 'more than 255 bytes' },
+    { keys: ['a', 'a/b'], code: 'KeyConflict', says: 'a is a file and a folder' },
+    { keys: ['a', 'a!', 'a/b'], code: 'KeyConflict', says: 'a is a file and a folder' },
+    { keys: ['a', 'a/'], code: 'KeyConflict', says: 'a is a file and a folder' },
+  ])('$keys', async ({ keys, code, says }) => {
+    s3.put('raw/good', 'x')
+    for (const key of keys) s3.put(`raw/${key}`, 'bad')
+
+    const { status, result } = await download('s3://lake/raw/')
+
+    expect({ status, code: result.code }).toEqual({ status: 3, code })
+    expect(result.message).toContain(says)
+    expect(s3.gets()).toEqual([])
+    expect((await readdir(root)).sort()).toEqual(['.data.mover', 'termination'])
+  })
+
+  test('and so are two objects for one file', async () => {
+    s3.put('raw/a/x', '1')
+    s3.put('raw/b/x', '2')
+
+    expect((await download('s3://lake/raw/', '--flat')).result).toMatchObject({
+      code: 'KeyConflict',
+      message: expect.stringContaining('x is there twice'),
+    })
+  })
+})
+
+/** A fault for the first so many requests of objects. */
+function firstly(times: number, fault: Fault) {
+  let left = times
+  return (request: SeenRequest) => (isObjectGet(request) && left-- > 0 ? fault : undefined)
+}
+
+describe('a server that is unwell', () => {
+  test.each<{ name: string; fault: Fault; again: number }>([
+    { name: 'resets the connection before it answers', fault: { breakAfter: 0 }, again: 0 },
+    { name: 'resets the connection in the middle', fault: { breakAfter: 10_000 }, again: 0 },
+    { name: 'ends the body too early', fault: { endAfter: 10_000 }, again: 0 },
+    { name: 'ends the body at once', fault: { endAfter: 0 }, again: 0 },
+    { name: 'asks for less', fault: { status: 503, code: 'SlowDown', headers: { 'retry-after': '0' } }, again: 0 },
+    { name: 'asks for less in other words', fault: { status: 429 }, again: 0 },
+    { name: 'fails inside', fault: { status: 500, code: 'InternalError' }, again: 0 },
+    { name: 'found the client slow', fault: { status: 400, code: 'RequestTimeout' }, again: 0 },
+    { name: 'damages an object on the way', fault: { corrupt: true }, again: 1 },
+  ])('and $name: the data comes all the same, and no byte twice without need', async ({ fault, again }) => {
+    const [small, large] = [randomBytes(50_000), randomBytes(PART * 4)]
+    s3.put('raw/small', small)
+    s3.put('raw/large', large, { etag: `${'0'.repeat(32)}-4` })
+    const isCorrupt = 'corrupt' in fault
+    const spoil = firstly(isCorrupt ? 1 : 3, fault)
+    s3.misbehave((request) => (isCorrupt && request.key !== 'raw/small' ? undefined : spoil(request)))
+
+    const { status } = await download('s3://lake/raw/')
+
+    expect(status).toBe(0)
+    expect(await data()).toEqual({ small: small.toString('latin1'), large: large.toString('latin1') })
+    expect(s3.bodyBytes()).toBe(small.length + large.length + again * small.length)
+  })
+
+  test('that never recovers: gives up after the retries, and says how many; what came is kept', async () => {
+    s3.put('raw/a', randomBytes(PART))
+    s3.put('raw/b', randomBytes(PART))
+    s3.misbehave(({ key }) => (key === 'raw/b' ? { status: 503, code: 'SlowDown' } : undefined))
+
+    const failed = await download('s3://lake/raw/', '--parallel', '1')
+
+    expect(failed.status).toBe(1)
+    expect(failed.result).toMatchObject({ code: 'Unreachable', retry: true, bytes: PART, files: 1 })
+    expect(failed.result.message).toMatch(/s3:\/\/lake\/raw\/b: 503 SlowDown .*after 3 attempts/)
+    expect(await readdir(root)).not.toContain('data')
+    s3.misbehave(() => undefined)
+    const next = await download('s3://lake/raw/', '--attempt', '2')
+    expect(next.result).toMatchObject({ outcome: 'completed', bytes: 2 * PART, movedBytes: PART })
+  })
+
+  test('that is not there at all', async () => {
+    await s3.close()
+
+    const { status, result } = await download('s3://lake/raw/')
+
+    expect(status).toBe(1)
+    expect(result).toMatchObject({ outcome: 'failed', code: 'Unreachable', retry: true })
+    expect(result.message).toContain('ECONNREFUSED')
+  })
+
+  test('Retry-After is waited for', async () => {
+    s3.put('raw/a', 'x')
+    s3.misbehave(firstly(1, { status: 503, headers: { 'retry-after': '1' } }))
+    const before = performance.now()
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(performance.now() - before).toBeGreaterThanOrEqual(1000)
+  })
+})
+
+describe('a refusal ends the mover at once, with the way out', () => {
+  test.each([
+    {
+      name: 'no right to list',
+      spoils: 'list',
+      status: 403,
+      code: 'AccessDenied',
+      want: 'AccessDenied',
+      says: 'give the Secret keys that may',
+    },
+    {
+      name: 'no right to read',
+      spoils: 'get',
+      status: 403,
+      code: 'AccessDenied',
+      want: 'AccessDenied',
+      says: 's3://lake/raw/a',
+    },
+    {
+      name: 'an unknown key',
+      spoils: 'list',
+      status: 403,
+      code: 'InvalidAccessKeyId',
+      want: 'AccessDenied',
+      says: 'does not know the access key',
+    },
+    {
+      name: 'a wrong secret',
+      spoils: 'list',
+      status: 403,
+      code: 'SignatureDoesNotMatch',
+      want: 'AccessDenied',
+      says: 'secret key',
+    },
+    {
+      name: 'an old token',
+      spoils: 'list',
+      status: 400,
+      code: 'ExpiredToken',
+      want: 'AccessDenied',
+      says: 'renew the Secret',
+    },
+    {
+      name: 'a wrong clock',
+      spoils: 'list',
+      status: 403,
+      code: 'RequestTimeTooSkewed',
+      want: 'AccessDenied',
+      says: 'clock',
+    },
+    { name: 'no bucket', spoils: 'list', status: 404, code: 'NoSuchBucket', want: 'NotFound', says: 'no such bucket' },
+    {
+      name: 'an archive',
+      spoils: 'get',
+      status: 403,
+      code: 'InvalidObjectState',
+      want: 'Rejected',
+      says: 'restore it first',
+    },
+    {
+      name: 'another region',
+      spoils: 'list',
+      status: 301,
+      code: 'PermanentRedirect',
+      want: 'Rejected',
+      says: '--region',
+    },
+    { name: 'something unheard of', spoils: 'list', status: 418, code: 'Teapot', want: 'Rejected', says: '418 Teapot' },
+  ])('$name', async ({ spoils, status, code, want, says }) => {
+    s3.put('raw/a', 'x')
+    s3.misbehave((request) => {
+      const isSpoilt = spoils === 'get' ? isObjectGet(request) : request.query.has('list-type')
+      return isSpoilt ? { status, code } : undefined
+    })
+
+    const answer = await download('s3://lake/raw/')
+
+    expect(answer.status).toBe(3)
+    expect(answer.result).toMatchObject({ outcome: 'failed', code: want, retry: false })
+    expect(answer.result.message).toContain(says)
+    expect(s3.requests.filter(({ method }) => method === 'GET')).toHaveLength(spoils === 'get' ? 2 : 1)
+    expect(answer.said + answer.result.message).not.toContain(KEYS.AWS_SECRET_ACCESS_KEY)
+  })
+
+  test.each([
+    { source: 's3://lake/missing', code: 'NotFound' },
+    { source: 's3://lake/missing/', code: 'NotFound', says: 'nothing below s3://lake/missing/' },
+    { source: 's3://ocean/raw/', code: 'NotFound', says: 'no such bucket' },
+  ])('$source is not there', async ({ source, code, says = 'missing' }) => {
+    const { status, result } = await download(source)
+
+    expect({ status, code: result.code }).toEqual({ status: 3, code })
+    expect(result.message).toContain(says)
+  })
+
+  test('globs that match nothing are told, and not a dataset of no files', async () => {
+    s3.put('raw/a', 'x')
+
+    expect((await download('s3://lake/raw/', '--match', '*.tfrecord')).result).toMatchObject({
+      code: 'NothingSelected',
+      message: expect.stringContaining('none of the 1 objects below s3://lake/raw/ matches *.tfrecord'),
+    })
+  })
+})
+
+describe('an object that changes meanwhile', () => {
+  const [old, changed] = ['a', 'b'].map((char) => Buffer.alloc(PART * 3, char))
+
+  test.each([
+    { name: 'is noticed by If-Match', ignore: undefined },
+    { name: 'is noticed at a server that does not know If-Match', ignore: 'if-match' as const },
+  ])('$name, and never mixed', async ({ ignore }) => {
+    s3.put('raw/a', old as Buffer)
+    let parts = 0
+    s3.misbehave((request) => {
+      if (isObjectGet(request) && ++parts === 2) s3.put('raw/a', changed as Buffer)
+      return ignore === undefined ? undefined : { ignore }
+    })
+
+    const { status, result } = await download('s3://lake/raw/', '--parallel', '1')
+
+    expect(status).toBe(0)
+    expect(await data()).toEqual({ a: String(changed) })
+    expect(result.bytes).toBe(PART * 3)
+  })
+
+  test('is listed again when it has gone, and the rest is not fetched again', async () => {
+    s3.put('raw/a', 'kept')
+    s3.put('raw/b', 'goes')
+    s3.misbehave(({ method, key }) => {
+      if (method === 'GET' && key === 'raw/b') s3.objects.delete('raw/b')
+      return undefined
+    })
+
+    expect((await download('s3://lake/raw/', '--parallel', '1')).result).toMatchObject({
+      outcome: 'completed',
+      files: 1,
+    })
+    expect(await data()).toEqual({ a: 'kept' })
+    expect(s3.gets().filter(({ key }) => key === 'raw/a')).toHaveLength(1)
+  })
+
+  test('all the time is a failure for now, and there is no target', async () => {
+    let version = 0
+    s3.put('raw/a', 'version 0')
+    s3.misbehave((request) => {
+      if (isObjectGet(request)) s3.put('raw/a', `version ${++version}`)
+      return undefined
+    })
+
+    const { status, result } = await download('s3://lake/raw/')
+
+    expect({ status, ...result }).toMatchObject({ status: 1, code: 'SourceChanged', retry: true })
+    expect(await readdir(root)).not.toContain('data')
+  })
+})
+
+describe('what comes is checked', () => {
+  const large = randomBytes(PART * 3)
+  const checksum = { 'x-amz-checksum-sha256': 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' }
+
+  test.each([
+    { name: 'a small object against its MD5', put: () => s3.put('raw/a', 'x', { etag: 'a'.repeat(32) }), says: 'md5' },
+    {
+      name: 'a large object against its MD5',
+      put: () => s3.put('raw/a', large, { etag: 'a'.repeat(32) }),
+      says: 'md5',
+    },
+    {
+      name: 'a small object against a checksum',
+      put: () => s3.put('raw/a', 'x', { headers: checksum }),
+      says: 'sha256',
+    },
+    {
+      name: 'a large object against a checksum',
+      put: () => s3.put('raw/a', large, { headers: checksum }),
+      says: 'sha256',
+    },
+  ])('$name', async ({ put, says }) => {
+    put()
+
+    const { status, result } = await download('s3://lake/raw/')
+
+    expect({ status, ...result }).toMatchObject({ status: 1, code: 'ChecksumMismatch', retry: true })
+    expect(result.message).toContain(`s3://lake/raw/a: its ${says} is `)
+    expect(await readdir(root)).not.toContain('data')
+  })
+
+  test.each([
+    { name: 'an ETag of parts', etag: `${'a'.repeat(32)}-3`, headers: {}, words: [] },
+    {
+      name: 'an ETag of an encrypted object',
+      etag: 'a'.repeat(32),
+      headers: { 'x-amz-server-side-encryption': 'aws:kms' },
+      words: [],
+    },
+    {
+      name: 'a checksum of checksums',
+      etag: 'a'.repeat(32),
+      headers: { 'x-amz-checksum-sha1': 'AAAA-2', 'x-amz-server-side-encryption': 'aws:kms' },
+      words: [],
+    },
+    {
+      name: 'a server whose ETags are no MD5, on demand',
+      etag: 'a'.repeat(32),
+      headers: {},
+      words: ['--verify', 'size'],
+    },
+  ])('but not against $name', async ({ etag, headers, words }) => {
+    s3.put('raw/large', large, { etag, headers })
+    s3.put('raw/small', 'x', { etag, headers })
+
+    expect((await download('s3://lake/raw/', ...words)).status).toBe(0)
+  })
+
+  test('a large object that was damaged is downloaded anew by the next attempt', async () => {
+    s3.put('raw/a', large)
+    s3.misbehave(firstly(1, { corrupt: true }))
+
+    expect((await download('s3://lake/raw/')).result.code).toBe('ChecksumMismatch')
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', movedBytes: large.length })
+    expect(await data()).toEqual({ a: large.toString('latin1') })
+  })
+
+  test('a server that knows no ranges is told apart from one that sends too much', async () => {
+    s3.put('raw/a', large)
+    s3.misbehave(() => ({ ignore: 'range' }))
+
+    expect((await download('s3://lake/raw/')).result).toMatchObject({
+      code: 'Rejected',
+      message: expect.stringContaining('does not know ranges'),
+    })
+  })
+})
+
+describe('a later attempt', () => {
+  test('does not bring back what has gone, and takes what is new', async () => {
+    s3.put('raw/a', 'same')
+    s3.put('raw/b', 'goes')
+    s3.put('raw/c', 'changes')
+    s3.put('raw/d/e', 'a file comes in the place of its folder')
+    s3.misbehave(({ key }) => (key === 'raw/z' ? { status: 403 } : undefined))
+    s3.put('raw/z', 'fails')
+    expect((await download('s3://lake/raw/', '--parallel', '1')).status).toBe(3)
+    for (const key of ['raw/b', 'raw/d/e', 'raw/z']) s3.objects.delete(key)
+    s3.put('raw/c', 'changed')
+    s3.put('raw/d', 'new')
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(await data()).toEqual({ a: 'same', c: 'changed', d: 'new' })
+    expect(s3.gets().filter(({ key }) => key === 'raw/a')).toHaveLength(1)
+  })
+
+  test('with parts of another size begins anew', async () => {
+    const large = randomBytes(PART * 4)
+    s3.put('raw/a', large)
+    s3.misbehave(({ headers }) => (headers.range?.startsWith(`bytes=${PART * 3}`) ? { status: 403 } : undefined))
+    await download('s3://lake/raw/', '--parallel', '1')
+    s3.misbehave(() => undefined)
+
+    expect((await download('s3://lake/raw/', '--part-size', `${PART + 7}`)).status).toBe(0)
+    expect(await data()).toEqual({ a: large.toString('latin1') })
+  })
+
+  test('does not believe a journal whose files somebody took away', async () => {
+    const large = randomBytes(PART * 4)
+    s3.put('raw/a', 'x')
+    s3.put('raw/b', large)
+    s3.misbehave(({ headers }) => (headers.range?.startsWith(`bytes=${PART * 3}`) ? { status: 403 } : undefined))
+    await download('s3://lake/raw/', '--parallel', '1')
+    s3.misbehave(() => undefined)
+    for (const file of ['a', 'b']) await rm(join(root, '.data.mover', 'files', file))
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(await data()).toEqual({ a: 'x', b: large.toString('latin1') })
+  })
+})
+
+describe('the disk', () => {
+  test('is looked at first: too little space, and nothing is downloaded', async () => {
+    s3.put('raw/a', 'x')
+
+    const { status, result } = await download('s3://lake/raw/', '--keep-free', '4000Ti')
+
+    expect({ status, code: result.code }).toEqual({ status: 3, code: 'NoSpace' })
+    expect(result.message).toMatch(/^1 B are still to come and 4000.0 TiB have to stay free, but the disk of .* has /)
+    expect(s3.gets()).toEqual([])
+  })
+
+  test.each([
+    { name: 'outside the root', target: '../elsewhere' },
+    { name: 'that is the root', target: '.' },
+    { name: 'beside a root of the same beginning', target: '../root-2/data' },
+  ])('a target $name is refused', async ({ target }) => {
+    const result = await download('s3://lake/raw/', '--target', join(root, target))
+
+    expect(result.result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('is not below the root') })
+    expect(s3.requests).toEqual([])
+  })
+
+  test.each([
+    { name: 'the target', link: 'data' },
+    { name: 'a folder above the target', link: 'sub', target: 'sub/data' },
+    { name: "the mover's own folder", link: '.data.mover' },
+  ])('$name as a symbolic link is refused', async ({ link, target = 'data' }) => {
+    const elsewhere = makeRoot()
+    await symlink(elsewhere, join(root, link))
+
+    const { result } = await download('s3://lake/raw/', '--target', join(root, target))
+
+    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('symbolic link') })
+    expect(await readdir(elsewhere)).toEqual([])
+  })
+
+  test('a root that is not mounted is told', async () => {
+    const { result } = await download(
+      's3://lake/raw/',
+      '--root',
+      join(root, 'missing'),
+      '--target',
+      join(root, 'missing', 'data'),
+    )
+
+    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('the Pod has to mount it') })
+  })
+})
+
+describe('credentials', () => {
+  const anonymously = { env: {} }
+
+  test('come from a mounted Secret with the keys that VCK has', async () => {
+    s3.put('raw/a', 'x')
+    const secret = makeRoot()
+    await writeFile(join(secret, 'awsAccessKeyID'), 'FROM-FILE\n')
+    await writeFile(join(secret, 'awsSecretAccessKey'), 'x\n')
+
+    expect((await download('s3://lake/raw/', '--credentials', secret)).status).toBe(0)
+    expect(s3.requests.every(({ headers }) => headers.authorization?.includes('Credential=FROM-FILE/'))).toBe(true)
+  })
+
+  test('of a Secret without a key are told by the name of the key', async () => {
+    const secret = makeRoot()
+    await writeFile(join(secret, 'awsAccessKeyID'), 'x')
+
+    expect((await download('s3://lake/raw/', '--credentials', secret)).result).toMatchObject({
+      code: 'AccessDenied',
+      message: expect.stringContaining('the Secret has no awsSecretAccessKey'),
+    })
+  })
+
+  test('may be none: requests are not signed', async () => {
+    s3.put('raw/a', 'x')
+
+    const { status } = await runMover(
+      root,
+      ['download', '--endpoint', s3.url, '--source', 's3://lake/raw/'],
+      anonymously,
+    )
+
+    expect(status).toBe(0)
+    expect(s3.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([])
+  })
+
+  test('sign for the region that the server names', async () => {
+    s3.put('raw/a', 'x')
+
+    await download('s3://lake/raw/')
+
+    expect(s3.requests.slice(1).every(({ headers }) => headers.authorization?.includes('/eu-north-1/s3/'))).toBe(true)
+  })
+})
+
+test('a result that cannot be left is no success', async () => {
+  s3.put('raw/a', 'x')
+
+  const { status, said } = await download('s3://lake/raw/', '--termination-log', join(root, 'missing', 'log'))
+
+  expect(status).toBe(1)
+  expect(said).toContain('the termination message cannot be written')
+})

@@ -1,0 +1,204 @@
+/** Movers that are killed, cancelled, or made of another program: as processes, since that is what happens to them. */
+
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { makeRoot, readResult, readTree, runMover, startMover } from './mover-run.ts'
+import { type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
+
+const PART = 1024 * 1024
+const PARALLEL = 4
+
+let s3: S3Server
+let root: string
+let words: string[]
+
+beforeEach(async () => {
+  s3 = await startS3Server()
+  root = makeRoot()
+  words = ['download', '--endpoint', s3.url, '--source', 's3://lake/raw/', '--part-size', `${PART}`]
+  words.push('--parallel', `${PARALLEL}`)
+})
+
+const isObjectGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
+
+/** Answers so many requests of objects and holds the others; resolves when all that may be under way are held. */
+function holdAfter(count: number): { held: Promise<void>; release: () => void } {
+  let [answered, waiting] = [0, 0]
+  let release = () => {}
+  const hold = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const held = new Promise<void>((resolve) => {
+    s3.misbehave((request) => {
+      if (!isObjectGet(request) || ++answered <= count) return undefined
+      if (++waiting === PARALLEL) resolve()
+      return { hold }
+    })
+  })
+  return { held, release }
+}
+
+describe('a mover that is killed with SIGKILL', () => {
+  test('is followed by one that fetches only what is missing', async () => {
+    const [large, small] = [randomBytes(20 * PART), randomBytes(PART / 2)]
+    s3.put('raw/large', large)
+    for (let i = 0; i < 8; i++) s3.put(`raw/small/${i}`, small)
+    const total = 20 * PART + 8 * small.length
+    const { held, release } = holdAfter(14)
+
+    const first = startMover(root, words)
+    await held
+    first.kill('SIGKILL')
+    await first.ended
+    const before = s3.bodyBytes()
+    s3.misbehave(() => undefined)
+    release()
+    const { status, result } = await runMover(root, [...words, '--attempt', '2'])
+
+    expect(before).toBe(14 * PART)
+    expect(status).toBe(0)
+    // What was held is answered to nobody; the last lines of the journal may have been on their way.
+    expect(result.movedBytes).toBeGreaterThanOrEqual(total - before)
+    expect(result.movedBytes).toBeLessThanOrEqual(total - before + PARALLEL * PART)
+    const tree = await readTree(join(root, 'data'))
+    expect(tree['large'] === large.toString('latin1')).toBe(true)
+    expect(Object.keys(tree)).toHaveLength(9)
+  })
+
+  test('again and again comes to an end, with no part fetched much more than once', async () => {
+    const large = randomBytes(12 * PART)
+    s3.put('raw/large', large)
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const { held, release } = holdAfter(3)
+      const mover = startMover(root, words)
+      await held
+      mover.kill('SIGKILL')
+      await mover.ended
+      release()
+    }
+    s3.misbehave(() => undefined)
+    const before = s3.gets().length
+
+    expect((await runMover(root, words)).status).toBe(0)
+    expect(s3.gets().length - before).toBeLessThanOrEqual(12 - 3 * 3 + 3)
+    expect((await readTree(join(root, 'data')))['large'] === large.toString('latin1')).toBe(true)
+  })
+
+  test('just before its result was read is followed by one that does nothing', async () => {
+    s3.put('raw/a', 'x')
+    await startMover(root, words).ended
+    await rm(join(root, 'termination'))
+    const asked = s3.requests.length
+
+    expect((await runMover(root, words)).status).toBe(0)
+    expect(s3.requests).toHaveLength(asked)
+  })
+})
+
+describe('a mover that is cancelled', () => {
+  test.each([
+    { name: 'by SIGTERM', how: async (mover: ReturnType<typeof startMover>) => void mover.kill('SIGTERM') },
+    { name: 'by its cancel file', how: async () => writeFile(join(root, 'cancel'), 'true') },
+  ])('$name ends within two seconds, says so, and leaves what it has to the next', async ({ how }) => {
+    s3.put('raw/large', randomBytes(20 * PART))
+    const { held, release } = holdAfter(8)
+    const mover = startMover(root, [...words, '--cancel-file', join(root, 'cancel')])
+    await held
+
+    const before = performance.now()
+    await how(mover)
+    const status = await mover.ended
+    const took = performance.now() - before
+
+    expect(status).toBe(4)
+    expect(took).toBeLessThan(2000)
+    expect(readResult(root)).toMatchObject({ outcome: 'cancelled', bytes: 8 * PART, movedBytes: 8 * PART })
+    expect(await readdir(root)).not.toContain('data')
+    s3.misbehave(() => undefined)
+    release()
+    await rm(join(root, 'cancel'), { force: true })
+    expect((await runMover(root, words)).result).toMatchObject({ outcome: 'completed', movedBytes: 12 * PART })
+  })
+
+  test('before it began does nothing at all', async () => {
+    await writeFile(join(root, 'cancel'), 'true\n')
+
+    const { status, result } = await runMover(root, [...words, '--cancel-file', join(root, 'cancel')])
+
+    expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'cancelled' })
+    expect(s3.requests).toEqual([])
+  })
+
+  test.each([{ content: '' }, { content: 'false' }])('is not, while its file holds "$content"', async ({ content }) => {
+    s3.put('raw/a', 'x')
+    await writeFile(join(root, 'cancel'), content)
+
+    expect((await runMover(root, [...words, '--cancel-file', join(root, 'cancel')])).status).toBe(0)
+  })
+
+  test('while it waits for a server that is unwell does not wait any longer', async () => {
+    s3.put('raw/a', 'x')
+    const ending = new AbortController()
+    s3.misbehave((request) => {
+      if (!isObjectGet(request)) return undefined
+      setImmediate(() => ending.abort())
+      return { status: 503, headers: { 'retry-after': '60' } }
+    })
+
+    expect((await runMover(root, words, { signal: ending.signal })).status).toBe(4)
+  })
+})
+
+describe('the mover of docs/movers.md that is a script', () => {
+  test('keeps the contract: downloads, is there already, deletes, fails with a code', async () => {
+    const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'movers.md'), 'utf8')
+    const script = join(root, 'mover.sh')
+    await writeFile(script, /```sh\n(#![\s\S]*?)```/.exec(docs)?.[1] ?? '')
+    await chmod(script, 0o755)
+    const run = promisify(execFile)
+    const packed = join(root, 'packed')
+    await mkdir(packed)
+    await writeFile(join(packed, 'a'), 'content')
+    await run('tar', ['-czf', join(root, 'data.tar.gz'), '-C', packed, '.'])
+    const archive = await readFile(join(root, 'data.tar.gz'))
+    const server = createServer((request, response) => {
+      response.statusCode = request.url === '/data.tar.gz' ? 200 : 404
+      response.end(archive)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const mover = async (verb: string, source: string) => {
+      const args = [verb, '--source', source, '--root', root, '--target', join(root, 'data'), '--attempt', '2']
+      const env = { ...process.env, MOVER_TERMINATION_LOG: join(root, 'termination') }
+      const status = await run(script, args, { env }).then(
+        () => 0,
+        (error: { code: number }) => error.code,
+      )
+      return { status, ...readResult(root) }
+    }
+
+    expect(await mover('download', `${url}/data.tar.gz`)).toMatchObject({
+      status: 0,
+      outcome: 'completed',
+      files: 1,
+      attempt: 2,
+    })
+    expect(await readTree(join(root, 'data'))).toEqual({ a: 'content' })
+    expect(await mover('download', `${url}/missing`)).toMatchObject({ status: 0, message: 'was there already' })
+    expect(await mover('delete', url)).toMatchObject({ status: 0, verb: 'delete', outcome: 'completed' })
+    expect(await readdir(root)).not.toContain('data')
+    expect(await mover('download', `${url}/missing`)).toMatchObject({
+      status: 1,
+      outcome: 'failed',
+      code: 'Unreachable',
+      retry: true,
+    })
+  })
+})

@@ -1,0 +1,229 @@
+/** What goes back to a bucket, and what is deleted from a node. */
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { makeRoot, readTree, runMover } from './mover-run.ts'
+import { type S3Server, startS3Server } from './s3-server.ts'
+
+const PART = 5 * 1024 * 1024
+
+let s3: S3Server
+let root: string
+
+beforeEach(async () => {
+  s3 = await startS3Server({ pageSize: 2 })
+  root = makeRoot()
+})
+
+const upload = (...more: string[]) =>
+  runMover(root, [
+    ...['upload', '--endpoint', s3.url, '--source', join(root, 'data'), '--target', 's3://lake/results/'],
+    ...['--part-size', `${PART}`, '--retries', '2', ...more],
+  ])
+const remove = () => runMover(root, ['delete'])
+
+async function write(files: Record<string, string | Buffer>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), content)
+  }
+}
+
+const stored = () => Object.fromEntries([...s3.objects].map(([key, { body }]) => [key, body.toString('latin1')]))
+const writes = () => s3.requests.filter(({ method }) => method === 'PUT').map(({ key }) => key)
+
+describe('an upload', () => {
+  test('puts every file below the prefix, large ones in parts', async () => {
+    const large = randomBytes(2 * PART + 1)
+    await write({ 'data/a b+c': 'x', 'data/sub/empty': '', 'data/large': large })
+
+    const { status, result } = await upload()
+
+    expect(status).toBe(0)
+    const wanted = { 'results/a b+c': 'x', 'results/sub/empty': '', 'results/large': large.toString('latin1') }
+    expect(stored()).toEqual(wanted)
+    expect(result).toMatchObject({
+      outcome: 'completed',
+      files: 3,
+      bytes: large.length + 1,
+      movedBytes: large.length + 1,
+    })
+  })
+
+  test('again sends only what has changed since', async () => {
+    const large = randomBytes(PART + 1)
+    await write({ 'data/a': 'x', 'data/b': 'y', 'data/large': large })
+    await upload()
+    await write({ 'data/b': 'z' })
+    const before = writes().length
+
+    const { result } = await upload()
+
+    expect(writes().slice(before)).toEqual(['results/b'])
+    expect(result).toMatchObject({ files: 3, movedBytes: 1 })
+  })
+
+  test('deletes nothing, and touches nothing beside its prefix', async () => {
+    s3.put('results/old', 'kept')
+    s3.put('other', 'kept')
+    await write({ 'data/a': 'x' })
+
+    await upload()
+
+    expect(stored()).toEqual({ 'results/old': 'kept', other: 'kept', 'results/a': 'x' })
+  })
+
+  test('follows no link out of the directory', async () => {
+    const elsewhere = makeRoot()
+    await writeFile(join(elsewhere, 'secret'), 'x')
+    await write({ 'data/a': 'x' })
+    await symlink(elsewhere, join(root, 'data', 'folder'))
+    await symlink(join(elsewhere, 'secret'), join(root, 'data', 'file'))
+
+    expect((await upload()).status).toBe(0)
+    expect(Object.keys(stored())).toEqual(['results/a'])
+  })
+
+  test('survives a server that is unwell', async () => {
+    await write({ 'data/a': 'x', 'data/large': randomBytes(PART + 1) })
+    let left = 2
+    s3.misbehave(({ method }) => (method === 'PUT' && left-- > 0 ? { status: 503 } : undefined))
+
+    expect((await upload()).status).toBe(0)
+    expect(s3.objects.size).toBe(2)
+  })
+
+  test('that fails leaves no parts behind that somebody would pay for', async () => {
+    await write({ 'data/large': randomBytes(PART + 1) })
+    s3.misbehave(({ query }) => (query.get('partNumber') === '2' ? { status: 403, code: 'AccessDenied' } : undefined))
+
+    expect(await upload()).toMatchObject({ status: 3, result: { code: 'AccessDenied' } })
+    expect(s3.uploads.size).toBe(0)
+  })
+
+  test('to a key instead of a prefix is refused with the way out', async () => {
+    const { status, said } = await upload('--target', 's3://lake/results')
+
+    expect(status).toBe(2)
+    expect(said).toContain('--target s3://lake/results: must end in a slash')
+  })
+
+  test('goes on with what changes until it is stopped', async () => {
+    await write({ 'data/a': 'x' })
+    const ending = new AbortController()
+    s3.misbehave(({ method, key }) => {
+      if (method === 'PUT' && key === 'results/a') void write({ 'data/b': 'y' })
+      if (method === 'PUT' && key === 'results/b') setImmediate(() => ending.abort())
+      return undefined
+    })
+
+    const words = ['upload', '--endpoint', s3.url, '--source', join(root, 'data'), '--target', 's3://lake/results/']
+    const { status, result } = await runMover(root, [...words, '--watch', '1'], { signal: ending.signal })
+
+    expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'cancelled' })
+    expect(Object.keys(stored())).toContain('results/b')
+  })
+})
+
+describe('a delete', () => {
+  test('really deletes the data and what a download left, and nothing else', async () => {
+    await write({ 'data/a': 'xx', 'data/sub/b': 'y', '.data.mover/journal': 'z', 'other/c': 'kept' })
+
+    const { status, result } = await remove()
+
+    expect(status).toBe(0)
+    expect(result).toMatchObject({ verb: 'delete', outcome: 'completed', files: 4 - 1, bytes: 4 })
+    expect(await readTree(root)).toMatchObject({ 'other/c': 'kept' })
+    expect((await readdir(root)).sort()).toEqual(['other', 'termination'])
+  })
+
+  test('of nothing is completed work', async () => {
+    expect(await remove()).toMatchObject({ status: 0, result: { files: 0, message: 'there was nothing' } })
+  })
+
+  test('goes on with what another left half-way', async () => {
+    await write({ '.data.deleting/a': 'x', 'data/b': 'y' })
+
+    expect((await remove()).result).toMatchObject({ outcome: 'completed', files: 2 })
+    expect(await readdir(root)).toEqual(['termination'])
+  })
+
+  test('removes a link, not what it leads to', async () => {
+    const elsewhere = makeRoot()
+    await writeFile(join(elsewhere, 'precious'), 'x')
+    await write({ 'data/a': 'x' })
+    await symlink(elsewhere, join(root, 'data', 'link'))
+
+    expect((await remove()).status).toBe(0)
+    expect(await readdir(elsewhere)).toEqual(['precious'])
+    expect(await readdir(root)).toEqual(['termination'])
+  })
+
+  test('outside the root is refused', async () => {
+    const elsewhere = makeRoot()
+    await writeFile(join(elsewhere, 'precious'), 'x')
+
+    const { status, result } = await runMover(root, ['delete', '--target', elsewhere])
+
+    expect({ status, code: result.code }).toEqual({ status: 3, code: 'Rejected' })
+    expect(await readdir(elsewhere)).toEqual(['precious'])
+  })
+
+  test('is followed by a download that begins anew', async () => {
+    s3.put('raw/a', 'x')
+    const words = ['download', '--endpoint', s3.url, '--source', 's3://lake/raw/']
+    await runMover(root, words)
+    await remove()
+
+    expect((await runMover(root, words)).result).toMatchObject({ outcome: 'completed', movedBytes: 1 })
+  })
+})
+
+describe('words that are wrong end with status 2 and the way out', () => {
+  test.each([
+    { words: ['transfer'], says: 'must be told to download, upload or delete, not transfer' },
+    { words: ['download'], says: '--source is missing' },
+    { words: ['download', '--source', 'https://host/x'], says: 'must be s3://bucket/key' },
+    {
+      words: ['download', '--source', 's3://lake/x', '--part-size', '8M'],
+      says: '--part-size 8M: must be an amount of bytes like 8Mi',
+    },
+    {
+      words: ['download', '--source', 's3://lake/x', '--parallel', '0'],
+      says: '--parallel 0: must be a whole number from 1 to 256',
+    },
+    {
+      words: ['download', '--source', 's3://lake/x', '--endpoint', 'host:9000'],
+      says: '--endpoint: must be a URL',
+    },
+    {
+      words: ['download', '--source', 's3://lake/x', '--endpoint', 'http://me:secret@h'],
+      says: 'without credentials in it',
+    },
+    {
+      words: ['download', '--source', 's3://lake/x', '--verify', 'maybe'],
+      says: '--verify maybe: must be checksum or size',
+    },
+    { words: ['delete', '--attempt', 'x'], says: '--attempt x: must be a whole number' },
+  ])('$words', async ({ words, says }) => {
+    const { status, said } = await runMover(root, words)
+
+    expect(status).toBe(2)
+    expect(said).toContain(says)
+    expect(said).not.toContain('me:secret')
+  })
+
+  test('and each may stand in the environment instead', async () => {
+    s3.put('raw/a', 'x')
+    const env = {
+      MOVER_ENDPOINT: s3.url,
+      MOVER_SOURCE: 's3://lake/raw/',
+      MOVER_MATCH: '*.bin\n*a',
+      MOVER_PART_SIZE: '1Mi',
+    }
+
+    expect((await runMover(root, ['download'], { env })).status).toBe(0)
+    expect(await readTree(join(root, 'data'))).toEqual({ a: 'x' })
+  })
+})

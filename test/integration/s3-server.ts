@@ -1,0 +1,193 @@
+/** A small S3 server in this process that keeps its objects in memory, counts what it serves, and misbehaves when told to. */
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+interface StoredObject {
+  body: Buffer
+  etag: string
+  headers: Record<string, string>
+}
+
+export interface SeenRequest {
+  method: string
+  /** Decoded; empty for the bucket. */
+  key: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+}
+
+/** What to do instead of, or to, the right answer. */
+export type Fault =
+  /** This answer. */
+  | { status: number; code?: string; headers?: Record<string, string> }
+  /** The right answer, but its connection breaks after so many bytes of the body. */
+  | { breakAfter: number }
+  /** As if the body ended there, with a length that fits. */
+  | { endAfter: number }
+  /** The first byte of the body is another one. */
+  | { corrupt: true }
+  /** Not until the promise resolves. */
+  | { hold: Promise<void> }
+  /** If-Match and ranges are not known. */
+  | { ignore: 'if-match' | 'range' }
+
+const NO_FAULT: Fault = { endAfter: Number.POSITIVE_INFINITY }
+
+export type S3Server = Awaited<ReturnType<typeof startS3Server>>
+
+const BUCKET = 'lake'
+
+/** Starts a server with one bucket, `lake`; it ends with the test. */
+export async function startS3Server({ pageSize = 1000 } = {}) {
+  const objects = new Map<string, StoredObject>()
+  const uploads = new Map<string, Map<number, Buffer>>()
+  const requests: SeenRequest[] = []
+  const state = { bodyBytes: 0, fault: (_: SeenRequest): Fault | undefined => undefined }
+
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://s3')
+    const [, bucket, ...rest] = pathname.split('/')
+    const seen = {
+      method: request.method ?? '',
+      key: rest.map(decodeURIComponent).join('/'),
+      query: searchParams,
+      headers: request.headers,
+    }
+    requests.push(seen)
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      void answer(bucket ?? '', seen, Buffer.concat(chunks), response)
+    })
+  })
+
+  async function answer(bucket: string, seen: SeenRequest, body: Buffer, response: ServerResponse): Promise<void> {
+    response.setHeader('x-amz-request-id', `${requests.length}`)
+    const fault = state.fault(seen) ?? NO_FAULT
+    if ('hold' in fault) await fault.hold
+    if ('status' in fault) return refuse(response, fault.status, fault.code ?? 'Fault', fault.headers)
+    if (bucket !== BUCKET) return refuse(response, 404, 'NoSuchBucket')
+    if (seen.method === 'PUT') return put(seen, body, response)
+    if (seen.method === 'POST') return post(seen, response)
+    if (seen.method === 'DELETE') {
+      uploads.delete(seen.query.get('uploadId') ?? '')
+      return void response.writeHead(204).end()
+    }
+    if (seen.key !== '') return get(seen, fault, response)
+    if (seen.method === 'HEAD') return void response.writeHead(200, { 'x-amz-bucket-region': 'eu-north-1' }).end()
+    response.end(list(seen.query))
+  }
+
+  function list(query: URLSearchParams): string {
+    const prefix = query.get('prefix') ?? ''
+    const after = query.get('continuation-token') ?? ''
+    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
+    const page = keys.slice(0, pageSize)
+    const contents = page.map((key) => {
+      const { body, etag } = objects.get(key) as StoredObject
+      const encoded = encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+')
+      return `<Contents><Key>${encoded}</Key><ETag>&quot;${etag}&quot;</ETag><Size>${body.length}</Size></Contents>`
+    })
+    const next = keys.length > page.length ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
+    const truncated = `<IsTruncated>${next !== ''}</IsTruncated>${next}`
+    return `<?xml version="1.0"?><ListBucketResult><EncodingType>url</EncodingType>${truncated}${contents.join('')}</ListBucketResult>`
+  }
+
+  function get({ method, key, headers }: SeenRequest, fault: Fault, response: ServerResponse): void {
+    const object = objects.get(key)
+    if (object === undefined) {
+      refuse(response, 404, 'NoSuchKey')
+      return
+    }
+    const ignored = 'ignore' in fault ? fault.ignore : undefined
+    const wanted = headers['if-match']
+    if (wanted !== undefined && wanted !== `"${object.etag}"` && ignored !== 'if-match') {
+      refuse(response, 412, 'PreconditionFailed')
+      return
+    }
+    const range = ignored === 'range' ? null : /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')
+    const [start, end] = range === null ? [0, object.body.length] : [Number(range[1]), Number(range[2]) + 1]
+    let body = object.body.subarray(start, end)
+    if ('endAfter' in fault) body = body.subarray(0, fault.endAfter)
+    if ('corrupt' in fault && body.length > 0)
+      body = Buffer.concat([Buffer.from([(body[0] ?? 0) ^ 1]), body.subarray(1)])
+    response.writeHead(range === null ? 200 : 206, {
+      ...object.headers,
+      etag: `"${object.etag}"`,
+      'content-length': body.length,
+      ...(range && { 'content-range': `bytes ${start}-${end - 1}/${object.body.length}` }),
+    })
+    if (method === 'HEAD') return void response.end()
+    if (!('breakAfter' in fault)) {
+      state.bodyBytes += body.length
+      return void response.end(body)
+    }
+    const sent = body.subarray(0, fault.breakAfter)
+    state.bodyBytes += sent.length
+    response.write(sent, () => response.destroy())
+  }
+
+  function put({ key, query }: SeenRequest, body: Buffer, response: ServerResponse): void {
+    const etag = md5(body)
+    const parts = uploads.get(query.get('uploadId') ?? '')
+    if (parts === undefined) objects.set(key, { body, etag, headers: {} })
+    else parts.set(Number(query.get('partNumber')), body)
+    response.writeHead(200, { etag: `"${etag}"` }).end()
+  }
+
+  function post({ key, query }: SeenRequest, response: ServerResponse): void {
+    if (query.has('uploads')) {
+      const id = `upload-${requests.length}`
+      uploads.set(id, new Map())
+      return void response.end(
+        `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+      )
+    }
+    const id = query.get('uploadId') ?? ''
+    const parts = [...(uploads.get(id) ?? [])].sort(([a], [b]) => a - b).map(([, part]) => part)
+    uploads.delete(id)
+    const etag = `${md5(Buffer.concat(parts.map((part) => createHash('md5').update(part).digest())))}-${parts.length}`
+    objects.set(key, { body: Buffer.concat(parts), etag, headers: {} })
+    response.end(`<CompleteMultipartUploadResult><ETag>&quot;${etag}&quot;</ETag></CompleteMultipartUploadResult>`)
+  }
+
+  function refuse(response: ServerResponse, status: number, code: string, headers: Record<string, string> = {}): void {
+    response
+      .writeHead(status, headers)
+      .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`)
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = () => new Promise((resolve) => server.close(resolve).closeAllConnections())
+  onTestFinished(async () => void (await close()))
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    objects,
+    uploads,
+    requests,
+    /** Of objects, over all answers. */
+    bodyBytes: () => state.bodyBytes,
+    /** Puts an object; its ETag is the MD5 of its content unless another is given, as it is of one uploaded in parts. */
+    put(
+      key: string,
+      content: Buffer | string,
+      { etag, headers = {} }: { etag?: string; headers?: Record<string, string> } = {},
+    ) {
+      const body = Buffer.from(content)
+      objects.set(key, { body, etag: etag ?? md5(body), headers })
+    },
+    /** From now on; undefined is the right answer. */
+    misbehave(fault: (request: SeenRequest) => Fault | undefined) {
+      state.fault = fault
+    },
+    gets: () => requests.filter(({ method, key }) => method === 'GET' && key !== ''),
+    close,
+  }
+}
+
+function md5(body: Buffer): string {
+  return createHash('md5').update(body).digest('hex')
+}
