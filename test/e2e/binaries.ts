@@ -12,6 +12,10 @@ const packages = {
     'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
     kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   },
+  // By itself, since the usual sets of programs (KUBEBUILDER_ASSETS) do not have it and few scenarios need it.
+  controllers: {
+    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  },
   karmada: {
     'karmada-aggregated-apiserver': 'github.com/karmada-io/karmada/cmd/aggregated-apiserver',
     'karmada-controller-manager': 'github.com/karmada-io/karmada/cmd/controller-manager',
@@ -21,7 +25,11 @@ const packages = {
   },
 } as const
 
-const assets = { kubernetes: 'KUBEBUILDER_ASSETS', karmada: 'KARMADA_ASSETS' } as const
+const assets = {
+  kubernetes: 'KUBEBUILDER_ASSETS',
+  controllers: 'KUBE_CONTROLLERS_ASSETS',
+  karmada: 'KARMADA_ASSETS',
+} as const
 const crdsInKarmadaModule = 'charts/karmada/_crds/bases'
 // For one program, downloads and a cold compiler cache included.
 const buildTimeoutMs = 30 * 60_000
@@ -29,10 +37,12 @@ const moduleFolder = join(import.meta.dirname, 'binaries')
 
 type Group = keyof typeof packages
 export type KubernetesProgram = keyof (typeof packages)['kubernetes']
+export type ControllersProgram = keyof (typeof packages)['controllers']
 export type KarmadaProgram = keyof (typeof packages)['karmada']
 
 // Absolute paths by program name; `crds` is the folder with Karmada's CustomResourceDefinitions.
 export type KubernetesBinaries = Readonly<Record<KubernetesProgram, string>>
+export type ControllersBinaries = Readonly<Record<ControllersProgram, string>>
 type KarmadaBinaries = Readonly<Record<KarmadaProgram | 'crds', string>>
 export type Binaries = KubernetesBinaries & KarmadaBinaries
 
@@ -50,6 +60,11 @@ export async function ensureBinaries(log: Log = logToStderr): Promise<Binaries> 
 export async function ensureKubernetesBinaries(log: Log = logToStderr): Promise<KubernetesBinaries> {
   const folder = await ensureGroup('kubernetes', log)
   return pathsIn(folder, Object.keys(packages.kubernetes) as KubernetesProgram[])
+}
+
+export async function ensureControllersBinaries(log: Log = logToStderr): Promise<ControllersBinaries> {
+  const folder = await ensureGroup('controllers', log)
+  return pathsIn(folder, Object.keys(packages.controllers) as ControllersProgram[])
 }
 
 async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
@@ -175,4 +190,6 @@ async function exists(path: string): Promise<boolean> {
 }
 
 // `node test/e2e/binaries.ts` builds ahead, for instance as a step of its own in CI.
-if (import.meta.main) console.log(JSON.stringify(await ensureBinaries(), null, 2))
+if (import.meta.main) {
+  console.log(JSON.stringify({ ...(await ensureBinaries()), ...(await ensureControllersBinaries()) }, null, 2))
+}

@@ -1,9 +1,10 @@
 // Says for each component of the control plane which program it is, with which flags, and how to see that it is ready.
 import { join } from 'node:path'
-import type { KarmadaProgram, KubernetesProgram } from './binaries.ts'
+import type { ControllersProgram, KarmadaProgram, KubernetesProgram } from './binaries.ts'
 import type { KeyAndCertificate, Pki } from './pki.ts'
 
 export const kubernetesComponents = ['etcd', 'kube-apiserver'] as const satisfies KubernetesProgram[]
+export const controllersComponents = ['kube-controller-manager'] as const satisfies ControllersProgram[]
 export const karmadaComponents = [
   'karmada-aggregated-apiserver',
   'karmada-webhook',
@@ -11,7 +12,10 @@ export const karmadaComponents = [
   'karmada-scheduler',
 ] as const satisfies KarmadaProgram[]
 
-export type Component = (typeof kubernetesComponents)[number] | (typeof karmadaComponents)[number]
+export type Component =
+  | (typeof kubernetesComponents)[number]
+  | (typeof controllersComponents)[number]
+  | (typeof karmadaComponents)[number]
 
 export interface ComponentContext {
   dir: string
@@ -31,6 +35,9 @@ const frontProxyName = 'front-proxy-client'
 // Neither the clients' nor the servers' rate limits are what the tests are about.
 const clientRate = ['--kube-api-qps=500', '--kube-api-burst=1000']
 const singleInstance = ['--leader-elect=false', '--metrics-bind-address=0']
+
+// Workloads are templates here: nobody makes pods of them.
+const kubernetesControllers = ['garbage-collector-controller', 'namespace-controller']
 
 // Execution and status collection are left out: they would need member clusters that exist.
 const controllers = [
@@ -90,6 +97,18 @@ export function componentFlags(component: Component, context: ComponentContext):
         '--max-requests-inflight=4000',
         '--max-mutating-requests-inflight=2000',
       ]
+    case 'kube-controller-manager':
+      return [
+        `--kubeconfig=${kubeconfig}`,
+        `--authentication-kubeconfig=${kubeconfig}`,
+        `--authorization-kubeconfig=${kubeconfig}`,
+        '--bind-address=127.0.0.1',
+        `--secure-port=${port}`,
+        ...tls,
+        '--leader-elect=false',
+        `--controllers=${kubernetesControllers.join(',')}`,
+        ...clientRate,
+      ]
     case 'karmada-aggregated-apiserver':
       return [
         etcd,
@@ -142,6 +161,8 @@ export function readyUrl(component: Component, port: number): string {
     case 'kube-apiserver':
     case 'karmada-aggregated-apiserver':
       return `https://127.0.0.1:${port}/readyz`
+    case 'kube-controller-manager':
+      return `https://127.0.0.1:${port}/healthz`
     case 'karmada-webhook':
       return `https://127.0.0.1:${port}/readyz/`
     case 'karmada-controller-manager':

@@ -4,12 +4,21 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { parseAllDocuments } from 'yaml'
 import { ApiClient, ApiError, type KubeObject } from './api-client.ts'
-import { type Binaries, ensureBinaries, ensureKubernetesBinaries, type Log, logToStderr } from './binaries.ts'
+import {
+  type Binaries,
+  type ControllersBinaries,
+  ensureBinaries,
+  ensureControllersBinaries,
+  ensureKubernetesBinaries,
+  type Log,
+  logToStderr,
+} from './binaries.ts'
 import {
   aggregatedApiserverHost,
   type Component,
   type ComponentContext,
   componentFlags,
+  controllersComponents,
   issueFrontProxy,
   issueServing,
   karmadaComponents,
@@ -33,8 +42,10 @@ import {
 export interface ControlPlaneOptions {
   // false: only etcd and kube-apiserver, for what needs no more than a store.
   karmada?: boolean
+  // true: kube-controller-manager follows owner references and empties deleted namespaces, as on a real hub.
+  garbageCollector?: boolean
   clusters?: Record<string, MemberCluster>
-  // Appended to the flags of a component; of a flag given twice the later one counts.
+  // For a component; each replaces the harness's own flag of that name.
   flags?: Partial<Record<Component, string[]>>
   log?: Log
 }
@@ -51,11 +62,19 @@ export type Manifests = string | KubeObject | KubeObject[]
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const log = options.log ?? logToStderr
   const withKarmada = options.karmada ?? true
-  const binaries = withKarmada ? await ensureBinaries(log) : await ensureKubernetesBinaries(log)
+  const withGarbageCollector = options.garbageCollector ?? false
+  const binaries = {
+    ...(withKarmada ? await ensureBinaries(log) : await ensureKubernetesBinaries(log)),
+    ...(withGarbageCollector && (await ensureControllersBinaries(log))),
+  }
   const startedAt = Date.now()
   const dir = await makeTemporaryFolder()
   log(`control plane in ${dir}`)
-  const components = withKarmada ? [...kubernetesComponents, ...karmadaComponents] : [...kubernetesComponents]
+  const components = [
+    ...kubernetesComponents,
+    ...(withKarmada ? karmadaComponents : []),
+    ...(withGarbageCollector ? controllersComponents : []),
+  ]
   const pki = await createPki(dir)
   const ports = await allocatePorts()
   const server = `https://127.0.0.1:${ports['kube-apiserver']}`
@@ -71,6 +90,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     await plane.start('etcd')
     await plane.start('kube-apiserver')
     if (withKarmada) await installKarmada(plane, binaries as Binaries, options.clusters ?? memberClusters)
+    // Last: it looks for kinds when it starts, and then only every thirty seconds.
+    if (withGarbageCollector) await plane.start('kube-controller-manager')
   } catch (error) {
     await plane.stopAll()
     throw error
@@ -81,7 +102,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 interface Parts {
   server: string
-  binaries: Partial<Binaries>
+  binaries: Partial<Binaries & ControllersBinaries>
   components: Component[]
   context: ComponentContext
   flags: Partial<Record<Component, string[]>>
@@ -144,7 +165,7 @@ export class ControlPlane {
     const running = await startProcess({
       name: component,
       command,
-      args: [...componentFlags(component, this.#parts.context), ...(this.#parts.flags[component] ?? [])],
+      args: withFlags(componentFlags(component, this.#parts.context), this.#parts.flags[component] ?? []),
       cwd: this.dir,
       env: this.#environment(this.kubeconfig),
       logFile: this.logFile(component),
@@ -372,12 +393,19 @@ function objectsOf(manifests: Manifests): KubeObject[] {
     .filter((object) => object !== null)
 }
 
+// Not simply appended: of a flag that is a list both would count.
+function withFlags(flags: string[], given: string[]): string[] {
+  const nameOf = (flag: string) => flag.split('=')[0]
+  const replaced = new Set(given.map(nameOf))
+  return [...flags.filter((flag) => !replaced.has(nameOf(flag))), ...given]
+}
+
 function sameTaint(one: Taint, other: Taint): boolean {
   return one.key === other.key && one.effect === other.effect
 }
 
 async function allocatePorts(): Promise<ComponentContext['ports']> {
-  const names = [...kubernetesComponents, ...karmadaComponents, 'etcd-peer'] as const
+  const names = [...kubernetesComponents, ...controllersComponents, ...karmadaComponents, 'etcd-peer'] as const
   const ports = await freePorts(names.length)
   return Object.fromEntries(names.map((name, index) => [name, ports[index]])) as ComponentContext['ports']
 }
