@@ -169,7 +169,10 @@ function nodeAffinityOf(placement: Placement): NodeAffinity {
       values: [node],
     }),
   )
-  const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [{}]
+  const given = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
+  // A term without requirements matches no node.
+  if (expressions.length + fields.length === 0) return affinity ?? {}
+  const terms = given ?? [{}]
   return {
     ...affinity,
     requiredDuringSchedulingIgnoredDuringExecution: {

@@ -51,11 +51,11 @@ function stepWaiting(release: ReleaseStatus, sight: ReleaseSight): ReleaseStatus
 const GRACE_MS = 3_000
 
 function obstacleOf(
-  { nodeLabels, since }: ReleaseStatus,
+  { nodeLabels, since, state }: ReleaseStatus,
   { labelled, users, evenInUse, written, now }: ReleaseSight,
 ): string | undefined {
   if (users.length > 0 && !evenInUse) return `in use by ${named(users)}`
-  const isRecent = nodeLabels.length > 0 && now < (fromTime(since) ?? now) + GRACE_MS
+  const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + GRACE_MS
   if (labelled || (isRecent && !evenInUse)) return 'pods may still be on their way to the node'
   return written ? 'a mover is still writing it' : undefined
 }

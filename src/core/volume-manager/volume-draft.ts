@@ -59,20 +59,20 @@ export function draftVolume(
     : isWanted
       ? seen
       : releaseAll(seen, labeller(manager, id), now)
-  const orphans = [...movers.values()].filter(
-    (pod) => readTask(pod)?.id === id && !isAwaited(pod, manager, id, arranged),
-  )
-  const accounted = orphans.reduce((set, pod) => accountFor(set, pod, now), arranged)
+  const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
+  const orphansOf = (set: ReplicaSet) => own.filter((pod) => !isAwaited(pod, manager, id, set))
+  const accounted = orphansOf(arranged).reduce((set, pod) => accountFor(set, pod, now), arranged)
   const releases = accounted.releases.flatMap((release) => lookAtRelease(input, id, release, accounted.replicas) ?? [])
+  const set = { ...accounted, releases }
   return {
     id,
     config,
     before,
-    set: { ...accounted, releases },
+    set,
     wanted,
     problems,
     shortage: wanted && config && shortageOf(input, config, wanted),
-    orphans,
+    orphans: orphansOf(set),
   }
 }
 
@@ -99,8 +99,10 @@ function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig):
 
 /** In VCK's words, but counting only the nodes that the data may be on. */
 function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
-  if (wanted.path === undefined) return undefined
-  const count = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'mounted') return undefined
+  const moved = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
+  const count = delivery === 'present' ? (config.replicas ?? 1) : moved
   let allowed = 0
   for (const node of nodes.all()) {
     if (allowsNode(config.nodeAffinity, node)) allowed++

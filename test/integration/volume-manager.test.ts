@@ -1,0 +1,709 @@
+/** VolumeManagers on a store in memory, with a scheduler and kubelets beside them: what a user sees, step by step. */
+import { describe, expect, test } from 'vitest'
+import { nodes } from '../../src/api/node.ts'
+import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
+import { pods } from '../../src/api/pod.ts'
+import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
+import { events as EVENTS } from '../../src/core/volume-manager/progress.ts'
+import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { ended, VolumeWorld } from '../volume-world.ts'
+
+async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], names = ['n1', 'n2', 'n3']) {
+  const world = await new VolumeWorld().start(...names)
+  await world.store.create(volumeManagers, makeVolumeManager(volumes))
+  return world
+}
+
+const failed = (code: string, retry: boolean, message = code) =>
+  ended('Failed', { exitCode: 1, message: JSON.stringify({ v: 1, outcome: 'failed', code, retry, message }) })
+const pathOf = async (world: VolumeWorld) => (await world.volume())?.volumeSource?.hostPath?.path ?? ''
+const directoryOf = async (world: VolumeWorld) => (await pathOf(world)).replace(/\/data$/, '')
+const spec = (...volumes: Partial<VolumeConfig>[]) => ({ spec: { volumeConfigs: volumes.map(makeVolume) } })
+const wholeOn = (world: VolumeWorld) =>
+  [...world.disks]
+    .filter(([, state]) => state === 'whole')
+    .map(([place]) => place.split(':')[0])
+    .sort()
+const replicaStates = async (world: VolumeWorld) => (await world.volume())?.replicas?.map(({ state }) => state)
+
+describe('a VolumeManager that is created', () => {
+  test('is Running when its data is on as many nodes as asked for, in the words of VCK', async () => {
+    const world = await worldWith()
+
+    await world.reconcile()
+    await world.reconcile()
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Pending',
+      message: 'Beginning sub-resource deployment',
+      ready: '0/1',
+    })
+    await world.settle()
+
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Running',
+      message: 'successfully deployed all sub-resources',
+      observedGeneration: 1,
+      ready: '1/1',
+      volumes: [{ id: 'vol1', message: 'success', readyReplicas: 2, bytes: 4096 }],
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'ReplicasReady', status: 'True' },
+      ],
+    })
+    expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+    expect([...world.downloads.values()]).toEqual([1, 1])
+    expect(world.movers()).toEqual([])
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
+  })
+
+  test('says where its data will be before it is there, and keeps to that', async () => {
+    const world = await worldWith()
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    const early = await world.volume()
+    await world.settle()
+
+    const { volumeSource, nodeAffinity } = (await world.volume()) ?? {}
+    expect(early).toMatchObject({ volumeSource, nodeAffinity })
+    expect(volumeSource?.hostPath?.path).toMatch(/^\/var\/datasets\/vck-resource-[0-9a-f-]{36}-[0-9a-z]{13}\/data$/)
+  })
+
+  test('makes movers with the credentials by reference, one directory, and no rights', async () => {
+    const world = await worldWith([{ tolerations: [{ key: 'gpu', operator: 'Exists' }] }])
+    for (let i = 0; i < 3; i++) await world.reconcile()
+
+    const [mover] = world.movers()
+    expect(mover).toMatchObject({
+      metadata: { labels: { key1: 'val1', vckname: 'sales', vcid: 'vol1', 'lodestone.dev/mover': 'download' } },
+      spec: {
+        restartPolicy: 'Never',
+        serviceAccountName: 'lodestone-mover',
+        tolerations: [{ key: 'gpu', operator: 'Exists' }],
+        containers: [
+          {
+            args: expect.arrayContaining([
+              'mover',
+              'download',
+              '--source',
+              's3://lake/sales/',
+              '--target',
+              '/volume/data',
+            ]),
+            env: expect.arrayContaining([
+              { name: 'AWS_ACCESS_KEY_ID', valueFrom: { secretKeyRef: { name: 'aws-creds', key: 'awsAccessKeyID' } } },
+            ]),
+            securityContext: expect.objectContaining({ capabilities: { drop: ['ALL'] }, readOnlyRootFilesystem: true }),
+          },
+        ],
+      },
+    })
+    expect(mover?.spec.volumes?.filter(({ hostPath }) => hostPath)).toEqual([
+      { name: 'volume', hostPath: { path: await directoryOf(world), type: 'DirectoryOrCreate' } },
+    ])
+    const kinds = world.store.objects().map(({ object }) => object.kind)
+    expect(kinds).toEqual(expect.arrayContaining(['ServiceAccount', 'RoleBinding']))
+  })
+
+  test('with an affinity has its data there and nowhere else', async () => {
+    const zone = {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }],
+      },
+    }
+    const world = await worldWith([{ replicas: 2, nodeAffinity: zone }])
+    await world.addNode('n8', { labels: { zone: 'a' } })
+    await world.addNode('n9', { labels: { zone: 'a' } })
+
+    await world.settle()
+
+    expect(await world.nodesOf()).toEqual(['n8', 'n9'])
+  })
+
+  test('that asks for more nodes than there are says so, fills those that there are, and goes on when there are more', async () => {
+    const world = await worldWith([{ replicas: 3 }], ['n1', 'n2'])
+    await world.settle()
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Failed',
+      message: 'failed to deploy all the sub-resources',
+      volumes: [{ message: 'replicas [3] greater than number of nodes [2]' }],
+    })
+    expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+
+    await world.addNode('n3')
+    await world.settle()
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(await world.nodesOf()).toEqual(['n1', 'n2', 'n3'])
+  })
+
+  test('with a spec that is no good fails in the words of VCK’s handlers, and starts nothing', async () => {
+    const world = await worldWith([{ labels: {} }])
+    await world.settle()
+
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Failed',
+      message: 'failed to deploy all the sub-resources',
+      volumes: [{ id: 'vol1', message: 'labels cannot be empty' }],
+    })
+    await world.change(spec({}))
+    await world.settle()
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test('wanted as Failed is Failed, and nothing is done for it', async () => {
+    const world = await new VolumeWorld().start('n1')
+    await world.store.create(volumeManagers, makeVolumeManager([{}], { state: 'Failed' }))
+    await world.settle()
+
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Failed',
+      message: 'Added with desired state as failed and controller marked volume manager as Failed',
+    })
+    expect(world.downloads.size).toBe(0)
+  })
+
+  test('has the parts of divided data on nodes of their own', async () => {
+    const options = { ...makeVolume().options, distributionStrategy: '{"*0_1*": 2, "*1_1*": 1}' }
+    const world = await worldWith([{ replicas: 3, options }])
+    const asked: string[][] = []
+    world.fate = (pod) => {
+      asked.push(pod.spec.containers[0]?.args ?? [])
+      return 'completes'
+    }
+    await world.settle()
+
+    const volume = await world.volume()
+    expect(volume?.message).toBe('success')
+    expect(volume?.shards?.map(({ name, readyReplicas }) => [name, readyReplicas])).toEqual([
+      ['*0_1*', 2],
+      ['*1_1*', 1],
+    ])
+    expect(asked.map((args) => args[args.indexOf('--match') + 1]).sort()).toEqual(['*0_1*', '*0_1*', '*1_1*'])
+    expect(await world.nodesOf()).toEqual(['n1', 'n2', 'n3'])
+    const [first, second] = volume?.shards ?? []
+    const matching = (shard = first) =>
+      [...world.store.list(nodes)].filter(({ metadata }) => {
+        const [term] = shard?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+        return metadata.labels?.[term?.matchExpressions?.[0]?.key ?? ''] !== undefined
+      }).length
+    expect([matching(first), matching(second)]).toEqual([2, 1])
+  })
+})
+
+describe('a mover that fails', () => {
+  test('is followed by another one on the same node, later and later', async () => {
+    const world = await worldWith([{}])
+    let attempts = 0
+    const places: (string | undefined)[] = []
+    world.fate = (pod) => {
+      places.push(pod.spec.nodeName)
+      return ++attempts < 3 ? failed('Unreachable', true) : 'completes'
+    }
+    await world.settle()
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'Unreachable', failures: 1 }])
+    expect((await world.manager())?.status?.state).toBe('Pending')
+
+    for (let i = 0; i < 5; i++) await world.pass(30)
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(new Set(places).size).toBe(1)
+    expect((await world.volume())?.replicas?.[0]).not.toHaveProperty('failures')
+  })
+
+  test.each([
+    { name: 'by itself', code: 'NotFound', retry: false, passes: 0 },
+    { name: 'after three failures', code: 'Unreachable', retry: true, passes: 4 },
+  ])('makes the volume fail in the words of VCK: $name', async ({ code, retry, passes }) => {
+    const world = await worldWith([{}])
+    world.fate = () => failed(code, retry, 'the bucket fake-url is not there')
+    await world.settle()
+    for (let i = 0; i < passes; i++) await world.pass(60)
+
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Failed',
+      message: 'failed to deploy all the sub-resources',
+      volumes: [
+        {
+          message: expect.stringMatching(
+            new RegExp(
+              `^error during data download using pod \\[name: vck-resource-.*\\]: ${code}: the bucket fake-url`,
+            ),
+          ),
+        },
+      ],
+    })
+    world.fate = () => 'completes'
+    for (let i = 0; i < 5; i++) await world.pass(600)
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test.each([
+    {
+      name: 'evicted',
+      status: { phase: 'Failed', reason: 'Evicted', message: 'low on memory' },
+      want: 'Evicted: low on memory',
+    },
+    {
+      name: 'short of memory',
+      status: ended('Failed', { reason: 'OOMKilled', exitCode: 137 }),
+      want: 'OOMKilled: the mover ran out of memory',
+    },
+    {
+      name: 'out of time',
+      status: { phase: 'Failed', reason: 'DeadlineExceeded' },
+      want: 'DeadlineExceeded: timed out waiting for the condition',
+    },
+    {
+      name: 'without a word',
+      status: ended('Failed', { exitCode: 7, reason: 'Error' }),
+      want: 'Unexpected: exit status 7',
+    },
+  ])('says why: $name', async ({ status, want }) => {
+    const world = await worldWith([{}])
+    world.fate = () => status
+    await world.settle()
+
+    const [replica] = (await world.volume())?.replicas ?? []
+    expect(`${replica?.reason}: ${replica?.message}`).toBe(want)
+    expect(world.events.find(({ reason }) => reason === 'MoverFailed')?.message).toContain(want)
+  })
+
+  test('where the disk is full leaves nothing there and tries another node', async () => {
+    const world = await worldWith([{}])
+    world.fate = (pod) => (pod.spec.nodeName === 'n1' && !isDelete(pod) ? failed('NoSpace', false) : 'completes')
+    await world.settle()
+    expect(world.disks.size).toBe(0)
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    await world.pass(60)
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(await world.nodesOf()).toEqual(['n2'])
+  })
+
+  test('because its pod was deleted is followed by another', async () => {
+    const world = await worldWith([{}])
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    for (const pod of world.movers()) await world.remove(pods, pod)
+    await world.reconcile()
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'PodDeleted' }])
+
+    await world.pass(30)
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test('to begin in time is given up, with the scheduler’s reason, and tried elsewhere', async () => {
+    const world = await worldWith([{}])
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    const [mover] = world.movers()
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes: taint' }]
+    if (mover) await world.setStatus(mover, { phase: 'Pending', conditions })
+    await world.reconcile()
+    expect((await world.volume())?.replicas).toMatchObject([
+      { state: 'Starting', reason: 'Unschedulable', message: '0/3 nodes: taint' },
+    ])
+
+    world.now += 1801_000
+    await world.reconcile()
+
+    expect((await world.volume())?.replicas).toMatchObject([
+      { state: 'Failed', reason: 'PrepareTimeout', message: 'not begun in time: 0/3 nodes: taint' },
+    ])
+    await world.reconcile()
+    expect(world.movers()).toEqual([])
+  })
+
+  test('to go on is given up after the progress timeout, and goes on where it was', async () => {
+    const world = await worldWith([{}])
+    world.fate = () => 'goes on'
+    await world.settle()
+    const progress = (bytes: number) => ({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${world.movers()[0]?.metadata.name}.data-path-progress`, namespace: 'default' },
+      message: JSON.stringify({ v: 1, attempt: 1, doneBytes: bytes, totalBytes: 4096 }),
+    })
+    const event = await world.store.create(EVENTS, progress(1024))
+    await world.pass(500)
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Downloading', bytes: 1024, totalBytes: 4096 }])
+    await world.store.update(EVENTS, { ...event, ...progress(2048), metadata: event.metadata })
+    await world.pass(500)
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Downloading', node: 'n1', bytes: 2048 }])
+
+    await world.pass(700)
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'Stalled', node: 'n1' }])
+    expect(world.movers()).toEqual([])
+    world.fate = () => 'completes'
+    await world.pass(60)
+    expect(await world.nodesOf()).toEqual(['n1'])
+  })
+
+  test('to get its image fails after a grace', async () => {
+    const world = await worldWith([{}])
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    const [mover] = world.movers()
+    const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image' }
+    if (mover)
+      await world.setStatus(mover, { phase: 'Pending', containerStatuses: [{ name: 'mover', state: { waiting } }] })
+    await world.reconcile()
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Starting', reason: 'ImagePullBackOff' }])
+
+    world.now += 61_000
+    await world.reconcile()
+
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'ImagePullBackOff' }])
+  })
+})
+
+describe('when a node', () => {
+  test('is deleted, its replica is made again on another one', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.removeNode('n1')
+    await world.settle()
+
+    expect(await world.nodesOf()).toEqual(['n2', 'n3'])
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(world.events.map(({ reason }) => reason)).toContain('ReplicaLost')
+  })
+
+  test('goes while there is only one, the volume is Pending again, and Running when it has a node', async () => {
+    const world = await worldWith([{}], ['n1'])
+    await world.settle()
+    await world.removeNode('n1')
+    await world.settle()
+    expect((await world.manager())?.status).toMatchObject({ state: 'Failed' })
+
+    await world.addNode('n2')
+    await world.settle()
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+
+  test('does not answer for long, another one takes its place; back again, one of them goes', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.setCondition('n1', 'Ready', 'Unknown')
+    await world.pass(60)
+    expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+    await world.pass(300)
+    expect((await world.volume())?.readyReplicas).toBe(2)
+    expect((await replicaStates(world))?.sort()).toEqual(['Ready', 'Ready', 'Unreachable'])
+
+    await world.setCondition('n1', 'Ready', 'True')
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(await replicaStates(world)).toEqual(['Ready', 'Ready'])
+    expect(wholeOn(world)).toHaveLength(2)
+    expect(await world.nodesOf()).toEqual(wholeOn(world))
+  })
+
+  test('is made anew under its name, its data is looked at before pods are sent there', async () => {
+    const world = await worldWith([{}], ['n1'])
+    await world.settle()
+    const node = await world.store.read(nodes, undefined, 'n1')
+    if (node) await world.store.delete(nodes, node)
+    await world.addNode('n1')
+
+    await world.settle()
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(await world.nodesOf()).toEqual(['n1'])
+    // Its disk was the same: the mover found everything there.
+    expect([...world.downloads.values()]).toEqual([1])
+  })
+
+  test('loses its label, it gets it again', async () => {
+    const world = await worldWith([{}], ['n1'])
+    await world.settle()
+    await world.store.patch(nodes, { name: 'n1' }, { metadata: { labels: null } })
+    await world.settle()
+
+    expect(await world.nodesOf()).toEqual(['n1'])
+    expect([...world.downloads.values()]).toEqual([1])
+  })
+})
+
+describe('a change of the spec', () => {
+  test('to more replicas downloads only what is missing', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.change(spec({ replicas: 3 }))
+    await world.settle()
+
+    expect(await world.nodesOf()).toEqual(['n1', 'n2', 'n3'])
+    expect([...world.downloads.values()]).toEqual([1, 1, 1])
+    expect((await world.manager())?.status?.observedGeneration).toBe(2)
+  })
+
+  test('to fewer replicas deletes what nobody uses', async () => {
+    const world = await worldWith([{ replicas: 3 }])
+    await world.settle()
+    await world.use('reader', await pathOf(world), 'n3')
+    await world.change(spec({ replicas: 1 }))
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(wholeOn(world)).toEqual(['n3'])
+    expect(await world.nodesOf()).toEqual(['n3'])
+  })
+
+  test('of the source keeps the old data until the new is there', async () => {
+    const world = await worldWith()
+    await world.settle()
+    const before = await pathOf(world)
+    world.fate = () => failed('NotFound', false)
+    const source = (url: string) => spec({ replicas: 2, options: { ...makeVolume().options, sourceURL: url } })
+    await world.change(source('s3://lake/misspelt/'))
+    await world.settle()
+    expect((await world.manager())?.status?.state).toBe('Failed')
+    expect(wholeOn(world)).toEqual(['n1', 'n2'])
+
+    world.fate = () => 'completes'
+    await world.change(source('s3://lake/sales/'))
+    await world.settle()
+    expect(await pathOf(world)).toBe(before)
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect([...world.downloads.values()]).toEqual([1, 1])
+
+    await world.change(source('s3://lake/other/'))
+    for (let i = 0; i < 3; i++) await world.pass(10)
+    expect(await pathOf(world)).not.toBe(before)
+    expect([...world.disks.keys()].filter((place) => before.startsWith(place.split(':')[1] ?? ''))).toEqual([])
+    expect((await world.volume())?.releases).toBeUndefined()
+  })
+
+  test('of the affinity moves the data: first it is there, then it leaves', async () => {
+    const world = await worldWith([{}], ['n1'])
+    await world.settle()
+    await world.addNode('n2', { labels: { disk: 'ssd' } })
+    const nodeAffinity = {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }],
+      },
+    }
+    await world.change(spec({ nodeAffinity }))
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(wholeOn(world)).toEqual(['n2'])
+    expect(await world.nodesOf()).toEqual(['n2'])
+  })
+
+  test('that takes a volume away deletes its data and its status', async () => {
+    const world = await worldWith([{}, { id: 'vol2' }])
+    await world.settle()
+    await world.change(spec({}))
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect((await world.manager())?.status?.volumes?.map(({ id }) => id)).toEqual(['vol1'])
+    expect(world.disks.size).toBe(1)
+  })
+
+  test('to Completed releases the data, and back brings it again', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.change({ spec: { state: 'Completed' } })
+    for (let i = 0; i < 3; i++) await world.pass(10)
+    expect((await world.manager())?.status).toMatchObject({ state: 'Completed', volumes: [{ message: 'released' }] })
+    expect((await world.volume())?.volumeSource).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+    expect([...world.store.list(nodes)].flatMap(({ metadata }) => Object.keys(metadata.labels ?? {}))).toEqual(
+      Array(3).fill('kubernetes.io/hostname'),
+    )
+
+    await world.change({ spec: { state: 'Running' } })
+    await world.settle()
+    expect((await world.manager())?.status?.state).toBe('Running')
+  })
+})
+
+describe('data that is to be deleted', () => {
+  test('is deleted on every node before the VolumeManager goes', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+    expect(world.movers()).toEqual([])
+  })
+
+  test('stays while a pod uses it, and the status says who; an annotation says otherwise', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.use('reader', await pathOf(world), 'n1')
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(60)
+    expect(wholeOn(world)).toEqual(['n1'])
+    expect((await world.manager())?.status).toMatchObject({
+      state: 'Pending',
+      message: expect.stringContaining('in use by default/reader; annotate lodestone.dev/release-in-use=true'),
+    })
+
+    await world.change({ metadata: { annotations: { 'lodestone.dev/release-in-use': 'true' } } })
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+  })
+
+  test('goes when the pod has ended', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.use('reader', await pathOf(world), 'n1')
+    await world.deleteManager()
+    await world.pass(60)
+    await world.end('reader')
+    for (let i = 0; i < 3; i++) await world.pass(60)
+
+    expect(await world.manager()).toBeUndefined()
+  })
+
+  test('is deleted on tainted nodes as well, by a mover that no foreground deletion takes away', async () => {
+    const world = await worldWith([{}])
+    await world.settle()
+    const seen: unknown[] = []
+    world.fate = (pod) => {
+      seen.push({ tolerations: pod.spec.tolerations, owners: pod.metadata.ownerReferences })
+      return 'completes'
+    }
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(seen).toEqual([{ tolerations: [{ operator: 'Exists' }], owners: undefined }])
+  })
+
+  test('that cannot be deleted is tried again', async () => {
+    const world = await worldWith([{}])
+    await world.settle()
+    world.fate = () => failed('Unexpected', true)
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(5)
+    expect((await world.volume())?.releases).toMatchObject([{ state: 'Failed', message: 'Unexpected: Unexpected' }])
+
+    world.fate = () => 'completes'
+    for (let i = 0; i < 5; i++) await world.pass(60)
+
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+  })
+
+  test('is not looked for on a node that is gone', async () => {
+    const world = await worldWith()
+    await world.settle()
+    await world.deleteManager()
+    await world.removeNode('n1')
+    await world.removeNode('n2')
+    for (let i = 0; i < 3; i++) await world.pass(10)
+
+    expect(await world.manager()).toBeUndefined()
+  })
+
+  test('by half, since the download was still on its way, leaves nothing behind', async () => {
+    const world = await worldWith([{}])
+    for (let i = 0; i < 3; i++) {
+      await world.reconcile()
+      await world.live()
+    }
+    world.fate = (pod) => (isDelete(pod) ? 'completes' : failed('Cancelled', true))
+    await world.deleteManager()
+    for (let i = 0; i < 4; i++) await world.pass(60)
+
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+  })
+})
+
+describe('NFS', () => {
+  const NFS: Partial<VolumeConfig> = {
+    sourceType: 'NFS',
+    accessMode: 'ReadOnlyMany',
+    options: { server: 'nfs.example.org', path: '/exports' },
+  }
+
+  test('is a volume and a claim that name each other, usable once it was mounted', async () => {
+    const world = await worldWith([NFS])
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    expect((await world.manager())?.status?.state).toBe('Pending')
+    await world.settle()
+
+    const volume = await world.volume()
+    const claimName = volume?.volumeSource?.persistentVolumeClaim?.claimName ?? ''
+    expect(volume).toMatchObject({
+      message: 'success',
+      nodeAffinity: {},
+      volumeSource: { persistentVolumeClaim: { claimName, readOnly: true } },
+    })
+    expect(await world.store.read(persistentVolumes, undefined, claimName)).toMatchObject({
+      spec: {
+        claimRef: { namespace: 'default', name: claimName },
+        nfs: { server: 'nfs.example.org', path: '/exports', readOnly: true },
+        persistentVolumeReclaimPolicy: 'Retain',
+      },
+    })
+    expect(await world.store.read(persistentVolumeClaims, 'default', claimName)).toMatchObject({
+      spec: { volumeName: claimName, accessModes: ['ReadOnlyMany'], resources: { requests: { storage: '5Gi' } } },
+    })
+  })
+
+  test('that cannot be mounted says so', async () => {
+    const world = await worldWith([NFS])
+    for (let i = 0; i < 4; i++) await world.reconcile()
+    world.now += 1801_000
+    await world.reconcile()
+
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'PrepareTimeout' }])
+  })
+
+  test('leaves no claim and no volume behind, but not while a pod uses it', async () => {
+    const world = await worldWith([NFS])
+    await world.settle()
+    const claimName = (await world.volume())?.volumeSource?.persistentVolumeClaim?.claimName ?? ''
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName } }]
+    const metadata = { name: 'reader', namespace: 'default' }
+    await world.store.create(pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: { containers: [], volumes, nodeName: 'n1' },
+    })
+    await world.deleteManager()
+    await world.pass(60)
+    expect(world.store.size(persistentVolumes)).toBe(1)
+    expect((await world.manager())?.status?.message).toContain('in use by default/reader')
+
+    await world.end('reader')
+    await world.pass(60)
+
+    expect([world.store.size(persistentVolumes), world.store.size(persistentVolumeClaims)]).toEqual([0, 0])
+    expect(await world.manager()).toBeUndefined()
+  })
+})
+
+test('Local data is where its nodes are, and nothing is moved or deleted', async () => {
+  const nodeAffinity = {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'imagenet', operator: 'Exists' }] }],
+    },
+  }
+  const options = { path: '/var/datasets/imagenet' }
+  const world = await worldWith([{ sourceType: 'Local', options, nodeAffinity }])
+  await world.settle()
+  expect((await world.manager())?.status?.state).toBe('Failed')
+
+  await world.addNode('n4', { labels: { imagenet: 'yes' } })
+  await world.settle()
+
+  expect(await world.volume()).toMatchObject({
+    message: 'success',
+    volumeSource: { hostPath: { path: '/var/datasets/imagenet' } },
+    nodeAffinity,
+  })
+  expect(world.movers()).toEqual([])
+  await world.deleteManager()
+  await world.settle()
+  expect(await world.manager()).toBeUndefined()
+})
+
+function isDelete({ metadata }: { metadata: { labels?: Record<string, string> } }): boolean {
+  return metadata.labels?.['lodestone.dev/mover'] === 'delete'
+}

@@ -1,0 +1,343 @@
+/** A small cluster for tests of volumes: a store in memory, and in it a scheduler, kubelets with disks, and movers that do their work. */
+import { MOVER_LABEL, VOLUME_LABEL } from '../src/api/lodestone.ts'
+import type { K8sObject, ResourceType } from '../src/api/meta.ts'
+import { type Node, nodes } from '../src/api/node.ts'
+import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
+import { type VolumeManager, type VolumeStatus, volumeManagers } from '../src/api/volume-manager.ts'
+import type { EventAction } from '../src/core/plan.ts'
+import { allowsNode } from '../src/core/volume-manager/node-affinity.ts'
+import { hasDiskPressure } from '../src/core/volume-manager/node-health.ts'
+import type { VolumeSettings } from '../src/core/volume-manager/settings.ts'
+import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
+import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
+import { openVolumeManagerLoop } from '../src/reconcile/volume-manager.ts'
+import { cachedKinds } from '../src/store/cached-kinds.ts'
+import { type FolderStore, openFolderStore } from '../src/store/folder.ts'
+import { ConflictError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
+import { NOW } from './builders.ts'
+
+export const VOLUME_SETTINGS: VolumeSettings = {
+  allowedRoots: ['/var/datasets'],
+  allowedMoverImages: [],
+  movers: {
+    image: 'lodestone:test',
+    serviceAccountName: 'lodestone-mover',
+    imagePullSecrets: [],
+    resources: {},
+    keepFree: '1Gi',
+    maxInAll: 20,
+    maxPerNode: 5,
+    prepareTimeoutSeconds: 1800,
+    progressTimeoutSeconds: 600,
+  },
+  nodeLossSeconds: 300,
+  eviction: { enabled: true, pauseSeconds: 300 },
+}
+
+/** What a mover does when its turn comes: its work, or one of the ways in which it fails. */
+export type MoverFate = 'completes' | 'goes on' | PodStatus
+
+/** Thrown where a test has the controller die. */
+export class Crash extends Error {}
+
+export class VolumeWorld {
+  readonly store: FolderStore = openFolderStore({ kinds: cachedKinds })
+  readonly events: EventAction[] = []
+  /** What is in which directory of which node: `node:path`. */
+  readonly disks = new Map<string, 'part' | 'whole'>()
+  /** How often data was downloaded, by `node:path`. */
+  readonly downloads = new Map<string, number>()
+  /** What must never be: data deleted under a pod, pods led to what is not there, two movers in one directory. */
+  readonly violations: string[] = []
+  settings = VOLUME_SETTINGS
+  now = NOW
+  /** What becomes of the next movers. */
+  fate: (pod: Pod) => MoverFate = () => 'completes'
+  /** The controller dies after so many more writes. */
+  writesLeft = Number.POSITIVE_INFINITY
+  #loop = this.#openLoop()
+  #eviction = openVolumeEvictionLoop(() => this.settings)
+
+  async start(...names: string[]): Promise<this> {
+    await this.store.start(new AbortController().signal)
+    for (const name of names) await this.addNode(name)
+    return this
+  }
+
+  /** A node that is ready, with what is given on top. */
+  async addNode(
+    name: string,
+    { labels = {} as Record<string, string>, conditions = [] as object[] } = {},
+  ): Promise<void> {
+    const ready = { type: 'Ready', status: 'True' }
+    const node = {
+      metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+      status: { conditions: [ready, ...conditions] },
+    }
+    await this.store.create(nodes, { apiVersion: 'v1', kind: 'Node', ...node } as Node)
+  }
+
+  async setCondition(name: string, type: string, status: string): Promise<void> {
+    const lastTransitionTime = new Date(this.now).toISOString()
+    const other = type === 'Ready' ? [] : [{ type: 'Ready', status: 'True' }]
+    const conditions = [...other, { type, status, lastTransitionTime }]
+    await this.store.patch(nodes, { name }, { status: { conditions } }, { subresource: 'status' })
+  }
+
+  async removeNode(name: string): Promise<void> {
+    const node = await this.store.read(nodes, undefined, name)
+    if (node) await this.store.delete(nodes, node)
+    for (const pod of this.movers()) if (pod.spec.nodeName === name) await this.remove(pods, pod)
+    for (const key of this.disks.keys()) if (key.startsWith(`${name}:`)) this.disks.delete(key)
+  }
+
+  /** A pod of somebody who has the directory mounted, on a node or waiting for one. */
+  async use(name: string, path: string, nodeName?: string): Promise<void> {
+    const spec = { containers: [], volumes: [{ name: 'data', hostPath: { path } }], ...(nodeName && { nodeName }) }
+    await this.store.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec })
+  }
+
+  async end(name: string): Promise<void> {
+    await this.store.patch(
+      pods,
+      { namespace: 'default', name },
+      { status: { phase: 'Succeeded' } },
+      { subresource: 'status' },
+    )
+  }
+
+  async useOnce(name: string, path: string, nodeName: string): Promise<void> {
+    if (!(await this.store.read(pods, 'default', name))) await this.use(name, path, nodeName)
+  }
+
+  async unuse(name: string): Promise<void> {
+    const pod = await this.store.read(pods, 'default', name)
+    if (pod) await this.store.delete(pods, pod)
+  }
+
+  async unlabel(name: string): Promise<void> {
+    const node = await this.store.read(nodes, undefined, name)
+    if (node) await this.store.patch(nodes, { name }, { metadata: { labels: null } })
+  }
+
+  async change(patch: Record<string, unknown>, name = 'sales'): Promise<void> {
+    await this.store.patch(volumeManagers, { namespace: 'default', name }, patch)
+  }
+
+  async deleteManager(name = 'sales'): Promise<void> {
+    const manager = await this.manager(name)
+    if (manager) await this.store.delete(volumeManagers, manager)
+  }
+
+  async manager(name = 'sales'): Promise<VolumeManager | undefined> {
+    return this.store.read(volumeManagers, 'default', name)
+  }
+
+  async volume(id = 'vol1', name = 'sales'): Promise<VolumeStatus | undefined> {
+    return (await this.manager(name))?.status?.volumes?.find((volume) => volume.id === id)
+  }
+
+  /** The nodes that have all of a volume and lead pods to it, by the volume's own word for them. */
+  async nodesOf(id = 'vol1', name = 'sales'): Promise<string[]> {
+    const volume = await this.volume(id, name)
+    return [...this.store.list(nodes)]
+      .filter((node) => volume?.nodeAffinity && allowsNode(volume.nodeAffinity, node))
+      .map(({ metadata }) => metadata.name ?? '')
+      .sort()
+  }
+
+  movers(): Pod[] {
+    return this.#raw<Pod>('Pod').filter(({ metadata }) => metadata.labels?.[MOVER_LABEL] !== undefined)
+  }
+
+  /** One look of the controller at a VolumeManager. A conflict is what it is in the loop: another look. */
+  async reconcile(name = 'sales'): Promise<number | undefined> {
+    try {
+      return await this.#loop.reconcile(`default/${name}`, this.#context())
+    } catch (error) {
+      if (error instanceof ConflictError || error instanceof NotFoundError) return 0
+      throw error
+    }
+  }
+
+  async evict(node: string): Promise<number | undefined> {
+    return this.#eviction.reconcile(node, this.#context())
+  }
+
+  /** The controller dies, and another one takes its place: what is not in the store is forgotten. */
+  restart(): void {
+    this.writesLeft = Number.POSITIVE_INFINITY
+    this.#loop = this.#openLoop()
+    this.#eviction = openVolumeEvictionLoop(() => this.settings)
+  }
+
+  /** One step of scheduler and kubelets: movers find nodes, begin, and end as they are fated to. */
+  async live(): Promise<void> {
+    for (const pod of this.movers()) {
+      const phase = pod.status?.phase
+      if (phase === 'Succeeded' || phase === 'Failed') continue
+      if (!pod.spec.nodeName) await this.#schedule(pod)
+      else if (phase === 'Running') await this.#finish(pod)
+      else await this.setStatus(pod, { phase: 'Running' })
+    }
+  }
+
+  async setStatus(pod: Pod, status: PodStatus): Promise<void> {
+    const { namespace, name = '' } = pod.metadata
+    await this.store.patch(pods, { ...(namespace && { namespace }), name }, { status }, { subresource: 'status' })
+  }
+
+  /** Controller and cluster take turns until neither has anything to do; gives the number of turns. */
+  async settle(...names: string[]): Promise<number> {
+    const all =
+      names.length > 0 ? names : [...this.store.list(volumeManagers)].map(({ metadata }) => metadata.name ?? '')
+    for (let turn = 0; turn < 200; turn++) {
+      const before = this.#version()
+      for (const name of all) await this.reconcile(name)
+      await this.live()
+      this.check()
+      if (this.#version() === before) return turn
+      this.now += 1000
+    }
+    throw new Error(`nothing settles: ${JSON.stringify((await this.manager())?.status, undefined, 1)}`)
+  }
+
+  async pass(seconds: number): Promise<number> {
+    this.now += seconds * 1000
+    return this.settle()
+  }
+
+  async remove<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
+    const { namespace, name = '' } = object.metadata
+    const stored = await this.store.read(type, namespace, name)
+    if (stored) await this.store.delete(type, stored)
+  }
+
+  async #schedule(pod: Pod): Promise<void> {
+    const node = [...this.store.list(nodes)]
+      .filter((one) => allowsNode(pod.spec.affinity?.nodeAffinity ?? undefined, one))
+      .filter((one) => !this.movers().some((other) => isApart(pod, other, one)))
+      .filter((one) => !hasDiskPressure(one) || pod.spec.tolerations?.some(({ key }) => key === undefined))
+      .map(({ metadata }) => metadata.name ?? '')
+      .sort()[0]
+    const { namespace, name = '' } = pod.metadata
+    if (node) await this.store.patch(pods, { ...(namespace && { namespace }), name }, { spec: { nodeName: node } })
+    else {
+      const message = '0 nodes are available'
+      const unscheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
+      await this.setStatus(pod, { phase: 'Pending', conditions: [unscheduled] })
+    }
+  }
+
+  async #finish(pod: Pod): Promise<void> {
+    const fate = this.fate(pod)
+    if (fate === 'goes on') return undefined
+    const place = placeOf(pod)
+    const [verb] = pod.spec.containers[0]?.args?.slice(1) ?? []
+    if (fate !== 'completes') {
+      if (verb === 'download' && !this.disks.has(place)) this.disks.set(place, 'part')
+      return this.setStatus(pod, fate)
+    }
+    if (verb === 'delete') {
+      if (this.#isUsed(place)) this.violations.push(`${place} was deleted under a pod`)
+      this.disks.delete(place)
+    }
+    if (verb === 'download' && this.disks.get(place) !== 'whole') {
+      this.downloads.set(place, (this.downloads.get(place) ?? 0) + 1)
+      this.disks.set(place, 'whole')
+    }
+    const message = JSON.stringify({ v: 1, verb, outcome: 'completed', attempt: 1, bytes: 4096, files: 2 })
+    await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message }))
+  }
+
+  /** Whether every label leads to data, and every directory has one mover at most. */
+  check(): void {
+    const running = this.movers().filter(({ status }) => status?.phase === 'Running')
+    const places = running.map(placeOf)
+    for (const place of places.filter((one, i) => places.indexOf(one) < i)) {
+      this.violations.push(`two movers run in ${place}`)
+    }
+    for (const { metadata } of this.store.list(nodes)) {
+      const labels = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith('vck.intelai.org/'))
+      const whole = [...this.disks].filter(
+        ([place, state]) => state === 'whole' && place.startsWith(`${metadata.name}:`),
+      )
+      if (labels.length > whole.length) this.violations.push(`${metadata.name} has a label and no data`)
+    }
+  }
+
+  #isUsed(place: string): boolean {
+    return this.#raw<Pod>('Pod').some(
+      (pod) =>
+        pod.metadata.labels?.[MOVER_LABEL] === undefined &&
+        pod.status?.phase !== 'Succeeded' &&
+        `${pod.spec.nodeName}:${pod.spec.volumes?.[0]?.hostPath?.path.replace(/\/data$/, '')}` === place,
+    )
+  }
+
+  #raw<T extends K8sObject>(kind: string): T[] {
+    return this.store
+      .objects()
+      .map(({ object }) => object as T)
+      .filter((object) => object.kind === kind)
+  }
+
+  #version(): string {
+    return this.store
+      .objects()
+      .map(({ object }) => object.metadata.resourceVersion)
+      .join()
+  }
+
+  #openLoop(): ReconcileLoop {
+    return openVolumeManagerLoop(() => this.settings)
+  }
+
+  #context(): ReconcileContext {
+    return {
+      store: this.#mortal(),
+      events: { record: (event) => void this.events.push(event) },
+      now: () => this.now,
+      systems: { get: () => undefined, subscribe: () => () => undefined },
+      signal: new AbortController().signal,
+      moveAllowance: () => 0,
+      observer: { asked: () => undefined, moved: () => undefined },
+    }
+  }
+
+  /** The store as a controller sees it that may die at any write. */
+  #mortal(): ObjectStore {
+    const die = () => {
+      if (this.writesLeft-- <= 0) throw new Crash()
+    }
+    return new Proxy<ObjectStore>(this.store, {
+      get: (store, member: keyof ObjectStore) => {
+        const method = store[member] as (...args: unknown[]) => unknown
+        return (...args: unknown[]) => {
+          if (['create', 'update', 'patch', 'delete'].includes(member)) die()
+          return method.apply(store, args)
+        }
+      },
+    })
+  }
+}
+
+/** A pod that has ended. */
+export function ended(phase: 'Succeeded' | 'Failed', terminated: object, reason?: string): PodStatus {
+  return { phase, ...(reason && { reason }), containerStatuses: [{ name: 'mover', state: { terminated } }] }
+}
+
+function placeOf({ spec, metadata }: Pod): string {
+  const path = spec.volumes?.find(({ hostPath }) => hostPath)?.hostPath?.path
+  return `${spec.nodeName}:${path ?? metadata.name}`
+}
+
+/** Whether two movers of one volume may not share this node. */
+function isApart(pod: Pod, other: Pod, { metadata }: Node): boolean {
+  const isOver = other.status?.phase === 'Succeeded' || other.status?.phase === 'Failed'
+  return (
+    !isOver &&
+    other.spec.nodeName === metadata.name &&
+    other.metadata.labels?.[VOLUME_LABEL] === pod.metadata.labels?.[VOLUME_LABEL]
+  )
+}
