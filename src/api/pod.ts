@@ -1,4 +1,4 @@
-/** Pods, as far as volumes concern them; everything else in them is carried along untouched. */
+/** Pods, as far as Lodestone makes and reads them; everything else in them is carried along untouched. */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 import type { NodeAffinity, Toleration } from './node.ts'
 import type { ResourceRequirements } from './volume-manager.ts'
@@ -28,7 +28,7 @@ export interface EnvVar {
 
 export interface Container {
   name: string
-  volumeMounts?: VolumeMount[] | null
+  volumeMounts?: VolumeMount[]
   image?: string
   imagePullPolicy?: string
   args?: string[]
@@ -47,13 +47,13 @@ interface PodAffinityTerm {
 export interface PodSpec {
   containers: Container[]
   /** Sidecars (those with `restartPolicy: Always`) are here as well. */
-  initContainers?: Container[] | null
-  volumes?: PodVolume[] | null
+  initContainers?: Container[]
+  volumes?: PodVolume[]
   affinity?: {
-    nodeAffinity?: NodeAffinity | null
+    nodeAffinity?: NodeAffinity
     podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution: PodAffinityTerm[] }
-  } | null
-  schedulingGates?: { name: string }[] | null
+  }
+  schedulingGates?: { name: string }[]
   nodeName?: string
   serviceAccountName?: string
   imagePullSecrets?: { name: string }[]
@@ -95,74 +95,8 @@ export interface Pod extends K8sObject {
 
 /** What a workload makes its pods of. */
 export interface PodTemplate {
-  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> } | null
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
   spec: PodSpec
 }
 
 export const pods: ResourceType<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
-
-const text = { type: 'string' }
-const listOf = (items: object) => ({ type: ['array', 'null'], items })
-const containers = {
-  items: {
-    type: 'object',
-    required: ['name'],
-    properties: {
-      name: text,
-      volumeMounts: listOf({
-        type: 'object',
-        required: ['name', 'mountPath'],
-        properties: { name: text, mountPath: text },
-      }),
-    },
-  },
-}
-const requirements = {
-  type: 'array',
-  items: {
-    type: 'object',
-    required: ['key', 'operator'],
-    properties: { key: text, operator: text, values: { type: 'array', items: text } },
-  },
-}
-const term = { type: 'object', properties: { matchExpressions: requirements, matchFields: requirements } }
-
-/** JSON Schema of what is read of a pod's spec; a null list is an empty one. */
-export const podSpecSchema = {
-  type: 'object',
-  required: ['containers'],
-  properties: {
-    containers: { type: 'array', ...containers },
-    initContainers: { type: ['array', 'null'], ...containers },
-    volumes: listOf({
-      type: 'object',
-      required: ['name'],
-      properties: {
-        name: text,
-        hostPath: { type: 'object', required: ['path'], properties: { path: text, type: text } },
-        persistentVolumeClaim: { type: 'object', required: ['claimName'], properties: { claimName: text } },
-      },
-    }),
-    affinity: {
-      type: ['object', 'null'],
-      properties: {
-        nodeAffinity: {
-          type: ['object', 'null'],
-          properties: {
-            requiredDuringSchedulingIgnoredDuringExecution: {
-              type: 'object',
-              required: ['nodeSelectorTerms'],
-              properties: { nodeSelectorTerms: { type: 'array', minItems: 1, items: term } },
-            },
-            preferredDuringSchedulingIgnoredDuringExecution: {
-              type: 'array',
-              items: { type: 'object', required: ['weight', 'preference'], properties: { preference: term } },
-            },
-          },
-        },
-      },
-    },
-    schedulingGates: listOf({ type: 'object', required: ['name'], properties: { name: text } }),
-    nodeName: text,
-  },
-} as const

@@ -56,6 +56,30 @@ describe('what the API server is asked to call', () => {
       expect(one).toMatchObject({ sideEffects: 'None', timeoutSeconds: 5, admissionReviewVersions: ['v1'] })
     }
   })
+
+  test('is asked about pods only when they ask for volumes, and then always', () => {
+    expect(entry('pod.lodestone.dev')).toMatchObject({
+      objectSelector: { matchLabels: { 'lodestone.dev/inject': 'true' } },
+      rules: [{ apiGroups: [''], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
+      failurePolicy: 'Fail',
+    })
+    expect(entry('resource-binding.lodestone.dev')).not.toHaveProperty('objectSelector')
+  })
+
+  test('is asked about every kind of workload in one entry, with a rule for each version of an API', () => {
+    const { rules, matchConditions } = entry('workload.lodestone.dev')
+    expect(rules).toContainEqual({
+      apiGroups: ['apps'],
+      apiVersions: ['v1'],
+      resources: ['deployments', 'replicasets', 'daemonsets', 'statefulsets'],
+      operations: ['CREATE', 'UPDATE'],
+      scope: 'Namespaced',
+    })
+    const versions = rules.map(({ apiGroups, apiVersions }) => `${apiGroups}/${apiVersions}`)
+    expect(new Set(versions).size).toBe(versions.length)
+    expect(versions).toContain('batch.volcano.sh/v1alpha1')
+    expect(matchConditions?.map(({ name }) => name)).toEqual(['not-a-system-namespace', 'asks-for-volumes'])
+  })
 })
 
 describe('how we are called', () => {

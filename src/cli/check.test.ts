@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { makeBinding, makeClaim, makePolicy, makeSource } from '../../test/builders.ts'
+import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../test/builders.ts'
 import { makeFolder, readFolder, runWords } from './cli.case.ts'
 
 const workload = {
@@ -322,6 +322,47 @@ test('the file given by -f is the new state of an object that the folder has too
   const { stdout } = await runWords(['check', makeFile([elsewhere, workload]), '--folder', makeHub()])
 
   expect(stdout).toContain(`${title}: narrowed\n    default/sales is in member3\n`)
+})
+
+describe('volumes of pods', () => {
+  const asked = (kind: string, apiVersion: string, rest: object) => ({
+    apiVersion,
+    kind,
+    metadata: { name: 'train', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' }, ...rest },
+  })
+  const spec = { containers: [{ name: 'main' }] }
+  const pod = { ...asked('Pod', 'v1', { labels: { 'lodestone.dev/inject': 'true' } }), spec }
+  const deployment = { ...asked('Deployment', 'apps/v1', {}), spec: { template: { spec } } }
+
+  test.each([
+    { order: 'after their VolumeManager', objects: [makeVolumeManager(), pod, deployment] },
+    { order: 'before it', objects: [deployment, pod, makeVolumeManager()] },
+  ])('are shown as they would be put in, $order', async ({ objects }) => {
+    const { status, stdout } = await runWords(['check', makeFile(objects)])
+
+    expect(status).toBe(0)
+    expect(stdout).toContain('✔ Pod default/train: gated\n    waits for VolumeManager sales/vol1\n')
+    expect(stdout).toMatch(/\+ +- name: sales--vol1\n/)
+    expect(stdout).toContain('✔ Deployment default/train: labelled\n')
+  })
+
+  test('are refused with their fields, as admission would', async () => {
+    const { status, stdout } = await runWords(['check', makeFile([pod])])
+
+    expect(status).toBe(1)
+    expect(stdout).toBe(
+      '✘ Pod default/train: denied\n    metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager sales in this namespace; create it first\n',
+    )
+  })
+
+  test('are shown beside the binding of a workload that a policy selects, whose pods run elsewhere', async () => {
+    const selected = { ...deployment, metadata: { ...deployment.metadata, name: 'app' } }
+
+    const { stdout } = await runWords(['check', makeFile([selected, makeVolumeManager()]), '--folder', makeHub()])
+
+    expect(stdout).toContain('✔ Deployment default/app: labelled\n')
+    expect(stdout).toContain(`✔ ${title}: narrowed\n`)
+  })
 })
 
 test('nothing is written to any folder', async () => {

@@ -20,7 +20,7 @@ async function clientConfigs(...words: string[]) {
   return configurations.flatMap(({ webhooks = [] }) => webhooks.map(({ clientConfig }) => clientConfig))
 }
 
-const crds = ['CustomResourceDefinition', 'CustomResourceDefinition']
+const crds = Array(3).fill('CustomResourceDefinition')
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
 const rbac = ['ClusterRole', 'ClusterRoleBinding']
 const interpreter = ['ResourceInterpreterWebhookConfiguration']

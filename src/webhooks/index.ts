@@ -12,8 +12,8 @@ export const webhooks: readonly Webhook[] = [
   clusterResourceBinding,
   propagationPolicy,
   clusterPropagationPolicy,
-  dataSourceClaim,
-  dataSource,
   pod,
   workload,
+  dataSourceClaim,
+  dataSource,
 ]

@@ -30,7 +30,7 @@ function refused(pod: Pod, views?: VolumeManagerView[], rest?: Partial<PodInput>
   return outcome.kind === 'deny' && outcome.errors.map(({ path, message }) => [path, message])
 }
 
-const mountsOf = (containers: readonly Container[] | null | undefined) =>
+const mountsOf = (containers: readonly Container[] | undefined) =>
   Object.fromEntries(
     (containers ?? []).map(({ name, volumeMounts }) => [name, volumeMounts?.map((m) => m.mountPath) ?? []]),
   )
@@ -91,6 +91,15 @@ describe('a pod that names a volume', () => {
   ])('gets it %s', (_name, asks, want) => {
     const spec = injected(makePod({ name: 'mnist', ...asks }, { initContainers: [{ name: 'setup' }] }))
     expect({ ...mountsOf(spec.containers), ...mountsOf(spec.initContainers) }).toEqual(want)
+  })
+
+  test('gets it where one request says so, and not where another says nothing', () => {
+    const asks = [
+      { name: 'mnist', containers: [{ name: 'main' }] },
+      { name: 'mnist', 'mount-path': '/d' },
+    ]
+    expect(mountsOf(injected(makePod(asks)).containers)).toEqual({ main: ['/d'] })
+    expect(mountsOf(injected(makePod(asks.toReversed())).containers)).toEqual({ main: ['/d'] })
   })
 
   test.each<[string, object, Partial<UsableVolume>, boolean | undefined]>([
@@ -359,6 +368,14 @@ describe('a pod that prefers its data', () => {
     ])
   })
 
+  test('prefers it a little, however little it is', () => {
+    const small = [mnist({ bytes: 0 }), { name: 'lake', volumes: [makeUsable('raw', { bytes: 10 })] }]
+    expect(weights(injected(makePod(two), small))).toEqual([
+      ['data/raw', 100],
+      ['data/vol1', 1],
+    ])
+  })
+
   test('keeps its own preferences', () => {
     const own = [{ weight: 3, preference: { matchExpressions: [{ key: 'ssd', operator: 'Exists' }] } }]
     const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: own }
@@ -397,6 +414,11 @@ describe('a pod that has its node already', () => {
     ])
   })
 
+  test('is not refused while the data is on the way, perhaps to its node', () => {
+    const waiting = [mnist({ state: 'Waiting', nodes: ['n1'] })]
+    expect(injected(makePod({ name: 'mnist' }, pinned('n3')), waiting).schedulingGates).toHaveLength(1)
+  })
+
   test('is not refused where nobody keeps account of nodes', () => {
     expect(injected(makePod({ name: 'mnist' }, { nodeName: 'n3' })).volumes).toEqual([VOLUME])
   })
@@ -427,6 +449,10 @@ describe('of a volume that is divided', () => {
 describe('left alone is a pod', () => {
   test.each([
     ['without the label', makePod({ name: 'x' }, {}, { labels: {} })],
+    [
+      'that a node made of a file of its own',
+      makePod('x', {}, { annotations: { 'lodestone.dev/volumes': 'x', 'kubernetes.io/config.mirror': 'a' } }),
+    ],
     ['that opted out', makePod({ name: 'x' }, {}, { labels: { 'lodestone.dev/inject': 'false' } })],
   ])('%s', (_name, pod) => {
     expect(decide(pod)).toEqual({ kind: 'allow' })

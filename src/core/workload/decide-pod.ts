@@ -21,11 +21,15 @@ export interface PodInput {
   isHub: boolean
 }
 
+/** On what only shows a pod that runs already, from a file of its node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
+
 /** Only on pods with the label `lodestone.dev/inject: "true"`, and only when they are created: volumes cannot be changed later. */
 export function decidePod(input: PodInput): Outcome {
   const { pod, isHub } = input
-  const annotation = pod.metadata.annotations?.[VOLUMES_ANNOTATION]
-  if (pod.metadata.labels?.[INJECT_LABEL] !== 'true') return { kind: 'allow' }
+  const { labels, annotations } = pod.metadata
+  if (labels?.[INJECT_LABEL] !== 'true' || annotations?.[MIRROR_ANNOTATION] !== undefined) return { kind: 'allow' }
+  const annotation = annotations?.[VOLUMES_ANNOTATION]
   if (annotation === undefined) {
     return { kind: 'allow', warnings: [`lodestone: label ${INJECT_LABEL} without annotation ${VOLUMES_ANNOTATION}`] }
   }

@@ -203,7 +203,10 @@ describe('an update', () => {
         workload('Job', { tasks: [{ template: template(inTemplate) }] }, metadata, 'batch.volcano.sh/v1alpha1'),
     ],
   ])('of a %s changes nothing: its pods cannot be changed', (_name, make) => {
-    expect(decide(make({}, { annotations: asks() }), make())).toEqual({ kind: 'allow' })
+    expect(decide(make({}, { annotations: asks() }), make())).toEqual({
+      kind: 'allow',
+      warnings: ['lodestone: the pods of a Job cannot be changed; create it again for other volumes'],
+    })
   })
 })
 

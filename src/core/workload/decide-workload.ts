@@ -37,7 +37,10 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   }
   const templates = templatesOf(object, templatePaths)
   if (stored && isSame(object, templates, stored, templatePaths)) return { kind: 'allow' }
-  if (stored && UNCHANGEABLE.has(`${object.apiVersion} ${object.kind}`)) return { kind: 'allow' }
+  if (stored && UNCHANGEABLE.has(`${object.apiVersion} ${object.kind}`)) {
+    const warning = `lodestone: the pods of a ${object.kind} cannot be changed; create it again for other volumes`
+    return { kind: 'allow', warnings: [warning] }
+  }
   const asking = templates.flatMap((placed) => askOf(placed, object, stored) ?? [])
   const checks = asking.map((ask) => check(ask, input))
   const errors = distinct(checks.flatMap((found) => found.errors))

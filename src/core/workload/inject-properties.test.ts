@@ -105,9 +105,9 @@ test('the pod runs on the nodes on which it ran before and that have all of its 
   holds((before, list, on) => {
     const result = injectVolumes(before, list)
     if ('errors' in result) return
-    const ran = allowsNode(before.affinity?.nodeAffinity ?? undefined, on)
+    const ran = allowsNode(before.affinity?.nodeAffinity, on)
     const has = list.filter(isRequired).every(({ volume }) => allowsNode(volume.nodeAffinity, on))
-    expect(allowsNode(result.spec.affinity?.nodeAffinity ?? undefined, on)).toBe(ran && has)
+    expect(allowsNode(result.spec.affinity?.nodeAffinity, on)).toBe(ran && has)
   })
 })
 

@@ -23,7 +23,7 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
   const ordered = wanted.toSorted((a, b) => compare(orderOf(a), orderOf(b)))
   const { volumes, mounts, errors } = addVolumes(spec.volumes ?? [], ordered, at)
   const mounted = mountVolumes(spec, mounts, at)
-  const nodeAffinity = narrowAffinity(spec.affinity?.nodeAffinity ?? undefined, ordered)
+  const nodeAffinity = narrowAffinity(spec.affinity?.nodeAffinity, ordered)
   const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const affinityAt = `${at}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
   const tooMany: FieldError[] =

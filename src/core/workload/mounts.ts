@@ -4,7 +4,7 @@ import type { FieldError } from '../field-errors.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
 /** Where data is without a word from the user, as in VCK. */
-export const DEFAULT_MOUNT_PATH = '/var/datasets'
+const DEFAULT_MOUNT_PATH = '/var/datasets'
 
 /** One volume that all or some containers are to have. */
 export interface WantedMount extends PlacedRequest {

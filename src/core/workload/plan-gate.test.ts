@@ -105,6 +105,14 @@ describe('a pod whose volume has another directory now', () => {
     ])
   })
 
+  test('is replaced as well where its user pasted the volume by hand', () => {
+    const pasted = {
+      containers: [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }],
+      volumes: [{ name: 'dataset', hostPath: { path: '/var/datasets/vol1' } }],
+    }
+    expect(kinds(gated(pasted, { ownerReferences: [OWNER] }), moved)).toEqual(['event', 'delete'])
+  })
+
   test('is left to its user without one, who is told', () => {
     const notes = { ...OWNER, controller: false }
     expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([

@@ -18,7 +18,8 @@ export function templatesOf(object: K8sObject, paths: readonly string[]): Placed
   return paths
     .flatMap((path) => placesOf(object, path.split('.')))
     .filter(
-      ({ value }) => isObject(value) && isNullable(value['metadata']) && validatePodSpec(value['spec']).length === 0,
+      ({ value }) =>
+        isObject(value) && isAbsentOrObject(value['metadata']) && validatePodSpec(value['spec']).length === 0,
     )
     .map(({ keys, value }) => ({ keys, path: pathOf(keys), template: value as PodTemplate }))
 }
@@ -48,8 +49,8 @@ function placesOf(root: unknown, segments: readonly string[]): { keys: readonly 
   )
 }
 
-function isNullable(value: unknown): boolean {
-  return value === undefined || value === null || isObject(value)
+function isAbsentOrObject(value: unknown): boolean {
+  return value === undefined || isObject(value)
 }
 
 function pathOf(keys: readonly Key[]): string {

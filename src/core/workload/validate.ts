@@ -1,5 +1,5 @@
 /** Whether what calls itself a pod spec is one, as far as it is read. */
-import { podSpecSchema } from '../../api/pod.ts'
+import { podSpecSchema } from '../../api/pod-schema.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'
 

@@ -4,6 +4,7 @@ import type { VolumeSource } from '../../api/pod.ts'
 import { SUCCESS_MESSAGE, type VolumeConfig, type VolumeManager, type VolumeStatus } from '../../api/volume-manager.ts'
 import { publishVolume } from '../volume-manager/published.ts'
 import { revisionOf } from '../volume-manager/revision.ts'
+import { isUsable } from '../volume-manager/usable.ts'
 
 /** Part of a volume that has nodes of its own (`distributionStrategy`). */
 export interface VolumeShard {
@@ -69,7 +70,7 @@ function refusalOf({ metadata, spec, status }: VolumeManager): string | undefine
 function viewVolume(manager: VolumeManager, config: VolumeConfig, status: VolumeStatus | undefined): UsableVolume {
   const published = publishVolume(manager, config)
   const source = status?.volumeSource ?? published.volumeSource
-  const ready = (status?.replicas ?? []).filter(({ state, node }) => state === 'Ready' && node)
+  const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
   const nodesOf = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
   return {
     id: config.id,

@@ -1,0 +1,474 @@
+// Pods and workloads that ask for volumes, on a real kube-apiserver: what it stores, what it refuses, and what it lets be changed later.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { KubeObject } from './api-client.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+
+const VOLUMES = 'lodestone.dev/volumes'
+const INJECT = 'lodestone.dev/inject'
+const managers = 'volumemanagers.vck.intelai.org'
+
+let plane: ControlPlane
+let kubeconfig: string
+let lodestone: Lodestone
+
+beforeAll(async () => {
+  plane = await startControlPlane({ karmada: false })
+  kubeconfig = await installLodestone(plane)
+  await plane.apply([
+    crd('kubeflow.org', 'v1', 'TFJob', 'tfjobs'),
+    crd('batch.volcano.sh', 'v1alpha1', 'Job', 'jobs'),
+    crd('sparkoperator.k8s.io', 'v1beta2', 'SparkApplication', 'sparkapplications'),
+  ])
+  lodestone = await startLodestone(plane, { kubeconfig })
+  await volumeManager('mnist', { label: 'data/mnist' })
+})
+
+afterAll(async () => {
+  await plane?.stopAll()
+})
+
+describe('a pod that names a volume which is there', () => {
+  test('is stored with it, mounted in all containers, on the nodes that have it and that its user allows', async () => {
+    await create(
+      pod('ready', '{"name": "mnist", "mount-path": "/data"}', {
+        initContainers: [
+          { name: 'setup', image: 'setup:1' },
+          { name: 'proxy', image: 'proxy:1', restartPolicy: 'Always' },
+        ],
+        affinity: affinityTo('gpu', 'tpu'),
+      }),
+    )
+
+    const { spec } = await stored('ready')
+    expect(spec.volumes).toEqual([
+      { name: 'mnist--vol1', hostPath: { path: '/var/datasets/mnist', type: 'Directory' } },
+    ])
+    const mounts = [{ name: 'mnist--vol1', mountPath: '/data' }]
+    expect(spec.containers.map(({ volumeMounts }) => volumeMounts)).toEqual([mounts])
+    expect(spec.initContainers?.map(({ volumeMounts }) => volumeMounts)).toEqual([mounts, mounts])
+    expect(termsOf(spec)).toEqual([
+      ['gpu', 'data/mnist'],
+      ['tpu', 'data/mnist'],
+    ])
+    expect(spec.schedulingGates).toBeUndefined()
+  })
+
+  test('is shown to who only asks, and not stored', async () => {
+    const { stdout } = await plane.kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], {
+      input: stringify(pod('asked', '{"name": "mnist"}')),
+    })
+
+    expect((JSON.parse(stdout) as PodObject).spec.volumes).toHaveLength(1)
+    expect(await plane.getJson('pods', 'asked', 'default')).toBeUndefined()
+  })
+
+  test('stays as it is when everything was pasted by hand', async () => {
+    const pasted = pod('pasted', '{"name": "mnist"}', {
+      containers: [{ name: 'main', image: 'main:1', volumeMounts: [{ name: 'dataset', mountPath: '/var/data' }] }],
+      volumes: [{ name: 'dataset', hostPath: { path: '/var/datasets/mnist' } }],
+      affinity: affinityTo('data/mnist'),
+    })
+    await create(pasted)
+
+    const { spec } = await stored('pasted')
+    expect(spec.volumes?.map(({ name }) => name)).toEqual(['dataset'])
+    expect(spec.containers[0]?.volumeMounts).toEqual([{ name: 'dataset', mountPath: '/var/data' }])
+    expect(termsOf(spec)).toEqual([['data/mnist']])
+  })
+
+  test('is not even sent without the label', async () => {
+    const before = await reviews('pod')
+    await create(pod('unlabelled', 'no JSON', {}, {}))
+
+    expect((await stored('unlabelled')).spec.volumes).toBeUndefined()
+    expect(await reviews('pod')).toBe(before)
+  })
+
+  test('can be changed and deleted as any other', async () => {
+    await plane.kubectl(['label', 'pod', 'ready', 'touched=yes'])
+    await plane.kubectl(['delete', 'pod', 'ready', '--grace-period=0', '--force'])
+    expect(await plane.getJson('pods', 'ready', 'default')).toBeUndefined()
+  })
+})
+
+describe('refused with the field and the reason is a pod', () => {
+  test.each([
+    [
+      'of a VolumeManager that is not there',
+      '{"name": "nobody"}',
+      'there is no VolumeManager nobody in this namespace',
+    ],
+    ['of a volume that is not there', '{"name": "mnist", "id": "x"}', 'has no such volume; it has vol1'],
+    ['with an annotation that is wrong', '{"name": "mnist", "mountPath": "/d"}', 'is called mount-path here'],
+    [
+      'that has no such container',
+      '{"name": "mnist", "containers": [{"name": "x"}]}',
+      'there is no container x; the pod has main',
+    ],
+  ])('%s', async (_name, annotation, message) => {
+    const { code, stderr } = await tryCreate(pod('refused', annotation))
+
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(
+      'admission webhook "pod.lodestone.dev" denied the request: metadata.annotations[lodestone.dev/volumes]',
+    )
+    expect(stderr).toContain(message)
+  })
+
+  test('whose data could not be had, in the words of the VolumeManager', async () => {
+    await volumeManager('failed', { state: 'Failed', message: '404: no such bucket' })
+
+    const { stderr } = await tryCreate(pod('refused', '{"name": "failed"}'))
+
+    expect(stderr).toContain('VolumeManager failed cannot be used: it is Failed (404: no such bucket)')
+  })
+})
+
+describe('a pod whose data is on the way', () => {
+  test('waits with a gate, and goes when the data is there', async () => {
+    await volumeManager('late', { message: '0 of 1 replicas', label: 'data/late' })
+
+    const { stderr } = await create(pod('late', '{"name": "late"}', { affinity: affinityTo('gpu', 'tpu') }))
+
+    expect(stderr).toContain('Warning: lodestone: waits for VolumeManager late/vol1')
+    const waiting = await stored('late')
+    expect(waiting.spec.schedulingGates).toEqual([{ name: VOLUMES }])
+    expect(waiting.spec.volumes).toHaveLength(1)
+    const { stdout } = await plane.kubectl(['get', 'pod', 'late', '--no-headers'])
+    expect(stdout).toContain('SchedulingGated')
+
+    await volumeManager('late', { label: 'data/late' })
+
+    await plane.eventually('the gate is gone', async () => (await stored('late')).spec.schedulingGates === undefined)
+    expect(withoutGates(await stored('late'))).toEqual(withoutGates(waiting))
+    await plane.eventually('an Event tells so', async () =>
+      (await plane.kubectl(['describe', 'pod', 'late'])).stdout.includes('VolumesReady'),
+    )
+  })
+
+  test('keeps the gates of others', async () => {
+    await volumeManager('shared', { message: '0 of 1 replicas' })
+    await create(pod('shared', '{"name": "shared"}', { schedulingGates: [{ name: 'example.com/quota' }] }))
+
+    await volumeManager('shared', {})
+
+    await plane.eventually('only the other gate is left', async () => {
+      expect((await stored('shared')).spec.schedulingGates).toEqual([{ name: 'example.com/quota' }])
+      return true
+    })
+  })
+
+  test('is narrowed before it goes when the data came to fewer nodes', async () => {
+    await volumeManager('moved', { message: '0 of 1 replicas', label: 'data/before' })
+    await create(pod('moved', '{"name": "moved"}', { affinity: affinityTo('gpu') }))
+
+    await volumeManager('moved', { label: 'data/after' })
+
+    await plane.eventually('the gate is gone', async () => (await stored('moved')).spec.schedulingGates === undefined)
+    expect(termsOf((await stored('moved')).spec)).toEqual([['gpu', 'data/before', 'data/after']])
+  })
+
+  test('is replaced by its controller when its data has another directory', async () => {
+    await volumeManager('swapped', { message: '0 of 1 replicas' })
+    const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'a2f0c7d2-0000-4000-8000-000000000000' }
+    const owned = pod('swapped', '{"name": "swapped"}')
+    await create({
+      ...owned,
+      metadata: { ...owned.metadata, ownerReferences: [{ ...owner, controller: true }] },
+    } as never)
+    await create(pod('swapped-alone', '{"name": "swapped"}'))
+
+    await volumeManager('swapped', { path: '/var/datasets/other' })
+
+    await plane.eventually('it is gone', async () => !(await plane.getJson('pods', 'swapped', 'default')))
+    await plane.eventually('who has no controller is told', async () =>
+      (await plane.kubectl(['describe', 'pod', 'swapped-alone'])).stdout.includes('create it again'),
+    )
+    expect((await stored('swapped-alone')).spec.schedulingGates).toEqual([{ name: VOLUMES }])
+  })
+})
+
+describe('a workload that asks for volumes', () => {
+  test('as a whole has its pods sent to admission, and can be changed as any other', async () => {
+    await create(deployment('server', '{"name": "mnist"}'))
+    expect(await templateOf('deployments', 'server')).toEqual({
+      labels: { app: 'server', [INJECT]: 'true' },
+      annotations: { [VOLUMES]: '{"name": "mnist"}' },
+    })
+
+    await plane.kubectl(['set', 'image', 'deployment/server', 'main=main:2'])
+    await plane.kubectl([
+      'annotate',
+      '--overwrite',
+      'deployment',
+      'server',
+      `${VOLUMES}={"name": "mnist", "readOnly": true}`,
+    ])
+
+    expect((await templateOf('deployments', 'server')).annotations).toEqual({
+      [VOLUMES]: '{"name": "mnist", "readOnly": true}',
+    })
+  })
+
+  test('is applied again and again without a change', async () => {
+    const input = stringify(deployment('applied', '{"name": "mnist"}'))
+    await plane.kubectl(['apply', '-f', '-'], { input })
+    const { stdout } = await plane.kubectl(['apply', '-f', '-'], { input })
+    expect(stdout).toContain('unchanged')
+    expect((await templateOf('deployments', 'applied')).labels).toMatchObject({ [INJECT]: 'true' })
+  })
+
+  test('is refused when its pods would be', async () => {
+    const { stderr } = await tryCreate(deployment('wrong', '{"name": "mnist", "containers": [{"name": "x"}]}'))
+    expect(stderr).toContain('admission webhook "workload.lodestone.dev" denied the request')
+    expect(stderr).toContain('there is no container x; the pod has main')
+  })
+
+  test('may come before its VolumeManager', async () => {
+    const { stderr } = await create(deployment('early', '{"name": "not-yet"}'))
+    expect(stderr).toContain('Warning: lodestone: there is no VolumeManager not-yet in this namespace')
+  })
+
+  test('may be a Job, whose template nobody may change later', async () => {
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'main:1' }] } }
+    await create(object('batch/v1', 'Job', 'train', { template }, '{"name": "mnist"}'))
+    await create(object('batch/v1', 'Job', 'plain', { template }))
+
+    await plane.kubectl(['label', 'job', 'train', 'touched=yes'])
+    await plane.kubectl(['annotate', 'job', 'plain', `${VOLUMES}={"name": "mnist"}`])
+
+    expect((await templateOf('jobs', 'train')).labels).toMatchObject({ [INJECT]: 'true' })
+    expect((await templateOf('jobs', 'plain')).labels).not.toHaveProperty(INJECT)
+  })
+
+  const template = {
+    metadata: { annotations: { [VOLUMES]: '{"name": "mnist"}' } },
+    spec: { containers: [{ name: 'main' }] },
+  }
+
+  test.each([
+    ['TFJob', 'kubeflow.org/v1', 'tfjobs.kubeflow.org', { tfReplicaSpecs: { Worker: { replicas: 1, template } } }],
+    [
+      'Job of Volcano',
+      'batch.volcano.sh/v1alpha1',
+      'jobs.batch.volcano.sh',
+      { minAvailable: 1, tasks: [{ name: 'w' }, { template }] },
+    ],
+    [
+      'SparkApplication',
+      'sparkoperator.k8s.io/v1beta2',
+      'sparkapplications.sparkoperator.k8s.io',
+      { mode: 'cluster', driver: { template } },
+    ],
+  ])('may be a %s, with its pods in a list or a map', async (title, apiVersion, resource, spec) => {
+    const kind = title.split(' ')[0] ?? ''
+    await create(object(apiVersion, kind, 'third-party', spec))
+    expect(JSON.stringify(await plane.getJson(resource, 'third-party', 'default'))).toContain(`"${INJECT}":"true"`)
+  })
+
+  test('is the only one that is sent, and the API server never fails to find out', async () => {
+    const before = await reviews('workload')
+    await create(deployment('other'))
+    await create(
+      object('batch/v1', 'CronJob', 'other', {
+        schedule: '0 3 * * *',
+        jobTemplate: {
+          spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'main:1' }] } } },
+        },
+      }),
+    )
+    await create(
+      object('sparkoperator.k8s.io/v1beta2', 'SparkApplication', 'other', {
+        mode: 'cluster',
+        driver: { cores: 1 },
+        sparkConf: { a: 'b' },
+        deps: { jars: ['x'] },
+      }),
+    )
+    await create(object('kubeflow.org/v1', 'TFJob', 'other', { tfReplicaSpecs: { Worker: { replicas: 1 } } }))
+    await plane.kubectl(['scale', 'deployment', 'other', '--replicas=2'])
+
+    expect(await reviews('workload')).toBe(before)
+    const { stdout } = await plane.kubectl(['get', '--raw', '/metrics'])
+    const failures = stdout
+      .split('\n')
+      .filter((line) => line.startsWith('apiserver_admission_match_condition_evaluation_errors_total'))
+    expect(failures.filter((line) => !line.endsWith(' 0'))).toEqual([])
+  })
+})
+
+test('nothing that Lodestone did was forbidden to it', async () => {
+  expect(await lodestone.readLog()).not.toContain('forbidden')
+})
+
+test('while Lodestone is away only pods that ask for data have to wait for it', async () => {
+  await lodestone.stop()
+
+  const asking = await tryCreate(pod('away', '{"name": "mnist"}'))
+  await create(pod('away-unlabelled', '{"name": "mnist"}', {}, {}))
+  await create(deployment('away', '{"name": "mnist"}'))
+
+  expect(asking.stderr).toContain('failed calling webhook "pod.lodestone.dev"')
+})
+
+test('where there are no gates, a pod whose data is on the way is refused with what to wait for', async () => {
+  lodestone = await startLodestone(plane, {
+    kubeconfig,
+    name: 'gateless',
+    config: { volumes: { whenNotReady: 'refuse' } },
+  })
+  await volumeManager('slow', { message: '0 of 1 replicas' })
+
+  const { stderr } = await plane.eventually('it is refused', async () => {
+    const result = await tryCreate(pod('slow', '{"name": "slow"}'))
+    return result.stderr.includes('denied') && result
+  })
+
+  expect(stderr).toContain("retry after kubectl wait --for=jsonpath='{.status.state}'=Running volumemanager/slow")
+  expect(await plane.getJson('pods', 'slow', 'default')).toBeUndefined()
+})
+
+interface StoredContainer {
+  name: string
+  volumeMounts?: unknown[]
+}
+
+interface PodObject extends KubeObject {
+  spec: {
+    containers: StoredContainer[]
+    initContainers?: StoredContainer[]
+    volumes?: { name: string }[]
+    schedulingGates?: unknown[]
+    affinity?: ReturnType<typeof affinityTo>
+  }
+}
+
+function create(object: KubeObject) {
+  return plane.kubectl(['create', '-f', '-'], { input: stringify(object) })
+}
+
+function tryCreate(object: KubeObject) {
+  return plane.kubectl(['create', '-f', '-'], { input: stringify(object), allowFailure: true })
+}
+
+async function stored(name: string): Promise<PodObject> {
+  return (await plane.getJson('pods', name, 'default')) as PodObject
+}
+
+function withoutGates({ spec: { schedulingGates: _gates, ...spec } }: PodObject) {
+  return spec
+}
+
+/** How many reviews a webhook has had. */
+function reviews(webhook: string): Promise<number> {
+  return lodestone.metric('controller_runtime_webhook_requests_total', `webhook="${webhook}"`)
+}
+
+async function templateOf(resource: string, name: string): Promise<{ labels?: object; annotations?: object }> {
+  const { spec } = (await plane.getJson(resource, name, 'default')) as KubeObject & {
+    spec: { template: { metadata: object } }
+  }
+  return spec.template.metadata
+}
+
+/** The labels that each term asks for. */
+function termsOf({ affinity }: PodObject['spec']): string[][] {
+  const terms = affinity?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms ?? []
+  return terms.map(({ matchExpressions }) => matchExpressions.map(({ key }) => key))
+}
+
+function affinityTo(...labels: string[]) {
+  const nodeSelectorTerms = labels.map((key) => ({ matchExpressions: [{ key, operator: 'Exists' }] }))
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } }
+}
+
+function pod(
+  name: string,
+  annotation: string,
+  spec: object = {},
+  labels: Record<string, string> = { [INJECT]: 'true' },
+): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels, annotations: { [VOLUMES]: annotation } },
+    ...{ spec: { containers: [{ name: 'main', image: 'main:1' }], ...spec } },
+  }
+}
+
+function object(apiVersion: string, kind: string, name: string, spec: object, annotation?: string): KubeObject {
+  const annotations = annotation === undefined ? {} : { annotations: { [VOLUMES]: annotation } }
+  return { apiVersion, kind, metadata: { name, namespace: 'default', ...annotations }, ...{ spec } }
+}
+
+function deployment(name: string, annotation?: string): KubeObject {
+  const labels = { app: name }
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'main:1' }] } }
+  return object('apps/v1', 'Deployment', name, { selector: { matchLabels: labels }, template }, annotation)
+}
+
+/** A VolumeManager in a state that its loop would write. */
+async function volumeManager(
+  name: string,
+  {
+    state,
+    message = 'success',
+    label = `data/${name}`,
+    path = `/var/datasets/${name}`,
+  }: { state?: string; message?: string; label?: string; path?: string },
+): Promise<void> {
+  const volume = {
+    id: 'vol1',
+    replicas: 1,
+    sourceType: 'S3',
+    accessMode: 'ReadWriteOnce',
+    capacity: '1Gi',
+    labels: { team: 'vision' },
+    options: { awsCredentialsSecretName: 'aws-creds', sourceURL: `s3://datasets/${name}/` },
+  }
+  await plane.apply(object('vck.intelai.org/v1alpha1', 'VolumeManager', name, { volumeConfigs: [volume] }))
+  const status = {
+    state: state ?? (message === 'success' ? 'Running' : 'Pending'),
+    message: state ? `it is ${state}` : 'as it is',
+    volumes: [
+      { id: 'vol1', message, volumeSource: { hostPath: { path } }, nodeAffinity: affinityTo(label).nodeAffinity },
+    ],
+  }
+  await plane.kubectl([
+    'patch',
+    managers,
+    name,
+    '--subresource=status',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ status }),
+  ])
+  await plane.eventually('Lodestone knows of it', async () => {
+    const { stderr } = await plane.kubectl(['create', '--dry-run=server', '-f', '-'], {
+      input: stringify(pod(`probe-${name}`, JSON.stringify({ name }))),
+      allowFailure: true,
+    })
+    const isGated = stderr.includes('waits for') || stderr.includes('is not ready yet')
+    return state ? stderr.includes('cannot be used') : message === 'success' ? stderr === '' : isGated
+  })
+}
+
+function crd(group: string, version: string, kind: string, plural: string): KubeObject {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    // Groups below k8s.io belong to Kubernetes, which has to know of it.
+    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, a test' } },
+    ...{
+      spec: {
+        group,
+        names: { kind, plural, singular: kind.toLowerCase() },
+        scope: 'Namespaced',
+        versions: [{ name: version, served: true, storage: true, schema }],
+      },
+    },
+  }
+}
