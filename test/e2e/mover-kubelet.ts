@@ -50,6 +50,14 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
   const disks = join(plane.dir, 'nodes')
   const pathOn = (node: string, path: string) => join(disks, node, path)
   const aborter = new AbortController()
+  const kubeconfigs = new Map<string, Promise<string>>()
+
+  // In place of the token that a kubelet mounts: the same rights.
+  function kubeconfigOf(account: string): Promise<string> {
+    const known = kubeconfigs.get(account) ?? plane.kubeconfigFor(account)
+    kubeconfigs.set(account, known)
+    return known
+  }
 
   async function turn(): Promise<void> {
     const list = await plane.api.expect('GET', `/api/v1/pods?labelSelector=${encodeURIComponent(MOVER_LABEL)}`)
@@ -100,7 +108,7 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
         HOME: folder,
         ...env.env,
         MOVER_TERMINATION_LOG: terminationLog,
-        MOVER_KUBECONFIG: await plane.kubeconfigFor(account),
+        MOVER_KUBECONFIG: await kubeconfigOf(account),
       },
       logFile: join(folder, 'log'),
       ready: async () => true,
