@@ -131,6 +131,7 @@ export async function startApp({
       now,
       propagateDeps: config.dependencies.propagate,
       whenNotReady: config.volumes.whenNotReady,
+      volumeLimits: config.volumes,
       log,
       metrics,
       tls: material(source.current()),

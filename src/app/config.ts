@@ -5,8 +5,8 @@ import { describeErrors } from '../core/field-errors.ts'
 import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
-import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
+import { DEFAULT_VOLUMES, type VolumesConfig, volumesSchema } from './volumes-config.ts'
 
 export interface Config {
   server: {
@@ -59,13 +59,7 @@ export interface Config {
      */
     distribution: 'karmada' | 'builtin' | 'none'
   }
-  volumes: {
-    /**
-     * What becomes of pods whose data is on the way: a scheduling gate, or a refusal where the API server knows of no gates (before
-     * Kubernetes 1.27, or with the feature gate PodSchedulingReadiness off).
-     */
-    whenNotReady: WhenNotReady
-  }
+  volumes: VolumesConfig
   leaderElection: {
     /** Only the holder of the Lease runs the loops; every replica serves admission. */
     enabled: boolean
@@ -106,7 +100,7 @@ export const DEFAULT_CONFIG: Config = {
   systems: {},
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   dependencies: { propagate: 'dataBound', distribution: 'karmada' },
-  volumes: { whenNotReady: 'gate' },
+  volumes: DEFAULT_VOLUMES,
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
   log: { level: 'info', format: 'auto' },
 }
@@ -168,7 +162,7 @@ export const configSchema = {
         distribution: { enum: ['karmada', 'builtin', 'none'] },
       },
     },
-    volumes: { type: 'object', properties: { whenNotReady: { enum: ['gate', 'refuse'] } } },
+    volumes: volumesSchema,
     leaderElection: {
       type: 'object',
       properties: { enabled: { type: 'boolean' }, namespace: text, name: text },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { openSystems } from '../locality/systems.ts'
 import { startController } from '../reconcile/controller.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
@@ -44,9 +45,11 @@ export async function startLoops({
   const figures = openDomainFigures(store, now)
   metrics.observeDomain(figures.read)
   async function run(signal: AbortSignal): Promise<void> {
+    // A hub serves VolumeManagers to hand them on; its members move the data.
+    const movesData = config.volumes.enabled && store.serves(volumeManagers)
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
     const controller = startController({
-      loops: openLoops(config.dependencies),
+      loops: openLoops({ ...config.dependencies, ...(movesData && { volumes: () => config.volumes }) }),
       store,
       events,
       systems,
@@ -56,6 +59,7 @@ export async function startLoops({
       observer: {
         asked: (system, seconds, result) => metrics.questions.labels(system, result).observe(seconds),
         moved: () => metrics.moves.inc(),
+        evicted: () => metrics.evictions.inc(),
         done(loop, { waitedMs, ranMs, failed }) {
           metrics.reconciles.labels(loop, failed ? 'error' : 'success').inc()
           metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)

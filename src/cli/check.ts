@@ -76,6 +76,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       now: io.now(),
       propagateDeps: dependencies.propagate,
       whenNotReady: volumes.whenNotReady,
+      volumeLimits: volumes,
     })
     const paint = painter(io.stdout, io.env)
     if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))

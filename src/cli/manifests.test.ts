@@ -20,9 +20,9 @@ async function clientConfigs(...words: string[]) {
   return configurations.flatMap(({ webhooks = [] }) => webhooks.map(({ clientConfig }) => clientConfig))
 }
 
-const crds = Array(3).fill('CustomResourceDefinition')
+const crds = Array(3).fill('CustomResourceDefinition') as string[]
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
-const rbac = ['ClusterRole', 'ClusterRoleBinding']
+const rbac = ['ClusterRole', 'ClusterRoleBinding', 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
 describe('prints the parts that are asked for, in the order in which they can be applied', () => {

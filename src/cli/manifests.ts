@@ -7,6 +7,7 @@ import type { K8sObject } from '../api/meta.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config.ts'
 import { clusterRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
+import { volumeRoles } from '../app/volume-roles.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 import { suggest } from './suggest.ts'
@@ -61,7 +62,7 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   const objects: Record<Part, () => K8sObject[]> = {
     crds: customResourceDefinitions,
     registration: () => wantedRegistration(...registrationOf(args)),
-    rbac: clusterRoles,
+    rbac: () => [...clusterRoles(), ...volumeRoles()],
     interpreter: () => interpreterRegistration(...registrationOf(args)),
   }
   const directory = args.text('write')
@@ -84,10 +85,11 @@ export function generatedFiles(): Record<string, string> {
   const config = completeConfig({}, 'defaults')
   const [role] = clusterRoles()
   return {
-    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...clusterRoles()]),
+    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...clusterRoles(), ...volumeRoles()]),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
     'charts/lodestone/files/cluster-role.yaml': generated(role ? [role] : []),
+    'charts/lodestone/files/volume-roles.yaml': generated(volumeRoles().filter(({ kind }) => kind === 'ClusterRole')),
   }
 }
 

@@ -11,10 +11,13 @@ import {
 } from '../api/karmada.ts'
 import { bindingSchema, clusterSchema, policySchema } from '../api/karmada-schema.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
+import type { VolumeManager } from '../api/volume-manager.ts'
 import { validateDataSource } from '../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { compileSchema } from '../core/schema-errors.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
+import { isVolumeManager, validateVolumeManager } from '../core/volume-manager/validate.ts'
 
 const validators: readonly { type: ResourceType; validate: (object: K8sObject) => FieldError[] }[] = [
   { type: dataSourceClaims, validate: (object) => validateDataSourceClaim(object as DataSourceClaim) },
@@ -28,7 +31,13 @@ const validators: readonly { type: ResourceType; validate: (object: K8sObject) =
 
 /** Every error of a manifest of a kind that we read: all of ours, and of Karmada's what a decision reads. Other kinds are not ours to judge. */
 export function validateManifest(object: K8sObject): FieldError[] {
+  // Of any version that it ever had: one that is no longer served is to be told how it is written now.
+  if (isVolumeManager(object)) return validateManager(object)
   return validators.find(({ type }) => isOf(type, object))?.validate(object) ?? []
+}
+
+function validateManager(object: K8sObject): FieldError[] {
+  return validateVolumeManager(object as VolumeManager, DEFAULT_VOLUME_LIMITS)
 }
 
 /** Whether the object is of this kind and version. */

@@ -1,6 +1,7 @@
 /** Every loop of Lodestone over domain objects. The registration of webhooks has one of its own (app/app.ts). */
 import type { Distribution } from '../core/dependencies/needs.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import type { VolumeSettings } from '../core/volume-manager/settings.ts'
 import { openAttachedBindingLoop } from './attached-binding.ts'
 import { openDataSourceLoop } from './data-source.ts'
 import { dataSourceClaimLoop } from './data-source-claim.ts'
@@ -9,15 +10,19 @@ import { openDependenciesLoop } from './dependencies.ts'
 import { podLoop } from './pod.ts'
 import { openPropagationPolicyLoop } from './propagation-policy.ts'
 import { resourceBindingLoop } from './resource-binding.ts'
+import { openVolumeEvictionLoop } from './volume-eviction.ts'
+import { openVolumeManagerLoop } from './volume-manager.ts'
 
 export interface LoopChoices {
   /** Which policies are told to propagate dependencies. */
   propagate: PropagateDepsMode
   /** Which dependencies are ours to attach; `none` leaves all of them to others. */
   distribution: Distribution | 'none'
+  /** How data is moved to the nodes of the cluster that is served; absent where that is not ours to do, as on a hub. */
+  volumes?: () => VolumeSettings
 }
 
-export function openLoops({ propagate, distribution }: LoopChoices): readonly ReconcileLoop[] {
+export function openLoops({ propagate, distribution, volumes }: LoopChoices): readonly ReconcileLoop[] {
   return [
     dataSourceClaimLoop,
     openDataSourceLoop(),
@@ -25,5 +30,6 @@ export function openLoops({ propagate, distribution }: LoopChoices): readonly Re
     openPropagationPolicyLoop(propagate),
     podLoop,
     ...(distribution === 'none' ? [] : [openDependenciesLoop(distribution), openAttachedBindingLoop(distribution)]),
+    ...(volumes ? [openVolumeManagerLoop(volumes), openVolumeEvictionLoop(volumes)] : []),
   ]
 }

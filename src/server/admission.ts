@@ -9,13 +9,15 @@ export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
   propagateDeps: GatherContext['propagateDeps']
   whenNotReady: GatherContext['whenNotReady']
+  volumeLimits?: GatherContext['volumeLimits']
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
 /** Serves one webhook: gives a function from the text of a body to the answer, which throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now, propagateDeps, whenNotReady } = dependencies
+  const { store, now: clock, propagateDeps, whenNotReady, volumeLimits } = dependencies
+  const context = { store, propagateDeps, whenNotReady, ...(volumeLimits && { volumeLimits }) }
   return serveCalls(
     {
       name: webhook.name,
@@ -24,7 +26,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
       decode: (parsed) => decodeFor(webhook, parsed),
       describe,
       answer(request) {
-        const outcome = webhook.review(request, { store, now: now(), propagateDeps, whenNotReady })
+        const outcome = webhook.review(request, { ...context, now: clock() })
         const response = encodeResponse(request, outcome, toBase64)
         const result = resultOf(response)
         return {

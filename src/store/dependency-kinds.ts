@@ -10,6 +10,7 @@ import {
   services,
 } from '../api/dependencies.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType } from '../api/meta.ts'
+import { persistentVolumes } from '../api/persistent-volume.ts'
 import { pods } from '../api/pod.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { referenceKeys } from '../core/dependencies/keys.ts'
@@ -24,9 +25,11 @@ export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds
   ({ type }) => type as ResourceType<Workload>,
 )
 
-const workloadKinds = workloadTypes.filter(({ kind }) => kind !== pods.kind).map(workloadKind)
+/** Workloads as others are, but held for the sake of volumes as well (volume-kinds.ts). */
+const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
+const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
 
-/** Pods are workloads as others are, but held by whoever mounts volumes as well (volume-kinds.ts). */
+/** What is held of a workload: what it needs, and by which keys that is found. */
 export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
   return {
     type: type as ResourceType<Workload & Dependent>,

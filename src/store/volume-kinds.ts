@@ -8,12 +8,7 @@ import {
 } from '../api/lodestone.ts'
 import { type ObjectMeta, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
-import {
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  persistentVolumes,
-} from '../api/persistent-volume.ts'
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
@@ -168,11 +163,15 @@ function keepMover(kept: HeldPod, { metadata, spec, status }: Pod): HeldPod {
   }
 }
 
-const persistentVolumeKind: CachedKind<PersistentVolume> = {
-  type: persistentVolumes,
-  keep: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata: keepOwned(metadata) }),
-  indexes: { owner: ({ metadata }) => ownersOf(metadata) },
-  optional: true,
+const volumeAsWorkload = workloadKind(persistentVolumes)
+
+const persistentVolumeKind: CachedKind<Workload & Dependent> = {
+  ...volumeAsWorkload,
+  keep(raw) {
+    const kept = volumeAsWorkload.keep(raw)
+    return { ...kept, metadata: { ...kept.metadata, ...keepOwned(raw.metadata) } }
+  },
+  indexes: { ...volumeAsWorkload.indexes, owner: ({ metadata }) => ownersOf(metadata) },
 }
 
 const claimKind: CachedKind<PersistentVolumeClaim & Dependent> = {

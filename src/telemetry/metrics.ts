@@ -25,6 +25,7 @@ export interface Metrics {
   leading: Gauge
   questions: Histogram<'system' | 'result'>
   moves: Counter
+  evictions: Counter
   events: Counter<'result'>
   systemHealthy: Gauge<'system'>
   /** How claims, holds and sources stand; asked when it is read. */
@@ -205,6 +206,11 @@ export function openMetrics(): Metrics {
     moves: new Counter({
       name: 'lodestone_moves_total',
       help: 'Scheduled workloads that were moved with their data',
+      registers,
+    }),
+    evictions: new Counter({
+      name: 'lodestone_volume_evictions_total',
+      help: 'Replicas of volumes that were deleted because their node was short of disk',
       registers,
     }),
     events: new Counter({

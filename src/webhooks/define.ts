@@ -3,6 +3,7 @@ import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
+import type { VolumeLimits } from '../core/volume-manager/problem.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -15,6 +16,8 @@ export interface GatherContext {
   propagateDeps: PropagateDepsMode
   /** What becomes of pods whose data is on the way. */
   whenNotReady: WhenNotReady
+  /** What volumes may ask for; the defaults when it is not given. */
+  volumeLimits?: VolumeLimits
 }
 
 /** An admission point as everybody but its own file sees it. */

@@ -5,6 +5,7 @@ import type { Webhook } from './define.ts'
 import { pod } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
+import { volumeManager } from './volume-manager.ts'
 import { workload } from './workload.ts'
 
 export const webhooks: readonly Webhook[] = [
@@ -16,4 +17,5 @@ export const webhooks: readonly Webhook[] = [
   workload,
   dataSourceClaim,
   dataSource,
+  volumeManager,
 ]

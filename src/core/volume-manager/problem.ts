@@ -19,6 +19,9 @@ export interface VolumeLimits {
   allowedMoverImages: readonly string[]
 }
 
+/** VCK's default directory, and no image but our own. */
+export const DEFAULT_VOLUME_LIMITS: VolumeLimits = { allowedRoots: ['/var/datasets'], allowedMoverImages: [] }
+
 export function problem(field: string, code: FieldErrorCode, message: string, statusMessage?: string): VolumeProblem {
   return { field, code, message, ...(statusMessage && { statusMessage }) }
 }

@@ -1,0 +1,69 @@
+/** The part of the configuration that is about volumes: what may be asked for, and how data is moved. */
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
+import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import type { WhenNotReady } from '../core/workload/decide-pod.ts'
+
+export interface VolumesConfig extends VolumeSettings {
+  /** Whether data is moved to the nodes of the cluster that is served: on a member or a cluster of its own, never on a hub. */
+  enabled: boolean
+  /**
+   * What becomes of pods whose data is on the way: a scheduling gate, or a refusal where the API server knows of no gates (before
+   * Kubernetes 1.27, or with the feature gate PodSchedulingReadiness off).
+   */
+  whenNotReady: WhenNotReady
+}
+
+export const DEFAULT_VOLUMES: VolumesConfig = {
+  enabled: false,
+  whenNotReady: 'gate',
+  ...DEFAULT_VOLUME_LIMITS,
+  movers: {
+    image: 'lodestone:latest',
+    serviceAccountName: 'lodestone-mover',
+    imagePullSecrets: [],
+    // Sixteen parts of 8 MiB under way, and the process.
+    resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },
+    keepFree: '1Gi',
+    maxInAll: 20,
+    maxPerNode: 2,
+    prepareTimeoutSeconds: 1800,
+    progressTimeoutSeconds: 600,
+  },
+  nodeLossSeconds: 300,
+  eviction: { enabled: true, pauseSeconds: 360 },
+}
+
+const text = { type: 'string', minLength: 1 }
+const quantity = { type: 'string', pattern: '^[0-9.]+([KMGTPE]i|[mkMGTPE])?$' }
+const quantities = { type: 'object', additionalProperties: quantity }
+
+/** JSON Schema of the part. */
+export const volumesSchema = {
+  type: 'object',
+  properties: {
+    enabled: { type: 'boolean' },
+    whenNotReady: { enum: ['gate', 'refuse'] },
+    allowedRoots: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^/.' } },
+    allowedMoverImages: { type: 'array', items: text },
+    movers: {
+      type: 'object',
+      properties: {
+        image: text,
+        serviceAccountName: text,
+        imagePullSecrets: { type: 'array', items: text },
+        priorityClassName: text,
+        resources: { type: 'object', properties: { requests: quantities, limits: quantities } },
+        keepFree: quantity,
+        maxInAll: { type: 'integer', minimum: 1 },
+        maxPerNode: { type: 'integer', minimum: 1 },
+        prepareTimeoutSeconds: { type: 'integer', minimum: 1 },
+        progressTimeoutSeconds: { type: 'integer', minimum: 30 },
+      },
+    },
+    nodeLossSeconds: { type: 'integer', minimum: 1 },
+    eviction: {
+      type: 'object',
+      properties: { enabled: { type: 'boolean' }, pauseSeconds: { type: 'integer', minimum: 1 } },
+    },
+  },
+}

@@ -1,0 +1,20 @@
+/** Admission of VolumeManagers: refuses what cannot be meant or is not allowed, with every reason in one answer. */
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
+import { admitVolumeManager } from '../core/volume-manager/validate.ts'
+import { defineWebhook } from './define.ts'
+
+export const volumeManager = defineWebhook({
+  name: 'volume-manager',
+  type: 'validating',
+  resources: [volumeManagers],
+  operations: ['CREATE', 'UPDATE'],
+  // The loop looks at what it is given in the same way, and says in the status what is wrong.
+  failurePolicy: 'Ignore',
+  gather: ({ object, oldObject }, { volumeLimits = DEFAULT_VOLUME_LIMITS }) => ({
+    manager: object as VolumeManager,
+    stored: oldObject as VolumeManager | undefined,
+    limits: volumeLimits,
+  }),
+  decide: ({ manager, stored, limits }) => admitVolumeManager(manager, stored, limits),
+})
