@@ -19,8 +19,10 @@ export interface MoverKubelet {
   pathOn(node: string, path: string): string
   // Every mover that was started, in order, as `<node> <verb>`.
   readonly started: readonly string[]
-  // Its power is cut: the processes are gone, and nobody says so. Its disk stays as it is.
+  // Its power is cut: the processes are gone, and nobody says so. Its disk is gone with it.
   loseNode(name: string): Promise<void>
+  // A new machine of that name.
+  returnNode(name: string): void
 }
 
 const POLL_MS = 100
@@ -225,6 +227,9 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
   return {
     pathOn,
     started,
+    returnNode: (name) => {
+      lost.delete(name)
+    },
     async loseNode(name) {
       lost.add(name)
       const list = (await plane.listJson('pods')) as unknown as Pod[]
