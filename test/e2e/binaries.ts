@@ -6,43 +6,71 @@ import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { runCommand } from './processes.ts'
 
-const packages = {
+interface Group {
+  // Points to programs that are there already, so that nothing is built.
+  variable: string
+  // The folder beside this file whose go.mod pins the versions.
+  module: string
+  packages: Record<string, string>
+}
+
+// Built one group at a time, when a file first asks for it.
+const groups = {
   kubernetes: {
-    etcd: 'go.etcd.io/etcd/server/v3',
-    'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-    kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+    variable: 'KUBEBUILDER_ASSETS',
+    module: 'binaries',
+    packages: {
+      etcd: 'go.etcd.io/etcd/server/v3',
+      'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+      kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+    },
   },
   // By itself, since the usual sets of programs (KUBEBUILDER_ASSETS) do not have it and few scenarios need it.
   controllers: {
-    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+    variable: 'KUBE_CONTROLLERS_ASSETS',
+    module: 'binaries',
+    packages: { 'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager' },
+  },
+  scheduler: {
+    variable: 'KUBE_SCHEDULER_ASSETS',
+    module: 'binaries',
+    packages: { 'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler' },
+  },
+  // Needs newer Kubernetes libraries than Karmada has, hence a go.mod of its own.
+  kwok: {
+    variable: 'KWOK_ASSETS',
+    module: 'kwok',
+    packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
   },
   karmada: {
-    'karmada-aggregated-apiserver': 'github.com/karmada-io/karmada/cmd/aggregated-apiserver',
-    'karmada-controller-manager': 'github.com/karmada-io/karmada/cmd/controller-manager',
-    'karmada-scheduler': 'github.com/karmada-io/karmada/cmd/scheduler',
-    'karmada-webhook': 'github.com/karmada-io/karmada/cmd/webhook',
-    karmadactl: 'github.com/karmada-io/karmada/cmd/karmadactl',
+    variable: 'KARMADA_ASSETS',
+    module: 'binaries',
+    packages: {
+      'karmada-aggregated-apiserver': 'github.com/karmada-io/karmada/cmd/aggregated-apiserver',
+      'karmada-controller-manager': 'github.com/karmada-io/karmada/cmd/controller-manager',
+      'karmada-scheduler': 'github.com/karmada-io/karmada/cmd/scheduler',
+      'karmada-webhook': 'github.com/karmada-io/karmada/cmd/webhook',
+      karmadactl: 'github.com/karmada-io/karmada/cmd/karmadactl',
+    },
   },
-} as const
+} as const satisfies Record<string, Group>
 
-const assets = {
-  kubernetes: 'KUBEBUILDER_ASSETS',
-  controllers: 'KUBE_CONTROLLERS_ASSETS',
-  karmada: 'KARMADA_ASSETS',
-} as const
 const crdsInKarmadaModule = 'charts/karmada/_crds/bases'
 // For one program, downloads and a cold compiler cache included.
 const buildTimeoutMs = 30 * 60_000
-const moduleFolder = join(import.meta.dirname, 'binaries')
 
-type Group = keyof typeof packages
-export type KubernetesProgram = keyof (typeof packages)['kubernetes']
-export type ControllersProgram = keyof (typeof packages)['controllers']
-export type KarmadaProgram = keyof (typeof packages)['karmada']
+type GroupName = keyof typeof groups
+type ProgramOf<Name extends GroupName> = keyof (typeof groups)[Name]['packages']
+export type KubernetesProgram = ProgramOf<'kubernetes'>
+export type ControllersProgram = ProgramOf<'controllers'>
+// What a cluster with nodes needs beside the controllers.
+export type NodesProgram = ProgramOf<'scheduler'> | ProgramOf<'kwok'>
+export type KarmadaProgram = ProgramOf<'karmada'>
 
 // Absolute paths by program name; `crds` is the folder with Karmada's CustomResourceDefinitions.
 export type KubernetesBinaries = Readonly<Record<KubernetesProgram, string>>
 export type ControllersBinaries = Readonly<Record<ControllersProgram, string>>
+export type NodesBinaries = Readonly<Record<NodesProgram, string>>
 type KarmadaBinaries = Readonly<Record<KarmadaProgram | 'crds', string>>
 export type Binaries = KubernetesBinaries & KarmadaBinaries
 
@@ -58,35 +86,42 @@ export async function ensureBinaries(log: Log = logToStderr): Promise<Binaries> 
 }
 
 export async function ensureKubernetesBinaries(log: Log = logToStderr): Promise<KubernetesBinaries> {
-  const folder = await ensureGroup('kubernetes', log)
-  return pathsIn(folder, Object.keys(packages.kubernetes) as KubernetesProgram[])
+  return ensureGroup('kubernetes', log)
 }
 
 export async function ensureControllersBinaries(log: Log = logToStderr): Promise<ControllersBinaries> {
-  const folder = await ensureGroup('controllers', log)
-  return pathsIn(folder, Object.keys(packages.controllers) as ControllersProgram[])
+  return ensureGroup('controllers', log)
+}
+
+export async function ensureNodesBinaries(log: Log = logToStderr): Promise<NodesBinaries> {
+  return { ...(await ensureGroup('scheduler', log)), ...(await ensureGroup('kwok', log)) }
 }
 
 async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
-  const folder = await ensureGroup('karmada', log)
-  return pathsIn(folder, [...(Object.keys(packages.karmada) as KarmadaProgram[]), 'crds'])
+  const programs = await ensureGroup('karmada', log)
+  return { ...programs, crds: join(programs['karmada-webhook'], '..', 'crds') }
 }
 
-function pathsIn<Name extends string>(folder: string, names: Name[]): Record<Name, string> {
-  return Object.fromEntries(names.map((name) => [name, join(folder, name)])) as Record<Name, string>
+async function ensureGroup<Name extends GroupName>(
+  name: Name,
+  log: Log,
+): Promise<Readonly<Record<ProgramOf<Name>, string>>> {
+  const folder = await folderOf(name, log)
+  const programs = Object.keys(groups[name].packages).map((program) => [program, join(folder, program)])
+  return Object.fromEntries(programs) as Record<ProgramOf<Name>, string>
 }
 
-async function ensureGroup(group: Group, log: Log): Promise<string> {
-  const prebuilt = process.env[assets[group]]
-  if (prebuilt) return checkPrebuilt(group, prebuilt)
-  const home = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e', await cacheKey())
-  const folder = join(home, group)
+async function folderOf(name: GroupName, log: Log): Promise<string> {
+  const prebuilt = process.env[groups[name].variable]
+  if (prebuilt) return checkPrebuilt(name, prebuilt)
+  const home = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e', await cacheKey(name))
+  const folder = join(home, name)
   if (await exists(folder)) return folder
   await mkdir(home, { recursive: true })
   // Built beside its final place and renamed when complete, so a folder that is there is always whole.
-  const building = await mkdtemp(join(home, `.${group}-`))
+  const building = await mkdtemp(join(home, `.${name}-`))
   try {
-    await buildGroup(group, building, log)
+    await buildGroup(name, building, log)
     await renameUnlessThere(building, folder)
   } finally {
     await rm(building, { recursive: true, force: true })
@@ -94,43 +129,49 @@ async function ensureGroup(group: Group, log: Log): Promise<string> {
   return folder
 }
 
-async function checkPrebuilt(group: Group, folder: string): Promise<string> {
-  for (const program of Object.keys(packages[group])) {
+async function checkPrebuilt(name: GroupName, folder: string): Promise<string> {
+  const { variable, packages } = groups[name]
+  for (const program of Object.keys(packages)) {
     await access(join(folder, program), constants.X_OK).catch(() => {
-      throw new Error(`${assets[group]}=${folder} has no program ${program}`)
+      throw new Error(`${variable}=${folder} has no program ${program}`)
     })
   }
-  if (group === 'karmada' && !(await exists(join(folder, 'crds')))) {
+  if (name === 'karmada' && !(await exists(join(folder, 'crds')))) {
     throw new Error(
-      `${assets[group]}=${folder} has no folder crds (a copy of ${crdsInKarmadaModule} of the Karmada sources)`,
+      `${variable}=${folder} has no folder crds (a copy of ${crdsInKarmadaModule} of the Karmada sources)`,
     )
   }
   return folder
 }
 
 // The versions in go.mod decide what the programs are; everything else that goes into a build is in the key as well.
-async function cacheKey(): Promise<string> {
+async function cacheKey(name: GroupName): Promise<string> {
   const hash = createHash('sha256')
-  for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(moduleFolder, file)))
-  hash.update(JSON.stringify([packages, process.platform, process.arch]))
+  for (const file of ['go.mod', 'go.sum']) hash.update(await readFile(join(moduleFolder(name), file)))
+  const built = Object.values(groups).filter(({ module }) => module === groups[name].module)
+  hash.update(JSON.stringify([built, process.platform, process.arch]))
   return hash.digest('hex').slice(0, 16)
 }
 
-async function buildGroup(group: Group, into: string, log: Log): Promise<void> {
-  await requireGo(group)
-  const flags = await linkerFlags()
-  for (const [program, path] of Object.entries(packages[group])) {
+function moduleFolder(name: GroupName): string {
+  return join(import.meta.dirname, groups[name].module)
+}
+
+async function buildGroup(name: GroupName, into: string, log: Log): Promise<void> {
+  await requireGo(name)
+  const flags = await linkerFlags(name)
+  for (const [program, path] of Object.entries(groups[name].packages)) {
     const startedAt = Date.now()
     log(`building ${program} (${path})`)
-    await go(['build', '-trimpath', '-ldflags', flags, '-o', join(into, program), path])
+    await go(name, ['build', '-trimpath', '-ldflags', flags, '-o', join(into, program), path])
     log(`built ${program} in ${Math.round((Date.now() - startedAt) / 1000)} s`)
   }
-  if (group === 'karmada') await copyCrds(join(into, 'crds'))
+  if (name === 'karmada') await copyCrds(join(into, 'crds'))
 }
 
 // Written anew instead of copied: files and folders of the Go module cache are read-only, and a copy would be as well.
 async function copyCrds(into: string): Promise<void> {
-  const from = join(await goModule('github.com/karmada-io/karmada', 'Dir'), crdsInKarmadaModule)
+  const from = join(await goModule('karmada', 'github.com/karmada-io/karmada', 'Dir'), crdsInKarmadaModule)
   await mkdir(into)
   for (const file of await readdir(from, { recursive: true })) {
     if (file.endsWith('.yaml')) await writeFile(join(into, basename(file)), await readFile(join(from, file)))
@@ -138,9 +179,10 @@ async function copyCrds(into: string): Promise<void> {
 }
 
 // kube-apiserver derives API behaviour from its version and refuses to run without a sensible one.
-async function linkerFlags(): Promise<string> {
-  const kubernetes = await goModule('k8s.io/kubernetes', 'Version')
-  const karmada = await goModule('github.com/karmada-io/karmada', 'Version')
+async function linkerFlags(name: GroupName): Promise<string> {
+  if (name === 'kwok') return '-s -w'
+  const kubernetes = await goModule(name, 'k8s.io/kubernetes', 'Version')
+  const karmada = await goModule(name, 'github.com/karmada-io/karmada', 'Version')
   const [major, minor] = kubernetes.replace(/^v/, '').split('.')
   return [
     '-s -w',
@@ -151,24 +193,26 @@ async function linkerFlags(): Promise<string> {
   ].join(' ')
 }
 
-async function goModule(path: string, field: 'Dir' | 'Version'): Promise<string> {
-  return (await go(['list', '-m', '-f', `{{.${field}}}`, path])).trim()
+async function goModule(name: GroupName, path: string, field: 'Dir' | 'Version'): Promise<string> {
+  return (await go(name, ['list', '-m', '-f', `{{.${field}}}`, path])).trim()
 }
 
-async function requireGo(group: Group): Promise<void> {
-  await go(['version']).catch((cause: unknown) => {
+async function requireGo(name: GroupName): Promise<void> {
+  const { module, variable, packages } = groups[name]
+  await go(name, ['version']).catch((cause: unknown) => {
     throw new Error(
       `The control plane for the end-to-end tests is built with Go, and there is no usable "go" on the PATH. ` +
-        `Install Go (its version is in test/e2e/binaries/go.mod), or set ${assets[group]} to a folder with ` +
-        `${Object.keys(packages[group]).join(', ')}${group === 'karmada' ? ' and crds/' : ''}.`,
+        `Install Go (its version is in test/e2e/${module}/go.mod), or set ${variable} to a folder with ` +
+        `${Object.keys(packages).join(', ')}${name === 'karmada' ? ' and crds/' : ''}.`,
       { cause },
     )
   })
 }
 
-async function go(args: string[]): Promise<string> {
+async function go(name: GroupName, args: string[]): Promise<string> {
   const env = process.env as Record<string, string>
-  const { stdout, stderr, code } = await runCommand('go', args, { cwd: moduleFolder, env, timeoutMs: buildTimeoutMs })
+  const options = { cwd: moduleFolder(name), env, timeoutMs: buildTimeoutMs }
+  const { stdout, stderr, code } = await runCommand('go', args, options)
   if (code !== 0) throw new Error(`go ${args[0]} ended with ${code}: ${stderr.slice(-4000)}`)
   return stdout
 }
@@ -191,5 +235,10 @@ async function exists(path: string): Promise<boolean> {
 
 // `node test/e2e/binaries.ts` builds ahead, for instance as a step of its own in CI.
 if (import.meta.main) {
-  console.log(JSON.stringify({ ...(await ensureBinaries()), ...(await ensureControllersBinaries()) }, null, 2))
+  const programs = {
+    ...(await ensureBinaries()),
+    ...(await ensureControllersBinaries()),
+    ...(await ensureNodesBinaries()),
+  }
+  console.log(JSON.stringify(programs, null, 2))
 }

@@ -1,10 +1,12 @@
 // Says for each component of the control plane which program it is, with which flags, and how to see that it is ready.
 import { join } from 'node:path'
-import type { ControllersProgram, KarmadaProgram, KubernetesProgram } from './binaries.ts'
+import type { ControllersProgram, KarmadaProgram, KubernetesProgram, NodesProgram } from './binaries.ts'
+import { kwokConfigFile } from './nodes.ts'
 import type { KeyAndCertificate, Pki } from './pki.ts'
 
 export const kubernetesComponents = ['etcd', 'kube-apiserver'] as const satisfies KubernetesProgram[]
 export const controllersComponents = ['kube-controller-manager'] as const satisfies ControllersProgram[]
+export const nodesComponents = ['kube-scheduler', 'kwok'] as const satisfies NodesProgram[]
 export const karmadaComponents = [
   'karmada-aggregated-apiserver',
   'karmada-webhook',
@@ -15,6 +17,7 @@ export const karmadaComponents = [
 export type Component =
   | (typeof kubernetesComponents)[number]
   | (typeof controllersComponents)[number]
+  | (typeof nodesComponents)[number]
   | (typeof karmadaComponents)[number]
 
 export interface ComponentContext {
@@ -25,6 +28,8 @@ export interface ComponentContext {
   frontProxy: KeyAndCertificate
   admin: KeyAndCertificate
   kubeconfig: string
+  // Whether there are nodes, and so pods.
+  withNodes: boolean
 }
 
 // The name under which kube-apiserver's aggregation layer checks the certificate of Karmada's API server.
@@ -36,8 +41,22 @@ const frontProxyName = 'front-proxy-client'
 const clientRate = ['--kube-api-qps=500', '--kube-api-burst=1000']
 const singleInstance = ['--leader-elect=false', '--metrics-bind-address=0']
 
-// Workloads are templates here: nobody makes pods of them.
+// On a hub workloads are templates: nobody makes pods of them.
 const kubernetesControllers = ['garbage-collector-controller', 'namespace-controller']
+
+// In a cluster with nodes, beside those.
+const podControllers = [
+  'cronjob-controller',
+  'daemonset-controller',
+  'deployment-controller',
+  'job-controller',
+  'node-lifecycle-controller',
+  'persistentvolume-binder-controller',
+  'pod-garbage-collector-controller',
+  'replicaset-controller',
+  'statefulset-controller',
+  'taint-eviction-controller',
+]
 
 // Execution and status collection are left out: they would need member clusters that exist.
 const controllers = [
@@ -106,8 +125,27 @@ export function componentFlags(component: Component, context: ComponentContext):
         `--secure-port=${port}`,
         ...tls,
         '--leader-elect=false',
-        `--controllers=${kubernetesControllers.join(',')}`,
+        `--controllers=${[...kubernetesControllers, ...(context.withNodes ? podControllers : [])].join(',')}`,
         ...clientRate,
+      ]
+    case 'kube-scheduler':
+      return [
+        `--kubeconfig=${kubeconfig}`,
+        `--authentication-kubeconfig=${kubeconfig}`,
+        `--authorization-kubeconfig=${kubeconfig}`,
+        '--bind-address=127.0.0.1',
+        `--secure-port=${port}`,
+        ...tls,
+        '--leader-elect=false',
+        ...clientRate,
+      ]
+    case 'kwok':
+      return [
+        `--kubeconfig=${kubeconfig}`,
+        `--config=${kwokConfigFile(dir)}`,
+        '--manage-all-nodes=true',
+        '--node-lease-duration-seconds=40',
+        `--server-address=127.0.0.1:${port}`,
       ]
     case 'karmada-aggregated-apiserver':
       return [
@@ -162,9 +200,11 @@ export function readyUrl(component: Component, port: number): string {
     case 'karmada-aggregated-apiserver':
       return `https://127.0.0.1:${port}/readyz`
     case 'kube-controller-manager':
+    case 'kube-scheduler':
       return `https://127.0.0.1:${port}/healthz`
     case 'karmada-webhook':
       return `https://127.0.0.1:${port}/readyz/`
+    case 'kwok':
     case 'karmada-controller-manager':
     case 'karmada-scheduler':
       return `http://127.0.0.1:${port}/healthz`

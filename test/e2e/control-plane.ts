@@ -10,8 +10,10 @@ import {
   ensureBinaries,
   ensureControllersBinaries,
   ensureKubernetesBinaries,
+  ensureNodesBinaries,
   type Log,
   logToStderr,
+  type NodesBinaries,
 } from './binaries.ts'
 import {
   aggregatedApiserverHost,
@@ -23,10 +25,12 @@ import {
   issueServing,
   karmadaComponents,
   kubernetesComponents,
+  nodesComponents,
   readyUrl,
 } from './components.ts'
 import { karmadaWebhookConfigurations } from './karmada-webhooks.ts'
 import { clusterObject, clusterStatus, type MemberCluster, memberClusters, type Taint } from './member-clusters.ts'
+import { createNodes, type NodesOptions, writeKwokConfig } from './nodes.ts'
 import { createPki, type Pki } from './pki.ts'
 import { eventually } from './poll.ts'
 import {
@@ -44,6 +48,9 @@ export interface ControlPlaneOptions {
   karmada?: boolean
   // true: kube-controller-manager follows owner references and empties deleted namespaces, as on a real hub.
   garbageCollector?: boolean
+  // With these the plane is a cluster that only lacks kubelets: kube-controller-manager makes pods of workloads, kube-scheduler places
+  // them, and kwok runs them, that is to say, says so.
+  nodes?: NodesOptions
   clusters?: Record<string, MemberCluster>
   // For a component; each replaces the harness's own flag of that name.
   flags?: Partial<Record<Component, string[]>>
@@ -62,10 +69,12 @@ export type Manifests = string | KubeObject | KubeObject[]
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const log = options.log ?? logToStderr
   const withKarmada = options.karmada ?? true
-  const withGarbageCollector = options.garbageCollector ?? false
+  const { nodes } = options
+  const withControllers = (options.garbageCollector ?? false) || nodes !== undefined
   const binaries = {
     ...(withKarmada ? await ensureBinaries(log) : await ensureKubernetesBinaries(log)),
-    ...(withGarbageCollector && (await ensureControllersBinaries(log))),
+    ...(withControllers && (await ensureControllersBinaries(log))),
+    ...(nodes && (await ensureNodesBinaries(log))),
   }
   const startedAt = Date.now()
   const dir = await makeTemporaryFolder()
@@ -73,7 +82,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const components = [
     ...kubernetesComponents,
     ...(withKarmada ? karmadaComponents : []),
-    ...(withGarbageCollector ? controllersComponents : []),
+    ...(withControllers ? controllersComponents : []),
+    ...(nodes ? nodesComponents : []),
   ]
   const pki = await createPki(dir)
   const ports = await allocatePorts()
@@ -84,14 +94,15 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     pki.issueUser('admin', ['system:masters']),
   ])
   const kubeconfig = await pki.writeKubeconfig(server, 'admin', admin)
-  const context = { dir, ports, pki, serving, frontProxy, admin, kubeconfig }
+  const context = { dir, ports, pki, serving, frontProxy, admin, kubeconfig, withNodes: nodes !== undefined }
   const plane = new ControlPlane({ server, binaries, components, context, flags: options.flags ?? {}, log })
   try {
     await plane.start('etcd')
     await plane.start('kube-apiserver')
     if (withKarmada) await installKarmada(plane, binaries as Binaries, options.clusters ?? memberClusters)
     // Last: it looks for kinds when it starts, and then only every thirty seconds.
-    if (withGarbageCollector) await plane.start('kube-controller-manager')
+    if (withControllers) await plane.start('kube-controller-manager')
+    if (nodes) await startNodes(plane, nodes)
   } catch (error) {
     await plane.stopAll()
     throw error
@@ -102,7 +113,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 interface Parts {
   server: string
-  binaries: Partial<Binaries & ControllersBinaries>
+  binaries: Partial<Binaries & ControllersBinaries & NodesBinaries>
   components: Component[]
   context: ComponentContext
   flags: Partial<Record<Component, string[]>>
@@ -336,6 +347,15 @@ async function installKarmada(
   ])
 }
 
+async function startNodes(plane: ControlPlane, options: NodesOptions): Promise<void> {
+  await writeKwokConfig(plane.dir, options)
+  await Promise.all([plane.start('kube-scheduler'), plane.start('kwok'), createNodes(plane.api, options.names)])
+  await eventually('all nodes are ready', async () => {
+    const nodes = await plane.listJson('nodes')
+    return nodes.every(({ spec }) => !(spec as { taints?: Taint[] }).taints?.length)
+  })
+}
+
 async function installCrds(plane: ControlPlane, folder: string): Promise<void> {
   const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.yaml'))
   const crds = await Promise.all(files.map(async (file) => objectsOf(await readFile(join(folder, file), 'utf8'))))
@@ -405,7 +425,13 @@ function sameTaint(one: Taint, other: Taint): boolean {
 }
 
 async function allocatePorts(): Promise<ComponentContext['ports']> {
-  const names = [...kubernetesComponents, ...controllersComponents, ...karmadaComponents, 'etcd-peer'] as const
+  const names = [
+    ...kubernetesComponents,
+    ...controllersComponents,
+    ...nodesComponents,
+    ...karmadaComponents,
+    'etcd-peer',
+  ] as const
   const ports = await freePorts(names.length)
   return Object.fromEntries(names.map((name, index) => [name, ports[index]])) as ComponentContext['ports']
 }

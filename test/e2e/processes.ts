@@ -25,6 +25,8 @@ export interface RunningProcess {
   readonly pid: number
   readonly logFile: string
   hasExited(): boolean
+  // How it ended; `code` is null for one that was ended by a signal, and for one that did not start.
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   stop(graceMs?: number): Promise<void>
   // SIGKILL: the program has no say in it.
   kill(): Promise<void>
@@ -55,16 +57,16 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
   let failure: Error | undefined
   let exited = false
   let stopping = false
-  const end = new Promise<void>((resolve) => {
+  const end: RunningProcess['ended'] = new Promise((resolve) => {
     child.once('error', (error) => {
       failure = error
       exited = true
-      resolve()
+      resolve({ code: null, signal: null })
     })
     child.once('exit', (code, signal) => {
       failure = new Error(`ended with ${signal ?? code}`)
       exited = true
-      resolve()
+      resolve({ code, signal })
     })
   })
   const running: RunningProcess = {
@@ -72,6 +74,7 @@ export async function startProcess(spec: ProcessSpec): Promise<RunningProcess> {
     pid: child.pid ?? -1,
     logFile: spec.logFile,
     hasExited: () => exited,
+    ended: end,
     stop: async (graceMs = 5_000) => {
       if (exited) return
       stopping = true

@@ -1,0 +1,96 @@
+// Stands between Lodestone and the API server: everything passes, and is counted, until a test has a request stopped on its way there or
+// on its way back, so that Lodestone can be killed at just that moment.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent, request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { stringify } from 'yaml'
+
+export interface GatedRequest {
+  method: string
+  // With the query.
+  path: string
+  body: string
+}
+
+export interface ApiGate {
+  readonly url: string
+  // A kubeconfig, as text, that leads through the gate.
+  readonly kubeconfig: string
+  // The next request that matches goes no further than to the gate (`there`), or is carried out and not answered (`back`). Gives the moment
+  // when it has happened.
+  stopAt(matches: (request: GatedRequest) => boolean, when: 'there' | 'back'): Promise<GatedRequest>
+  // Every request so far, watches included.
+  readonly requests: readonly GatedRequest[]
+  stop(): Promise<void>
+}
+
+export interface GateTarget {
+  server: string
+  ca: string
+  certificate: string
+  key: string
+}
+
+interface Trap {
+  matches: (request: GatedRequest) => boolean
+  when: 'there' | 'back'
+  sprung: (request: GatedRequest) => void
+}
+
+export async function startApiGate({ server, ca, certificate, key }: GateTarget): Promise<ApiGate> {
+  const agent = new Agent({ ca, cert: certificate, key, keepAlive: true })
+  const requests: GatedRequest[] = []
+  let trap: Trap | undefined
+
+  async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { method = 'GET', url: path = '/', headers } = incoming
+    const seen: GatedRequest = { method, path, body: await text(incoming) }
+    requests.push(seen)
+    const caught = trap?.matches(seen) ? trap : undefined
+    if (caught) trap = undefined
+    if (caught?.when === 'there') return caught.sprung(seen)
+    const { host: _host, 'transfer-encoding': _encoding, ...forwarded } = headers
+    const forward = request(new URL(path, server), { method, headers: forwarded, agent }, (response) => {
+      if (caught) {
+        response.resume().once('end', () => caught.sprung(seen))
+        return
+      }
+      outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders)
+      outgoing.flushHeaders()
+      response.on('error', () => outgoing.destroy()).pipe(outgoing)
+    })
+    forward.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => forward.destroy())
+    forward.end(seen.body)
+  }
+
+  const gate = createServer((incoming, outgoing) => {
+    pass(incoming, outgoing).catch(() => outgoing.destroy())
+  })
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(gate.address() as AddressInfo).port}`
+  return {
+    url,
+    kubeconfig: stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'gate', cluster: { server: url } }],
+      users: [{ name: 'gate', user: {} }],
+      contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
+      'current-context': 'gate',
+    }),
+    requests,
+    stopAt: (matches, when) => {
+      const { promise, resolve } = Promise.withResolvers<GatedRequest>()
+      trap = { matches, when, sprung: resolve }
+      return promise
+    },
+    stop: () =>
+      new Promise<void>((resolve) => {
+        agent.destroy()
+        gate.close(() => resolve())
+        gate.closeAllConnections()
+      }),
+  }
+}

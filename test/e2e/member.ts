@@ -1,0 +1,164 @@
+// A member cluster for scenarios of volumes: five nodes whose movers really run, a real S3 server behind a proxy that counts, and
+// Lodestone behind a gate, with the rights that it is installed with and no others.
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import type { Pod } from '../../src/api/pod.ts'
+import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../src/api/volume-manager.ts'
+import type { KubeObject } from './api-client.ts'
+import { type ApiGate, startApiGate } from './api-gate.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
+import { lodestoneCommand, type MoverKubelet, startMoverKubelet } from './mover-kubelet.ts'
+import { type S3, startS3 } from './peers/s3.ts'
+import type { CommandResult } from './processes.ts'
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
+
+export const nodeNames = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5']
+export const secretName = 'aws-creds'
+
+export interface MemberOptions {
+  // The commands of images beside Lodestone's own.
+  images?: Record<string, string[]>
+  // Merged over `volumes` of the configuration.
+  volumes?: Record<string, unknown>
+}
+
+export interface Member {
+  readonly plane: ControlPlane
+  readonly gate: ApiGate
+  readonly lodestone: Lodestone
+  readonly kubelet: MoverKubelet
+  readonly s3: S3
+  readonly proxy: S3Proxy
+  // As `kubectl create -f -`.
+  create(object: object): Promise<CommandResult>
+  tryCreate(object: object): Promise<CommandResult>
+  volumeManager(name: string): Promise<VolumeManager | undefined>
+  // Once it is in this state.
+  reached(name: string, state: string, timeoutMs?: number): Promise<VolumeManager>
+  // The nodes on whose disk the volume is, as the disk says.
+  nodesWith(volume: VolumeStatus): string[]
+  podsOf(app: string): Promise<Pod[]>
+}
+
+const image = 'lodestone:e2e'
+const timeoutMs = 60_000
+
+export async function startMember({ images = {}, volumes = {} }: MemberOptions = {}): Promise<Member> {
+  const plane = await startControlPlane({ karmada: false, nodes: { names: nodeNames, movers: 'left alone' } })
+  try {
+    // The region that clients take for granted where nobody names one, as VCK's manifests do not.
+    const s3 = await startS3(plane.dir, { region: 'us-east-1' })
+    plane.onStop(() => s3.stop())
+    const proxy = await startS3Proxy(s3.url)
+    plane.onStop(() => proxy.stop())
+    const kubelet = await startMoverKubelet(plane, { images: { [image]: lodestoneCommand, ...images } })
+    await installLodestone(plane)
+    const { certificate, key } = await plane.pki.issueUser(lodestoneUser, [])
+    const gate = await startApiGate({ server: plane.server, ca: plane.pki.caCertificate, certificate, key })
+    plane.onStop(() => gate.stop())
+    const kubeconfig = join(plane.dir, 'gate.kubeconfig')
+    await writeFile(kubeconfig, gate.kubeconfig)
+    const lodestone = await startLodestone(plane, {
+      kubeconfig,
+      config: { volumes: { enabled: true, movers: { image, keepFree: '1Mi', maxPerNode: 20 }, ...volumes } },
+    })
+    await plane.apply(credentialsSecret(secretName, s3.accessKey, s3.secretKey))
+    return member({ plane, gate, lodestone, kubelet, s3, proxy })
+  } catch (error) {
+    await plane.stopAll()
+    throw error
+  }
+}
+
+function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' | 's3' | 'proxy'>): Member {
+  const { plane, kubelet } = parts
+  const tryCreate = (object: object) =>
+    plane.kubectl(['create', '-f', '-'], { input: stringify(object), allowFailure: true })
+  const volumeManager = async (name: string) =>
+    (await plane.getJson('volumemanagers.vck.intelai.org', name, 'default')) as unknown as VolumeManager | undefined
+  return {
+    ...parts,
+    tryCreate,
+    volumeManager,
+    create: (object) => plane.kubectl(['create', '-f', '-'], { input: stringify(object) }),
+    reached: (name, state, withinMs = timeoutMs) =>
+      plane.eventually(
+        `VolumeManager ${name} is ${state}`,
+        async () => {
+          const found = await volumeManager(name)
+          if (found?.status?.state !== state) throw new Error(JSON.stringify(found?.status ?? 'no status'))
+          return found
+        },
+        withinMs,
+      ),
+    nodesWith: ({ volumeSource }) => {
+      const path = volumeSource?.hostPath?.path
+      return path === undefined ? [] : nodeNames.filter((node) => existsSync(kubelet.pathOn(node, path)))
+    },
+    podsOf: async (app) => {
+      const pods = (await plane.listJson('pods', 'default')) as unknown as Pod[]
+      return pods.filter(({ metadata }) => metadata.labels?.['app'] === app)
+    },
+  }
+}
+
+export function credentialsSecret(name: string, awsAccessKeyID: string, awsSecretAccessKey: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'default' },
+    stringData: { awsAccessKeyID, awsSecretAccessKey },
+  }
+}
+
+export function volumeManagerOf(name: string, ...volumeConfigs: object[]): KubeObject {
+  return {
+    apiVersion: 'vck.intelai.org/v1alpha1',
+    kind: 'VolumeManager',
+    metadata: { name, namespace: 'default' },
+    spec: { state: 'Running', volumeConfigs },
+  }
+}
+
+// As VCK's users write it.
+export function s3Volume(proxy: S3Proxy, sourceURL: string, over: Partial<VolumeConfig> = {}): VolumeConfig {
+  const { options, ...rest } = over
+  return {
+    id: 'vol1',
+    replicas: 1,
+    sourceType: 'S3',
+    accessMode: 'ReadWriteOnce',
+    capacity: '5Gi',
+    labels: { key1: 'val1' },
+    options: { awsCredentialsSecretName: secretName, endpointURL: proxy.url, sourceURL, ...options },
+    ...rest,
+  }
+}
+
+// Where data is to be placed, and where pods are to be.
+export function onNodes(...names: string[]) {
+  return {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: names }] }],
+    },
+  }
+}
+
+export function firstVolume(manager: VolumeManager): VolumeStatus & { replicas: ReplicaStatus[] } {
+  const [volume] = manager.status?.volumes ?? []
+  if (!volume) throw new Error(`VolumeManager ${manager.metadata.name} has no volume in its status`)
+  return { ...volume, replicas: volume.replicas ?? [] }
+}
+
+// What is in a folder, by path below it.
+export async function filesIn(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  const read = await Promise.all(
+    files.map(async (file) => [file.slice(folder.length + 1), await readFile(file, 'utf8')] as const),
+  )
+  return Object.fromEntries(read.sort(([one], [other]) => (one < other ? -1 : 1)))
+}

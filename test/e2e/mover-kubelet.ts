@@ -1,0 +1,293 @@
+// Stands in for the kubelets of a cluster of kwok nodes, for mover pods only: their command really runs, as a process of this machine,
+// with a folder per node in place of the node's disk. What it writes is what a kubelet writes.
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MOVER_LABEL } from '../../src/api/lodestone.ts'
+import type { Container, Pod, PodVolume } from '../../src/api/pod.ts'
+import { logToStderr } from './binaries.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { type RunningProcess, startProcess } from './processes.ts'
+
+export interface MoverKubeletOptions {
+  // The command of each image; of any other image the pull fails.
+  images: Record<string, string[]>
+}
+
+export interface MoverKubelet {
+  // What is at a path of a node.
+  pathOn(node: string, path: string): string
+  // Every mover that was started, in order, as `<node> <verb>`.
+  readonly started: readonly string[]
+  // Its power is cut: the processes are gone, and nobody says so. Its disk is gone with it.
+  loseNode(name: string): Promise<void>
+  // A new machine of that name.
+  returnNode(name: string): void
+}
+
+const POLL_MS = 100
+const TERMINATION_LOG_BYTES = 4096
+const FALLBACK_LOG_BYTES = 2048
+const SIGTERM_STATUS = 143
+const SIGKILL_STATUS = 137
+
+const merge = 'application/merge-patch+json'
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+// The image of Lodestone itself.
+export const lodestoneCommand = [process.execPath, main]
+
+interface Held {
+  folder: string
+  startedAt: string
+  process: RunningProcess | undefined
+  ended: Promise<void>
+}
+
+export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKubeletOptions): Promise<MoverKubelet> {
+  const held = new Map<string, Held>()
+  const beginning = new Set<string>()
+  const lost = new Set<string>()
+  const started: string[] = []
+  const disks = join(plane.dir, 'nodes')
+  const pathOn = (node: string, path: string) => join(disks, node, path)
+  const aborter = new AbortController()
+  const kubeconfigs = new Map<string, Promise<string>>()
+
+  // In place of the token that a kubelet mounts: the same rights.
+  function kubeconfigOf(account: string): Promise<string> {
+    const known = kubeconfigs.get(account) ?? plane.kubeconfigFor(account)
+    kubeconfigs.set(account, known)
+    return known
+  }
+
+  async function turn(): Promise<void> {
+    const list = await plane.api.expect('GET', `/api/v1/pods?labelSelector=${encodeURIComponent(MOVER_LABEL)}`)
+    const pods = (list as { items: Pod[] }).items.filter(({ spec }) => spec?.nodeName && !lost.has(spec.nodeName))
+    await Promise.all(pods.map(visit))
+    const known = new Set(pods.map(({ metadata }) => metadata.uid))
+    // Deleted by force: nobody waits for what becomes of it.
+    for (const [uid, { process }] of held) if (!known.has(uid)) await process?.kill()
+  }
+
+  async function visit(pod: Pod): Promise<void> {
+    const { uid = '', deletionTimestamp } = pod.metadata
+    const mine = held.get(uid)
+    if (mine) await writeDownward(pod, mine.folder)
+    if (deletionTimestamp) return finish(pod, mine)
+    if (mine || beginning.has(uid) || isOver(pod)) return
+    beginning.add(uid)
+    // Not waited for: other pods have their turn meanwhile.
+    void begin(pod)
+      .catch((error: unknown) => logToStderr(`mover kubelet: ${String(error)}`))
+      .finally(() => beginning.delete(uid))
+  }
+
+  async function begin(pod: Pod): Promise<void> {
+    const { uid = '', name = '', namespace = 'default' } = pod.metadata
+    const { nodeName = '', containers, volumes } = pod.spec ?? { containers: [] }
+    const [container] = containers as [Container]
+    const command = images[container.image ?? '']
+    if (!command) return wait(pod, 'ErrImagePull', `failed to pull image "${container.image}": not found`)
+    const env = await environmentOf(pod, container)
+    if ('missing' in env) return wait(pod, 'CreateContainerConfigError', env.missing)
+    const folder = join(plane.dir, 'movers', `${name}-${uid}`)
+    const mounts = await mountsOf(pod, container, volumes ?? [], folder)
+    await mkdir(folder, { recursive: true })
+    await writeDownward(pod, folder)
+    const terminationLog = join(folder, 'termination-log')
+    await writeFile(terminationLog, '')
+    const account = `system:serviceaccount:${namespace}:${pod.spec?.serviceAccountName ?? 'default'}`
+    const [program = '', ...words] = [...command, ...(container.args ?? []).map((word) => inFolder(word, mounts))]
+    const startedAt = new Date().toISOString()
+    const process = await startProcess({
+      name,
+      command: program,
+      args: words,
+      cwd: folder,
+      env: {
+        PATH: globalThis.process.env['PATH'] ?? '',
+        HOME: folder,
+        ...env.env,
+        MOVER_TERMINATION_LOG: terminationLog,
+        MOVER_KUBECONFIG: await kubeconfigOf(account),
+      },
+      logFile: join(folder, 'log'),
+      ready: async () => true,
+    })
+    started.push(`${nodeName} ${pod.metadata.labels?.[MOVER_LABEL]}`)
+    const mine: Held = { folder, startedAt, process, ended: Promise.resolve() }
+    held.set(uid, mine)
+    const status = { phase: 'Running', startTime: startedAt, ...stateOf(container, { running: { startedAt } }) }
+    await writeStatus(pod, { ...status, conditions: [{ type: 'Ready', status: 'True' }] })
+    mine.ended = watch(pod, container, process, mine)
+  }
+
+  async function watch(pod: Pod, container: Container, process: RunningProcess, mine: Held): Promise<void> {
+    const { activeDeadlineSeconds } = pod.spec ?? {}
+    const deadline = activeDeadlineSeconds === undefined ? undefined : sleep(activeDeadlineSeconds * 1000, 'late')
+    const first = await Promise.race([process.ended, ...(deadline ? [deadline] : [])])
+    if (first === 'late') await process.stop(2_000)
+    const { code, signal } = await process.ended
+    if (pod.spec?.nodeName && lost.has(pod.spec.nodeName)) return
+    const exitCode = code ?? (signal === 'SIGKILL' ? SIGKILL_STATUS : SIGTERM_STATUS)
+    const message = await messageOf(container, mine.folder, exitCode)
+    const finishedAt = new Date().toISOString()
+    const terminated = {
+      exitCode,
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+      ...(message && { message }),
+      startedAt: mine.startedAt,
+      finishedAt,
+    }
+    await writeStatus(pod, {
+      phase: exitCode === 0 && first !== 'late' ? 'Succeeded' : 'Failed',
+      ...(first === 'late' && {
+        reason: 'DeadlineExceeded',
+        message: 'Pod was active on the node longer than the specified deadline',
+      }),
+      ...stateOf(container, { terminated }),
+      conditions: [{ type: 'Ready', status: 'False' }],
+    })
+  }
+
+  // A deleted pod goes once its process has ended and its status has said so.
+  async function finish(pod: Pod, mine: Held | undefined): Promise<void> {
+    const { namespace, name, uid } = pod.metadata
+    if (beginning.has(uid ?? '')) return
+    await mine?.process?.stop((pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000)
+    await mine?.ended
+    held.delete(uid ?? '')
+    const options = { gracePeriodSeconds: 0, preconditions: { uid } }
+    await plane.api.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, options)
+  }
+
+  async function wait(pod: Pod, reason: string, message: string): Promise<void> {
+    const [container] = (pod.spec?.containers ?? []) as [Container]
+    const state = pod.status?.containerStatuses?.[0]?.state?.waiting
+    if (state?.reason === reason && state.message === message) return
+    await writeStatus(pod, { phase: 'Pending', ...stateOf(container, { waiting: { reason, message } }) })
+  }
+
+  async function writeStatus({ metadata: { namespace, name, uid } }: Pod, status: object): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`
+    const { status: code } = await plane.api.request('PATCH', path, { metadata: { uid }, status }, merge)
+    // Gone by now, or another one of the same name: nobody to tell.
+    if (code >= 300 && code !== 404 && code !== 409) throw new Error(`PATCH ${path}: ${code}`)
+  }
+
+  async function environmentOf(
+    pod: Pod,
+    container: Container,
+  ): Promise<{ env: Record<string, string> } | { missing: string }> {
+    const env: Record<string, string> = {}
+    for (const { name, value, valueFrom } of container.env ?? []) {
+      const secretRef = valueFrom?.secretKeyRef
+      if (secretRef) {
+        const secret = await plane.getJson('secrets', secretRef.name, pod.metadata.namespace)
+        if (!secret) return { missing: `secret "${secretRef.name}" not found` }
+        const encoded = (secret['data'] as Record<string, string> | undefined)?.[secretRef.key]
+        if (encoded === undefined) {
+          return { missing: `couldn't find key ${secretRef.key} in Secret ${pod.metadata.namespace}/${secretRef.name}` }
+        }
+        env[name] = Buffer.from(encoded, 'base64').toString()
+      } else if (valueFrom?.fieldRef) {
+        env[name] = fieldOf(pod, valueFrom.fieldRef.fieldPath)
+      } else {
+        env[name] = value ?? ''
+      }
+    }
+    return { env }
+  }
+
+  async function mountsOf(pod: Pod, container: Container, volumes: readonly PodVolume[], folder: string) {
+    const mounts: Mount[] = []
+    for (const { name, mountPath } of container.volumeMounts ?? []) {
+      const volume = volumes.find((one) => one.name === name)
+      const source = volume?.hostPath ? pathOn(pod.spec?.nodeName ?? '', volume.hostPath.path) : join(folder, name)
+      await mkdir(source, { recursive: true })
+      mounts.push({ mountPath, source })
+    }
+    return mounts
+  }
+
+  async function run(): Promise<void> {
+    while (!aborter.signal.aborted) {
+      await turn().catch((error: unknown) => logToStderr(`mover kubelet: ${String(error)}`))
+      await sleep(POLL_MS)
+    }
+  }
+
+  const running = run()
+  plane.onStop(async () => {
+    aborter.abort()
+    await running
+    await Promise.all([...held.values()].map(({ process }) => process?.kill()))
+  })
+  return {
+    pathOn,
+    started,
+    returnNode: (name) => {
+      lost.delete(name)
+    },
+    async loseNode(name) {
+      lost.add(name)
+      const list = (await plane.listJson('pods')) as unknown as Pod[]
+      const there = list.filter(({ spec }) => spec?.nodeName === name)
+      await Promise.all(there.map(({ metadata }) => held.get(metadata.uid ?? '')?.process?.kill()))
+      await rm(join(disks, name), { recursive: true, force: true })
+    },
+  }
+}
+
+interface Mount {
+  mountPath: string
+  source: string
+}
+
+// In a container the word would be right as it is.
+function inFolder(word: string, mounts: readonly Mount[]): string {
+  const mount = mounts
+    .filter(({ mountPath }) => word === mountPath || word.startsWith(`${mountPath}/`))
+    .toSorted((one, other) => other.mountPath.length - one.mountPath.length)[0]
+  return mount ? mount.source + word.slice(mount.mountPath.length) : word
+}
+
+async function writeDownward(pod: Pod, folder: string): Promise<void> {
+  for (const { name, downwardAPI } of pod.spec?.volumes ?? []) {
+    for (const { path, fieldRef } of downwardAPI?.items ?? []) {
+      const file = join(folder, name, path)
+      await mkdir(join(file, '..'), { recursive: true })
+      await writeFile(file, fieldOf(pod, fieldRef.fieldPath))
+    }
+  }
+}
+
+function fieldOf({ metadata, spec }: Pod, path: string): string {
+  const annotation = /^metadata\.annotations\['(.+)'\]$/.exec(path)?.[1]
+  if (annotation !== undefined) return metadata.annotations?.[annotation] ?? ''
+  const fields: Record<string, string | undefined> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+    'metadata.uid': metadata.uid,
+    'spec.nodeName': spec?.nodeName,
+  }
+  const value = fields[path]
+  if (value === undefined) throw new Error(`field ${path} is not known`)
+  return value
+}
+
+async function messageOf(container: Container, folder: string, exitCode: number): Promise<string> {
+  const said = (await readFile(join(folder, 'termination-log'))).subarray(0, TERMINATION_LOG_BYTES).toString()
+  if (said || exitCode === 0 || container.terminationMessagePolicy !== 'FallbackToLogsOnError') return said
+  return (await readFile(join(folder, 'log'))).subarray(-FALLBACK_LOG_BYTES).toString()
+}
+
+function stateOf({ name, image }: Container, state: object): object {
+  const ready = 'running' in state
+  return { containerStatuses: [{ name, image, imageID: '', ready, restartCount: 0, state }] }
+}
+
+function isOver({ status }: Pod): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed'
+}

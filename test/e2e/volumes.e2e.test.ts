@@ -1,0 +1,385 @@
+// Volumes come with their data: on a real API server with the real scheduler and controllers, with movers that really download.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nodeLabelOf } from '../../src/core/volume-manager/names.ts'
+import type { KubeObject } from './api-client.ts'
+import type { GatedRequest } from './api-gate.ts'
+import {
+  credentialsSecret,
+  filesIn,
+  firstVolume,
+  type Member,
+  nodeNames,
+  onNodes,
+  s3Volume,
+  startMember,
+  volumeManagerOf,
+} from './member.ts'
+import { nodeObject } from './nodes.ts'
+
+const TRAIN = { 'a.txt': 'first', 'deep/b.txt': 'second', 'deep/er/c.bin': 'x'.repeat(300_000) }
+const BYTES = Object.values(TRAIN).reduce((sum, text) => sum + text.length, 0)
+
+let cluster: Member
+
+beforeAll(async () => {
+  cluster = await startMember()
+  const { s3 } = cluster
+  await s3.createBucket('lake')
+  for (const [key, text] of Object.entries(TRAIN)) await s3.putObject('lake', `train/${key}`, text)
+})
+afterAll(() => cluster?.plane.stopAll())
+
+describe('data of a bucket on two of five nodes', () => {
+  test('is there whole, downloaded once for each, and says so', async () => {
+    await putBucket('two')
+    await cluster.create(volumeManagerOf('train', s3Volume(cluster.proxy, 's3://two/train/', { replicas: 2 })))
+
+    const manager = await cluster.reached('train', 'Running')
+
+    const volume = firstVolume(manager)
+    expect(volume.message).toBe('success')
+    const there = cluster.nodesWith(volume)
+    expect(there).toHaveLength(2)
+    for (const node of there) expect(await filesIn(dataOn(node, volume))).toEqual(TRAIN)
+    expect(downloaded('two')).toBe(2 * BYTES)
+    expect(volume.replicas.map(({ node }) => node).sort()).toEqual(there)
+    expect(await labelledNodes(manager)).toEqual(there)
+  })
+
+  test('has the movers gone and their Events told about the VolumeManager', async () => {
+    await cluster.plane.eventually('no mover is left', async () => (await movers('train')).length === 0)
+    const { stdout } = await cluster.plane.kubectl(['describe', 'vm', 'train'])
+
+    expect(stdout).toContain('Data-Path-Started')
+    expect(stdout).toContain('Data-Path-Completed')
+    expect(stdout).toContain('Data-Path-Stopped')
+    expect(stdout).toMatch(/Normal\s+Running/)
+  })
+
+  test('shows in one line of kubectl', async () => {
+    const { stdout } = await cluster.plane.kubectl(['get', 'vm', 'train'])
+
+    expect(stdout).toContain('Running')
+    expect(stdout).toContain('1/1')
+  })
+
+  test('has Pods, Deployments and Jobs scheduled beside it and nowhere else', async () => {
+    const there = cluster.nodesWith(firstVolume(await cluster.reached('train', 'Running')))
+    await Promise.all([
+      cluster.create(podOf('reader', 'train')),
+      cluster.create(deploymentOf('readers', 'train', 6)),
+      cluster.create(jobOf('batch', 'train', 4)),
+    ])
+
+    const nodes = await cluster.plane.eventually('all pods are placed and have run', async () => {
+      const pods = (await Promise.all(['reader', 'readers', 'batch'].map((app) => cluster.podsOf(app)))).flat()
+      const ran = pods.filter(({ status }) => status?.phase === 'Running' || status?.phase === 'Succeeded')
+      return ran.length === 11 && ran.map(({ spec }) => spec?.nodeName)
+    })
+
+    expect(there).toEqual(expect.arrayContaining([...new Set(nodes)]))
+    const [pod] = await cluster.podsOf('readers')
+    const path = firstVolume(await cluster.reached('train', 'Running')).volumeSource?.hostPath?.path
+    expect(pod?.spec?.volumes?.map(({ hostPath }) => hostPath?.path)).toEqual([path])
+    expect(pod?.spec?.containers[0]?.volumeMounts).toEqual([expect.objectContaining({ mountPath: '/data' })])
+  })
+
+  test('keeps the terms that the user wrote', async () => {
+    const volume = firstVolume(await cluster.reached('train', 'Running'))
+    const [first = '', second = ''] = cluster.nodesWith(volume)
+    const without = nodeNames.filter((name) => name !== first && name !== second)
+    const affinity = { nodeAffinity: onNodes(second, ...without) }
+    await cluster.create(podOf('picky', 'train', { affinity }))
+    await cluster.create(podOf('impossible', 'train', { affinity: { nodeAffinity: onNodes(...without) } }))
+
+    expect(await nodeOf('picky')).toBe(second)
+    await cluster.plane.eventually('the scheduler says that there is no node', async () => {
+      const [pod] = await cluster.podsOf('impossible')
+      return pod?.status?.conditions?.some(({ reason }) => reason === 'Unschedulable')
+    })
+  })
+
+  test('that is on one node with other data has its pods there', async () => {
+    await cluster.create(placed('left', 'node-1', 'node-2'))
+    await cluster.create(placed('right', 'node-2', 'node-3'))
+    await cluster.reached('left', 'Running')
+    await cluster.reached('right', 'Running')
+    const both = JSON.stringify([
+      { name: 'left', 'mount-path': '/left' },
+      { name: 'right', 'mount-path': '/right' },
+    ])
+    await cluster.create({ ...podOf('both', both) })
+
+    expect(await nodeOf('both')).toBe('node-2')
+  })
+})
+
+describe('a pod that comes before its data', () => {
+  test('waits with a gate and goes where the data is once it is there', async () => {
+    await putBucket('late')
+    cluster.proxy.holdAfter(0)
+    await cluster.create(volumeManagerOf('late', s3Volume(cluster.proxy, 's3://late/train/')))
+    await cluster.create(deploymentOf('early', 'late', 2))
+    await cluster.plane.eventually('the download is under way', async () => cluster.proxy.isHolding)
+
+    const waiting = await cluster.plane.eventually('the pods are there', async () => {
+      const pods = await cluster.podsOf('early')
+      return pods.length === 2 && pods
+    })
+    expect(waiting.map(({ spec }) => spec?.schedulingGates)).toEqual([
+      [{ name: 'lodestone.dev/volumes' }],
+      [{ name: 'lodestone.dev/volumes' }],
+    ])
+    expect(waiting.map(({ spec }) => spec?.nodeName)).toEqual([undefined, undefined])
+    cluster.proxy.release()
+
+    const there = cluster.nodesWith(firstVolume(await cluster.reached('late', 'Running')))
+    const nodes = await cluster.plane.eventually('the pods run', async () => {
+      const pods = await cluster.podsOf('early')
+      return pods.every(({ status }) => status?.phase === 'Running') && pods.map(({ spec }) => spec?.nodeName)
+    })
+    expect(there).toHaveLength(1)
+    expect(new Set(nodes)).toEqual(new Set(there))
+  })
+})
+
+describe('a node that goes', () => {
+  test('has its replica made anew on another one', async () => {
+    const { plane, kubelet } = cluster
+    await putBucket('heal')
+    await cluster.create(volumeManagerOf('heal', s3Volume(cluster.proxy, 's3://heal/train/', { replicas: 2 })))
+    const [gone = ''] = cluster.nodesWith(firstVolume(await cluster.reached('heal', 'Running')))
+
+    await kubelet.loseNode(gone)
+    await plane.kubectl(['delete', 'node', gone])
+
+    const nodes = await plane.eventually('there are two replicas again', async () => {
+      const found = await cluster.volumeManager('heal')
+      const { replicas } = firstVolume(found as NonNullable<typeof found>)
+      const ready = replicas.filter(({ state }) => state === 'Ready').map(({ node }) => node)
+      return ready.length === 2 && !ready.includes(gone) && ready
+    })
+    expect(cluster.nodesWith(firstVolume(await cluster.reached('heal', 'Running')))).toEqual(nodes.sort())
+    expect(downloaded('heal')).toBe(3 * BYTES)
+    kubelet.returnNode(gone)
+    await plane.apply(nodeObject(gone))
+    await plane.eventually(`${gone} is ready again`, async () => {
+      const node = (await plane.getJson('nodes', gone)) as { spec?: { taints?: object[] } } | undefined
+      return node && !node.spec?.taints?.length
+    })
+  })
+})
+
+describe('a controller that is killed leads to one download for each replica', () => {
+  const isMoverCreation = ({ method, path }: GatedRequest) => method === 'POST' && /\/pods(\?|$)/.test(path)
+  const isStatusOf =
+    (state: string) =>
+    ({ method, path, body }: GatedRequest) =>
+      method === 'PATCH' &&
+      path.includes('/volumemanagers/') &&
+      path.includes('/status') &&
+      body.includes(`"state":"${state}"`)
+  const isLabel = ({ method, path }: GatedRequest) => method === 'PATCH' && path.includes('/nodes/')
+  const isMoverDeletion = ({ method, path }: GatedRequest) => method === 'DELETE' && path.includes('/pods/')
+
+  test.each([
+    ['before it notes that it will make movers', 'there', isStatusOf('Starting')],
+    ['before it makes a mover', 'there', isMoverCreation],
+    ['after it made a mover', 'back', isMoverCreation],
+    ['after the data came, before it labels the node', 'there', isLabel],
+    ['after it labelled the node', 'back', isLabel],
+    ['before its status speaks of the data', 'there', isStatusOf('Ready')],
+    ['after its status spoke of the data', 'back', isStatusOf('Ready')],
+    ['before it deletes a mover', 'there', isMoverDeletion],
+  ] as const)('%s', async (name, when, matches) => {
+    const bucket = `kill-${name.replaceAll(/\W+/g, '-')}`.slice(0, 50).replace(/-$/, '')
+    await putBucket(bucket)
+    const { lodestone, gate } = cluster
+    const stopped = gate.stopAt(matches, when)
+    await cluster.create(volumeManagerOf(bucket, s3Volume(cluster.proxy, `s3://${bucket}/train/`, { replicas: 2 })))
+    await stopped
+    await lodestone.kill()
+    await lodestone.restart()
+
+    await isWholeAfterAll(bucket)
+  })
+
+  test('while the data comes', async () => {
+    const bucket = 'kill-while-the-data-comes'
+    await putBucket(bucket)
+    const { lodestone, proxy, plane } = cluster
+    proxy.holdAfter(0)
+    await cluster.create(volumeManagerOf(bucket, s3Volume(proxy, `s3://${bucket}/train/`, { replicas: 2 })))
+    await plane.eventually('the download is under way', async () => proxy.isHolding)
+    await lodestone.kill()
+    await lodestone.restart()
+    proxy.release()
+
+    await isWholeAfterAll(bucket)
+  })
+
+  async function isWholeAfterAll(name: string): Promise<void> {
+    const manager = await cluster.reached(name, 'Running')
+    await cluster.plane.eventually('no mover is left', async () => (await movers(name)).length === 0)
+    const volume = firstVolume(manager)
+    const there = cluster.nodesWith(volume)
+    expect(there).toHaveLength(2)
+    for (const node of there) expect(await filesIn(dataOn(node, volume))).toEqual(TRAIN)
+    expect(downloaded(name)).toBe(2 * BYTES)
+    expect(await labelledNodes(manager)).toEqual(there)
+  }
+})
+
+describe('a VolumeManager that is deleted', () => {
+  test('takes its data and its labels from every node, also from one that is tainted by then', async () => {
+    const { plane } = cluster
+    await putBucket('gone')
+    await cluster.create(volumeManagerOf('gone', s3Volume(cluster.proxy, 's3://gone/train/', { replicas: 2 })))
+    const manager = await cluster.reached('gone', 'Running')
+    const volume = firstVolume(manager)
+    const [tainted = ''] = cluster.nodesWith(volume)
+    await plane.kubectl(['taint', 'node', tainted, 'maintenance=yes:NoExecute'])
+
+    await plane.kubectl(['delete', 'vm', 'gone', '--timeout=60s'], { timeoutMs: 70_000 })
+
+    expect(cluster.nodesWith(volume)).toEqual([])
+    expect(await labelledNodes(manager)).toEqual([])
+    await plane.kubectl(['taint', 'node', tainted, 'maintenance-'])
+  })
+
+  test('waits for the pods that use it', async () => {
+    const { plane } = cluster
+    await putBucket('used')
+    await cluster.create(volumeManagerOf('used', s3Volume(cluster.proxy, 's3://used/train/')))
+    const volume = firstVolume(await cluster.reached('used', 'Running'))
+    await cluster.create(podOf('user', 'used'))
+    await nodeOf('user')
+
+    await plane.kubectl(['delete', 'vm', 'used', '--wait=false'])
+
+    await plane.eventually('it says who uses it', async () => {
+      const { status } = (await cluster.volumeManager('used')) ?? {}
+      return status?.message?.includes('user') && status.message.includes('in use')
+    })
+    expect(cluster.nodesWith(volume)).toHaveLength(1)
+    await plane.kubectl(['delete', 'pod', 'user'])
+    await plane.eventually('it is gone', async () => !(await cluster.volumeManager('used')))
+    expect(cluster.nodesWith(volume)).toEqual([])
+  })
+})
+
+describe('data that cannot be had makes the VolumeManager Failed and says why', () => {
+  test.each([
+    ['a bucket that is not there', 's3://nobody/train/', {}, /NotFound: .*nobody/],
+    ['an object that is not there', 's3://lake/nothing/', {}, /(NotFound|NothingSelected): /],
+    ['credentials that are wrong', 's3://lake/train/', { awsCredentialsSecretName: 'wrong' }, /AccessDenied: /],
+  ])('%s', async (name, url, options, message) => {
+    await cluster.plane.apply(credentialsSecret('wrong', cluster.s3.accessKey, 'nothing'))
+    const label = `failed-${name.replaceAll(/\W+/g, '-')}`
+    await cluster.create(volumeManagerOf(label, s3Volume(cluster.proxy, url, { options })))
+
+    const { status } = await cluster.reached(label, 'Failed')
+
+    expect(status?.message).toBe('failed to deploy all the sub-resources')
+    expect(status?.volumes?.[0]?.message).toContain('error during data download using pod [name: vck-resource-')
+    expect(status?.volumes?.[0]?.message).toMatch(message)
+    const { stderr } = await cluster.tryCreate(podOf('refused', label))
+    expect(stderr).toContain('cannot be used: failed to deploy all the sub-resources')
+    expect(stderr).toMatch(message)
+  })
+
+  test('and mends when the Secret does', async () => {
+    await cluster.plane.apply(credentialsSecret('mended', 'NOBODY', 'nothing'))
+    const options = { awsCredentialsSecretName: 'mended' }
+    await cluster.create(volumeManagerOf('mended', s3Volume(cluster.proxy, 's3://lake/train/', { options })))
+    await cluster.reached('mended', 'Failed')
+
+    await cluster.plane.apply(credentialsSecret('mended', cluster.s3.accessKey, cluster.s3.secretKey))
+
+    await cluster.reached('mended', 'Running', 90_000)
+  })
+
+  test('of a Secret that is not there, the mover waits and the status says for what', async () => {
+    const options = { awsCredentialsSecretName: 'nowhere' }
+    await cluster.create(volumeManagerOf('unsecret', s3Volume(cluster.proxy, 's3://lake/train/', { options })))
+
+    await cluster.plane.eventually('the replica says so', async () => {
+      const found = await cluster.volumeManager('unsecret')
+      return JSON.stringify(found?.status).includes('secret \\"nowhere\\" not found')
+    })
+    await cluster.plane.kubectl(['delete', 'vm', 'unsecret', '--wait=false'])
+  })
+})
+
+async function putBucket(name: string): Promise<void> {
+  const { s3 } = cluster
+  await s3.createBucket(name)
+  for (const [key, text] of Object.entries(TRAIN)) await s3.putObject(name, `train/${key}`, text)
+}
+
+function downloaded(bucket: string): number {
+  return Object.keys(TRAIN).reduce((sum, key) => sum + cluster.proxy.bytesOf(`${bucket}/train/${key}`), 0)
+}
+
+function dataOn(node: string, volume: { volumeSource?: { hostPath?: { path: string } } }): string {
+  return cluster.kubelet.pathOn(node, volume.volumeSource?.hostPath?.path ?? '')
+}
+
+async function labelledNodes(manager: { metadata: object; status?: object }): Promise<string[]> {
+  const { revision = '' } = firstVolume(manager as Parameters<typeof firstVolume>[0])
+  const label = nodeLabelOf(manager as Parameters<typeof nodeLabelOf>[0], 'vol1', revision)
+  const nodes = await cluster.plane.listJson('nodes')
+  return nodes.filter(({ metadata }) => metadata.labels?.[label] === 'true').map(({ metadata }) => metadata.name)
+}
+
+async function movers(name: string): Promise<KubeObject[]> {
+  const pods = await cluster.plane.listJson('pods', 'default')
+  return pods.filter(({ metadata }) => metadata.labels?.['vckname'] === name)
+}
+
+async function nodeOf(app: string): Promise<string | undefined> {
+  return cluster.plane.eventually(`${app} runs`, async () => {
+    const [pod] = await cluster.podsOf(app)
+    return pod?.status?.phase === 'Running' && pod.spec?.nodeName
+  })
+}
+
+function placed(name: string, ...nodes: string[]): KubeObject {
+  const over = { replicas: nodes.length, nodeAffinity: onNodes(...nodes) }
+  return volumeManagerOf(name, s3Volume(cluster.proxy, 's3://lake/train/', over))
+}
+
+const containers = [{ name: 'main', image: 'reader:1' }]
+
+// `volumes` is the name of a VolumeManager, or the whole annotation.
+function askFor(volumes: string): Record<string, string> {
+  const text = volumes.startsWith('[') ? volumes : JSON.stringify({ name: volumes, 'mount-path': '/data' })
+  return { 'lodestone.dev/volumes': text }
+}
+
+function podOf(name: string, volumes: string, spec: object = {}): object {
+  const labels = { app: name, 'lodestone.dev/inject': 'true' }
+  const metadata = { name, namespace: 'default', labels, annotations: askFor(volumes) }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers, ...spec } }
+}
+
+// Annotated at the workload: that is enough.
+function deploymentOf(name: string, volumes: string, replicas: number): object {
+  const labels = { app: name }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: 'default', annotations: askFor(volumes) },
+    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  }
+}
+
+function jobOf(name: string, volumes: string, completions: number): object {
+  const template = { metadata: { labels: { app: name } }, spec: { containers, restartPolicy: 'Never' } }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name, namespace: 'default', annotations: askFor(volumes) },
+    spec: { completions, parallelism: completions, template },
+  }
+}
