@@ -6,6 +6,7 @@ import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../api/pod.t
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { fnv1a } from '../hash.ts'
 import { parseDuration } from '../locality/duration.ts'
+import { CANCEL_ANNOTATION } from '../mover/contract.ts'
 import { type MoverTask, nameOfTask } from './mover-task.ts'
 import { volumeKey } from './names.ts'
 import type { VolumeSettings } from './settings.ts'
@@ -132,7 +133,7 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
 }
 
 function volumesOf({ mount }: MoverPodInput): PodVolume[] {
-  const cancel = { path: 'cancel', fieldRef: { fieldPath: "metadata.annotations['lodestone.dev/cancel']" } }
+  const cancel = { path: 'cancel', fieldRef: { fieldPath: `metadata.annotations['${CANCEL_ANNOTATION}']` } }
   return [...(mount ? [{ name: 'volume', ...mount.volume }] : []), { name: 'mover', downwardAPI: { items: [cancel] } }]
 }
 
