@@ -175,7 +175,10 @@ describe('a controller that is killed leads to one download for each replica', (
   const isStatusOf =
     (state: string) =>
     ({ method, path, body }: GatedRequest) =>
-      method === 'PATCH' && path.includes('/volumemanagers/') && path.includes('/status') && body.includes(`"state":"${state}"`)
+      method === 'PATCH' &&
+      path.includes('/volumemanagers/') &&
+      path.includes('/status') &&
+      body.includes(`"state":"${state}"`)
   const isLabel = ({ method, path }: GatedRequest) => method === 'PATCH' && path.includes('/nodes/')
   const isMoverDeletion = ({ method, path }: GatedRequest) => method === 'DELETE' && path.includes('/pods/')
 
