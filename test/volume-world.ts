@@ -11,6 +11,7 @@ import type { VolumeSettings } from '../src/core/volume-manager/settings.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
 import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
 import { openVolumeManagerLoop } from '../src/reconcile/volume-manager.ts'
+import { ApiError } from '../src/store/api-error.ts'
 import { cachedKinds } from '../src/store/cached-kinds.ts'
 import { type FolderStore, openFolderStore } from '../src/store/folder.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
@@ -53,6 +54,8 @@ export class VolumeWorld {
   now = NOW
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
+  /** Why the API server lets no mover be created. */
+  refuse: string | undefined
   /** The controller dies after so many more writes. */
   writesLeft = Number.POSITIVE_INFINITY
   #loop = this.#openLoop()
@@ -315,6 +318,9 @@ export class VolumeWorld {
         const method = store[member] as (...args: unknown[]) => unknown
         return (...args: unknown[]) => {
           if (['create', 'update', 'patch', 'delete'].includes(member)) die()
+          const isRefused = member === 'create' && args[0] === pods && this.refuse !== undefined
+          if (isRefused)
+            return Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message: this.refuse ?? '' }))
           return method.apply(store, args)
         }
       },

@@ -138,8 +138,19 @@ export interface ReplicaStatus {
   inUse?: boolean
   /** When a pod was last seen to begin or end using it. */
   lastUsedTime?: string
-  /** When its changes were last written back to the source (option `resync`). */
+  /** Up to when its changes were written back to the source (option `resync`). */
   uploadedTime?: string
+  upload?: UploadStatus
+}
+
+/** Of changes that are to be written back. Queued: they wait for a turn. Uploading: a mover writes them. Failed: it is tried again. */
+export interface UploadStatus {
+  state: 'Queued' | 'Uploading' | 'Failed'
+  attempt: number
+  failures?: number
+  message?: string
+  since?: string
+  retryTime?: string
 }
 
 /**

@@ -2,6 +2,7 @@
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { UsageError } from './command.ts'
 import { suggest } from './suggest.ts'
 
@@ -34,6 +35,7 @@ const KINDS = [
   named('rbac.authorization.k8s.io', 'ClusterRole', [], false),
   named(dataSourceClaims.group, dataSourceClaims.kind, ['dsc']),
   named(dataSources.group, dataSources.kind, ['ds'], false),
+  named(volumeManagers.group, volumeManagers.kind, ['vm']),
   named(resourceBindings.group, resourceBindings.kind, ['rb']),
   named(clusterResourceBindings.group, clusterResourceBindings.kind, ['crb'], false),
 ]

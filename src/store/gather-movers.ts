@@ -9,7 +9,7 @@ import type { NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/names.ts'
 import { isEnded, type PodUse } from '../core/volume-manager/pod-use.ts'
-import { allowanceOf, isWaiting, queueOf } from '../core/volume-manager/queue.ts'
+import { allowanceOf, isInQueue, queueOf } from '../core/volume-manager/queue.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
 import type { ObjectStore, StoreChange } from './store.ts'
 
@@ -143,8 +143,7 @@ function nextInQueue(store: ObjectStore): string[] {
 }
 
 function waits(manager: K8sObject | undefined): boolean {
-  const { status } = (manager ?? {}) as Partial<VolumeManager>
-  return (status?.volumes ?? []).some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isWaiting))
+  return manager !== undefined && isInQueue(manager as VolumeManager)
 }
 
 function keyOf({ metadata }: K8sObject): string {

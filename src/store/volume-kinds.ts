@@ -17,7 +17,7 @@ import type { Workload } from '../core/dependencies/workload.ts'
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfVolumeKey } from '../core/volume-manager/names.ts'
 import { isEnded, type PodUse, useOf } from '../core/volume-manager/pod-use.ts'
-import { isWaiting } from '../core/volume-manager/queue.ts'
+import { isInQueue } from '../core/volume-manager/queue.ts'
 import { isGated } from '../core/workload/plan-gate.ts'
 import { keepContent, workloadKind } from './dependency-kinds.ts'
 import type { AnyCachedKind } from './kinds.ts'
@@ -47,11 +47,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     // By what its directories, claims and labels of nodes are called.
     owner: (manager) => [ownerKey(manager)],
     // Those that wait for a turn: the queue of movers.
-    waiting: ({ status }) => {
-      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
-      const waits = volumes.some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isWaiting))
-      return waits ? ['all'] : []
-    },
+    waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
     // The nodes that have, or may have, data of it.
     node: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []

@@ -1,5 +1,6 @@
 /** VolumeManagers on a store in memory, with a scheduler and kubelets beside them: what a user sees, step by step. */
 import { describe, expect, test } from 'vitest'
+import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { pods } from '../../src/api/pod.ts'
@@ -354,6 +355,23 @@ describe('a mover that fails', () => {
   })
 })
 
+test('two movers of one volume that came to one node are one replica, and the other is made elsewhere', async () => {
+  const world = await worldWith([{ replicas: 2 }])
+  for (let i = 0; i < 4; i++) await world.reconcile()
+  // As when the first one had ended before the second one was scheduled: the scheduler does not count it any more.
+  for (const { metadata } of world.movers()) {
+    const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? '']
+    await world.store.patch(pods, { namespace, name }, { spec: { nodeName: 'n1' } })
+  }
+  await world.settle()
+  expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready' }, { state: 'Failed', reason: 'NodeTaken' }])
+
+  await world.pass(60)
+
+  expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+  expect([...world.downloads.values()]).toEqual([1, 1])
+})
+
 describe('when a node', () => {
   test('is deleted, its replica is made again on another one', async () => {
     const world = await worldWith()
@@ -677,6 +695,280 @@ describe('NFS', () => {
     expect([world.store.size(persistentVolumes), world.store.size(persistentVolumeClaims)]).toEqual([0, 0])
     expect(await world.manager()).toBeUndefined()
   })
+})
+
+describe('resync', () => {
+  const options = { ...makeVolume().options, resync: 'true' }
+  const uploads = (world: VolumeWorld) => {
+    const seen: string[][] = []
+    world.fate = (pod) => {
+      const args = pod.spec.containers[0]?.args ?? []
+      if (args.includes('upload')) seen.push(args)
+      return 'completes'
+    }
+    return seen
+  }
+
+  test('writes back, below the folder that it came from, when the last pod is done with the data', async () => {
+    const world = await worldWith([{ options }])
+    const seen = uploads(world)
+    await world.settle()
+    expect(seen).toEqual([])
+    await world.use('trainer', await pathOf(world), 'n1')
+    await world.pass(60)
+    expect(seen).toEqual([])
+
+    await world.end('trainer')
+    await world.pass(60)
+
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toEqual(expect.arrayContaining(['--source', '/volume/data', '--target', 's3://lake/sales/']))
+    await world.pass(600)
+    expect(seen).toHaveLength(1)
+    expect(world.movers()).toEqual([])
+  })
+
+  test('writes back before the data goes, however often that fails', async () => {
+    const world = await worldWith([{ options }])
+    await world.settle()
+    await world.use('trainer', await pathOf(world), 'n1')
+    await world.pass(60)
+    await world.end('trainer')
+    world.fate = (pod) => (isDelete(pod) ? 'completes' : failed('AccessDenied', false))
+    await world.deleteManager()
+    for (let i = 0; i < 4; i++) await world.pass(60)
+    expect(wholeOn(world)).toEqual(['n1'])
+    expect((await world.manager())?.status?.message).toContain('changes are written back: AccessDenied')
+
+    const seen = uploads(world)
+    for (let i = 0; i < 4; i++) await world.pass(600)
+
+    expect(seen).toHaveLength(1)
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+  })
+
+  test('writes back now and then while pods are at work, if an interval is given', async () => {
+    const world = await worldWith([{ options: { ...options, resyncInterval: '5m' } }])
+    const seen = uploads(world)
+    await world.settle()
+    await world.use('trainer', await pathOf(world), 'n1')
+    await world.settle()
+    for (let i = 0; i < 11; i++) await world.pass(60)
+
+    expect(seen).toHaveLength(2)
+  })
+
+  test('of what nobody ever used writes nothing', async () => {
+    const world = await worldWith([{ options }])
+    const seen = uploads(world)
+    await world.settle()
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(60)
+
+    expect(seen).toEqual([])
+    expect(await world.manager()).toBeUndefined()
+  })
+})
+
+test('a stream without a source is an empty directory on its nodes, ready when it was made', async () => {
+  const world = await worldWith([{ sourceType: 'Stream', options: {} }])
+  const seen: string[] = []
+  world.fate = (pod) => {
+    seen.push(pod.spec.containers[0]?.args?.[1] ?? '')
+    return 'completes'
+  }
+  await world.settle()
+
+  expect(seen).toEqual(['prepare'])
+  expect(await world.nodesOf()).toEqual(['n1'])
+})
+
+test('a stream with a source is ready from its first bytes on', async () => {
+  const world = await worldWith([{ sourceType: 'Stream' }])
+  world.fate = () => 'goes on'
+  await world.settle()
+  expect((await world.manager())?.status?.state).toBe('Pending')
+  const name = `${world.movers()[0]?.metadata.name}.data-path-progress`
+  const message = JSON.stringify({ v: 1, attempt: 1, doneBytes: 1024 })
+  await world.store.create(EVENTS, {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace: 'default' },
+    message,
+  } as K8sObject)
+
+  await world.pass(60)
+
+  expect((await world.manager())?.status?.state).toBe('Running')
+  expect(await world.nodesOf()).toEqual(['n1'])
+})
+
+describe('a node that is short of disk', () => {
+  async function cramped() {
+    const world = await new VolumeWorld().start('n1')
+    const cache = { evictionPolicy: 'LeastRecentlyUsed' as const }
+    await world.store.create(volumeManagers, makeVolumeManager([cache], { name: 'old' }))
+    await world.settle()
+    world.now += 60_000
+    await world.store.create(volumeManagers, makeVolumeManager([cache], { name: 'new' }))
+    await world.store.create(volumeManagers, makeVolumeManager([{}], { name: 'kept' }))
+    await world.settle()
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    return world
+  }
+  const stateOf = async (world: VolumeWorld, name: string) => (await world.volume('vol1', name))?.replicas?.[0]?.state
+
+  test('loses the data that was used longest ago, one at a time, of those that allow it', async () => {
+    const world = await cramped()
+    await world.evict('n1')
+    await world.settle()
+    await world.pass(10)
+    expect([await stateOf(world, 'old'), await stateOf(world, 'new')]).toEqual(['Evicted', 'Ready'])
+    expect(world.disks.size).toBe(2)
+    expect(world.events.map(({ reason }) => reason)).toContain('ReplicaEvicted')
+
+    expect(await world.evict('n1')).toBeGreaterThan(200_000)
+    expect(await stateOf(world, 'new')).toBe('Ready')
+    world.now += 300_000
+    await world.evict('n1')
+    expect(await stateOf(world, 'new')).toBe('Evicted')
+    await world.pass(10)
+    world.now += 300_000
+    await world.evict('n1')
+    expect(await stateOf(world, 'kept')).toBe('Ready')
+  })
+
+  test('keeps what a pod uses, and what was used lately', async () => {
+    const world = await cramped()
+    await world.use('reader', (await world.volume('vol1', 'old'))?.volumeSource?.hostPath?.path ?? '', 'n1')
+    await world.settle()
+    await world.evict('n1')
+
+    expect([await stateOf(world, 'old'), await stateOf(world, 'new')]).toEqual(['Ready', 'Evicted'])
+  })
+
+  test('gets the data again when a pod waits for it', async () => {
+    const world = await cramped()
+    await world.evict('n1')
+    for (let i = 0; i < 3; i++) await world.pass(10)
+    const path = (await world.volume('vol1', 'old'))?.volumeSource?.hostPath?.path ?? ''
+    expect((await world.manager('old'))?.status?.state).toBe('Pending')
+    expect(path).not.toBe('')
+    await world.setCondition('n1', 'DiskPressure', 'False')
+    await world.settle()
+    expect(await stateOf(world, 'old')).toBe('Evicted')
+
+    await world.use('waiting', path)
+    await world.settle()
+
+    expect((await world.manager('old'))?.status?.state).toBe('Running')
+  })
+
+  test('is left alone where eviction is off', async () => {
+    const world = await cramped()
+    world.settings = { ...world.settings, eviction: { enabled: false, pauseSeconds: 1 } }
+    await world.evict('n1')
+
+    expect(await stateOf(world, 'old')).toBe('Ready')
+  })
+})
+
+describe('the queue of movers', () => {
+  test('runs as many as are allowed in all, none waits as a pod, and all get their turn', async () => {
+    const world = await new VolumeWorld().start('n1', 'n2', 'n3')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 2 } }
+    let most = 0
+    world.fate = () => {
+      most = Math.max(
+        most,
+        world.movers().filter(({ status }) => !['Succeeded', 'Failed'].includes(status?.phase ?? '')).length,
+      )
+      return 'completes'
+    }
+    for (const name of ['a', 'b', 'c', 'd']) {
+      await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 3 }], { name }))
+    }
+    await world.settle()
+
+    expect(most).toBe(2)
+    for (const name of ['a', 'b', 'c', 'd']) expect((await world.manager(name))?.status?.state).toBe('Running')
+  })
+
+  test('goes by priority, and then by who has waited longest', async () => {
+    const world = await new VolumeWorld().start('n1')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 1 } }
+    const order: (string | undefined)[] = []
+    world.fate = (pod) => {
+      order.push(pod.metadata.labels?.['vckname'])
+      return 'completes'
+    }
+    for (const [name, priority] of [
+      ['first', 0],
+      ['second', 0],
+      ['urgent', 10],
+    ] as const) {
+      await world.store.create(volumeManagers, makeVolumeManager([{ priority }], { name }))
+      // The queue is seen before anybody starts.
+      await world.reconcile(name)
+      await world.reconcile(name)
+      world.now += 1000
+    }
+    await world.settle()
+
+    expect(order).toEqual(['urgent', 'first', 'second'])
+  })
+
+  test('goes past those that wait for a node and not for a turn', async () => {
+    const world = await new VolumeWorld().start('n1')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 1 } }
+    await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 3 }], { name: 'greedy' }))
+    await world.settle()
+    await world.store.create(volumeManagers, makeVolumeManager([{}], { name: 'modest' }))
+    await world.settle()
+
+    expect((await world.manager('modest'))?.status?.state).toBe('Running')
+  })
+
+  test('puts no more on a node than allowed', async () => {
+    const world = await new VolumeWorld().start('n1', 'n2')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 1 } }
+    world.fate = () => 'goes on'
+    for (const name of ['a', 'b', 'c']) {
+      await world.store.create(volumeManagers, makeVolumeManager([{}], { name }))
+      await world.settle()
+    }
+
+    expect(world.movers().map(({ spec: { nodeName } }) => nodeName)).toEqual(['n1', 'n2'])
+    expect((await world.volume('vol1', 'c'))?.replicas).toMatchObject([{ state: 'Queued', reason: 'NoNode' }])
+  })
+})
+
+test('a mover that the API server will not have is a failure with its words, and is tried again', async () => {
+  const world = await worldWith([{}])
+  world.refuse = 'pods "vck-resource" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes'
+  await world.settle()
+  expect((await world.manager())?.status).toMatchObject({
+    state: 'Failed',
+    volumes: [{ message: expect.stringContaining('CreateRefused: pods "vck-resource" is forbidden') }],
+  })
+
+  world.refuse = undefined
+  for (let i = 0; i < 3; i++) await world.pass(120)
+
+  expect((await world.manager())?.status?.state).toBe('Running')
+})
+
+test('a VolumeManager that went without its finalizer leaves no movers behind', async () => {
+  const world = await worldWith([{}])
+  world.fate = () => 'goes on'
+  await world.settle()
+  expect(world.movers()).toHaveLength(1)
+  await world.change({ metadata: { finalizers: null } })
+  await world.deleteManager()
+  await world.reconcile()
+
+  expect(world.movers()).toEqual([])
 })
 
 test('Local data is where its nodes are, and nothing is moved or deleted', async () => {

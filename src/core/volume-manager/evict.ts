@@ -8,6 +8,7 @@ import { hasDiskPressure } from './node-health.ts'
 import { abandonsFor, dropReplica, lastUse } from './replica-set.ts'
 import type { VolumeSettings } from './settings.ts'
 import { toTime } from './time.ts'
+import { hasChanges, isWrittenBack } from './upload.ts'
 import { labeller } from './volume-draft.ts'
 
 export interface EvictionInput {
@@ -73,6 +74,7 @@ function candidatesOf(manager: VolumeManager, node: string): Candidate[] {
     if (config?.evictionPolicy !== 'LeastRecentlyUsed') return []
     return replicas
       .filter((replica) => replica.state === 'Ready' && replica.node === node && !replica.inUse && replica.path)
+      .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
       .map((replica) => ({ manager, id, replica }))
   })
 }
@@ -83,11 +85,11 @@ function keyOf({ manager, id }: Candidate): string {
 
 function evict({ manager, id, replica }: Candidate, node: string, now: number): Plan {
   const { namespace, name = '', resourceVersion } = manager.metadata
-  const labelsOf = labeller(manager, id)
+  const letting = { labelsOf: labeller(manager, id), isHeld: () => false }
   const volumes = (manager.status?.volumes ?? []).map((volume) => {
     if (volume.id !== id) return volume
     const { replicas = [], releases = [], nextIndex = 0 } = volume
-    const set = dropReplica({ replicas, releases, nextIndex }, replica, 'Evicted', labelsOf, now)
+    const set = dropReplica({ replicas, releases, nextIndex }, replica, 'Evicted', letting, now)
     const { node: _node, nodeUID: _uid, bytes: _bytes, inUse: _inUse, ...rest } = replica
     const evicted: ReplicaStatus = {
       ...rest,

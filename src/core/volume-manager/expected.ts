@@ -7,6 +7,11 @@ import { isMoving } from './replica.ts'
 export function expectedMovers(manager: VolumeManager): string[] {
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [], releases = [] }) => [
     ...replicas.filter(isMoving).map((one) => nameOfTask(manager, taskOf(manager, id, 'replica', one))),
+    ...replicas.flatMap(({ index, upload }) =>
+      upload?.state === 'Uploading'
+        ? [nameOfTask(manager, taskOf(manager, id, 'upload', { index, attempt: upload.attempt }))]
+        : [],
+    ),
     ...releases
       .filter(({ state }) => state === 'Deleting')
       .map((one) => nameOfTask(manager, taskOf(manager, id, 'release', one))),

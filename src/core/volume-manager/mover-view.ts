@@ -21,6 +21,9 @@ export type MoverView =
   | { kind: 'succeeded'; node?: string; bytes?: number }
   | MoverFailure
 
+/** What is said of a mover with which nothing is wrong, before it runs. */
+export const BEGINNING = { reason: 'Starting', message: 'the mover was created' } as const
+
 /** At most so much of a message is taken over: it is somebody else's text, in a status that everybody reads. */
 const MAX_MESSAGE_LENGTH = 512
 
@@ -159,8 +162,8 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverView
     const message = cut(unscheduled.message ?? 'no node takes the mover', MAX_MESSAGE_LENGTH)
     return { kind: 'waiting', ...node, reason: unscheduled.reason ?? 'Unschedulable', message }
   }
-  const where = node.node ? `the mover is being started on ${node.node}` : 'the mover waits for a node'
-  return { kind: 'waiting', ...node, reason: node.node ? 'Starting' : 'Scheduling', message: where }
+  // As every mover does for some seconds: not worth a write of the status each time.
+  return { kind: 'waiting', ...node, ...BEGINNING }
 }
 
 function terminatedOf(pod: Pod) {

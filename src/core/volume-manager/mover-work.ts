@@ -55,6 +55,34 @@ function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: Replica
   return path === undefined ? undefined : { at: MOUNT_PATH, volume: hostPath(path) }
 }
 
+/** The mover that writes changes back to where the data came from: what is the same there is left alone. */
+export function uploadMover(
+  manager: VolumeManager,
+  config: VolumeConfig,
+  replica: ReplicaStatus,
+  settings: VolumeSettings['movers'],
+): Pod {
+  const { index, node = '', upload } = replica
+  const source = moverSourceOf(config)
+  return moverPod({
+    manager,
+    config,
+    task: taskOf(manager, config.id, 'upload', { index, attempt: upload?.attempt ?? 1 }),
+    args: [
+      'upload',
+      ...ROOT,
+      ...['--source', source?.folder ? `${TARGET}/${source.folder}` : TARGET],
+      // Of one object, to where it lies: VCK writes to the root of the bucket.
+      ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
+      ...(source?.endpoint ? ['--endpoint', source.endpoint] : []),
+    ],
+    env: source?.env ?? [],
+    mount: mountOf(manager, config, replica),
+    placement: { on: node, anyTaint: true },
+    settings,
+  })
+}
+
 /** The mover that deletes data: on that node whatever taints it has, since nobody else can. */
 export function releaseMover(
   manager: VolumeManager,

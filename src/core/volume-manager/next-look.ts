@@ -17,6 +17,10 @@ export function nextLookMs(
 ): { requeueAfterMs?: number } {
   const prepareMs = settings.movers.prepareTimeoutSeconds * 1000
   const times = drafts.flatMap(({ set }) => [
+    ...set.replicas.flatMap(({ upload, inUse }) => {
+      if (upload?.state === 'Failed') return [(fromTime(upload.retryTime) ?? now) - now]
+      return upload || inUse ? [QUEUE_MS] : []
+    }),
     ...set.replicas.flatMap(({ state, since, retryTime, node: name }): number[] => {
       switch (state) {
         case 'Failed':

@@ -80,6 +80,10 @@ export const resync: Rule = whenSet('resync', (text) =>
     : undefined,
 )
 
+export const resyncInterval: Rule = whenSet('resyncInterval', (text) =>
+  (parseDuration(text) ?? 0) > 0 ? undefined : 'resyncInterval has to be a duration, e.g. 5m.',
+)
+
 export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
   parseBoolean(options['resync'] ?? '') && replicas > 1
     ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')

@@ -36,7 +36,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     return { actions: [setFinalizers(manager, [...finalizers, VOLUME_FINALIZER])] }
   }
   const goal = deletionTimestamp || isReleasing(manager) ? 'released' : 'present'
-  const configs = deletionTimestamp ? [] : (manager.spec?.volumeConfigs ?? [])
+  const configs = manager.spec?.volumeConfigs ?? []
   const drafts = idsOf(input, configs).map((id) =>
     draftVolume(
       input,
@@ -60,7 +60,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
       ],
     }
   }
-  const ids = new Set(configs.map(({ id }) => id))
+  const ids = new Set(deletionTimestamp ? [] : configs.map(({ id }) => id))
   // Of a volume that is no longer in the spec, the status goes with its data.
   const shown = summaries.filter(({ status, verdict }) => ids.has(status.id) || verdict !== 'released')
   const status = statusOf(input, shown, claims.waiting)
@@ -71,7 +71,8 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     ...labels,
     ...started.pods.map((pod): Write => ({ kind: 'create', type: pods, object: pod })),
     ...(change ? [patchStatus(manager, change)] : []),
-    ...(isWritten ? drafts.flatMap(({ orphans }) => orphans).flatMap(deletePod) : []),
+    // Behind the status: what a mover said is written down before it goes.
+    ...drafts.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
   const events: Action[] = isWritten ? [] : statusEvents(manager, status)
   return { actions: [...writes, ...events], ...nextLookMs(input, started.drafts) }

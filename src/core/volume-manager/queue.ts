@@ -1,7 +1,7 @@
 /** Who may start movers next: all VolumeManagers in one queue, since they share the nodes and the network. */
 import { objectKey } from '../../api/meta.ts'
 import type { Pod } from '../../api/pod.ts'
-import type { ReleaseStatus, ReplicaStatus, VolumeManager } from '../../api/volume-manager.ts'
+import type { ReleaseStatus, ReplicaStatus, UploadStatus, VolumeManager } from '../../api/volume-manager.ts'
 import type { MoverAllowance } from './input.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime } from './time.ts'
@@ -10,8 +10,16 @@ import { fromTime } from './time.ts'
 export const NO_NODE = 'NoNode'
 
 /** Whether a replica or a release waits for a slot. */
-export function isWaiting({ state }: ReplicaStatus | ReleaseStatus): boolean {
+export function isWaiting({ state }: Pick<ReplicaStatus | ReleaseStatus | UploadStatus, 'state'>): boolean {
   return state === 'Queued'
+}
+
+/** Whether a manager waits for a slot with any part of it. */
+export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
+  const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+  return volumes.some(({ replicas = [], releases = [] }) =>
+    [...replicas, ...releases, ...replicas.flatMap(({ upload }) => upload ?? [])].some(isWaiting),
+  )
 }
 
 interface Turn {
@@ -43,13 +51,14 @@ function turnsOf({ metadata, spec, status }: VolumeManager): Turn[] {
   const manager = objectKey(metadata.namespace, metadata.name ?? '')
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], releases = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
-    const turn = ({ since }: ReplicaStatus | ReleaseStatus) => ({
+    const turn = ({ since }: Pick<UploadStatus, 'since'>) => ({
       manager,
       isStuck: false,
       since: fromTime(since) ?? 0,
     })
     return [
       ...releases.filter(isWaiting).map((one) => ({ ...turn(one), priority: Number.POSITIVE_INFINITY })),
+      ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...turn(upload), priority }] : [])),
       ...replicas.filter(isWaiting).map((one) => ({ ...turn(one), priority, isStuck: one.reason === NO_NODE })),
     ]
   })

@@ -14,7 +14,12 @@ export interface Wanted {
   allows(node: string): boolean
   /** The labels of a node that has the replica. */
   labelsOf(replica: ReplicaStatus): string[]
+  /** Whether it has to stay for now although nobody wants it, since it has changes that are nowhere else. */
+  isHeld(replica: ReplicaStatus): boolean
 }
+
+/** What letting go of data depends on. */
+export type Letting = Pick<Wanted, 'labelsOf' | 'isHeld'>
 
 export interface ReplicaSet {
   replicas: ReplicaStatus[]
@@ -26,8 +31,8 @@ export interface ReplicaSet {
 export type ReleaseReason = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'NoSpace' | 'Released'
 
 /** Everything goes, used or not; what is used is waited for later. */
-export function releaseAll(set: ReplicaSet, labelsOf: Wanted['labelsOf'], now: number): ReplicaSet {
-  return set.replicas.reduce((left, replica) => dropReplica(left, replica, 'Released', labelsOf, now), set)
+export function releaseAll(set: ReplicaSet, letting: Letting, now: number): ReplicaSet {
+  return set.replicas.reduce((left, replica) => dropReplica(left, replica, 'Released', letting, now), set)
 }
 
 /** The set as it should be, as far as that can be said without knowing who may start now. */
@@ -45,9 +50,10 @@ export function dropReplica(
   { replicas, releases, nextIndex }: ReplicaSet,
   replica: ReplicaStatus,
   reason: ReleaseReason,
-  labelsOf: Wanted['labelsOf'],
+  { labelsOf, isHeld }: Letting,
   now: number,
 ): ReplicaSet {
+  if (isHeld(replica)) return { replicas, releases, nextIndex }
   const left = replicas.filter(({ index }) => index !== replica.index)
   const { node, path, revision } = replica
   if (node === undefined || path === undefined) return { replicas: left, releases, nextIndex }
@@ -88,7 +94,7 @@ export function isCurrent({ revision, shard }: ReplicaStatus, wanted: Wanted): b
 function dropHalves(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   return set.replicas
     .filter((replica) => !isCurrent(replica, wanted) && !isReady(replica) && replica.state !== 'Unreachable')
-    .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted.labelsOf, now), set)
+    .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
 /** What is out of date stays until what takes its place is there: a slip in the source must not cost the data that there is. */
@@ -100,7 +106,7 @@ function dropOutdated(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet 
   if (!isComplete) return set
   return set.replicas
     .filter((replica) => !isCurrent(replica, wanted))
-    .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted.labelsOf, now), set)
+    .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
 function arrangeShard(
@@ -121,8 +127,8 @@ function arrangeShard(
   const surplus = leastValuable(placed).slice(0, -missing)
   const isServed = placed.filter(isReady).length - surplus.filter(isReady).length >= count
   const misplaced = isServed ? ofShard.filter(isMisplaced) : []
-  const less = surplus.reduce((left, one) => dropReplica(left, one, 'ScaledDown', wanted.labelsOf, now), set)
-  return misplaced.reduce((left, one) => dropReplica(left, one, 'Moved', wanted.labelsOf, now), less)
+  const less = surplus.reduce((left, one) => dropReplica(left, one, 'ScaledDown', wanted, now), set)
+  return misplaced.reduce((left, one) => dropReplica(left, one, 'Moved', wanted, now), less)
 }
 
 function addReplicas(

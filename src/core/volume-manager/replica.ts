@@ -2,7 +2,7 @@
 import type { ReplicaState, ReplicaStatus } from '../../api/volume-manager.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { MoverProgress } from './input.ts'
-import { DELETED, type MoverFailure, type MoverView, overdue } from './mover-view.ts'
+import { BEGINNING, DELETED, type MoverFailure, type MoverView, overdue } from './mover-view.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
 
@@ -61,7 +61,7 @@ const STEPS: Readonly<Record<ReplicaState, Step>> = {
 
 /** A mover was made for it. */
 export function start(replica: ReplicaStatus, now: number): ReplicaStatus {
-  return enter(replica, 'Starting', now, 'Starting', 'the mover was created')
+  return enter(replica, 'Starting', now, BEGINNING.reason, BEGINNING.message)
 }
 
 /** It is needed again, or anew: the next mover is another one. */
@@ -79,11 +79,10 @@ function stepMoving(replica: ReplicaStatus, sight: ReplicaSight): ReplicaStatus 
     case 'succeeded':
       return sight.nodeHasData ? fail(replica, taken(mover.node), now) : arrive(replica, mover, sight)
     case 'waiting': {
-      const placed = { ...replica, ...(mover.node && { node: mover.node }) }
       if (now - sinceOf(replica, now) > settings.movers.prepareTimeoutSeconds * 1000) {
         return fail(replica, overdue('PrepareTimeout', `not begun in time: ${mover.message}`, mover.node), now)
       }
-      return enter(placed, 'Starting', now, mover.reason, mover.message)
+      return enter(replica, 'Starting', now, mover.reason, mover.message)
     }
     default:
       return stepRunning(replica, mover.node, sight)

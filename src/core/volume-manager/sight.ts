@@ -7,6 +7,7 @@ import { healthOf } from './node-health.ts'
 import { isReady, type NodeSight, queueAgain, type ReplicaSight, stepReplica } from './replica.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import { fromTime, toTime } from './time.ts'
+import { stepUpload } from './upload.ts'
 
 /** Every replica one step on, and the nodes that were left on the way. */
 export function lookAround(
@@ -21,7 +22,8 @@ export function lookAround(
   let set: ReplicaSet = { replicas, releases: before?.releases ?? [], nextIndex: before?.nextIndex ?? 0 }
   for (const replica of known) {
     const sight = sightOf(input, id, config, replica, withData)
-    const after = withUse(input, wakeUp(input, stepReplica(replica, sight)))
+    const stepped = withUse(input, wakeUp(input, stepReplica(replica, sight)))
+    const after = stepUpload(stepped, { config, mover: uploader(input, id, replica), now: input.now })
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
     const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
@@ -32,6 +34,16 @@ export function lookAround(
       set = abandonNode(set, { node: left, path, revision, code: after.reason }, input.now)
   }
   return set
+}
+
+function uploader({ manager, movers, refusals, now }: VolumeManagerInput, id: string, replica: ReplicaStatus) {
+  const { index, upload } = replica
+  if (!upload) return undefined
+  const task = taskOf(manager, id, 'upload', { index, attempt: upload.attempt })
+  const pod = moverOf(manager, task, movers)
+  const refusal = refusals.get(nameOfTask(manager, task))
+  if (pod) return viewMover(pod, now - (fromTime(upload.since) ?? now))
+  return refusal === undefined ? undefined : refused(refusal)
 }
 
 /** Where data is, as a key; nowhere is no place. */

@@ -4,12 +4,13 @@ import type { ReleaseStatus, ReplicaStatus, VolumeConfig } from '../../api/volum
 import type { VolumeManagerInput } from './input.ts'
 import type { Placement } from './mover-pod.ts'
 import { readTask } from './mover-task.ts'
-import { releaseMover, replicaMover } from './mover-work.ts'
+import { releaseMover, replicaMover, uploadMover } from './mover-work.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
 import { isWaiting, NO_NODE } from './queue.ts'
 import { startDeleting } from './release.ts'
 import { isMoving, start } from './replica.ts'
+import { startUpload } from './upload.ts'
 import type { VolumeDraft } from './volume-draft.ts'
 
 export interface Started {
@@ -30,10 +31,17 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
     const releases = draft.set.releases.map((release) => {
       if (slots <= 0 || !mayDelete(release, draft, allowance.fullNodes)) return release
       slots--
-      pods.push(releaseMover(manager, draft.id, draft.config, release, settings.movers))
+      pods.push(releaseMover(manager, draft.id, draft.moverConfig, release, settings.movers))
       return startDeleting(release, now)
     })
-    byId.set(draft.id, { ...draft, set: { ...draft.set, releases } })
+    const { moverConfig } = draft
+    const replicas = draft.set.replicas.map((replica) => {
+      if (slots <= 0 || !moverConfig || !mayUpload(replica, draft, input)) return replica
+      slots--
+      pods.push(uploadMover(manager, moverConfig, replica, settings.movers))
+      return startUpload(replica, now)
+    })
+    byId.set(draft.id, { ...draft, set: { ...draft.set, releases, replicas } })
   }
   for (const draft of [...byId.values()].sort((a, b) => priorityOf(b) - priorityOf(a))) {
     const { config, wanted } = draft
@@ -71,6 +79,22 @@ function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
 
 function mayDelete(release: ReleaseStatus, { before }: VolumeDraft, fullNodes: ReadonlySet<string>): boolean {
   return isKnownQueued(release, before?.releases) && !fullNodes.has(release.node)
+}
+
+/** One after the other, and not before the last one is gone. */
+function mayUpload(
+  replica: ReplicaStatus,
+  { id, before }: VolumeDraft,
+  { allowance, movers }: VolumeManagerInput,
+): boolean {
+  const { index, upload, node } = replica
+  const known = before?.replicas?.find((one) => one.index === index)?.upload
+  const isKnown = upload?.state === 'Queued' && known?.state === 'Queued' && known.attempt === upload.attempt
+  if (!isKnown || node === undefined || allowance.fullNodes.has(node)) return false
+  return ![...movers.values()].some((pod) => {
+    const task = readTask(pod)
+    return task?.id === id && task.role === 'upload' && task.index === index
+  })
 }
 
 function isKnownQueued<T extends ReplicaStatus | ReleaseStatus>(one: T, before: readonly T[] = []): boolean {

@@ -12,6 +12,7 @@ import {
   type Rule,
   required,
   resync,
+  resyncInterval,
   resyncReplicas,
   secretName,
   server,
@@ -101,7 +102,7 @@ const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
 }
 
 const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
-const DOWNLOADED = [replicas, timeout, distribution, resync, resyncReplicas, hostDirectory('dataPath')]
+const DOWNLOADED = [replicas, timeout, distribution, resync, resyncInterval, resyncReplicas, hostDirectory('dataPath')]
 const S3 = [
   credentials,
   secretName('awsCredentialsSecretName'),

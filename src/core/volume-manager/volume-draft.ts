@@ -15,18 +15,21 @@ import { refused, viewMover } from './mover-view.ts'
 import { directoryOf, nodeLabelsOf } from './names.ts'
 import { allowsNode } from './node-affinity.ts'
 import { stepRelease } from './release.ts'
-import { isMoving } from './replica.ts'
-import { abandonNode, arrangeReplicas, type ReplicaSet, releaseAll, type Wanted } from './replica-set.ts'
+import { isMoving, isReady } from './replica.ts'
+import { abandonNode, arrangeReplicas, type Letting, type ReplicaSet, releaseAll, type Wanted } from './replica-set.ts'
 import { revisionOf } from './revision.ts'
 import { lookAround } from './sight.ts'
 import { sourceTypeOf } from './source-types.ts'
 import { fromTime } from './time.ts'
+import { hasChanges, isWrittenBack } from './upload.ts'
 import { volumeProblems } from './validate-volume.ts'
 
 export interface VolumeDraft {
   id: string
   /** Undefined for a volume that is no longer in the spec. */
   config: VolumeConfig | undefined
+  /** The same where it is good enough to make movers of. */
+  moverConfig: VolumeConfig | undefined
   before: VolumeStatus | undefined
   set: ReplicaSet
   /** What is wanted; undefined when the data is to go, or nobody can say what is wanted. */
@@ -49,16 +52,15 @@ export function draftVolume(
   const { manager, settings, movers, now } = input
   const before = manager.status?.volumes?.find((volume) => volume.id === id)
   const isWanted = config !== undefined && goal === 'present'
-  const problems = isWanted
-    ? volumeProblems(config, settings).map(({ message, statusMessage }) => statusMessage ?? message)
-    : []
+  const faults = config ? volumeProblems(config, settings) : []
+  const problems = isWanted ? faults.map(({ message, statusMessage }) => statusMessage ?? message) : []
   const wanted = isWanted && problems.length === 0 ? wantedOf(input, config) : undefined
   const seen = lookAround(input, id, config, before)
   const arranged = wanted
     ? arrangeReplicas(seen, wanted, now)
     : isWanted
       ? seen
-      : releaseAll(seen, labeller(manager, id), now)
+      : releaseAll(seen, lettingOf(manager, id, config), now)
   const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
   const orphansOf = (set: ReplicaSet) => own.filter((pod) => !isAwaited(pod, manager, id, set))
   const accounted = orphansOf(arranged).reduce((set, pod) => accountFor(set, pod, now), arranged)
@@ -67,6 +69,7 @@ export function draftVolume(
   return {
     id,
     config,
+    moverConfig: faults.length > 0 ? undefined : config,
     before,
     set,
     wanted,
@@ -74,6 +77,18 @@ export function draftVolume(
     shortage: wanted && config && shortageOf(input, config, wanted),
     orphans: orphansOf(set),
   }
+}
+
+/** What keeps data, and what goes with it. */
+export function lettingOf(manager: VolumeManager, id: string, config: VolumeConfig | undefined): Letting {
+  return {
+    labelsOf: labeller(manager, id),
+    isHeld: (replica) => isWrittenBack(config) && isReady(replica) && hasChanges(replica) && !evenInUse(manager),
+  }
+}
+
+function evenInUse({ metadata }: VolumeManager): boolean {
+  return metadata.annotations?.[RELEASE_IN_USE_ANNOTATION] === 'true'
 }
 
 /** The labels of nodes that have a replica; none for what is on no node. */
@@ -93,7 +108,7 @@ function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig):
       const node = nodes.get(name)
       return !isMoved || node === undefined || allowsNode(config.nodeAffinity, node)
     },
-    labelsOf: labeller(manager, config.id),
+    ...lettingOf(manager, config.id, config),
   }
 }
 
@@ -115,8 +130,14 @@ function isAwaited(pod: Pod, manager: VolumeManager, id: string, { replicas, rel
   const { name } = pod.metadata
   return (
     replicas.some((one) => isMoving(one) && nameOfTask(manager, taskOf(manager, id, 'replica', one)) === name) ||
+    replicas.some((one) => uploadOf(manager, id, one) === name) ||
     releases.some((one) => nameOfTask(manager, taskOf(manager, id, 'release', one)) === name)
   )
+}
+
+function uploadOf(manager: VolumeManager, id: string, { index, upload }: ReplicaStatus): string | undefined {
+  if (upload?.state !== 'Uploading') return undefined
+  return nameOfTask(manager, taskOf(manager, id, 'upload', { index, attempt: upload.attempt }))
 }
 
 /** A mover that nobody waits for may have written to its node all the same. */
@@ -155,7 +176,7 @@ function lookAtRelease(
       (label) => node?.metadata.labels?.[label] !== undefined && !needed.includes(label),
     ),
     users: users(release.path).filter((user) => user.node === release.node),
-    evenInUse: manager.metadata.annotations?.[RELEASE_IN_USE_ANNOTATION] === 'true',
+    evenInUse: evenInUse(manager),
     written: [...movers.values()].some((mover) => isWriting(mover, release)),
     settings,
     now,

@@ -123,6 +123,9 @@ function failureOf(manager: VolumeManager, { id, set }: VolumeDraft): string | u
 
 function releaseMessage({ set, orphans }: VolumeDraft): string {
   const [first] = set.releases
+  const held = set.replicas.find(({ upload }) => upload)
+  if (held) return `${held.node}: changes are written back${held.upload?.message ? `: ${held.upload.message}` : ''}`
+  if (set.replicas.length > 0) return `${set.replicas[0]?.node}: in use, and to be written back`
   if (!first) return orphans.length > 0 ? 'movers are being stopped' : 'data is being let go'
   return `${first.node}: ${first.message ?? first.state}${set.releases.length > 1 ? ` (and ${set.releases.length - 1} more)` : ''}`
 }

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { makeVolume } from '../../../test/builders.ts'
+import type { VolumeConfig } from '../../api/volume-manager.ts'
+import { moverSourceOf } from './mover-source.ts'
+
+const PACHYDERM = { repo: 'images', branch: 'master', inputPath: '/s3/', outputPath: 'test/' }
+
+test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefined }>([
+  { name: 'S3 below a folder', volume: {}, want: { url: 's3://lake/sales/', endpoint: undefined } },
+  {
+    name: 'S3 with a server',
+    volume: { options: { sourceURL: 's3://lake/a.tar', endpointURL: 'http://minio:9000' } },
+    want: { url: 's3://lake/a.tar', endpoint: 'http://minio:9000', env: [] },
+  },
+  {
+    name: 'Pachyderm through its gateway',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, pachAuthSecretName: 'pach' } },
+    want: {
+      url: 's3://master.images/s3/',
+      endpoint: 'http://pachd.default.svc:30600',
+      folder: 'test',
+      env: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => ({
+        name,
+        valueFrom: { secretKeyRef: { name: 'pach', key: 'pachAuthToken' } },
+      })),
+    },
+  },
+  {
+    name: 'Pachyderm at the host of its older address',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, pachydermServiceAddress: 'pachd.data.svc:650' } },
+    want: { endpoint: 'http://pachd.data.svc:30600', env: [] },
+  },
+  { name: 'a stream without a source', volume: { sourceType: 'Stream', options: {} }, want: undefined },
+  { name: 'NFS', volume: { sourceType: 'NFS' }, want: undefined },
+])('$name', ({ volume, want }) => {
+  const source = moverSourceOf(makeVolume(volume))
+  if (want === undefined) expect(source).toBeUndefined()
+  else expect(source).toMatchObject(want)
+})

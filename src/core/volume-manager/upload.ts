@@ -1,0 +1,91 @@
+/** Changes that pods made to the data: written back to where it came from, once they are done with it (VCK's option `resync`). */
+import type { ReplicaStatus, UploadStatus, VolumeConfig } from '../../api/volume-manager.ts'
+import { parseDuration } from '../locality/duration.ts'
+import { retryDelayMs } from './backoff.ts'
+import { DELETED, type MoverView } from './mover-view.ts'
+import { parseBoolean } from './option-values.ts'
+import { fromTime, toTime } from './time.ts'
+
+/** Whether changes of a volume are written back at all. */
+export function isWrittenBack(config: VolumeConfig | undefined): boolean {
+  return parseBoolean(config?.options?.['resync'] ?? '') ?? false
+}
+
+/** Whether pods may have changed the data since it was last written back. One that was never used is as it came. */
+export function hasChanges({ lastUsedTime, uploadedTime, inUse }: ReplicaStatus): boolean {
+  if (inUse) return true
+  const used = fromTime(lastUsedTime)
+  return used !== undefined && used >= (fromTime(uploadedTime) ?? 0)
+}
+
+export interface UploadSight {
+  config: VolumeConfig | undefined
+  /** The mover of its current attempt; undefined when there is none. */
+  mover: MoverView | undefined
+  now: number
+}
+
+/** The replica with its upload one step on. */
+export function stepUpload(replica: ReplicaStatus, sight: UploadSight): ReplicaStatus {
+  const { upload, ...rest } = replica
+  if (replica.state !== 'Ready' || !isWrittenBack(sight.config)) return upload ? rest : replica
+  switch (upload?.state) {
+    case 'Uploading':
+      return stepUploading(replica, upload, sight)
+    case 'Queued':
+      return sight.mover ? stepUploading(replica, enter(upload, 'Uploading', sight.now), sight) : replica
+    default:
+      return isDue(replica, sight) ? { ...replica, upload: queued(replica, sight.now) } : replica
+  }
+}
+
+/** A mover was made for it. */
+export function startUpload(replica: ReplicaStatus, now: number): ReplicaStatus {
+  const { upload = { state: 'Queued', attempt: 1 } } = replica
+  return { ...replica, upload: enter(upload, 'Uploading', now) }
+}
+
+/** When the last pod is done; while pods are at work only every so often, and only if somebody asked for that. */
+function isDue(replica: ReplicaStatus, { config, now }: UploadSight): boolean {
+  const { upload, uploadedTime, inUse, lastUsedTime } = replica
+  if (now < (fromTime(upload?.retryTime) ?? 0) || !hasChanges(replica)) return false
+  if (!inUse) return true
+  const intervalMs = parseDuration(config?.options?.['resyncInterval'] ?? '')
+  const last = Math.max(fromTime(uploadedTime) ?? 0, fromTime(lastUsedTime) ?? 0)
+  return intervalMs !== undefined && intervalMs > 0 && now - last >= intervalMs
+}
+
+/** The number of the attempt counts up for ever: its upload times are what is left of the earlier ones. */
+function queued({ upload, uploadedTime }: ReplicaStatus, now: number): UploadStatus {
+  const next = (upload?.attempt ?? 0) + 1
+  const base = upload?.failures ? { failures: upload.failures } : {}
+  // Without an earlier upload in sight the time tells two apart.
+  const attempt = upload ? next : uploadedTime === undefined ? 1 : Math.floor((fromTime(uploadedTime) ?? 0) / 1000)
+  return { ...base, state: 'Queued', attempt, since: toTime(now) }
+}
+
+function stepUploading(
+  replica: ReplicaStatus,
+  upload: UploadStatus,
+  { mover = DELETED, now }: UploadSight,
+): ReplicaStatus {
+  const { upload: _, ...rest } = replica
+  switch (mover.kind) {
+    case 'succeeded':
+      // What was changed while it ran was perhaps not seen.
+      return { ...rest, uploadedTime: upload.since ?? toTime(now) }
+    case 'failed': {
+      const failures = (upload.failures ?? 0) + 1
+      const retryTime = toTime(now + retryDelayMs(failures, mover.retry))
+      const message = `${mover.code}: ${mover.message}`
+      return { ...rest, upload: { ...enter(upload, 'Failed', now), failures, message, retryTime } }
+    }
+    default:
+      return { ...rest, upload: enter(upload, 'Uploading', now) }
+  }
+}
+
+function enter(upload: UploadStatus, state: UploadStatus['state'], now: number): UploadStatus {
+  const { message: _, retryTime: _retry, ...rest } = upload
+  return { ...rest, state, since: upload.state === state ? (upload.since ?? toTime(now)) : toTime(now) }
+}
