@@ -4,9 +4,11 @@ import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
 import { clusterRoles } from '../src/app/rbac.ts'
-import { commands } from '../src/cli/index.ts'
+import { loadCommands } from '../src/cli/index.ts'
 import { cachedKinds, placementKinds } from '../src/store/cached-kinds.ts'
 import { webhooks } from '../src/webhooks/index.ts'
+
+const commands = await loadCommands()
 
 interface SourceFile {
   path: string

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeFolder, runWords } from './cli.case.ts'
-import { commands } from './index.ts'
+import { loadCommands } from './index.ts'
+
+const commands = await loadCommands()
 
 describe('the overview', () => {
   test.each([{ words: ['help'] }, { words: ['--help'] }, { words: ['-h'] }])(

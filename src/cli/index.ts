@@ -1,17 +1,25 @@
 /** The commands, and the way from the user's words to one of them. */
-import { ConfigError } from '../app/config.ts'
-import { ConnectionConfigError } from '../store/connection.ts'
-import { certs } from './certs.ts'
-import { check } from './check.ts'
-import { type Command, type CommandIo, helpOf, readArguments, UsageError } from './command.ts'
-import { explain } from './explain.ts'
-import { manifests } from './manifests.ts'
-import { mover } from './mover.ts'
-import { serve } from './serve.ts'
-import { status } from './status.ts'
+import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
 import { suggest } from './suggest.ts'
 
-export const commands: readonly Command[] = [serve, check, explain, status, manifests, certs, mover]
+/** Read when they are called for: the Pod of a data mover has no memory to spare for what a server needs. */
+const loaders: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serve,
+  check: async () => (await import('./check.ts')).check,
+  explain: async () => (await import('./explain.ts')).explain,
+  status: async () => (await import('./status.ts')).status,
+  manifests: async () => (await import('./manifests.ts')).manifests,
+  certs: async () => (await import('./certs.ts')).certs,
+  mover: async () => (await import('./mover.ts')).mover,
+}
+
+/** Every command, in the order of the overview. */
+export function loadCommands(): Promise<Command[]> {
+  return Promise.all(Object.values(loaders).map((load) => load()))
+}
+
+/** By name: their classes are in what is read only when it is called for. */
+const USER_MISTAKES = new Set(['UsageError', 'ConfigError', 'ConnectionConfigError'])
 
 /**
  * Runs the command that the words name.
@@ -23,19 +31,15 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
   const [name, rest] = asksForHelp ? [second, ['--help']] : [first, words.slice(1)]
   if (name === undefined) {
-    io.stdout.write(overview())
+    io.stdout.write(await overview())
     return asksForHelp ? 0 : 2
   }
-  const command = commands.find((candidate) => candidate.name === name)
-  if (!command) {
-    io.stderr.write(
-      `lodestone: unknown command ${name}${suggest(
-        name,
-        commands.map((known) => known.name),
-      )}\n\n${overview()}`,
-    )
+  const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined
+  if (!load) {
+    io.stderr.write(`lodestone: unknown command ${name}${suggest(name, Object.keys(loaders))}\n\n${await overview()}`)
     return 2
   }
+  const command = await load()
   if (rest.includes('--help') || rest.includes('-h')) {
     io.stdout.write(helpOf(command))
     return 0
@@ -43,14 +47,14 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   try {
     return await command.run(readArguments(command, rest), io)
   } catch (error) {
-    if (!(error instanceof UsageError || error instanceof ConfigError || error instanceof ConnectionConfigError))
-      throw error
+    if (!(error instanceof Error && USER_MISTAKES.has(error.name))) throw error
     io.stderr.write(`lodestone ${name}: ${error.message}\n`)
     return 2
   }
 }
 
-function overview(): string {
+async function overview(): Promise<string> {
+  const commands = await loadCommands()
   const width = Math.max(...commands.map(({ name }) => name.length))
   return [
     'Lodestone pulls workloads to their data.\n',

@@ -1,11 +1,12 @@
 /** Where a mover's Events go: to the API server that its Pod belongs to, or to the one of a kubeconfig. */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { collectionPath, type ResourceType } from '../api/meta.ts'
 import { isObject } from '../core/json.ts'
 import type { MoverIdentity, ObjectRef } from '../core/mover/event.ts'
 import type { EventSink } from '../mover/events.ts'
-import type { Connection } from '../store/api-connection.ts'
+import { type Connection, createConnection } from '../store/api-connection.ts'
 import { ApiError } from '../store/api-error.ts'
-import { openConnection } from '../store/connection.ts'
 import { type CommandIo, UsageError } from './command.ts'
 
 const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
@@ -42,10 +43,38 @@ function readRef(text: string): ObjectRef {
   throw new UsageError('EVENT_ABOUT: must be {"apiVersion":"…","kind":"…","namespace":"…","name":"…","uid":"…"}')
 }
 
-/** Opens the way to the API server. Throws `ConnectionConfigError` when there is none. */
-export function openEventSink(kubeconfig: string | undefined): { sink: EventSink; close: () => Promise<void> } {
-  const connection = openConnection(kubeconfig === undefined ? { inCluster: true } : { kubeconfig })
+/**
+ * Opens the way to the API server. In a Pod without what the kubeconfig's client needs: it would be half of a mover's memory.
+ * Undefined where there is none; throws `ConnectionConfigError` for a kubeconfig that cannot be used.
+ */
+export async function openEventSink(
+  kubeconfig: string | undefined,
+  env: CommandIo['env'],
+): Promise<{ sink: EventSink; close: () => Promise<void> } | undefined> {
+  const connection = kubeconfig === undefined ? connectInPod(env) : await connectByFile(kubeconfig)
+  if (connection === undefined) return undefined
   return { sink: (event) => write(connection, event), close: () => connection.close() }
+}
+
+async function connectByFile(kubeconfig: string): Promise<Connection> {
+  const { openConnection } = await import('../store/connection.ts')
+  return openConnection({ kubeconfig })
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+function connectInPod(env: CommandIo['env']): Connection | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (!host || !port || !existsSync(`${SERVICE_ACCOUNT}/token`)) return undefined
+  return createConnection({
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    // A projected token changes hourly, and a mover tells something every ten seconds: reading it is nothing.
+    read: async () => ({
+      headers: { authorization: `Bearer ${(await readFile(`${SERVICE_ACCOUNT}/token`, 'utf8')).trim()}` },
+      transport: { tls: { ca: await readFile(`${SERVICE_ACCOUNT}/ca.crt`, 'utf8') } },
+    }),
+    forget: () => undefined,
+  })
 }
 
 async function write(connection: Connection, event: Parameters<EventSink>[0]): Promise<void> {

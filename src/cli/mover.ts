@@ -11,7 +11,6 @@ import { openHttp } from '../mover/http.ts'
 import { type MoverIo, type MoverTask, runMover } from '../mover/run.ts'
 import { openBucket } from '../mover/s3.ts'
 import { upload } from '../mover/upload.ts'
-import { ConnectionConfigError } from '../store/connection.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 import { identityOf, openEventSink } from './mover-events.ts'
@@ -52,7 +51,6 @@ export const mover: Command = {
 }
 
 const KUBELET_TERMINATION_LOG = '/dev/termination-log'
-const CONNECTIONS_BESIDE = 1
 
 type Work = { work: MoverTask['work']; close: () => Promise<void> }
 
@@ -74,7 +72,7 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   const { log, close: closeLog } = openLogger({ level: 'info', format: 'auto', output: io.stdout })
   const writeLine: MoverIo['log'] = (level, fields, message) => log[level](fields, message)
   const { work, close } = VERBS[verb](words, io)
-  const reporting = openReporting(words, io, attempt, writeLine)
+  const reporting = await openReporting(words, io, attempt, writeLine)
   try {
     const result = await runMover(
       { verb, attempt, work },
@@ -97,26 +95,24 @@ function terminationLogOf(words: Words): string | undefined {
   return words.text('termination-log') ?? (existsSync(KUBELET_TERMINATION_LOG) ? KUBELET_TERMINATION_LOG : undefined)
 }
 
-function openReporting(words: Words, io: CommandIo, attempt: number, log: MoverIo['log']) {
+async function openReporting(words: Words, io: CommandIo, attempt: number, log: MoverIo['log']) {
   const identity = identityOf(io.env, attempt)
   if (identity === undefined) return undefined
-  try {
-    const { sink, close } = openEventSink(words.text('kubeconfig'))
-    const failed = (error: unknown) => log('warn', { err: error }, 'an Event could not be written')
-    return { events: openEventReporter({ sink, identity, now: io.now, failed }), close }
-  } catch (error) {
+  const opened = await openEventSink(words.text('kubeconfig'), io.env)
+  if (opened === undefined) {
     // A Pod without a token is as good: Events only inform.
-    if (!(error instanceof ConnectionConfigError) || words.text('kubeconfig') !== undefined) throw error
-    log('warn', {}, `no Events: ${error.message}`)
+    log('warn', {}, 'no Events: the Pod has no service account token')
     return undefined
   }
+  const failed = (error: unknown) => log('warn', { err: error }, 'an Event could not be written')
+  return { events: openEventReporter({ sink: opened.sink, identity, now: io.now, failed }), close: opened.close }
 }
 
 function downloadWork(words: Words, io: CommandIo): Work {
   const place = needS3(words, 'source')
   const parallel = wholeNumber(words, 'parallel', 16, 1, 256)
   const endpoint = endpointOf(words)
-  const { openIt, close } = openServer(words, io, place, endpoint, parallel)
+  const { openIt, close } = openServer(words, io, place, endpoint)
   const input = {
     openBucket: openIt,
     endpoint,
@@ -136,7 +132,7 @@ function uploadWork(words: Words, io: CommandIo): Work {
   if (!place.recursive) throw new UsageError(`--target s3://${place.bucket}/${place.key}: must end in a slash`)
   // Each has a part in memory.
   const parallel = wholeNumber(words, 'parallel', 8, 1, 64)
-  const { openIt, close } = openServer(words, io, place, endpointOf(words), parallel)
+  const { openIt, close } = openServer(words, io, place, endpointOf(words))
   const watch = words.text('watch') === undefined ? undefined : wholeNumber(words, 'watch', 10, 1, 86_400)
   const input = {
     openBucket: openIt,
@@ -156,9 +152,9 @@ function deleteWork(words: Words): Work {
   return { work: (progress, signal) => deleteDataset(input, progress, signal), close: async () => undefined }
 }
 
-function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: string, parallel: number) {
+function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: string) {
   const ca = caOf(words)
-  const http = openHttp({ connections: parallel + CONNECTIONS_BESIDE, env: io.env, ...(ca !== undefined && { ca }) })
+  const http = openHttp({ ca, env: io.env })
   const directory = words.text('credentials')
   const region = words.text('region')
   const pathStyle = oneOf(words, 'path-style', ['true', 'false'])
@@ -171,5 +167,5 @@ function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: strin
     retry: { ...DEFAULT_RETRY, retries: wholeNumber(words, 'retries', DEFAULT_RETRY.retries, 0, 100) },
     now: io.now,
   }
-  return { openIt: (signal: AbortSignal) => openBucket(options, http, signal), close: () => http.close() }
+  return { openIt: (signal: AbortSignal) => openBucket(options, http, signal), close: async () => http.close() }
 }

@@ -1,7 +1,7 @@
 /** Fetches a range of an object into a writer, and goes on where it broke off. */
 import type { ListedObject } from '../core/s3/listing.ts'
 import { Backoff, PassingError } from './backoff.ts'
-import type { Answer, Sink } from './http.ts'
+import type { Answer, Sink } from './http-exchange.ts'
 import { MoverError } from './mover-error.ts'
 import type { Bucket } from './s3.ts'
 import { errorOfAnswer } from './s3-error.ts'

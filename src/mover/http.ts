@@ -1,36 +1,14 @@
-/** HTTP with bounded memory: bodies go to a sink as they come, and a slow sink slows the server down. */
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+/**
+ * HTTP with bounded memory: a connection reads into one buffer for ever, what takes the body writes from that buffer, and a slow disk slows
+ * the server down. Clients that make streams of bodies cost three times the processor and twice the memory (docs/performance.md).
+ */
 import { PassingError } from './backoff.ts'
+import { Connection } from './http-connection.ts'
+import type { Answer, Exchange, Receive } from './http-exchange.ts'
+import type { SocketOptions } from './http-socket.ts'
 import { MoverError } from './mover-error.ts'
 
-export interface Exchange {
-  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  origin: string
-  /** With its query. */
-  path: string
-  headers: Record<string, string>
-  body?: Uint8Array | string
-}
-
-export interface Answer {
-  status: number
-  headers: Readonly<Record<string, string>>
-  /** Empty when a sink took the body. */
-  text: string
-}
-
-/** Takes a piece of a body. A promise holds back the next one. */
-export type Sink = (chunk: Buffer) => Promise<void> | undefined
-
-/** Looks at an answer before its body comes: gives what takes the body, or undefined for one that is read as text. */
-export type Receive = (answer: Omit<Answer, 'text'>) => Sink | undefined
-
-export interface HttpOptions {
-  /** Sockets to one server. */
-  connections: number
-  /** PEM, instead of the system's. */
-  ca?: string
-  env: Readonly<Record<string, string | undefined>>
+export interface HttpOptions extends SocketOptions {
   /** Without a byte for so long, a request has failed. */
   stallMs?: number
 }
@@ -38,163 +16,100 @@ export interface HttpOptions {
 export interface Http {
   /** One attempt. Throws `PassingError` when the connection fails, what a sink throws, or the signal's reason. */
   send(exchange: Exchange, signal: AbortSignal, receive?: Receive): Promise<Answer>
-  /** Ends every socket, at once. */
-  close(): Promise<void>
+  /** Ends every connection, at once. */
+  close(): void
 }
 
-const CONNECT_MS = 10_000
 const STALL_MS = 30_000
-/** Listings of 1000 keys of the greatest length stay below it. */
-const MAX_TEXT_BYTES = 16 * 1024 * 1024
 
-export function openHttp({ connections, ca, env, stallMs = STALL_MS }: HttpOptions): Http {
-  const connect = { timeout: CONNECT_MS, ...(ca !== undefined && { ca }) }
-  const common = { connections, connect, headersTimeout: stallMs, bodyTimeout: stallMs, allowH2: false }
-  const httpProxy = env['HTTP_PROXY'] ?? env['http_proxy'] ?? ''
-  const httpsProxy = env['HTTPS_PROXY'] ?? env['https_proxy'] ?? ''
-  const noProxy = env['NO_PROXY'] ?? env['no_proxy'] ?? ''
-  const agent =
-    httpProxy || httpsProxy
-      ? new EnvHttpProxyAgent({
-          ...common,
-          httpProxy,
-          httpsProxy,
-          noProxy,
-          ...(ca !== undefined && { requestTls: { ca } }),
-        })
-      : new Agent(common)
+/** Opens a client. There are as many connections as requests under way at once. */
+export function openHttp({ stallMs = STALL_MS, ...options }: HttpOptions): Http {
+  const connections = new Map<Connection, string>()
 
-  return {
-    send: (exchange, signal, receive) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason)
-        const handler = new AnswerHandler(exchange, signal, receive, resolve, reject)
-        agent.dispatch({ ...exchange, body: exchange.body ?? null } as Dispatcher.DispatchOptions, handler)
-      }),
-    close: () => agent.destroy(),
+  function idle(origin: string): Connection | undefined {
+    for (const [connection, to] of connections) {
+      if (connection.isUsable && to === origin) return connection
+    }
+    return undefined
   }
-}
 
-/** Below undici's streams, which would cost every piece of a body two more turns and a copy. */
-class AnswerHandler implements Dispatcher.DispatchHandler {
-  readonly #exchange: Exchange
-  readonly #signal: AbortSignal
-  readonly #receive: Receive | undefined
-  readonly #resolve: (answer: Answer) => void
-  readonly #reject: (error: unknown) => void
-  #controller: Dispatcher.DispatchController | undefined
-  #answer: Omit<Answer, 'text'> | undefined
-  #sink: Sink | undefined
-  #taking: Promise<void> | undefined
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
-  #settled = false
-  readonly #onAbort = () => this.#fail(this.#signal.reason)
+  /** A server that does not answer must not keep a mover that was cancelled. */
+  async function open(origin: string, signal: AbortSignal): Promise<Connection> {
+    const opening = Connection.open(origin, { ...options, stallMs })
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort)
+    try {
+      const connection = await Promise.race([opening, aborted.promise])
+      connections.set(connection, origin)
+      return connection
+    } catch (error) {
+      opening.then(
+        (connection) => connection.destroy(error),
+        () => undefined,
+      )
+      throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
 
-  constructor(
+  async function sendOver(
+    connection: Connection,
     exchange: Exchange,
     signal: AbortSignal,
     receive: Receive | undefined,
-    resolve: (answer: Answer) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#exchange = exchange
-    this.#signal = signal
-    this.#receive = receive
-    this.#resolve = resolve
-    this.#reject = reject
-    signal.addEventListener('abort', this.#onAbort)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#settled) controller.abort(new Error('ended'))
-  }
-
-  onResponseStart(_: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
-    if (status < 200) return
-    this.#answer = { status, headers: flatten(headers) }
+  ): Promise<Answer> {
+    const abort = () => connection.destroy(signal.reason)
+    signal.addEventListener('abort', abort)
     try {
-      this.#sink = this.#receive?.(this.#answer)
-    } catch (error) {
-      this.#fail(error)
+      signal.throwIfAborted()
+      return await connection.send(exchange, receive)
+    } finally {
+      signal.removeEventListener('abort', abort)
+      if (!connection.isUsable) connections.delete(connection)
     }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return
-    try {
-      const taking = this.#sink === undefined ? this.#collect(chunk) : this.#sink(chunk)
-      if (taking === undefined) return
-      controller.pause()
-      this.#taking = taking.then(
-        () => controller.resume(),
-        (error: unknown) => this.#fail(error),
-      )
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
-  onResponseEnd(): void {
-    // The last piece may still be on its way to the disk.
-    if (this.#taking === undefined) this.#end()
-    else void this.#taking.then(() => this.#end())
-  }
-
-  onResponseError(_: unknown, error: Error): void {
-    this.#fail(this.#explain(error))
-  }
-
-  #collect(chunk: Buffer): undefined {
-    this.#bytes += chunk.length
-    if (this.#bytes > MAX_TEXT_BYTES)
-      throw new MoverError('Rejected', `${this.#what()}: the answer is larger than 16 MiB`)
-    this.#chunks.push(chunk)
-  }
-
-  #end(): void {
-    if (this.#settled || this.#answer === undefined) return
-    this.#settle()
-    this.#resolve({ ...this.#answer, text: Buffer.concat(this.#chunks).toString('utf8') })
-  }
-
-  #fail(error: unknown): void {
-    if (this.#settled) return
-    this.#settle()
-    this.#controller?.abort(error instanceof Error ? error : new Error(String(error)))
-    // What is being written belongs to a file that the caller may close as soon as it knows of the failure.
-    const reject = () => this.#reject(error)
-    void (this.#taking ?? Promise.resolve()).then(reject, reject)
-  }
-
-  #settle(): void {
-    this.#settled = true
-    this.#signal.removeEventListener('abort', this.#onAbort)
-  }
-
-  #explain(error: Error): Error {
-    const code = (error as NodeJS.ErrnoException).code ?? ''
-    const message = `${this.#what()}: ${error.message || code}`
-    if (!TLS_FAILURE.test(code)) return new PassingError(message, { cause: error })
-    return new MoverError('Rejected', `${message}; --ca-file names the certificates to trust`, { cause: error })
-  }
-
-  /** Without the query, which says nothing that helps. */
-  #what(): string {
-    const { method, origin, path } = this.#exchange
-    return `${method} ${origin}${path.replace(/\?.*/, '')}`
+  return {
+    async send(exchange, signal, receive) {
+      signal.throwIfAborted()
+      try {
+        const used = idle(exchange.origin)
+        if (used !== undefined) {
+          try {
+            return await sendOver(used, exchange, signal, receive)
+          } catch (error) {
+            // The server closed it while it was idle, and we wrote before we knew: no fault of anybody's.
+            if (used.hasAnswered || signal.aborted) throw error
+          }
+        }
+        return await sendOver(await open(exchange.origin, signal), exchange, signal, receive)
+      } catch (error) {
+        signal.throwIfAborted()
+        throw explain(exchange, error)
+      }
+    },
+    close() {
+      for (const connection of connections.keys()) connection.destroy(new Error('closed'))
+      connections.clear()
+    },
   }
 }
 
 /** A certificate is not better the next time. */
 const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
+/** Errors of the disk come from sinks. */
+const CONNECTION_FAILURE = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND)/
 
-function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {}
-  for (const name in headers) {
-    const value = headers[name]
-    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ')
-  }
-  return flat
+/** Errors of the connection pass; those of whoever took the body are theirs. */
+function explain({ method, origin, path }: Exchange, error: unknown): unknown {
+  if (error instanceof MoverError || error instanceof PassingError) return error
+  const { code = '', message, syscall } = error as NodeJS.ErrnoException
+  const isOfConnection = code === '' || CONNECTION_FAILURE.test(code) || TLS_FAILURE.test(code) || syscall === 'connect'
+  if (!isOfConnection) return error
+  // Without the query, which says nothing that helps.
+  const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${message || code}`
+  if (!TLS_FAILURE.test(code)) return new PassingError(text, { cause: error })
+  return new MoverError('Rejected', `${text}; --ca-file names the certificates to trust`, { cause: error })
 }

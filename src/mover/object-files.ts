@@ -72,7 +72,6 @@ export class ObjectFiles {
     const md5 = verify === 'size' ? undefined : createHasher('md5')
     const chunks = new FileWriter(file, 0)
     const headers = await fetchRange(bucket, entry, { start: 0, end: entry.size }, this.#sink(chunks, md5), signal)
-    await chunks.flush()
     const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
     if (wanted === undefined) return true
     const path = join(this.#input.folder, entry.path)
@@ -111,7 +110,6 @@ export class ObjectFiles {
       yield async () => {
         const writer = new FileWriter(file, start)
         await fetchRange(this.#input.bucket, entry, { start, end }, this.#sink(writer), signal)
-        await writer.flush()
         journal.add(id, index)
         left -= 1
         if (left === 0) await finish()
@@ -135,10 +133,10 @@ export class ObjectFiles {
   }
 
   #sink(writer: FileWriter, hasher?: Hasher | undefined) {
-    return (chunk: Buffer) => {
-      hasher?.update(chunk)
-      this.#input.progress.moved(chunk.length)
-      return writer.write(chunk)
+    return (piece: Buffer) => {
+      hasher?.update(piece)
+      this.#input.progress.moved(piece.length)
+      return writer.write(piece)
     }
   }
 

@@ -2,7 +2,7 @@
 import type { FailureCode } from '../core/mover/contract.ts'
 import { textOf } from '../core/s3/xml.ts'
 import { PassingError } from './backoff.ts'
-import type { Answer } from './http.ts'
+import type { Answer } from './http-exchange.ts'
 import { MoverError } from './mover-error.ts'
 
 const ACCESS = 'the credentials may not do this: give the Secret keys that may, or allow it in the policy of the bucket'

@@ -4,7 +4,8 @@ import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../core/s3/add
 import { type Digest, signedHeaders } from '../core/s3/sigv4.ts'
 import { type RetryOptions, withRetries } from './backoff.ts'
 import type { CredentialSource } from './credentials.ts'
-import type { Answer, Exchange, Http, Receive } from './http.ts'
+import type { Http } from './http.ts'
+import type { Answer, Exchange, Receive } from './http-exchange.ts'
 import { errorOfAnswer } from './s3-error.ts'
 
 export interface BucketOptions {
@@ -46,15 +47,16 @@ const EMPTY_HASH = createHash('sha256').digest('hex')
 /** Opens a bucket. Asks the server for its region unless that is given; throws a `MoverError` when it cannot be reached. */
 export async function openBucket(options: BucketOptions, http: Http, signal: AbortSignal): Promise<Bucket> {
   if (options.region !== undefined) return createBucket(options, options.region, http)
-  const guess = createBucket({ ...options }, DEFAULT_REGION, http)
-  // Every answer of S3 names the region, a refusal too; only one that nobody gave is tried again.
+  // Every answer of S3 names the region, a refusal too. Unsigned: a signature for the wrong region is refused without a word of the right one.
+  const guess = createBucket({ ...options, credentials: async () => undefined }, DEFAULT_REGION, http)
   const { headers } = await withRetries(options.retry, signal, async () => {
     const answer = await guess.exchange({ method: 'HEAD', key: '' }, signal)
     if (answer.status >= 500 || answer.status === 429) throw errorOfAnswer(guess.nameOf(''), answer)
     return answer
   })
   const region = headers['x-amz-bucket-region']
-  return region !== undefined && /^[A-Za-z0-9-]+$/.test(region) ? createBucket(options, region, http) : guess
+  const isNamed = region !== undefined && /^[A-Za-z0-9-]+$/.test(region)
+  return createBucket(options, isNamed ? region : DEFAULT_REGION, http)
 }
 
 function createBucket(options: BucketOptions, region: string, http: Http): Bucket {

@@ -1,6 +1,6 @@
 /** Where a download is while it is not complete, and the one step that makes it appear: everything beside the target, below the root. */
 import { execFile } from 'node:child_process'
-import { chmod, lstat, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isObject } from '../core/json.ts'
 import { MoverError } from './mover-error.ts'
@@ -84,7 +84,6 @@ export async function readCompletion(place: Place): Promise<Completion | undefin
 
 /** Makes the target appear. After this the download is complete, whatever happens. */
 export async function publish(place: Place, completion: Completion): Promise<void> {
-  await chmod(place.files, 0o755)
   const record = await open(recordOf(place), 'w')
   await record.writeFile(JSON.stringify(completion))
   await record.close()

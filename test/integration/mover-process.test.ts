@@ -75,7 +75,7 @@ describe('a mover that is killed with SIGKILL', () => {
     const large = randomBytes(12 * PART)
     s3.put('raw/large', large)
     for (let attempt = 0; attempt < 3; attempt++) {
-      const { held, release } = holdAfter(3)
+      const { held, release } = holdAfter(2)
       const mover = startMover(root, words)
       await held
       mover.kill('SIGKILL')
@@ -86,7 +86,7 @@ describe('a mover that is killed with SIGKILL', () => {
     const before = s3.gets().length
 
     expect((await runMover(root, words)).status).toBe(0)
-    expect(s3.gets().length - before).toBeLessThanOrEqual(12 - 3 * 3 + 3)
+    expect(s3.gets().length - before).toBeLessThanOrEqual(12 - 3 * 2 + 3)
     expect((await readTree(join(root, 'data')))['large'] === large.toString('latin1')).toBe(true)
   })
 

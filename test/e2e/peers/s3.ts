@@ -53,6 +53,8 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
     dir,
     command: program,
     args: [
+      // Any server of today keeps connections; this one has to be told.
+      '--keep-alive',
       ...['--access', accessKey, '--secret', secretKey, '--region', region, '--port', `127.0.0.1:${port}`],
       // Metadata in files of their own: not every file system of a test machine has extended attributes.
       ...['posix', '--sidecar', metadata, buckets],

@@ -1,0 +1,74 @@
+/** The figures of the mover's benchmark as Markdown. */
+import { table } from './markdown.ts'
+
+export interface DownloadRun {
+  downloader: string
+  /** Until the program ended, and until everything was on the disk. */
+  seconds: number
+  durableSeconds: number
+  cpuSeconds: number
+  peakMiB: number
+}
+
+export interface DatasetRuns {
+  dataset: string
+  bytes: number
+  files: number
+  runs: DownloadRun[]
+}
+
+const WANTED_RATIO = 0.7
+const WANTED_MIB = 256
+
+export function report(setting: string, datasets: DatasetRuns[]): string {
+  const rows = datasets.flatMap(({ dataset, bytes, files, runs }) =>
+    medians(runs).map(({ downloader, seconds, durableSeconds, cpuSeconds, peakMiB }) => [
+      dataset,
+      downloader,
+      seconds.toFixed(1),
+      durableSeconds.toFixed(1),
+      Math.round(bytes / 2 ** 20 / durableSeconds),
+      Math.round(files / durableSeconds),
+      cpuSeconds.toFixed(1),
+      Math.round(peakMiB),
+    ]),
+  )
+  const ratios = datasets.map(({ dataset, runs }) => {
+    const [mover, ...others] = medians(runs)
+    const ratio = (by: (run: DownloadRun) => number) => Math.min(...others.map(by)) / (mover ? by(mover) : Number.NaN)
+    const durable = ratio((run) => run.durableSeconds)
+    const ended = ratio((run) => run.seconds)
+    return [
+      dataset,
+      durable.toFixed(2),
+      ended.toFixed(2),
+      `≥ ${WANTED_RATIO}`,
+      Math.round(mover?.peakMiB ?? 0),
+      `≤ ${WANTED_MIB}`,
+    ]
+  })
+  return [
+    `${setting}\n`,
+    table(['dataset', 'program', 'ends after s', 'on the disk after s', 'MiB/s', 'files/s', 'CPU s', 'peak MiB'], rows),
+    table(
+      [
+        'mover ÷ the better of the others',
+        'throughput to the disk',
+        'throughput to its end',
+        'to reach',
+        'peak MiB',
+        'to reach',
+      ],
+      ratios,
+    ),
+  ].join('\n')
+}
+
+/** Of each program the median round by the time to the disk, in the order in which they first ran. */
+function medians(runs: DownloadRun[]): DownloadRun[] {
+  return [...new Set(runs.map(({ downloader }) => downloader))].flatMap((name) => {
+    const own = runs.filter(({ downloader }) => downloader === name)
+    const sorted = own.sort((a, b) => a.durableSeconds - b.durableSeconds)
+    return sorted[Math.floor((sorted.length - 1) / 2)] ?? []
+  })
+}

@@ -1,0 +1,240 @@
+/** The mover's HTTP client: connections that are kept, broken, encrypted, led through a proxy, or slow. */
+import { randomBytes } from 'node:crypto'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { PassingError } from '../../src/mover/backoff.ts'
+import { type Http, type HttpOptions, openHttp } from '../../src/mover/http.ts'
+import { MoverError } from '../../src/mover/mover-error.ts'
+import { makeAuthority } from '../../src/tls/authority.ts'
+import { makeLeaf } from '../../src/tls/leaf.ts'
+
+const never = new AbortController().signal
+
+async function listen<Kind extends Server | TcpServer>(server: Kind): Promise<{ server: Kind; port: number }> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => sockets.add(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+function open(options: Partial<HttpOptions> = {}): Http {
+  const http = openHttp({ env: {}, ...options })
+  onTestFinished(() => http.close())
+  return http
+}
+
+const get = (port: number, path = '/', protocol = 'http') =>
+  ({ method: 'GET', origin: `${protocol}://127.0.0.1:${port}`, path, headers: {} }) as const
+
+/** Takes a body as a file would: slowly, and from the buffer. */
+async function body(http: Http, request: ReturnType<typeof get>): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let busy = false
+  await http.send(request, never, () => async (piece) => {
+    expect(busy, 'one piece at a time').toBe(false)
+    busy = true
+    await new Promise((resolve) => setImmediate(resolve))
+    pieces.push(Buffer.from(piece))
+    busy = false
+  })
+  return Buffer.concat(pieces)
+}
+
+const large = randomBytes(5 * 1024 * 1024 + 3)
+const serveLarge: RequestListener = (request, response) => {
+  if (request.url === '/chunks') response.setHeader('transfer-encoding', 'chunked')
+  else if (request.url === '/closing') response.setHeader('connection', 'close')
+  else response.setHeader('content-length', large.length)
+  response.end(large)
+}
+
+test.each([{ path: '/' }, { path: '/chunks' }, { path: '/closing' }])(
+  'a body of several buffers comes whole and in order ($path)',
+  async ({ path }) => {
+    const { port } = await listen(createServer(serveLarge))
+
+    expect((await body(open(), get(port, path))).equals(large)).toBe(true)
+  },
+)
+
+describe('connections', () => {
+  test('are used again', async () => {
+    const { server, port } = await listen(createServer(serveLarge))
+    let connections = 0
+    server.on('connection', () => (connections += 1))
+    const http = open()
+
+    for (let i = 0; i < 3; i++) await body(http, get(port))
+    expect(connections).toBe(1)
+  })
+
+  test('that the server closed while they were idle are nobody’s failure', async () => {
+    const used = new Set<Socket>()
+    const { port } = await listen(
+      createServer(({ socket }, response) => {
+        if (used.has(socket)) return void socket.destroy()
+        used.add(socket)
+        response.end('x')
+      }),
+    )
+    const http = open()
+
+    for (let i = 0; i < 3; i++) expect((await http.send(get(port), never)).text).toBe('x')
+    expect(used.size).toBe(3)
+  })
+
+  test('that break are passing errors with the request in them, and no query', async () => {
+    const { port } = await listen(createServer((request) => request.socket.destroy()))
+
+    const failed = open().send(get(port, '/bucket/key?X-Amz-Signature=secret'), never)
+
+    await expect(failed).rejects.toThrow(PassingError)
+    await expect(failed).rejects.toThrow(`GET http://127.0.0.1:${port}/bucket/key: `)
+    await expect(failed).rejects.not.toThrow('secret')
+  })
+
+  test('on which nothing comes are given up', async () => {
+    const { port } = await listen(createServer(() => {}))
+
+    await expect(open({ stallMs: 50 }).send(get(port), never)).rejects.toThrow('nothing came for 0.05 s')
+  })
+
+  test('are not given up while the disk is slow', async () => {
+    const { port } = await listen(createServer(serveLarge))
+    let slow = true
+    const receive = () => async () => {
+      if (slow) await new Promise((resolve) => setTimeout(resolve, 200))
+      slow = false
+    }
+
+    expect((await open({ stallMs: 50 }).send(get(port), never, receive)).status).toBe(200)
+  })
+
+  test('to something that speaks no HTTP fail', async () => {
+    const { port } = await listen(createTcpServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n\r\n')))
+
+    await expect(open().send(get(port), never)).rejects.toThrow('the answer is not HTTP/1.1')
+  })
+})
+
+describe('whoever stops waiting', () => {
+  test('is let go at once in the middle of a body', async () => {
+    const { port } = await listen(
+      createServer((_, response) => response.writeHead(200, { 'content-length': 10 }).write('12345')),
+    )
+    const ending = new AbortController()
+    const reason = new Error('stop')
+
+    const failed = open().send(get(port), ending.signal, () => () => void ending.abort(reason))
+
+    await expect(failed).rejects.toBe(reason)
+  })
+
+  test('is let go at once while the connection is being opened', async () => {
+    const ending = new AbortController()
+    const reason = new Error('stop')
+    const { port } = await listen(createTcpServer(() => ending.abort(reason)))
+
+    await expect(open().send(get(port, '/', 'https'), ending.signal)).rejects.toBe(reason)
+  })
+})
+
+test.each([
+  { name: 'directly', proxied: false },
+  { name: 'through a proxy, where it is known at once', proxied: true },
+])('a disk that fails is told, also when the connection breaks meanwhile ($name)', async ({ proxied }) => {
+  const { server, port } = await listen(
+    createServer((_, response) => response.writeHead(200, { 'content-length': 10 }).write('12345')),
+  )
+  let accepted: Socket | undefined
+  server.on('connection', (socket: Socket) => (accepted = socket))
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+  const receive = () => async () => {
+    accepted?.resetAndDestroy()
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+    throw full
+  }
+
+  const env = proxied ? { HTTP_PROXY: `http://127.0.0.1:${port}` } : {}
+
+  await expect(open({ env }).send(get(port), never, receive)).rejects.toBe(full)
+})
+
+describe('over TLS', () => {
+  test('certificates that are given are trusted, and others are refused for good', async () => {
+    const now = Date.now()
+    const authority = await makeAuthority(now)
+    const leaf = await makeLeaf({ ca: authority, hosts: ['127.0.0.1', 'localhost'], now })
+    const { port } = await listen(createTlsServer({ cert: leaf.certPem, key: leaf.keyPem }, serveLarge))
+
+    expect((await body(open({ ca: authority.certPem }), get(port, '/', 'https'))).equals(large)).toBe(true)
+    const refused = open().send(get(port, '/', 'https'), never)
+    await expect(refused).rejects.toThrow(MoverError)
+    await expect(refused).rejects.toThrow('--ca-file names the certificates to trust')
+  })
+})
+
+describe('through a proxy', () => {
+  async function startProxy() {
+    const asked: string[] = []
+    const proxy = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url} ${request.headers['proxy-authorization']}`)
+      response.end('from the proxy')
+    })
+    proxy.on('connect', (request, socket) => {
+      asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`)
+      const through = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        through.pipe(socket).pipe(through)
+      })
+      through.on('error', () => socket.destroy())
+      socket.on('error', () => through.destroy())
+    })
+    const { port } = await listen(proxy)
+    return { asked, url: `http://me:secret@127.0.0.1:${port}` }
+  }
+  const basic = `Basic ${Buffer.from('me:secret').toString('base64')}`
+
+  test('plain requests name the whole URL', async () => {
+    const { asked, url } = await startProxy()
+
+    const { text } = await open({ env: { HTTP_PROXY: url } }).send(get(9, '/bucket/key'), never)
+
+    expect(text).toBe('from the proxy')
+    expect(asked).toEqual([`GET http://127.0.0.1:9/bucket/key ${basic}`])
+  })
+
+  test('encrypted ones go through a tunnel, and the proxy sees nothing of them', async () => {
+    const { asked, url } = await startProxy()
+    const now = Date.now()
+    const authority = await makeAuthority(now)
+    const leaf = await makeLeaf({ ca: authority, hosts: ['127.0.0.1'], now })
+    const { port } = await listen(createTlsServer({ cert: leaf.certPem, key: leaf.keyPem }, serveLarge))
+    const http = open({ ca: authority.certPem, env: { HTTPS_PROXY: url } })
+
+    expect((await body(http, get(port, '/', 'https'))).equals(large)).toBe(true)
+    expect(asked).toEqual([`CONNECT 127.0.0.1:${port} ${basic}`])
+  })
+
+  test('a refusal of the proxy is told', async () => {
+    const proxy = createServer()
+    proxy.on('connect', (_, socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'))
+    const { port } = await listen(proxy)
+
+    const failed = open({ env: { HTTPS_PROXY: `http://127.0.0.1:${port}` } }).send(get(9, '/', 'https'), never)
+
+    await expect(failed).rejects.toThrow('the proxy answers CONNECT with 407')
+  })
+})
