@@ -144,13 +144,14 @@ const replica: Schema = {
     inUse: { type: 'boolean', description: 'Whether a pod has it mounted.' },
     lastUsedTime: time('When a pod was last seen to begin or to end using it.'),
     uploadedTime: time('Up to when its changes were written back to the source.'),
+    uploads: count('How many movers were started to write back.'),
     upload: {
       type: 'object',
       description: 'The changes that are to be written back.',
       required: ['state', 'attempt'],
       properties: {
         state: string('Queued, Uploading or Failed.', 63),
-        attempt: count('The number of its mover.', 'int64'),
+        attempt: count('The number of its mover.'),
         failures: count('How many of them failed in a row.'),
         message: string('Why it failed, or what it waits for.'),
         since: time('Since when it has been in this state.'),

@@ -140,6 +140,8 @@ export interface ReplicaStatus {
   lastUsedTime?: string
   /** Up to when its changes were written back to the source (option `resync`). */
   uploadedTime?: string
+  /** How many movers were started to write back, ever. */
+  uploads?: number
   upload?: UploadStatus
 }
 

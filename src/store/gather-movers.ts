@@ -59,7 +59,7 @@ export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
 }
 
 /** Whose turn it is, of all VolumeManagers that wait. */
-export function moverQueue(store: ObjectStore): string[] {
+function moverQueue(store: ObjectStore): string[] {
   return queueOf(store.byIndex(volumeManagers, 'waiting', 'all'))
 }
 

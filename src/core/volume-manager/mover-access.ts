@@ -14,7 +14,7 @@ const serviceAccounts: ResourceType = {
   namespaced: true,
 }
 
-export const roleBindings: ResourceType = {
+const roleBindings: ResourceType = {
   group: RBAC,
   version: 'v1',
   kind: 'RoleBinding',

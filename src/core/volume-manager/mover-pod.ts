@@ -36,6 +36,9 @@ const HOSTNAME = 'kubernetes.io/hostname'
 export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
 
+/** What pods wrote is theirs, and may be for nobody else to read or delete: it takes more than being root without capabilities. */
+const OTHERS_FILES = ['DAC_OVERRIDE', 'FOWNER']
+
 /** The whole pod, ready to be created. */
 export function moverPod(input: MoverPodInput): Pod {
   const { manager, config, task, settings, placement } = input
@@ -122,7 +125,7 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
       runAsUser: 0,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
+      capabilities: { drop: ['ALL'], ...(task.role !== 'replica' && { add: OTHERS_FILES }) },
     },
     volumeMounts: [
       ...(mount ? [{ name: 'volume', mountPath: mount.at, ...(mount.readOnly && { readOnly: true }) }] : []),

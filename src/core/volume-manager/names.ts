@@ -5,7 +5,7 @@ import { fnv1a } from '../hash.ts'
 import { revisionOf } from './revision.ts'
 
 /** Where data is put unless the option `dataPath` says otherwise (VCK's default). */
-export const DEFAULT_DATA_PATH = '/var/datasets'
+const DEFAULT_DATA_PATH = '/var/datasets'
 
 /** VCK's prefix of everything that it makes. */
 const PREFIX = 'vck-resource-'

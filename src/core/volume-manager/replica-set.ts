@@ -154,7 +154,7 @@ function addReplicas(
 }
 
 /** What is missed least first: what is not there, what is not whole, what nobody uses and nobody used for the longest time. */
-export function leastValuable(replicas: readonly ReplicaStatus[]): ReplicaStatus[] {
+function leastValuable(replicas: readonly ReplicaStatus[]): ReplicaStatus[] {
   return [...replicas].sort((a, b) => worthOf(a) - worthOf(b) || lastUse(a) - lastUse(b) || b.index - a.index)
 }
 

@@ -33,7 +33,9 @@ export function stepUpload(replica: ReplicaStatus, sight: UploadSight): ReplicaS
     case 'Uploading':
       return stepUploading(replica, upload, sight)
     case 'Queued':
-      return sight.mover ? stepUploading(replica, enter(upload, 'Uploading', sight.now), sight) : replica
+      return sight.mover
+        ? stepUploading({ ...replica, uploads: upload.attempt }, enter(upload, 'Uploading', sight.now), sight)
+        : replica
     default:
       return isDue(replica, sight) ? { ...replica, upload: queued(replica, sight.now) } : replica
   }
@@ -41,8 +43,8 @@ export function stepUpload(replica: ReplicaStatus, sight: UploadSight): ReplicaS
 
 /** A mover was made for it. */
 export function startUpload(replica: ReplicaStatus, now: number): ReplicaStatus {
-  const { upload = { state: 'Queued', attempt: 1 } } = replica
-  return { ...replica, upload: enter(upload, 'Uploading', now) }
+  const { upload } = replica
+  return upload ? { ...replica, upload: enter(upload, 'Uploading', now), uploads: upload.attempt } : replica
 }
 
 /** When the last pod is done; while pods are at work only every so often, and only if somebody asked for that. */
@@ -55,13 +57,9 @@ function isDue(replica: ReplicaStatus, { config, now }: UploadSight): boolean {
   return intervalMs !== undefined && intervalMs > 0 && now - last >= intervalMs
 }
 
-/** The number of the attempt counts up for ever: its upload times are what is left of the earlier ones. */
-function queued({ upload, uploadedTime }: ReplicaStatus, now: number): UploadStatus {
-  const next = (upload?.attempt ?? 0) + 1
-  const base = upload?.failures ? { failures: upload.failures } : {}
-  // Without an earlier upload in sight the time tells two apart.
-  const attempt = upload ? next : uploadedTime === undefined ? 1 : Math.floor((fromTime(uploadedTime) ?? 0) / 1000)
-  return { ...base, state: 'Queued', attempt, since: toTime(now) }
+function queued({ upload, uploads = 0 }: ReplicaStatus, now: number): UploadStatus {
+  const { failures } = upload ?? {}
+  return { state: 'Queued', attempt: uploads + 1, ...(failures && { failures }), since: toTime(now) }
 }
 
 function stepUploading(

@@ -80,7 +80,7 @@ export function draftVolume(
 }
 
 /** What keeps data, and what goes with it. */
-export function lettingOf(manager: VolumeManager, id: string, config: VolumeConfig | undefined): Letting {
+function lettingOf(manager: VolumeManager, id: string, config: VolumeConfig | undefined): Letting {
   return {
     labelsOf: labeller(manager, id),
     isHeld: (replica) => isWrittenBack(config) && isReady(replica) && hasChanges(replica) && !evenInUse(manager),
