@@ -13,7 +13,7 @@ export type ConnectionSource =
   | { inCluster: true; root?: string }
 
 /** A kubeconfig or service account that cannot be used; the message names the file. */
-export class ConnectionConfigError extends Error {
+class ConnectionConfigError extends Error {
   override name = 'ConnectionConfigError'
 }
 

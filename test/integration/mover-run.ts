@@ -27,7 +27,7 @@ export interface MoverAnswer {
 }
 
 /** Words that every test needs: the root, the target in it, little to keep free, and where the result goes. */
-export function moverWords(root: string, words: string[]): string[] {
+function moverWords(root: string, words: string[]): string[] {
   const [verb = '', ...rest] = words
   const fixed = ['--root', root, '--keep-free', '0', '--termination-log', join(root, 'termination')]
   return ['mover', verb, ...fixed, ...(verb === 'upload' ? [] : ['--target', join(root, 'data')]), ...rest]
