@@ -41,7 +41,16 @@ export const MOVER_OPTIONS = {
     value: 'GLOB',
     description: 'download: only what a glob matches; may be given several times',
   },
-  flat: { type: 'boolean', description: 'download: every object directly in the target, without folders' },
+  flat: {
+    type: 'string',
+    value: 'true|false',
+    description: 'download: every object directly in the target, without folders (default: false)',
+  },
+  'in-place': {
+    type: 'string',
+    value: 'true|false',
+    description: 'download: files appear one by one, each when it is complete (default: false: all at once)',
+  },
   verify: {
     type: 'string',
     value: 'checksum|size',
@@ -67,7 +76,6 @@ export type MoverOption = keyof typeof MOVER_OPTIONS
 export interface Words {
   text(option: MoverOption): string | undefined
   texts(option: MoverOption): string[]
-  flag(option: MoverOption): boolean
 }
 
 /** Every option may be a variable: `--part-size` is MOVER_PART_SIZE. The word on the command line wins. */
@@ -79,7 +87,6 @@ export function withEnvironment(args: Arguments, env: CommandIo['env']): Words {
       const words = args.texts(option)
       return words.length > 0 ? words : (variable(option)?.split('\n').filter(Boolean) ?? [])
     },
-    flag: (option) => args.flag(option) || variable(option) === 'true',
   }
 }
 
@@ -123,6 +130,11 @@ export function oneOf<Choice extends string>(
   const choice = choices.find((known) => known === text)
   if (choice) return choice
   throw new UsageError(`--${option} ${text}: must be ${choices.join(' or ')}`)
+}
+
+/** Every option has a value: a script that reads them in pairs is a mover too. */
+export function isTrue(words: Words, option: MoverOption): boolean {
+  return oneOf(words, option, ['true', 'false']) === 'true'
 }
 
 /** The endpoint without a slash at its end. */

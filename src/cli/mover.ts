@@ -8,6 +8,7 @@ import { deleteDataset } from '../mover/delete.ts'
 import { download } from '../mover/download.ts'
 import { openEventReporter } from '../mover/events.ts'
 import { openHttp } from '../mover/http.ts'
+import { prepareDirectory } from '../mover/prepare.ts'
 import { type MoverIo, type MoverTask, runMover } from '../mover/run.ts'
 import { openBucket } from '../mover/s3.ts'
 import { upload } from '../mover/upload.ts'
@@ -18,6 +19,7 @@ import {
   bytes,
   caOf,
   endpointOf,
+  isTrue,
   MOVER_OPTIONS,
   need,
   needS3,
@@ -30,7 +32,7 @@ import {
 export const mover: Command = {
   name: 'mover',
   summary: 'Download, upload or delete the data of a volume, as the Pod of a data mover does',
-  usage: 'download|upload|delete --root DIR --target PLACE [--source PLACE]',
+  usage: 'download|upload|prepare|delete --root DIR --target PLACE [--source PLACE]',
   options: { ...MOVER_OPTIONS, ...HELP_OPTION },
   positionals: true,
   examples: [
@@ -57,6 +59,7 @@ type Work = { work: MoverTask['work']; close: () => Promise<void> }
 const VERBS: Readonly<Record<MoverVerb, (words: Words, io: CommandIo) => Work>> = {
   download: downloadWork,
   upload: uploadWork,
+  prepare: prepareWork,
   delete: deleteWork,
 }
 
@@ -64,7 +67,9 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   const [name = '', ...others] = args.positionals
   if (!Object.hasOwn(VERBS, name) || others.length > 0) {
     const got = args.positionals.join(' ') || 'nothing'
-    throw new UsageError(`must be told to download, upload or delete, not ${got}\nSee 'lodestone mover --help'.`)
+    throw new UsageError(
+      `must be told to download, upload, prepare or delete, not ${got}\nSee 'lodestone mover --help'.`,
+    )
   }
   const verb = name as MoverVerb
   const words = withEnvironment(args, io.env)
@@ -116,7 +121,8 @@ function downloadWork(words: Words, io: CommandIo): Work {
   const input = {
     openBucket: openIt,
     endpoint,
-    selection: { place, match: words.texts('match'), flat: words.flag('flat') },
+    selection: { place, match: words.texts('match'), flat: isTrue(words, 'flat') },
+    inPlace: isTrue(words, 'in-place'),
     root: need(words, 'root'),
     target: need(words, 'target'),
     partSize: bytes(words, 'part-size', '8Mi', 64 * 1024),
@@ -145,6 +151,11 @@ function uploadWork(words: Words, io: CommandIo): Work {
     ...(watch !== undefined && { watchMs: watch * 1000 }),
   }
   return { work: (progress, signal) => upload(input, progress, signal), close }
+}
+
+function prepareWork(words: Words): Work {
+  const input = { root: need(words, 'root'), target: need(words, 'target') }
+  return { work: () => prepareDirectory(input), close: async () => undefined }
 }
 
 function deleteWork(words: Words): Work {

@@ -1,5 +1,5 @@
 /** Downloads a dataset to a directory, which appears complete or not at all. */
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selection } from '../core/mover/select.ts'
 import { s3Url } from '../core/mover/source.ts'
@@ -26,6 +26,8 @@ export interface DownloadInput {
   parallel: number
   keepFree: number
   verify: 'checksum' | 'size'
+  /** For data that is used while it arrives: each file appears when it is complete. */
+  inPlace: boolean
 }
 
 /** What a verb has done. */
@@ -41,11 +43,12 @@ const MAX_ROUNDS = 3
 
 /** Downloads. Throws a `MoverError`, or the signal's reason; what was downloaded stays for the next attempt. */
 export async function download(input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
-  const place = await locate(input.root, input.target)
+  const place = await locate(input.root, input.target, input.inPlace)
   const origin = originOf(input)
   const complete = await readCompletion(place)
   if (complete?.origin === origin) return { ...resultOf(complete), message: 'was there already' }
-  if (await exists(place.target)) {
+  const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : !(await exists(place.target))
+  if (!isFree) {
     const what = complete === undefined ? 'something that no mover made' : `data of ${complete.origin}`
     throw new MoverError('TargetExists', `${input.target} has ${what}: delete it first, or name another target`)
   }
@@ -72,11 +75,19 @@ async function downloadListed(
   const manifest = await writeManifest(join(place.state, 'manifest'), bucket, input.selection, signal)
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
   try {
-    if (journal.resumed) await prune(place.files, manifest, signal)
+    // In place there is more than the mover's: what a consumer left there is its own.
+    if (journal.resumed && !input.inPlace) await prune(place.files, manifest, signal)
     const left = await leftOf(manifest, journal, input.partSize)
     await needSpace(place.state, left.bytes, left.files, input.keepFree)
     progress.begin(manifest.bytes, manifest.files)
-    const files = new ObjectFiles({ ...input, bucket, folder: place.files, journal, progress })
+    const files = new ObjectFiles({
+      ...input,
+      bucket,
+      folder: place.files,
+      journal,
+      progress,
+      ...(input.inPlace && { parts: place.parts }),
+    })
     await runPool(
       async function* jobs(ending) {
         for await (const entry of manifest.entries()) yield* files.jobsFor(entry, ending)
@@ -95,6 +106,12 @@ async function downloadListed(
 
 function resultOf({ bytes, files, digest }: Completion): Done {
   return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}` }
+}
+
+/** Whether a target in place can be filled: it is empty, or an earlier attempt began it. */
+async function isOurs({ target, state }: Place): Promise<boolean> {
+  if ((await exists(state)) || !(await exists(target))) return true
+  return (await readdir(target)).length === 0
 }
 
 /** What the same data is recognised by when a mover starts again. */

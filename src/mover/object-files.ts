@@ -1,6 +1,6 @@
 /** Makes files of objects: small ones in one piece, large ones part by part, each verified before it counts as done. */
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Checksum, checksumOf } from '../core/mover/checksum.ts'
 import { partAt, partCount } from '../core/mover/parts.ts'
@@ -17,6 +17,8 @@ import type { Bucket } from './s3.ts'
 export interface ObjectFilesInput {
   bucket: Bucket
   folder: string
+  /** Where a file is written that is to appear in the folder when it is complete; absent: in the folder itself. */
+  parts?: string
   journal: Journal
   progress: Progress
   partSize: number
@@ -54,19 +56,26 @@ export class ObjectFiles {
 
   async #inOnePiece(entry: Entry, id: string, path: string, signal: AbortSignal): Promise<void> {
     await this.#ensureFolder(dirname(path))
-    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
+    const written = this.#writtenAt(id, path)
+    const file = await open(written, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
     try {
       for (let attempt = 1; entry.size > 0; attempt++) {
-        if (await this.#fetchAndVerify(entry, file, attempt, signal)) break
+        if (await this.#fetchAndVerify(entry, file, written, attempt, signal)) break
       }
     } finally {
       await file.close()
     }
-    this.#done(id)
+    await this.#done(id, written, path)
   }
 
   /** Whether what came is what the server has. Throws when it was not the last time either. */
-  async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
+  async #fetchAndVerify(
+    entry: Entry,
+    file: FileHandle,
+    path: string,
+    attempt: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { bucket, verify, progress } = this.#input
     // What the answer promises is known only with its headers, and it is an MD5 nearly always.
     const md5 = verify === 'size' ? undefined : createHasher('md5')
@@ -74,7 +83,6 @@ export class ObjectFiles {
     const headers = await fetchRange(bucket, entry, { start: 0, end: entry.size }, this.#sink(chunks, md5), signal)
     const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
     if (wanted === undefined) return true
-    const path = join(this.#input.folder, entry.path)
     const value =
       md5 !== undefined && wanted.algorithm === 'md5' ? md5.digest() : await hashFile(path, wanted.algorithm, signal)
     if (value === wanted.value) return true
@@ -83,9 +91,10 @@ export class ObjectFiles {
     return false
   }
 
-  async *#inParts(entry: Entry, id: string, path: string, signal: AbortSignal): AsyncGenerator<Job> {
+  async *#inParts(entry: Entry, id: string, target: string, signal: AbortSignal): AsyncGenerator<Job> {
+    const path = this.#writtenAt(id, target)
     const { journal, progress, partSize } = this.#input
-    await this.#ensureFolder(dirname(path))
+    await this.#ensureFolder(dirname(target))
     // The file is there if its journal is, unless somebody has been here: its parts would be holes.
     const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
     const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
@@ -103,7 +112,7 @@ export class ObjectFiles {
       await file.truncate(entry.size)
       await file.close()
       await this.#verifyFile(entry, path, signal)
-      this.#done(id)
+      await this.#done(id, path, target)
     }
     if (left === 0) yield finish
     for (const { index, start, end } of missing) {
@@ -140,7 +149,12 @@ export class ObjectFiles {
     }
   }
 
-  #done(id: string): void {
+  #writtenAt(id: string, path: string): string {
+    return this.#input.parts === undefined ? path : join(this.#input.parts, id)
+  }
+
+  async #done(id: string, written: string, path: string): Promise<void> {
+    if (written !== path) await rename(written, path)
     this.#input.journal.add(id)
     this.#input.progress.fileDone()
   }

@@ -9,8 +9,10 @@ export interface Place {
   target: string
   /** The mover's own things: journal, manifest, the record of a complete download. */
   state: string
-  /** The files before they appear; becomes the target. */
+  /** The files before they appear; becomes the target. In place: the target. */
   files: string
+  /** In place: where a file is while it is not complete. */
+  parts: string
 }
 
 /** What a complete download was of. A target of the same origin is never downloaded again. */
@@ -25,7 +27,7 @@ export interface Completion {
  * Finds the places of a dataset. Throws `Rejected` unless the target is strictly below the root, with real directories between them:
  * a link could lead anywhere on the node.
  */
-export async function locate(root: string, target: string): Promise<Place> {
+export async function locate(root: string, target: string, inPlace = false): Promise<Place> {
   const base = await realpath(root).catch((cause: unknown) => {
     throw new MoverError('Rejected', `the root ${root} is not there: the Pod has to mount it`, { cause })
   })
@@ -41,7 +43,7 @@ export async function locate(root: string, target: string): Promise<Place> {
   if (await isLink(real)) throw linkError(real)
   const state = join(dirname(real), `.${basename(real)}.mover`)
   if (await isLink(state)) throw linkError(state)
-  return { target: real, state, files: join(state, 'files') }
+  return { target: real, state, files: inPlace ? real : join(state, 'files'), parts: join(state, 'parts') }
 }
 
 function linkError(path: string): MoverError {
@@ -63,10 +65,10 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /** Makes the directories of a download that begins or goes on. Nobody else can look into them. */
-export async function prepare({ state, files }: Place): Promise<void> {
+export async function prepare({ state, files, parts }: Place): Promise<void> {
   await mkdir(dirname(state), { recursive: true })
   await mkdir(state, { recursive: true, mode: 0o700 })
-  await mkdir(files, { recursive: true })
+  await Promise.all([files, parts].map((folder) => mkdir(folder, { recursive: true })))
 }
 
 /** Of a download that is complete; undefined when there is none, or its target has gone. */
@@ -88,8 +90,9 @@ export async function publish(place: Place, completion: Completion): Promise<voi
   await record.writeFile(JSON.stringify(completion))
   await record.close()
   await flushFileSystem(place.state)
-  await rename(place.files, place.target)
-  for (const file of ['journal', 'manifest']) await rm(join(place.state, file), { force: true })
+  if (place.files !== place.target) await rename(place.files, place.target)
+  for (const name of ['journal', 'manifest', 'parts'])
+    await rm(join(place.state, name), { recursive: true, force: true })
   // The record stays: it is how a mover that comes later knows that there is nothing to do.
   await flushDirectory(dirname(place.target))
 }

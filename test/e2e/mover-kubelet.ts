@@ -1,7 +1,7 @@
 // Stands in for the kubelets of a cluster of kwok nodes, for mover pods only: their command really runs, as a process of this machine,
 // with a folder per node in place of the node's disk. What it writes is what a kubelet writes.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { Container, Pod, PodVolume } from '../../src/api/pod.ts'
@@ -26,6 +26,8 @@ export interface MoverKubelet {
 }
 
 const POLL_MS = 100
+// Of a pod's folder, what its container sees as its own file system.
+const ROOT = 'root'
 const TERMINATION_LOG_BYTES = 4096
 const FALLBACK_LOG_BYTES = 2048
 const SIGTERM_STATUS = 143
@@ -200,11 +202,12 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
     return { env }
   }
 
+  // A directory of the node, or one of the pod's own: what is above that in the container is the pod's as well.
   async function mountsOf(pod: Pod, container: Container, volumes: readonly PodVolume[], folder: string) {
-    const mounts: Mount[] = []
+    const mounts: Mount[] = [{ mountPath: '', source: join(folder, ROOT) }]
     for (const { name, mountPath } of container.volumeMounts ?? []) {
-      const volume = volumes.find((one) => one.name === name)
-      const source = volume?.hostPath ? pathOn(pod.spec?.nodeName ?? '', volume.hostPath.path) : join(folder, name)
+      const hostPath = volumes.find((one) => one.name === name)?.hostPath
+      const source = hostPath ? pathOn(pod.spec?.nodeName ?? '', hostPath.path) : join(folder, ROOT, mountPath)
       await mkdir(source, { recursive: true })
       mounts.push({ mountPath, source })
     }
@@ -245,20 +248,23 @@ interface Mount {
   source: string
 }
 
-// In a container the word would be right as it is.
+// In a container the word would be right as it is. Of other absolute paths, those above a mount are meant.
 function inFolder(word: string, mounts: readonly Mount[]): string {
+  const isAbove = mounts.some(({ mountPath }) => mountPath.startsWith(`${word}/`))
   const mount = mounts
-    .filter(({ mountPath }) => word === mountPath || word.startsWith(`${mountPath}/`))
+    .filter(({ mountPath }) => mountPath && (word === mountPath || word.startsWith(`${mountPath}/`)))
     .toSorted((one, other) => other.mountPath.length - one.mountPath.length)[0]
-  return mount ? mount.source + word.slice(mount.mountPath.length) : word
+  const there = mount ?? (isAbove && word.startsWith('/') ? mounts[0] : undefined)
+  return there ? there.source + word.slice(there.mountPath.length) : word
 }
 
-async function writeDownward(pod: Pod, folder: string): Promise<void> {
-  for (const { name, downwardAPI } of pod.spec?.volumes ?? []) {
-    for (const { path, fieldRef } of downwardAPI?.items ?? []) {
-      const file = join(folder, name, path)
-      await mkdir(join(file, '..'), { recursive: true })
-      await writeFile(file, fieldOf(pod, fieldRef.fieldPath))
+async function writeDownward({ metadata, spec }: Pod, folder: string): Promise<void> {
+  for (const { name, downwardAPI } of spec?.volumes ?? []) {
+    const at = spec?.containers[0]?.volumeMounts?.find((mount) => mount.name === name)?.mountPath
+    for (const { path, fieldRef } of (at !== undefined && downwardAPI?.items) || []) {
+      const file = join(folder, ROOT, at ?? '', path)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, fieldOf({ metadata, spec } as Pod, fieldRef.fieldPath))
     }
   }
 }

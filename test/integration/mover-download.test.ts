@@ -144,7 +144,7 @@ describe('a download', () => {
       match: ['s3/lake/raw/b/*'],
       want: ['b/test.bin', 'b/train_0_2.bin'],
     },
-    { name: 'flat leaves the folders away', match: ['*_?_*', '--flat'], want: ['train_0_1.bin', 'train_0_2.bin'] },
+    { name: 'flat leaves the folders away', match: ['*_?_*', '--flat=true'], want: ['train_0_1.bin', 'train_0_2.bin'] },
   ])('$name', async ({ match, want }) => {
     for (const key of ['a/train_0_1.bin', 'b/train_0_2.bin', 'b/test.bin']) s3.put(`raw/${key}`, key)
     const words = match.flatMap((glob) => (glob.startsWith('--') ? [glob] : ['--match', glob]))
@@ -196,7 +196,7 @@ describe('keys that are no paths are refused before anything is downloaded', () 
     s3.put('raw/a/x', '1')
     s3.put('raw/b/x', '2')
 
-    expect((await download('s3://lake/raw/', '--flat')).result).toMatchObject({
+    expect((await download('s3://lake/raw/', '--flat', 'true')).result).toMatchObject({
       code: 'KeyConflict',
       message: expect.stringContaining('x is there twice'),
     })

@@ -155,6 +155,56 @@ describe('a mover that is cancelled', () => {
   })
 })
 
+describe('a download in place', () => {
+  test('shows each file when it is complete, leaves what a consumer writes, and goes on after a kill', async () => {
+    const large = randomBytes(6 * PART)
+    for (let i = 0; i < 4; i++) s3.put(`raw/0-small-${i}`, `content ${i}`)
+    s3.put('raw/1-large', large)
+    const inPlace = [...words, '--in-place', 'true']
+    const { held, release } = holdAfter(6)
+
+    const mover = startMover(root, inPlace)
+    await held
+    expect(Object.keys(await readTree(join(root, 'data'))).sort()).toEqual([0, 1, 2, 3].map((i) => `0-small-${i}`))
+    await writeFile(join(root, 'data', 'checkpoint'), 'of a consumer')
+    mover.kill('SIGKILL')
+    await mover.ended
+    s3.misbehave(() => undefined)
+    release()
+    const { status, result } = await runMover(root, inPlace)
+
+    expect(status).toBe(0)
+    expect(result.movedBytes).toBe(4 * PART)
+    const tree = await readTree(join(root, 'data'))
+    expect(tree['checkpoint']).toBe('of a consumer')
+    expect(tree['1-large'] === large.toString('latin1')).toBe(true)
+    const asked = s3.requests.length
+    expect((await runMover(root, inPlace)).result.message).toBe('was there already')
+    expect(s3.requests).toHaveLength(asked)
+  })
+
+  test('goes into an empty directory, and not between the files of somebody else', async () => {
+    s3.put('raw/a', 'x')
+    const inPlace = [...words, '--in-place', 'true']
+    await mkdir(join(root, 'data'))
+    expect((await runMover(root, inPlace)).status).toBe(0)
+
+    root = makeRoot()
+    await mkdir(join(root, 'data'))
+    await writeFile(join(root, 'data', 'precious'), 'x')
+    expect((await runMover(root, inPlace)).result.code).toBe('TargetExists')
+    expect(await readTree(join(root, 'data'))).toEqual({ precious: 'x' })
+  })
+
+  test('does not mix the data of two sources', async () => {
+    s3.put('raw/a', 'x')
+    await runMover(root, [...words, '--in-place', 'true'])
+
+    const other = [...words, '--in-place', 'true', '--match', '*']
+    expect((await runMover(root, other)).result.code).toBe('TargetExists')
+  })
+})
+
 describe('the mover of docs/movers.md that is a script', () => {
   test('keeps the contract: downloads, is there already, deletes, fails with a code', async () => {
     const docs = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'movers.md'), 'utf8')

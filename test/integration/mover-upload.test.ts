@@ -180,9 +180,37 @@ describe('a delete', () => {
   })
 })
 
+describe('to prepare a directory', () => {
+  const prepare = () => runMover(root, ['prepare'])
+
+  test('makes it where there is none', async () => {
+    expect(await prepare()).toMatchObject({ status: 0, result: { verb: 'prepare', outcome: 'completed' } })
+    expect(await readTree(join(root, 'data'))).toEqual({})
+  })
+
+  test('leaves alone what is in it', async () => {
+    await write({ 'data/a': 'x' })
+
+    expect((await prepare()).result.message).toBe('can be read')
+    expect(await readTree(join(root, 'data'))).toEqual({ a: 'x' })
+  })
+
+  test('fails where there is a file', async () => {
+    await write({ data: 'x' })
+
+    expect(await prepare()).toMatchObject({ status: 3, result: { outcome: 'failed', code: 'KeyConflict' } })
+  })
+
+  test('follows no link', async () => {
+    await symlink(makeRoot(), join(root, 'data'))
+
+    expect((await prepare()).result.code).toBe('Rejected')
+  })
+})
+
 describe('words that are wrong end with status 2 and the way out', () => {
   test.each([
-    { words: ['transfer'], says: 'must be told to download, upload or delete, not transfer' },
+    { words: ['transfer'], says: 'must be told to download, upload, prepare or delete, not transfer' },
     { words: ['download'], says: '--source is missing' },
     { words: ['download', '--source', 'https://host/x'], says: 'must be s3://bucket/key' },
     {

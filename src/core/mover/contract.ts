@@ -4,7 +4,7 @@ import { isObject } from '../json.ts'
 /** Of the termination message and of every Event's message. */
 export const CONTRACT_VERSION = 1
 
-export type MoverVerb = 'download' | 'upload' | 'delete'
+export type MoverVerb = 'download' | 'upload' | 'prepare' | 'delete'
 export type MoverOutcome = 'completed' | 'failed' | 'cancelled'
 
 /** The annotation of a mover's Pod that asks it to stop; the downward API shows it to the mover as a file. */
@@ -109,7 +109,7 @@ export function readTerminationMessage(text: string): MoverResult | undefined {
 }
 
 const OUTCOMES: readonly unknown[] = ['completed', 'failed', 'cancelled'] satisfies MoverOutcome[]
-const VERBS: readonly unknown[] = ['download', 'upload', 'delete'] satisfies MoverVerb[]
+const VERBS: readonly unknown[] = ['download', 'upload', 'prepare', 'delete'] satisfies MoverVerb[]
 
 function isResult(value: unknown): value is MoverResult {
   if (!isObject(value)) return false

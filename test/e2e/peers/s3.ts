@@ -12,6 +12,9 @@ const mainPackage = 'github.com/versity/versitygw/cmd/versitygw'
 export interface S3Options extends PeerOptions {
   // A server has one region, and all its buckets are in it.
   region?: string
+  // Of its one user.
+  accessKey?: string
+  secretKey?: string
 }
 
 export interface S3Answer {
@@ -37,7 +40,11 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
   const program = await ensureS3()
   const [port = 0] = await freePorts(1)
   const url = `http://127.0.0.1:${port}`
-  const credentials = { accessKey: 'LODESTONE', secretKey: 'lodestone-secret', region: options.region ?? 'eu-north-1' }
+  const credentials = {
+    accessKey: options.accessKey ?? 'LODESTONE',
+    secretKey: options.secretKey ?? 'lodestone-secret',
+    region: options.region ?? 'eu-north-1',
+  }
   const [buckets, metadata] = [join(dir, name, 'buckets'), join(dir, name, 'metadata')]
   await Promise.all([buckets, metadata].map((folder) => mkdir(folder, { recursive: true })))
   const { accessKey, secretKey, region } = credentials

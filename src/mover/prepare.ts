@@ -1,0 +1,22 @@
+/** Makes sure that a directory can be used: for data that is there already, that a Pod mounts, or that somebody else will bring. */
+import { mkdir, opendir } from 'node:fs/promises'
+import type { Done } from './download.ts'
+import { exists, locate } from './staging.ts'
+
+export interface PrepareInput {
+  root: string
+  target: string
+}
+
+/** Makes the directory unless it is there, and reads from it. Throws a `MoverError` when it may not. */
+export async function prepareDirectory(input: PrepareInput): Promise<Done> {
+  const { target } = await locate(input.root, input.target)
+  if (!(await exists(target))) await mkdir(target, { recursive: true })
+  const directory = await opendir(target)
+  try {
+    const first = await directory.read()
+    return { bytes: 0, files: 0, message: first === null ? 'is empty and can be read' : 'can be read' }
+  } finally {
+    await directory.close()
+  }
+}
