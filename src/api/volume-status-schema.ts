@@ -1,0 +1,107 @@
+/** JSON Schema of what the status of a VolumeManager says of one volume. */
+import type { Schema } from './schema.ts'
+import { count, listOf, nodeAffinity, string, time } from './schema-parts.ts'
+
+const replica: Schema = {
+  type: 'object',
+  required: ['index', 'state', 'revision', 'attempt'],
+  properties: {
+    index: count('The number of the copy.'),
+    state: string('Queued, Starting, Downloading, Ready, Failed, Unreachable or Evicted.', 63),
+    revision: string('Which data it is.', 63),
+    path: string('The directory on its node.', 4096),
+    shard: string('Which part of the data it is.'),
+    node: string('Where it is, or is about to be.', 253),
+    nodeUID: string('The uid of that node.', 63),
+    attempt: count('How many movers were started for it.'),
+    failures: count('How many of them failed in a row.'),
+    isPermanent: { type: 'boolean', description: 'Whether somebody has to change something first.' },
+    bytes: count('The bytes that are there.', 'int64'),
+    totalBytes: count('The bytes that are to be there.', 'int64'),
+    reason: string('Why it is in this state, in one word.', 63),
+    message: string('Why it is in this state.'),
+    since: time('Since when it has been in this state.'),
+    progressTime: time('When bytes were last seen to arrive.'),
+    retryTime: time('When it is tried again.'),
+    inUse: { type: 'boolean', description: 'Whether a pod has it mounted.' },
+    lastUsedTime: time('When a pod was last seen to begin or to end using it.'),
+    uploadedTime: time('Up to when its changes were written back to the source.'),
+    uploads: count('How many movers were started to write back.'),
+    upload: {
+      type: 'object',
+      description: 'The changes that are to be written back.',
+      required: ['state', 'attempt'],
+      properties: {
+        state: string('Queued, Uploading or Failed.', 63),
+        attempt: count('The number of its mover.'),
+        failures: count('How many of them failed in a row.'),
+        message: string('Why it failed, or what it waits for.'),
+        since: time('Since when it has been in this state.'),
+        retryTime: time('When it is tried again.'),
+      },
+    },
+  },
+}
+
+const release: Schema = {
+  type: 'object',
+  required: ['index', 'node', 'path', 'nodeLabels', 'state', 'reason', 'revision', 'attempt'],
+  properties: {
+    index: count('The number of its movers.'),
+    node: string('The node that has the data.', 253),
+    path: string('The directory.', 4096),
+    nodeLabels: listOf('The labels that the node loses with it.', { type: 'string', maxLength: 317 }),
+    state: string('Waiting, Queued, Deleting or Failed.', 63),
+    reason: string('Why the data goes.', 63),
+    revision: string('Which data it is.', 63),
+    attempt: count('How many movers were started for it.'),
+    failures: count('How many of them failed in a row.'),
+    message: string('What it waits for, or why it failed.'),
+    since: time('Since when it has been in this state.'),
+    retryTime: time('When it is tried again.'),
+  },
+}
+
+export const volumeStatusSchema: Schema = {
+  type: 'object',
+  required: ['id'],
+  properties: {
+    id: string('Which volume.', 253),
+    message: string('success when it can be used; what is wrong when it failed.', 4096),
+    volumeSource: {
+      type: 'object',
+      description: 'By what a pod mounts it.',
+      properties: {
+        hostPath: {
+          type: 'object',
+          description: 'A directory of the node.',
+          properties: { path: string('Where it is.', 4096) },
+        },
+        persistentVolumeClaim: {
+          type: 'object',
+          description: 'A claim in the namespace of the VolumeManager.',
+          properties: {
+            claimName: string('Its name.', 253),
+            readOnly: { type: 'boolean', description: 'Whether it can only be read.' },
+          },
+        },
+      },
+    },
+    nodeAffinity: nodeAffinity('The nodes that have the data; required of pods that mount it.'),
+    shards: listOf('The parts of the data.', {
+      type: 'object',
+      required: ['name'],
+      properties: {
+        name: string('The pattern of the part.'),
+        nodeAffinity: nodeAffinity('The nodes that have the part.'),
+        readyReplicas: count('How many nodes have it.'),
+      },
+    }),
+    revision: string('Which data it is.', 63),
+    readyReplicas: count('On how many nodes the data is.'),
+    bytes: count('How much it is on one node.', 'int64'),
+    replicas: listOf('The copies, one by one.', replica, 5000),
+    nextIndex: count('The number of the next new copy.'),
+    releases: listOf('Data that is to be deleted.', release, 5000),
+  },
+}

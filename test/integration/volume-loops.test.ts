@@ -1,0 +1,116 @@
+/** The loops of volumes as they run: nobody tells them what changed but the store. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { type Controller, startController } from '../../src/reconcile/controller.ts'
+import { openLoops } from '../../src/reconcile/index.ts'
+import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { VolumeWorld } from '../volume-world.ts'
+
+let controller: Controller | undefined
+let life: NodeJS.Timeout | undefined
+
+afterEach(async () => {
+  clearInterval(life)
+  await controller?.stop()
+})
+
+async function start(...names: string[]): Promise<VolumeWorld> {
+  const world = await new VolumeWorld().start(...names)
+  let living = Promise.resolve()
+  life = setInterval(() => {
+    living = living.then(() => world.live()).catch(() => undefined)
+  }, 20)
+  controller = startController({
+    loops: openLoops({ propagate: 'never', distribution: 'none', volumes: () => world.settings }),
+    store: world.store,
+    events: { record: (event) => void world.events.push(event) },
+    systems: { get: () => undefined, subscribe: () => () => undefined },
+    now: Date.now,
+    maxMovesPerMinute: 60,
+    driftIntervalMs: 600_000,
+    observer: { done: () => undefined, asked: () => undefined, moved: () => undefined, failed: () => undefined },
+  })
+  return world
+}
+
+const stateOf = (world: VolumeWorld, name?: string) => async () => (await world.manager(name))?.status?.state
+const create = (world: VolumeWorld, name: string, volume = {}) =>
+  world.store.create(volumeManagers, makeVolumeManager([volume], { name }))
+
+test('a VolumeManager becomes Running, follows its nodes and its spec, and goes with its data', async () => {
+  const world = await start('n1', 'n2')
+  await create(world, 'sales', { replicas: 1 })
+  await expect.poll(stateOf(world)).toBe('Running')
+
+  await world.change({ spec: { volumeConfigs: [makeVolume({ replicas: 2 })] } })
+  await expect.poll(() => world.nodesOf()).toEqual(['n1', 'n2'])
+
+  await world.removeNode('n1')
+  await world.addNode('n3')
+  await expect.poll(() => world.nodesOf()).toEqual(['n2', 'n3'])
+
+  const path = (await world.volume())?.volumeSource?.hostPath?.path ?? ''
+  await world.use('reader', path, 'n2')
+  await expect.poll(async () => (await world.volume())?.replicas?.some(({ inUse }) => inUse)).toBe(true)
+  await world.deleteManager()
+  await expect
+    .poll(async () => (await world.manager())?.status?.message, { timeout: 8_000 })
+    .toContain('in use by default/reader')
+  await world.end('reader')
+  await expect.poll(() => world.manager(), { timeout: 10_000 }).toBeUndefined()
+  expect(world.disks.size).toBe(0)
+  await expect.poll(() => world.movers()).toEqual([])
+})
+
+test('those that wait for a turn get it when another one is done', async () => {
+  const world = await start('n1', 'n2', 'n3')
+  world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 1 } }
+  const names = Array.from({ length: 8 }, (_, i) => `v${i}`)
+  for (const name of names) await create(world, name, { replicas: 3 })
+
+  for (const name of names) await expect.poll(stateOf(world, name), { timeout: 10_000 }).toBe('Running')
+  expect([...world.downloads.values()]).toEqual(Array(24).fill(1))
+})
+
+describe('a node', () => {
+  test('that comes is used by who waited for it', async () => {
+    const world = await start('n1')
+    await create(world, 'sales', { replicas: 2 })
+    await expect.poll(stateOf(world)).toBe('Failed')
+    await world.addNode('n2')
+
+    await expect.poll(stateOf(world)).toBe('Running')
+  })
+
+  test('that is short of disk loses what nobody uses', async () => {
+    const world = await start('n1')
+    await create(world, 'sales', { evictionPolicy: 'LeastRecentlyUsed' })
+    await expect.poll(stateOf(world)).toBe('Running')
+    await world.setCondition('n1', 'DiskPressure', 'True')
+
+    await expect.poll(async () => (await world.volume())?.replicas?.[0]?.state).toBe('Evicted')
+    await expect.poll(() => world.disks.size, { timeout: 8_000 }).toBe(0)
+  })
+
+  test('whose label was taken away has it back', async () => {
+    const world = await start('n1')
+    await create(world, 'sales')
+    await expect.poll(stateOf(world)).toBe('Running')
+    await world.unlabel('n1')
+
+    await expect.poll(() => world.nodesOf()).toEqual(['n1'])
+  })
+})
+
+test('forty VolumeManagers of three replicas are all brought to a hundred nodes, one download each', {
+  timeout: 120_000,
+}, async () => {
+  const nodes = Array.from({ length: 100 }, (_, i) => `n${i}`)
+  const world = await start(...nodes)
+  world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 50 } }
+  const names = Array.from({ length: 40 }, (_, i) => `v${i}`)
+  for (const name of names) await create(world, name, { replicas: 3 })
+
+  for (const name of names) await expect.poll(stateOf(world, name), { timeout: 100_000 }).toBe('Running')
+  expect([...world.downloads.values()]).toEqual(Array(120).fill(1))
+})
