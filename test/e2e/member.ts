@@ -16,7 +16,7 @@ import type { CommandResult } from './processes.ts'
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
 
 export const nodeNames = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5']
-export const secretName = 'aws-creds'
+const secretName = 'aws-creds'
 
 export interface MemberOptions {
   // The commands of images beside Lodestone's own.
