@@ -43,6 +43,7 @@ try {
   log(`${managers} VolumeManagers of ${replicas} replicas on ${nodes.length} nodes`)
   const { times, seconds } = await run(lodestone)
   const requests = countRequests(gate)
+  for (const warning of await warnings()) log(warning)
   const figures = { managers, replicas, nodes: nodes.length, ...allowed, times, seconds, requests }
   const process_ = { cpuSeconds: cpuSeconds(lodestone.pid), memoryMiB: memoryMiB(lodestone.pid).peak }
   process.stdout.write(report({ setting: machine(), ...figures, ...process_ }))
@@ -110,6 +111,13 @@ async function run({ pid }: Lodestone): Promise<{ times: number[]; seconds: numb
     times: [...done].map(([name, at]) => (at - (created.get(name) ?? begun)) / 1000),
     seconds: (Math.max(...done.values()) - begun) / 1000,
   }
+}
+
+/** What went wrong on the way, once for each reason: such a run measures something else. */
+async function warnings(): Promise<string[]> {
+  const events = (await plane.listJson('events', 'default')).filter(({ type }) => type === 'Warning')
+  const byReason = Map.groupBy(events, ({ reason }) => String(reason))
+  return [...byReason].map(([reason, all]) => `${all.length} × ${reason}, such as: ${String(all[0]?.['message'])}`)
 }
 
 function isDone({ status }: KubeObject): boolean {

@@ -1,4 +1,6 @@
 // Volumes come with their data: on a real API server with the real scheduler and controllers, with movers that really download.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nodeLabelOf } from '../../src/core/volume-manager/names.ts'
 import type { KubeObject } from './api-client.ts'
@@ -228,6 +230,69 @@ describe('a controller that is killed leads to one download for each replica', (
     expect(downloaded(name)).toBe(2 * BYTES)
     expect(await labelledNodes(manager)).toEqual(there)
   }
+})
+
+describe('a VolumeManager that changes', () => {
+  test('has more replicas when it asks for more, and fewer when for fewer', async () => {
+    const { plane } = cluster
+    await putBucket('scale')
+    await cluster.create(volumeManagerOf('scale', s3Volume(cluster.proxy, 's3://scale/train/')))
+    const before = cluster.nodesWith(firstVolume(await cluster.reached('scale', 'Running')))
+    const scale = (replicas: number) =>
+      plane.kubectl([
+        ...['patch', 'vm', 'scale', '--type=json', '-p'],
+        JSON.stringify([{ op: 'replace', path: '/spec/volumeConfigs/0/replicas', value: replicas }]),
+      ])
+    const disksWith = (count: number) =>
+      plane.eventually(`the data is on ${count} nodes`, async () => {
+        const found = await cluster.reached('scale', 'Running')
+        const there = cluster.nodesWith(firstVolume(found))
+        return there.length === count && (await labelledNodes(found)).length === count && there
+      })
+
+    await scale(3)
+    expect(await disksWith(3)).toEqual(expect.arrayContaining(before))
+    expect(downloaded('scale')).toBe(3 * BYTES)
+
+    await scale(2)
+    await disksWith(2)
+    expect(downloaded('scale')).toBe(3 * BYTES)
+  })
+
+  test('lets its data go when Completed is wanted, and has it again when Running is', async () => {
+    const { plane } = cluster
+    await putBucket('rest')
+    await cluster.create(volumeManagerOf('rest', s3Volume(cluster.proxy, 's3://rest/train/')))
+    const volume = firstVolume(await cluster.reached('rest', 'Running'))
+    const want = (state: string) =>
+      plane.kubectl(['patch', 'vm', 'rest', '--type=merge', '-p', JSON.stringify({ spec: { state } })])
+
+    await want('Completed')
+    await cluster.reached('rest', 'Completed')
+    expect(cluster.nodesWith(volume)).toEqual([])
+
+    await want('Running')
+    expect(cluster.nodesWith(firstVolume(await cluster.reached('rest', 'Running')))).toHaveLength(1)
+  })
+
+  test('that resyncs has what its pods wrote in the bucket when they are done', async () => {
+    const { plane, s3 } = cluster
+    await putBucket('back')
+    await cluster.create(
+      volumeManagerOf('back', s3Volume(cluster.proxy, 's3://back/train/', { options: { resync: 'true' } })),
+    )
+    const volume = firstVolume(await cluster.reached('back', 'Running'))
+    await cluster.create(podOf('writer', 'back'))
+    const node = (await nodeOf('writer')) ?? ''
+    await writeFile(join(dataOn(node, volume), 'model.bin'), 'weights')
+    await plane.kubectl(['delete', 'pod', 'writer'])
+
+    await plane.eventually(
+      'the bucket has it',
+      async () => (await s3.request('GET', '/back/train/model.bin')).text === 'weights',
+      60_000,
+    )
+  })
 })
 
 describe('a VolumeManager that is deleted', () => {
