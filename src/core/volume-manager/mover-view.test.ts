@@ -55,8 +55,13 @@ describe('a mover that has ended', () => {
     },
     {
       name: 'with lines of a log',
-      status: ended('Failed', { exitCode: 2, reason: 'Error', message: 'curl: (6)' }),
-      want: { code: 'Unexpected', message: 'curl: (6)' },
+      status: ended('Failed', { exitCode: 1, reason: 'Error', message: 'curl: (6)' }),
+      want: { code: 'Unexpected', message: 'curl: (6)', retry: true },
+    },
+    {
+      name: 'by options that make no sense',
+      status: ended('Failed', { exitCode: 2, reason: 'Error', message: 'unknown option --flatt' }),
+      want: { code: 'WrongOptions', message: 'unknown option --flatt', retry: false },
     },
     {
       name: 'without memory',

@@ -140,8 +140,13 @@ function failureOf(pod: Pod): MoverFailure {
   }
   if (result?.outcome === 'cancelled') return failure('Cancelled', 'the mover was stopped', true)
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
+  // The same options would be as wrong the next time.
+  if (terminated?.exitCode === WRONG_OPTIONS) return failure('WrongOptions', said, false)
   return failure(terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected', said, true)
 }
+
+/** The exit status of a mover that cannot make sense of its options (docs/movers.md). */
+const WRONG_OPTIONS = 2
 
 function failure(code: string, message: string, retry: boolean, elsewhere = false): MoverFailure {
   return { kind: 'failed', code, message: cut(message.trim(), MAX_MESSAGE_LENGTH), retry, elsewhere }
