@@ -20,7 +20,6 @@ beforeAll(async () => {
   plane = await startControlPlane({ clusters: Object.fromEntries(clusters) })
   hub = hubOn(plane)
   const kubeconfig = await installLodestone(plane)
-  await installVolumeManagers()
   await startLodestone(plane, { kubeconfig })
 })
 
@@ -59,30 +58,10 @@ function volumeManager(name: string, credentials: KubeObject): KubeObject {
     apiVersion: 'vck.intelai.org/v1alpha1',
     kind: 'VolumeManager',
     metadata: { name, namespace: 'default' },
-    spec: { volumeConfigs: [{ id: 'vol1', sourceType: 'S3', replicas: 1, accessMode: 'ReadWriteOnce', options }] },
+    spec: {
+      volumeConfigs: [
+        { id: 'vol1', sourceType: 'S3', replicas: 1, accessMode: 'ReadWriteOnce', labels: { team: 'ml' }, options },
+      ],
+    },
   }
-}
-
-async function installVolumeManagers(): Promise<void> {
-  if (await plane.getJson('crd', 'volumemanagers.vck.intelai.org')) return
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-  await plane.apply([
-    {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: 'volumemanagers.vck.intelai.org' },
-      spec: {
-        group: 'vck.intelai.org',
-        scope: 'Namespaced',
-        names: {
-          kind: 'VolumeManager',
-          plural: 'volumemanagers',
-          singular: 'volumemanager',
-          listKind: 'VolumeManagerList',
-        },
-        versions: [{ name: 'v1alpha1', served: true, storage: true, schema }],
-      },
-    } as KubeObject,
-  ])
-  await plane.eventually('it is served', () => plane.api.collection('volumemanagers.vck.intelai.org', 'default'))
 }
