@@ -20,9 +20,10 @@ export interface DatasetRuns {
 const WANTED_RATIO = 0.7
 const WANTED_MIB = 256
 
-export function report(setting: string, datasets: DatasetRuns[]): string {
+/** The first of `names` is the mover. */
+export function report(setting: string, datasets: DatasetRuns[], names: string[]): string {
   const rows = datasets.flatMap(({ dataset, bytes, files, runs }) =>
-    medians(runs).map(({ downloader, seconds, durableSeconds, cpuSeconds, peakMiB }) => [
+    medians(runs, names).map(({ downloader, seconds, durableSeconds, cpuSeconds, peakMiB }) => [
       dataset,
       downloader,
       seconds.toFixed(1),
@@ -34,7 +35,7 @@ export function report(setting: string, datasets: DatasetRuns[]): string {
     ]),
   )
   const ratios = datasets.map(({ dataset, runs }) => {
-    const [mover, ...others] = medians(runs)
+    const [mover, ...others] = medians(runs, names)
     const ratio = (by: (run: DownloadRun) => number) => Math.min(...others.map(by)) / (mover ? by(mover) : Number.NaN)
     const durable = ratio((run) => run.durableSeconds)
     const ended = ratio((run) => run.seconds)
@@ -64,9 +65,9 @@ export function report(setting: string, datasets: DatasetRuns[]): string {
   ].join('\n')
 }
 
-/** Of each program the median round by the time to the disk, in the order in which they first ran. */
-function medians(runs: DownloadRun[]): DownloadRun[] {
-  return [...new Set(runs.map(({ downloader }) => downloader))].flatMap((name) => {
+/** Of each program the median round by the time to the disk. */
+function medians(runs: DownloadRun[], names: string[]): DownloadRun[] {
+  return names.flatMap((name) => {
     const own = runs.filter(({ downloader }) => downloader === name)
     const sorted = own.sort((a, b) => a.durableSeconds - b.durableSeconds)
     return sorted[Math.floor((sorted.length - 1) / 2)] ?? []
