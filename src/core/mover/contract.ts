@@ -7,6 +7,9 @@ export const CONTRACT_VERSION = 1
 export type MoverVerb = 'download' | 'upload' | 'prepare' | 'delete'
 export type MoverOutcome = 'completed' | 'failed' | 'cancelled'
 
+/** The annotation of a mover's Pod that asks it to stop; the downward API shows it to the mover as a file. */
+export const CANCEL_ANNOTATION = 'lodestone.dev/cancel'
+
 /** Reasons of the Events, after those of Velero's data movers, which watchers and dashboards know. */
 export const MOVER_REASONS = {
   started: 'Data-Path-Started',
