@@ -9,6 +9,7 @@ import { allowsNode } from '../src/core/volume-manager/node-affinity.ts'
 import { hasDiskPressure } from '../src/core/volume-manager/node-health.ts'
 import type { VolumeSettings } from '../src/core/volume-manager/settings.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
+import type { MoverLogs } from '../src/reconcile/mover-logs.ts'
 import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
 import { openVolumeManagerLoop } from '../src/reconcile/volume-manager.ts'
 import { ApiError } from '../src/store/api-error.ts'
@@ -30,6 +31,7 @@ const VOLUME_SETTINGS: VolumeSettings = {
     maxPerNode: 5,
     prepareTimeoutSeconds: 1800,
     progressTimeoutSeconds: 600,
+    logLines: 100,
   },
   nodeLossSeconds: 300,
   eviction: { enabled: true, pauseSeconds: 300 },
@@ -54,6 +56,8 @@ export class VolumeWorld {
   now = NOW
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
+  /** Who takes the logs of movers. */
+  logs: MoverLogs | undefined
   /** Why the API server lets no mover be created. */
   refuse: string | undefined
   /** The controller dies after so many more writes. */
@@ -293,7 +297,11 @@ export class VolumeWorld {
   }
 
   #openLoop(): ReconcileLoop {
-    return openVolumeManagerLoop(() => this.settings)
+    return openVolumeManagerLoop(() => this.settings, {
+      collect: (pod, lines) => this.logs?.collect(pod, lines) ?? true,
+      forget: (pod) => this.logs?.forget(pod),
+      stop: async () => this.logs?.stop(),
+    })
   }
 
   #context(): ReconcileContext {

@@ -6,7 +6,7 @@ import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
 import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
 import { interpretObject } from '../store/gather-dependents.ts'
-import type { ObjectStore } from '../store/store.ts'
+import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
@@ -25,6 +25,8 @@ export interface AppInput {
   leaseStore?: ObjectStore
   /** Where Events are written; the store itself when it is not given. */
   eventStore?: ObjectStore
+  /** How logs of pods are read; absent where pods have none, as in a folder. */
+  podLogs?: PodLogReader
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -56,6 +58,7 @@ export async function startApp({
   store,
   leaseStore = store,
   eventStore = store,
+  podLogs,
   log,
   metrics,
   now,
@@ -146,7 +149,7 @@ export async function startApp({
     let stopLoops: (() => Promise<void>) | undefined
     const loops = synced.then(async () => {
       if (!config.loops.enabled || aborter.signal.aborted) return
-      stopLoops = await startLoops({ config, store, leaseStore, eventStore, log, metrics, now })
+      stopLoops = await startLoops({ config, store, leaseStore, eventStore, podLogs, log, metrics, now })
       if (aborter.signal.aborted) await stopLoops()
     })
     loops.catch(() => undefined) // Told by `ready`.

@@ -7,13 +7,14 @@ import { openSystems } from '../locality/systems.ts'
 import { startController } from '../reconcile/controller.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { openLoops } from '../reconcile/index.ts'
-import type { ObjectStore } from '../store/store.ts'
+import { openMoverLogs } from '../reconcile/mover-logs.ts'
+import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config.ts'
 import { openDomainFigures } from './domain-figures.ts'
 import { startLeader } from './leader.ts'
-import { observeEvents, observeSystems } from './observe.ts'
+import { observeEvents, observeMoverLogs, observeSystems } from './observe.ts'
 
 export interface LoopsInput {
   config: Config
@@ -22,6 +23,8 @@ export interface LoopsInput {
   leaseStore: ObjectStore
   /** Where Events are written, likewise. */
   eventStore: ObjectStore
+  /** How logs of pods are read; absent where pods have none. */
+  podLogs?: PodLogReader | undefined
   log: Logger
   metrics: Metrics
   now: () => number
@@ -33,6 +36,7 @@ export async function startLoops({
   store,
   leaseStore,
   eventStore,
+  podLogs,
   log,
   metrics,
   now,
@@ -48,8 +52,9 @@ export async function startLoops({
     // A hub serves VolumeManagers to hand them on; its members move the data.
     const movesData = config.volumes.enabled && store.serves(volumeManagers)
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
+    const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
-      loops: openLoops({ ...config.dependencies, ...(movesData && { volumes: () => config.volumes }) }),
+      loops: openLoops({ ...config.dependencies, ...(movesData && { volumes: () => config.volumes, moverLogs }) }),
       store,
       events,
       systems,
@@ -77,6 +82,7 @@ export async function startLoops({
     log.info('loops started')
     await aborted(signal)
     await controller.stop()
+    await moverLogs.stop()
     await events.stop()
     metrics.leading.set(0)
     log.info('loops stopped')

@@ -14,6 +14,8 @@ export function volumeRoles(): K8sObject[] {
       // Their labels say who has data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
+      // What movers wrote before they ended.
+      { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
       { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
       // Movers tell how far they are.
       { apiGroups: [''], resources: ['events'], verbs: ['get'] },

@@ -5,6 +5,7 @@ import { observeStore } from '../app/observe.ts'
 import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
+import { openPodLogs } from '../store/pod-log.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { volumeKinds } from '../store/volume-kinds.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
@@ -96,7 +97,7 @@ function openStores(
   config: Config,
   log: Logger,
   metrics: Metrics,
-): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore'> {
+): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs'> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
@@ -118,6 +119,7 @@ function openStores(
     }),
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
     eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
+    podLogs: openPodLogs(connection),
   }
 }
 

@@ -14,6 +14,7 @@ import { concernedManagers, gatherVolumeManager, moversOf } from '../store/gathe
 import { ConflictError, type ObjectStore, refusalOf } from '../store/store.ts'
 import { applyPlan, type Writers } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
+import type { MoverLogs } from './mover-logs.ts'
 
 /** What is known beside the store. Lost with the process, which costs a few reads and nothing else. */
 interface Memory {
@@ -29,13 +30,16 @@ interface Memory {
 
 /** Progress is written every ten seconds at most, and for people to see. */
 const PROGRESS_MS = 25_000
+/** A mover stays until its log is here, which takes some milliseconds. */
+const LOG_MS = 100
 
 /**
  * Opens the loop.
  *
  * @param settings read anew at every turn, so that a changed configuration counts at once
+ * @param logs who takes the logs of movers before they are deleted, where there are any
  */
-export function openVolumeManagerLoop(settings: () => VolumeSettings): ReconcileLoop {
+export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
   const memory: Memory = { created: new Set(), refusals: new Map(), granted: new Set(), asked: new Map() }
   return {
     name: 'volume-manager',
@@ -43,6 +47,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings): Reconcile
     keysOf(change, store) {
       const { type, after, before } = change
       if (type.kind === pods.kind) forget(memory, (after ?? before) as Pod, after === undefined)
+      if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
       return concernedManagers(change, store)
     },
     *allKeys(store) {
@@ -62,14 +67,24 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings): Reconcile
       const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
       const movers = plan.actions.filter(isMoverCreation)
       if (movers.length > 0) await grant(namespace, settings(), memory, store)
+      let waits = false
       for (const action of plan.actions) {
+        // Behind the status, which never waits for a log.
+        const isKept = isEndOfMover(action) && logs?.collect(action.object as Pod, settings().movers.logLines) === false
+        waits ||= isKept
         if (isMoverCreation(action)) await createMover(action, memory, { store, events })
-        else await applyPlan({ store, events }, { actions: [action] })
+        else if (!isKept) await applyPlan({ store, events }, { actions: [action] })
       }
       // A mover that was refused is in the memory now, and on to the next plan.
-      return movers.some(({ object }) => refusals.has(object.metadata.name ?? '')) ? 1 : plan.requeueAfterMs
+      if (movers.some(({ object }) => refusals.has(object.metadata.name ?? ''))) return 1
+      return waits ? LOG_MS : plan.requeueAfterMs
     },
   }
+}
+
+/** Whether a mover is deleted that has ended: one that is stopped has nothing to say yet. */
+function isEndOfMover(action: Action): action is Extract<Action, { kind: 'delete' }> {
+  return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
 }
 
 type Creation = Extract<Action, { kind: 'create' | 'update' }>
