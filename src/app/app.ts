@@ -14,12 +14,15 @@ import { webhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
 import type { Config } from './config.ts'
+import { type ConfigSource, openLiveConfig } from './live-config.ts'
 import { startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
 import { registerInterpreter, wantedRegistration } from './registration.ts'
 
 export interface AppInput {
   config: Config
+  /** Where the configuration is read again when it changes; absent where nothing changes. */
+  configSource?: ConfigSource | undefined
   store: ObjectStore
   /** Where the Lease of the loops is kept; the store itself when it is not given. */
   leaseStore?: ObjectStore
@@ -55,6 +58,7 @@ const STALE_AFTER_MS = 5 * 60_000
  */
 export async function startApp({
   config,
+  configSource,
   store,
   leaseStore = store,
   eventStore = store,
@@ -68,6 +72,8 @@ export async function startApp({
   let draining = false
   const registers = config.registration.mode !== 'none'
   const interpreter = openInterpreter(config, store)
+  const live = openLiveConfig({ config, source: configSource, log })
+  closers.push(() => live.stop())
   /** The CA bundle that the API server was last seen to have. */
   let published: string | undefined
   let registered = !registers
@@ -133,8 +139,10 @@ export async function startApp({
       store,
       now,
       propagateDeps: config.dependencies.propagate,
-      whenNotReady: config.volumes.whenNotReady,
-      volumeLimits: config.volumes,
+      volumes: () => {
+        const { volumes } = live.current()
+        return { whenNotReady: volumes.whenNotReady, volumeLimits: volumes }
+      },
       log,
       metrics,
       tls: material(source.current()),
@@ -149,7 +157,7 @@ export async function startApp({
     let stopLoops: (() => Promise<void>) | undefined
     const loops = synced.then(async () => {
       if (!config.loops.enabled || aborter.signal.aborted) return
-      stopLoops = await startLoops({ config, store, leaseStore, eventStore, podLogs, log, metrics, now })
+      stopLoops = await startLoops({ config, live, store, leaseStore, eventStore, podLogs, log, metrics, now })
       if (aborter.signal.aborted) await stopLoops()
     })
     loops.catch(() => undefined) // Told by `ready`.

@@ -14,10 +14,13 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config.ts'
 import { openDomainFigures } from './domain-figures.ts'
 import { startLeader } from './leader.ts'
+import type { LiveConfig } from './live-config.ts'
 import { observeEvents, observeMoverLogs, observeSystems } from './observe.ts'
 
 export interface LoopsInput {
   config: Config
+  /** The same as it is now. */
+  live: LiveConfig
   store: ObjectStore
   /** Where the Lease is kept; its writes must not wait behind those of the loops. */
   leaseStore: ObjectStore
@@ -33,6 +36,7 @@ export interface LoopsInput {
 /** Starts what the configuration asks for, on a synced store. Gives the way to stop it. */
 export async function startLoops({
   config,
+  live,
   store,
   leaseStore,
   eventStore,
@@ -54,7 +58,10 @@ export async function startLoops({
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
-      loops: openLoops({ ...config.dependencies, ...(movesData && { volumes: () => config.volumes, moverLogs }) }),
+      loops: openLoops({
+        ...config.dependencies,
+        ...(movesData && { volumes: () => live.current().volumes, moverLogs }),
+      }),
       store,
       events,
       systems,
@@ -77,10 +84,13 @@ export async function startLoops({
           ),
       },
     })
+    // What waited for a turn, a node or an allowance may have it now.
+    const unsubscribe = live.subscribe(() => controller.lookAtEverything())
     metrics.observeQueues(() => controller.depths())
     metrics.leading.set(1)
     log.info('loops started')
     await aborted(signal)
+    unsubscribe()
     await controller.stop()
     await moverLogs.stop()
     await events.stop()

@@ -65,7 +65,9 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const { store } = stores
   let app: App | undefined
   try {
-    app = await startApp({ config, ...stores, log, metrics, now: io.now })
+    const file = args.text('config')
+    const configSource = file === undefined ? undefined : { file, read: () => configOf(args, folder !== undefined) }
+    app = await startApp({ config, configSource, ...stores, log, metrics, now: io.now })
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
     log.info({ objects: sizesOf(store) }, 'ready')

@@ -22,7 +22,7 @@ interface Memory {
   created: Set<string>
   /** Why movers could not be created. */
   refusals: Map<string, string>
-  /** The namespaces in which movers have their ServiceAccount. */
+  /** The ServiceAccounts of movers that are known to be there, by `namespace/name`. */
   granted: Set<string>
   /** When each running mover was last asked how far it is, and what it said. */
   asked: Map<string, { at: number; progress: MoverProgress | undefined }>
@@ -147,7 +147,8 @@ async function readProgresses(
 
 /** Movers need a ServiceAccount that may write Events; it is made once in each namespace that has any. */
 async function grant(namespace: string, { movers }: VolumeSettings, { granted }: Memory, store: ObjectStore) {
-  if (granted.has(namespace)) return
+  const key = objectKey(namespace, movers.serviceAccountName)
+  if (granted.has(key)) return
   for (const { type, object } of moverAccess(namespace, movers.serviceAccountName)) {
     if (await store.read(type, namespace, object.metadata.name ?? '')) continue
     try {
@@ -156,7 +157,7 @@ async function grant(namespace: string, { movers }: VolumeSettings, { granted }:
       if (!(error instanceof ConflictError)) throw error
     }
   }
-  granted.add(namespace)
+  granted.add(key)
 }
 
 /** Movers of a VolumeManager that is gone although its finalizer should have kept it: nobody waits for them. */
