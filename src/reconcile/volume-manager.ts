@@ -1,5 +1,5 @@
 /** The loop of VolumeManagers: movers, labels, claims and a status that says how things stand. */
-import { objectKey } from '../api/meta.ts'
+import { type K8sObject, objectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Action } from '../core/plan.ts'
@@ -18,8 +18,8 @@ import type { MoverLogs } from './mover-logs.ts'
 
 /** What is known beside the store. Lost with the process, which costs a few reads and nothing else. */
 interface Memory {
-  /** Movers that were created and are in no cache yet, by `namespace/name`: they hold slots. */
-  created: Set<string>
+  /** Movers that were created, or are about to be, and are in no cache yet, by `namespace/name`: they hold slots and lanes. */
+  created: Map<string, Pod>
   /** Why movers could not be created. */
   refusals: Map<string, string>
   /** The ServiceAccounts of movers that are known to be there, by `namespace/name`. */
@@ -40,7 +40,7 @@ const LOG_MS = 100
  * @param logs who takes the logs of movers before they are deleted, where there are any
  */
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
-  const memory: Memory = { created: new Set(), refusals: new Map(), granted: new Set(), asked: new Map() }
+  const memory: Memory = { created: new Map(), refusals: new Map(), granted: new Set(), asked: new Map() }
   return {
     name: 'volume-manager',
     concurrency: 8,
@@ -51,7 +51,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       return concernedManagers(change, store)
     },
     *allKeys(store) {
-      for (const { metadata } of store.list(volumeManagers)) yield objectKey(metadata.namespace, metadata.name ?? '')
+      for (const manager of store.list(volumeManagers)) yield keyOf(manager)
     },
     async reconcile(key, { store, events, now }) {
       const [namespace = '', name = ''] = key.split('/')
@@ -60,20 +60,30 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         await deleteMovers(key, store)
         return undefined
       }
-      const unseen = await readMissing(manager, store)
+      const unseen = await readMissing(manager, store, memory)
       const progress = await readProgresses(key, store, memory, now())
       const { created, refusals } = memory
-      const known = { unseen, created: created.size, progress, refusals }
+      const known = { unseen, created: [...created.values()], progress, refusals }
       const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
       const movers = plan.actions.filter(isMoverCreation)
-      if (movers.length > 0) await grant(namespace, settings(), memory, store)
+      // Before anybody else can plan: what was counted as free is taken from here on.
+      for (const { object } of movers) created.set(keyOf(object), object as Pod)
+      const untried = new Set(movers.map(({ object }) => keyOf(object)))
       let waits = false
-      for (const action of plan.actions) {
-        // Behind the status, which never waits for a log.
-        const isKept = isEndOfMover(action) && logs?.collect(action.object as Pod, settings().movers.logLines) === false
-        waits ||= isKept
-        if (isMoverCreation(action)) await createMover(action, memory, { store, events })
-        else if (!isKept) await applyPlan({ store, events }, { actions: [action] })
+      try {
+        if (movers.length > 0) await grant(namespace, settings(), memory, store)
+        for (const action of plan.actions) {
+          // Behind the status, which never waits for a log.
+          const isKept =
+            isEndOfMover(action) && logs?.collect(action.object as Pod, settings().movers.logLines) === false
+          waits ||= isKept
+          if (isMoverCreation(action)) {
+            untried.delete(keyOf(action.object))
+            await createMover(action, memory, { store, events })
+          } else if (!isKept) await applyPlan({ store, events }, { actions: [action] })
+        }
+      } finally {
+        for (const mover of untried) created.delete(mover)
       }
       // A mover that was refused is in the memory now, and on to the next plan.
       if (movers.some(({ object }) => refusals.has(object.metadata.name ?? ''))) return 1
@@ -96,8 +106,7 @@ function isMoverCreation(action: Action): action is Creation {
 /** Creates one mover. That the API server will not have it is for the status to say; anything else is thrown. */
 async function createMover(action: Creation, { created, refusals }: Memory, writers: Writers): Promise<void> {
   const { namespace, name = '' } = action.object.metadata
-  const key = objectKey(namespace, name)
-  created.add(key)
+  const key = keyOf(action.object)
   try {
     await applyPlan(writers, { actions: [action] })
     // A store that is its own server has told of it already.
@@ -110,6 +119,10 @@ async function createMover(action: Creation, { created, refusals }: Memory, writ
   }
 }
 
+function keyOf({ metadata }: K8sObject): string {
+  return objectKey(metadata.namespace, metadata.name ?? '')
+}
+
 function forget({ created, refusals, asked }: Memory, { metadata, status }: Pod, isGone: boolean): void {
   const { namespace, name = '' } = metadata
   created.delete(objectKey(namespace, name))
@@ -118,10 +131,16 @@ function forget({ created, refusals, asked }: Memory, { metadata, status }: Pod,
 }
 
 /** The movers that should be there and are not in the cache, which may be behind: only the server knows that one is gone. */
-async function readMissing(manager: VolumeManager, store: ObjectStore): Promise<Pod[]> {
+async function readMissing(manager: VolumeManager, store: ObjectStore, { created }: Memory): Promise<Pod[]> {
   const { namespace } = manager.metadata
   const missing = expectedMovers(manager).filter((name) => !store.get(pods, namespace, name))
-  const read = await Promise.all(missing.map((name) => store.read(pods, namespace, name)))
+  const read = await Promise.all(
+    missing.map(async (name) => {
+      const pod = await store.read(pods, namespace, name)
+      if (!pod) created.delete(objectKey(namespace, name))
+      return pod
+    }),
+  )
   return read.filter((pod) => pod !== undefined)
 }
 

@@ -17,8 +17,8 @@ import type { ObjectStore, StoreChange } from './store.ts'
 export interface MoverMemory extends Pick<VolumeManagerInput, 'progress' | 'refusals'> {
   /** Movers that the cache does not show although they are there. */
   unseen: readonly Pod[]
-  /** How many movers of any VolumeManager were just created, and are in no cache yet. */
-  created: number
+  /** The movers of any VolumeManager that were just created, or are about to be, and are in no cache yet. */
+  created: readonly Pod[]
 }
 
 export function gatherVolumeManager(
@@ -45,12 +45,17 @@ export function gatherVolumeManager(
     allowance: allowanceOf({
       manager: key,
       queue: moverQueue(store),
-      active: store.byIndex(pods, 'active', 'all'),
-      created,
+      active: activeMovers(store, created),
       settings: settings.movers,
     }),
     now,
   }
+}
+
+function activeMovers(store: ObjectStore, created: readonly Pod[]): Pod[] {
+  const cached = store.byIndex(pods, 'active', 'all')
+  const isCached = ({ metadata }: Pod) => store.get(pods, metadata.namespace, metadata.name ?? '') !== undefined
+  return [...cached, ...created.filter((pod) => !isCached(pod))]
 }
 
 /** The movers of a VolumeManager, those of an earlier one of the same name included. */

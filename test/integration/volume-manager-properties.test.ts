@@ -52,7 +52,9 @@ describe('a controller that dies at any write', () => {
     for (let writes = 0, crashed = true; crashed; writes++) {
       const world = await new VolumeWorld().start('n1', 'n2', 'n3')
       await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 2, options: source('a') }]))
-      while (world.movers().length < 2) await world.reconcile()
+      world.fate = () => 'goes on'
+      await world.settle()
+      world.fate = () => 'completes'
       await world.change({ spec: { volumeConfigs: [makeVolume({ replicas: 2, options: source('b') })] } })
       crashed = await untilCrash(world, writes)
       for (let i = 0; i < 4; i++) await world.pass(60)

@@ -355,21 +355,72 @@ describe('a mover that fails', () => {
   })
 })
 
-test('two movers of one volume that came to one node are one replica, and the other is made elsewhere', async () => {
-  const world = await worldWith([{ replicas: 2 }])
-  for (let i = 0; i < 4; i++) await world.reconcile()
-  // As when the first one had ended before the second one was scheduled: the scheduler does not count it any more.
-  for (const { metadata } of world.movers()) {
-    const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? '']
-    await world.store.patch(pods, { namespace, name }, { spec: { nodeName: 'n1' } })
-  }
-  await world.settle()
-  expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready' }, { state: 'Failed', reason: 'NodeTaken' }])
+describe('the movers of one volume', () => {
+  test('never meet on a node, however quick they are: one at a time looks for one', async () => {
+    const world = await worldWith([{ replicas: 3 }])
+    for (let i = 0; i < 12; i++) {
+      await world.reconcile()
+      await world.rush()
+    }
 
-  await world.pass(60)
+    expect(await world.nodesOf()).toEqual(['n1', 'n2', 'n3'])
+    expect([...world.downloads.values()]).toEqual([1, 1, 1])
+    expect((await world.volume())?.replicas?.map(({ attempt }) => attempt)).toEqual([1, 1, 1])
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
+  })
 
-  expect(await world.nodesOf()).toEqual(['n1', 'n2'])
-  expect([...world.downloads.values()]).toEqual([1, 1])
+  test('run side by side once they have their nodes', async () => {
+    const world = await worldWith([{ replicas: 3 }])
+    world.fate = () => 'goes on'
+    await world.settle()
+
+    expect(world.movers().map(({ status }) => status?.phase)).toEqual(['Running', 'Running', 'Running'])
+  })
+
+  test('that met all the same are one replica, and the other is made elsewhere at once, without a word', async () => {
+    const world = await worldWith([{ replicas: 2 }])
+    world.fate = () => 'goes on'
+    for (let i = 0; i < 5; i++) {
+      await world.reconcile()
+      const next = world.movers().find(({ spec: { nodeName } }) => !nodeName)?.metadata
+      // As nobody should: past the scheduler.
+      if (next) await world.store.patch(pods, { ...next, name: next.name ?? '' }, { spec: { nodeName: 'n1' } })
+    }
+    expect(world.movers().map(({ spec }) => spec.nodeName)).toEqual(['n1', 'n1'])
+    world.fate = () => 'completes'
+    for (let i = 0; i < 3; i++) await world.live()
+    await world.settle()
+
+    expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+    expect([...world.downloads.values()]).toEqual([1, 1])
+    expect((await world.volume())?.replicas).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
+    expect((await world.volume())?.replicas?.[1]).not.toHaveProperty('failures')
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
+  })
+
+  test('for which there is no node keep no others from theirs', async () => {
+    const world = await new VolumeWorld().start('n1')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 2 } }
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 3 }], { name: 'greedy' }))
+    await world.addNode('n2', { conditions: [{ type: 'DiskPressure', status: 'True' }] })
+    await world.addNode('n3', { conditions: [{ type: 'DiskPressure', status: 'True' }] })
+    await world.settle()
+    expect((await world.volume('vol1', 'greedy'))?.replicas?.map(({ state, reason }) => [state, reason])).toEqual([
+      ['Starting', 'Unschedulable'],
+      ['Queued', 'NoNode'],
+      ['Queued', 'NoNode'],
+    ])
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [NAMED_N4] } }
+    await world.addNode('n4')
+    await world.store.create(volumeManagers, makeVolumeManager([{ nodeAffinity }], { name: 'modest' }))
+    for (let i = 0; i < 6; i++) {
+      await world.reconcile('modest')
+      await world.live()
+    }
+
+    expect((await world.manager('modest'))?.status?.state).toBe('Running')
+  })
 })
 
 describe('when a node', () => {
@@ -930,17 +981,20 @@ describe('the queue of movers', () => {
     expect((await world.manager('modest'))?.status?.state).toBe('Running')
   })
 
-  test('puts no more on a node than allowed', async () => {
+  test('puts no more on a node than allowed, although nobody knows where the scheduler puts what it has not placed', async () => {
     const world = await new VolumeWorld().start('n1', 'n2')
-    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 1 } }
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 2 } }
     world.fate = () => 'goes on'
-    for (const name of ['a', 'b', 'c']) {
-      await world.store.create(volumeManagers, makeVolumeManager([{}], { name }))
-      await world.settle()
-    }
+    const names = ['a', 'b', 'c', 'd', 'e']
+    for (const name of names) await world.store.create(volumeManagers, makeVolumeManager([{}], { name }))
+    for (let i = 0; i < 3; i++) for (const name of names) await world.reconcile(name)
+    expect(world.movers().map(({ spec: { nodeName } }) => nodeName)).toEqual(Array(4).fill(undefined))
+    for (let i = 0; i < 3; i++) await world.live()
+    await world.settle()
 
-    expect(world.movers().map(({ spec: { nodeName } }) => nodeName)).toEqual(['n1', 'n2'])
-    expect((await world.volume('vol1', 'c'))?.replicas).toMatchObject([{ state: 'Queued', reason: 'NoNode' }])
+    const placed = world.movers().map(({ spec: { nodeName } }) => nodeName)
+    expect(placed.toSorted()).toEqual(['n1', 'n1', 'n2', 'n2'])
+    expect((await world.volume('vol1', 'e'))?.replicas).toMatchObject([{ state: 'Queued', reason: 'NoNode' }])
   })
 })
 
@@ -995,6 +1049,8 @@ test('Local data is where its nodes are, and nothing is moved or deleted', async
   await world.settle()
   expect(await world.manager()).toBeUndefined()
 })
+
+const NAMED_N4 = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n4'] }] }
 
 function isDelete({ metadata }: { metadata: { labels?: Record<string, string> } }): boolean {
   return metadata.labels?.['lodestone.dev/mover'] === 'delete'

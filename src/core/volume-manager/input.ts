@@ -48,6 +48,6 @@ export interface VolumeUser {
 /** How many movers may be made now, in all and where. */
 export interface MoverAllowance {
   slots: number
-  /** The nodes that have as many as they may have. */
-  fullNodes: ReadonlySet<string>
+  /** Those of all VolumeManagers that have not ended. */
+  active: readonly Pod[]
 }

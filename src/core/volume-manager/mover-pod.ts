@@ -1,5 +1,5 @@
 /** The pod of a mover: minimal rights, one directory of its node, and a name that is the same whenever it is made. */
-import { MOVER_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
+import { MOVER_LABEL, MOVER_LANE_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
 import { apiVersionOf } from '../../api/meta.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../api/node.ts'
 import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../api/pod.ts'
@@ -22,6 +22,8 @@ export interface MoverPodInput {
   /** What is mounted at `/volume`, or below it. */
   mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
   placement: Placement
+  /** Its lane on whatever node it comes to (lanes.ts). */
+  lane: number
   settings: VolumeSettings['movers']
 }
 
@@ -42,7 +44,7 @@ const OTHERS_FILES = ['DAC_OVERRIDE', 'FOWNER']
 
 /** The whole pod, ready to be created. */
 export function moverPod(input: MoverPodInput): Pod {
-  const { manager, config, task, settings, placement } = input
+  const { manager, config, task, settings, placement, lane } = input
   const { namespace, name = '', uid } = manager.metadata
   const key = volumeKey(manager, task.id)
   return {
@@ -57,6 +59,7 @@ export function moverPod(input: MoverPodInput): Pod {
         vcid: labelValue(task.id),
         [VOLUME_LABEL]: key,
         [MOVER_LABEL]: input.args[0],
+        [MOVER_LANE_LABEL]: String(lane),
       },
       annotations: {
         [MOVER_TASK_ANNOTATION]: JSON.stringify(task),
@@ -86,6 +89,11 @@ export function moverPod(input: MoverPodInput): Pod {
         podAntiAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: [
             { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
+            {
+              topologyKey: HOSTNAME,
+              labelSelector: { matchLabels: { [MOVER_LANE_LABEL]: String(lane) } },
+              namespaceSelector: {},
+            },
           ],
         },
       },

@@ -16,11 +16,12 @@ interface Work {
   config: VolumeConfig
   replica: ReplicaStatus
   placement: Placement
+  lane: number
   settings: VolumeSettings['movers']
 }
 
 /** The mover that brings a replica to a node. */
-export function replicaMover({ manager, config, replica, placement, settings }: Work): Pod {
+export function replicaMover({ manager, config, replica, placement, lane, settings }: Work): Pod {
   const source = moverSourceOf(config)
   // Where there is nothing to download, it is looked whether the directory can be read.
   const verb = source ? 'download' : 'prepare'
@@ -42,6 +43,7 @@ export function replicaMover({ manager, config, replica, placement, settings }: 
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
     placement,
+    lane,
     settings,
   })
 }
@@ -56,12 +58,7 @@ function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: Replica
 }
 
 /** The mover that writes changes back to where the data came from: what is the same there is left alone. */
-export function uploadMover(
-  manager: VolumeManager,
-  config: VolumeConfig,
-  replica: ReplicaStatus,
-  settings: VolumeSettings['movers'],
-): Pod {
+export function uploadMover({ manager, config, replica, lane, settings }: Omit<Work, 'placement'>): Pod {
   const { index, node = '', upload } = replica
   const source = moverSourceOf(config)
   return moverPod({
@@ -79,18 +76,20 @@ export function uploadMover(
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
     placement: { on: node, anyTaint: true },
+    lane,
     settings,
   })
 }
 
+interface ReleaseWork extends Pick<Work, 'manager' | 'lane' | 'settings'> {
+  id: string
+  /** Undefined for a volume that is no longer in the spec. */
+  config: VolumeConfig | undefined
+  release: ReleaseStatus
+}
+
 /** The mover that deletes data: on that node whatever taints it has, since nobody else can. */
-export function releaseMover(
-  manager: VolumeManager,
-  id: string,
-  config: VolumeConfig | undefined,
-  release: ReleaseStatus,
-  settings: VolumeSettings['movers'],
-): Pod {
+export function releaseMover({ manager, id, config, release, lane, settings }: ReleaseWork): Pod {
   return moverPod({
     manager,
     // Its own mover: another image might not know how the first one left things.
@@ -100,6 +99,7 @@ export function releaseMover(
     env: [],
     mount: { at: MOUNT_PATH, volume: hostPath(release.path) },
     placement: { on: release.node, anyTaint: true },
+    lane,
     settings,
   })
 }

@@ -77,7 +77,7 @@ function stepMoving(replica: ReplicaStatus, sight: ReplicaSight): ReplicaStatus 
     case 'failed':
       return fail(replica, mover, now)
     case 'succeeded':
-      return sight.nodeHasData ? fail(replica, taken(mover.node), now) : arrive(replica, mover, sight)
+      return sight.nodeHasData ? lookElsewhere(replica, mover.node, now) : arrive(replica, mover, sight)
     case 'waiting': {
       if (now - sinceOf(replica, now) > settings.movers.prepareTimeoutSeconds * 1000) {
         return fail(replica, overdue('PrepareTimeout', `not begun in time: ${mover.message}`, mover.node), now)
@@ -161,16 +161,11 @@ function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Repli
   return { ...failed, retryTime: toTime(now + retryDelayMs(failures, failure.retry)) }
 }
 
-/** Two movers of one volume on one node, one after the other: the data is there, and counts once. */
-function taken(node: string | undefined): MoverFailure {
-  return {
-    kind: 'failed',
-    ...(node && { node }),
-    code: 'NodeTaken',
-    message: `node ${node} has the data already`,
-    retry: true,
-    elsewhere: true,
-  }
+/** Two movers of one volume on one node, one after the other: the data is there, and counts once. Nothing failed, and nobody waits. */
+function lookElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): ReplicaStatus {
+  const { node: _node, nodeUID: _uid, bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
+  const message = `node ${node} has the data already`
+  return enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, 'NodeTaken', message)
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {

@@ -27,8 +27,7 @@ export function lookAround(
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
     const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
-    // What is there on a node that had the data already is not this replica's to take away.
-    const isLeft = left !== undefined && after.reason !== 'NodeTaken' && input.nodes.get(left) !== undefined
+    const isLeft = left !== undefined && input.nodes.get(left) !== undefined
     const { path, revision } = replica
     if (isLeft && path !== undefined)
       set = abandonNode(set, { node: left, path, revision, code: after.reason }, input.now)

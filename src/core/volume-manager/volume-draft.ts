@@ -10,6 +10,7 @@ import type {
 } from '../../api/volume-manager.ts'
 import { wantedReplicas } from './distribution.ts'
 import type { VolumeManagerInput } from './input.ts'
+import { directoryOfMover } from './mover-place.ts'
 import { moverOf, nameOfTask, readTask, taskOf } from './mover-task.ts'
 import { refused, viewMover } from './mover-view.ts'
 import { directoryOf, nodeLabelsOf } from './names.ts'
@@ -147,10 +148,6 @@ function accountFor(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
   if (node === undefined || path === undefined || readTask(pod)?.role !== 'replica') return set
   const isKnown = set.replicas.some((replica) => replica.node === node && replica.path === path)
   return isKnown ? set : abandonNode(set, { node, path, revision: '' }, now)
-}
-
-function directoryOfMover({ spec }: Pod): string | undefined {
-  return spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path
 }
 
 function lookAtRelease(
