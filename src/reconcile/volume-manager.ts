@@ -4,14 +4,14 @@ import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Action } from '../core/plan.ts'
 import { expectedMovers } from '../core/volume-manager/expected.ts'
-import type { MoverProgress } from '../core/volume-manager/input.ts'
+import type { Mended, MoverProgress } from '../core/volume-manager/input.ts'
 import { moverAccess } from '../core/volume-manager/mover-access.ts'
 import { planVolumeManager } from '../core/volume-manager/plan.ts'
 import { isEnded } from '../core/volume-manager/pod-use.ts'
 import { events as eventType, progressEventName, readProgress } from '../core/volume-manager/progress.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
-import { concernedManagers, gatherVolumeManager, moversOf } from '../store/gather-movers.ts'
-import { ConflictError, type ObjectStore, refusalOf } from '../store/store.ts'
+import { concernedManagers, gatherVolumeManager, mendedManagers, moversOf } from '../store/gather-movers.ts'
+import { ConflictError, type ObjectStore, refusalOf, type StoreChange } from '../store/store.ts'
 import { applyPlan, type Writers } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 import type { MoverLogs } from './mover-logs.ts'
@@ -26,6 +26,8 @@ interface Memory {
   granted: Set<string>
   /** When each running mover was last asked how far it is, and what it said. */
   asked: Map<string, { at: number; progress: MoverProgress | undefined }>
+  /** What changed for a VolumeManager so that it may try again at once, until it has. */
+  mended: Map<string, Set<Mended>>
 }
 
 /** Progress is written every ten seconds at most, and for people to see. */
@@ -40,7 +42,13 @@ const LOG_MS = 100
  * @param logs who takes the logs of movers before they are deleted, where there are any
  */
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
-  const memory: Memory = { created: new Map(), refusals: new Map(), granted: new Set(), asked: new Map() }
+  const memory: Memory = {
+    created: new Map(),
+    refusals: new Map(),
+    granted: new Set(),
+    asked: new Map(),
+    mended: new Map(),
+  }
   return {
     name: 'volume-manager',
     concurrency: 8,
@@ -48,7 +56,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { type, after, before } = change
       if (type.kind === pods.kind) forget(memory, (after ?? before) as Pod, after === undefined)
       if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
-      return concernedManagers(change, store)
+      return [...concernedManagers(change, store), ...noteMended(change, store, memory)]
     },
     *allKeys(store) {
       for (const manager of store.list(volumeManagers)) yield keyOf(manager)
@@ -57,13 +65,15 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const [namespace = '', name = ''] = key.split('/')
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
+        memory.mended.delete(key)
         await deleteMovers(key, store)
         return undefined
       }
       const unseen = await readMissing(manager, store, memory)
       const progress = await readProgresses(key, store, memory, now())
       const { created, refusals } = memory
-      const known = { unseen, created: [...created.values()], progress, refusals }
+      const mended = memory.mended.get(key) ?? new Set()
+      const known = { unseen, created: [...created.values()], progress, refusals, mended }
       const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
       const movers = plan.actions.filter(isMoverCreation)
       // Before anybody else can plan: what was counted as free is taken from here on.
@@ -85,6 +95,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       } finally {
         for (const mover of untried) created.delete(mover)
       }
+      // Kept when a write was overtaken: then nothing was tried yet.
+      if (memory.mended.get(key) === mended) memory.mended.delete(key)
       // A mover that was refused is in the memory now, and on to the next plan.
       if (movers.some(({ object }) => refusals.has(object.metadata.name ?? ''))) return 1
       return waits ? LOG_MS : plan.requeueAfterMs
@@ -101,6 +113,15 @@ type Creation = Extract<Action, { kind: 'create' | 'update' }>
 
 function isMoverCreation(action: Action): action is Creation {
   return action.kind === 'create' && action.type.kind === pods.kind
+}
+
+/** Remembers for whom a change may have mended something, and gives their keys. */
+function noteMended(change: StoreChange, store: ObjectStore, { mended }: Memory): string[] {
+  const [what, managers] = mendedManagers(change, store) ?? []
+  if (what === undefined || managers === undefined) return []
+  // A set of its own each time: one that a plan was made with may be forgotten when that plan is carried out.
+  for (const key of managers) mended.set(key, new Set([...(mended.get(key) ?? []), what]))
+  return managers
 }
 
 /** Creates one mover. That the API server will not have it is for the status to say; anything else is thrown. */

@@ -48,6 +48,14 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     owner: (manager) => [ownerKey(manager)],
     // Those that wait for a turn: the queue of movers.
     waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
+    // Those of which something failed, and is tried again later.
+    failed: ({ status }) => {
+      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+      const isFailed = ({ state }: { state: string }) => state === 'Failed'
+      return volumes.some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isFailed))
+        ? ['all']
+        : []
+    },
     // The nodes that have, or may have, data of it.
     node: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []

@@ -56,6 +56,15 @@ const GRACE_MS = 60_000
 /** Of these the node is to blame; the disk is full, or somebody left something there. */
 const NODE_CODES = new Set(['NoSpace', 'TargetExists'])
 
+/** Whether a mover with this code may end otherwise when a node is mended, or comes. */
+export function isForNode(code: string | undefined): boolean {
+  return code !== undefined && (code === 'NoSpace' || code === 'PrepareTimeout' || podReason(code)?.elsewhere === true)
+}
+
+function podReason(reason: string): { elsewhere: boolean } | undefined {
+  return POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined)
+}
+
 /**
  * What a mover's pod says.
  *
@@ -122,10 +131,7 @@ function succeeded(pod: Pod, node: { node?: string }): MoverView {
 
 function failureOf(pod: Pod): MoverFailure {
   const { reason, message } = pod.status ?? {}
-  const known =
-    reason === undefined
-      ? undefined
-      : (POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined))
+  const known = reason === undefined ? undefined : podReason(reason)
   // An eviction leaves no termination message, or an old one.
   if (reason !== undefined && known) {
     const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)

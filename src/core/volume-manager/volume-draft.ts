@@ -156,7 +156,7 @@ function lookAtRelease(
   release: ReleaseStatus,
   replicas: readonly ReplicaStatus[],
 ): ReleaseStatus | undefined {
-  const { manager, movers, refusals, nodes, users, settings, now } = input
+  const { manager, movers, refusals, nodes, users, mended, settings, now } = input
   const task = taskOf(manager, id, 'release', release)
   const pod = moverOf(manager, task, movers)
   const refusal = refusals.get(nameOfTask(manager, task))
@@ -175,6 +175,7 @@ function lookAtRelease(
     users: users(release.path).filter((user) => user.node === release.node),
     evenInUse: evenInUse(manager),
     written: [...movers.values()].some((mover) => isWriting(mover, release)),
+    mended,
     settings,
     now,
   })
