@@ -748,6 +748,33 @@ describe('NFS', () => {
   })
 })
 
+test('the region of a bucket is told to those who download and to those who write back', async () => {
+  const world = await worldWith([{ options: { ...makeVolume().options, region: 'eu-central-1', resync: 'true' } }])
+  const told: [string | undefined, string | undefined][] = []
+  world.fate = (pod) => {
+    const args = pod.spec.containers[0]?.args ?? []
+    told.push([args[1], args.includes('--region') ? args[args.indexOf('--region') + 1] : undefined])
+    return 'completes'
+  }
+  await world.settle()
+  const path = await pathOf(world)
+  await world.change({
+    spec: { volumeConfigs: [makeVolume({ options: { ...makeVolume().options, resync: 'true' } })] },
+  })
+  await world.settle()
+  expect(await pathOf(world)).toBe(path)
+  await world.change(spec({ options: { ...makeVolume().options, region: 'eu-central-1', resync: 'true' } }))
+  await world.use('trainer', path, 'n1')
+  await world.pass(60)
+  await world.end('trainer')
+  await world.pass(60)
+
+  expect(told).toEqual([
+    ['download', 'eu-central-1'],
+    ['upload', 'eu-central-1'],
+  ])
+})
+
 describe('resync', () => {
   const options = { ...makeVolume().options, resync: 'true' }
   const uploads = (world: VolumeWorld) => {

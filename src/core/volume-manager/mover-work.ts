@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/pod.ts'
 import type { ReleaseStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import { MOUNT_PATH, moverPod, type Placement } from './mover-pod.ts'
-import { moverSourceOf } from './mover-source.ts'
+import { type MoverSource, moverSourceOf } from './mover-source.ts'
 import { taskOf } from './mover-task.ts'
 import { claimNameOf } from './names.ts'
 import type { VolumeSettings } from './settings.ts'
@@ -35,7 +35,7 @@ export function replicaMover({ manager, config, replica, placement, lane, settin
       ...ROOT,
       ...['--target', target],
       ...(source ? ['--source', source.url] : []),
-      ...(source?.endpoint ? ['--endpoint', source.endpoint] : []),
+      ...serverOf(source),
       ...(source ? ['--keep-free', settings.keepFree] : []),
       ...(replica.shard === undefined ? [] : ['--match', replica.shard, '--flat', 'true']),
       ...(source && config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
@@ -46,6 +46,12 @@ export function replicaMover({ manager, config, replica, placement, lane, settin
     lane,
     settings,
   })
+}
+
+/** Which server, and which region of it, where the volume says so. */
+function serverOf(source: MoverSource | undefined): string[] {
+  const { endpoint, region } = source ?? {}
+  return [...(endpoint ? ['--endpoint', endpoint] : []), ...(region ? ['--region', region] : [])]
 }
 
 function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
@@ -71,7 +77,7 @@ export function uploadMover({ manager, config, replica, lane, settings }: Omit<W
       ...['--source', source?.folder ? `${TARGET}/${source.folder}` : TARGET],
       // Of one object, to where it lies: VCK writes to the root of the bucket.
       ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
-      ...(source?.endpoint ? ['--endpoint', source.endpoint] : []),
+      ...serverOf(source),
     ],
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
