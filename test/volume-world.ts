@@ -4,6 +4,7 @@ import type { K8sObject, ResourceType } from '../src/api/meta.ts'
 import { type Node, nodes } from '../src/api/node.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, type VolumeStatus, volumeManagers } from '../src/api/volume-manager.ts'
+import type { ReadMoverResult } from '../src/core/mover/contract.ts'
 import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/node-affinity.ts'
 import { hasDiskPressure } from '../src/core/volume-manager/node-health.ts'
@@ -265,7 +266,7 @@ export class VolumeWorld {
       this.downloads.set(place, (this.downloads.get(place) ?? 0) + 1)
       this.disks.set(place, 'whole')
     }
-    const message = JSON.stringify({ v: 1, verb, outcome: 'completed', attempt: 1, bytes: 4096, files: 2 })
+    const message = moverSays({ outcome: 'completed', bytes: 4096, files: 2 })
     await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message }))
   }
 
@@ -346,6 +347,12 @@ export class VolumeWorld {
       },
     })
   }
+}
+
+/** A termination message as movers write it. */
+export function moverSays(result: Partial<ReadMoverResult>): string {
+  const common = { v: 1, verb: 'download', outcome: 'failed', attempt: 1, bytes: 0, files: 0, movedBytes: 0 }
+  return JSON.stringify({ ...common, message: result.code ?? '', ...result })
 }
 
 /** A pod that has ended. */

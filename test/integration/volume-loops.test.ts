@@ -6,7 +6,7 @@ import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { ended, VolumeWorld } from '../volume-world.ts'
+import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 let controller: Controller | undefined
 let life: NodeJS.Timeout | undefined
@@ -74,8 +74,7 @@ test('those that wait for a turn get it when another one is done', async () => {
   expect([...world.downloads.values()]).toEqual(Array(24).fill(1))
 })
 
-const failed = (code: string, retry = false) =>
-  ended('Failed', { exitCode: 3, message: JSON.stringify({ v: 1, outcome: 'failed', code, retry, message: code }) })
+const failed = (code: string, retry = false) => ended('Failed', { exitCode: 3, message: moverSays({ code, retry }) })
 const secret = (name: string, metadata: object = {}): K8sObject => ({
   apiVersion: 'v1',
   kind: 'Secret',

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { nodes } from '../../src/api/node.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { Crash, ended, VolumeWorld } from '../volume-world.ts'
+import { Crash, ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 const NFS = { id: 'nfs', sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: '10.0.0.7', path: '/x' } }
 const source = (folder: string) => ({ ...makeVolume().options, sourceURL: `s3://lake/${folder}/` })
@@ -157,7 +157,7 @@ async function happen(world: VolumeWorld, one: Happening): Promise<void> {
       return world.unlabel(`n${one.node}`)
     case 'fail': {
       let left = one.times
-      const message = JSON.stringify({ v: 1, outcome: 'failed', code: one.code, retry: one.code !== 'NotFound' })
+      const message = moverSays({ code: one.code, retry: one.code !== 'NotFound' })
       world.fate = () => (left-- > 0 ? ended('Failed', { exitCode: 1, message }) : 'completes')
       return undefined
     }

@@ -7,7 +7,7 @@ import { pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
 import { events as EVENTS } from '../../src/core/volume-manager/progress.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { ended, VolumeWorld } from '../volume-world.ts'
+import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], names = ['n1', 'n2', 'n3']) {
   const world = await new VolumeWorld().start(...names)
@@ -16,7 +16,7 @@ async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], n
 }
 
 const failed = (code: string, retry: boolean, message = code) =>
-  ended('Failed', { exitCode: 1, message: JSON.stringify({ v: 1, outcome: 'failed', code, retry, message }) })
+  ended('Failed', { exitCode: 1, message: moverSays({ code, retry, message }) })
 const pathOf = async (world: VolumeWorld) => (await world.volume())?.volumeSource?.hostPath?.path ?? ''
 const directoryOf = async (world: VolumeWorld) => (await pathOf(world)).replace(/\/data$/, '')
 const spec = (...volumes: Partial<VolumeConfig>[]) => ({ spec: { volumeConfigs: volumes.map(makeVolume) } })

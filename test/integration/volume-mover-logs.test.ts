@@ -6,7 +6,7 @@ import { type MoverLogsInput, openMoverLogs } from '../../src/reconcile/mover-lo
 import type { PodLogReader } from '../../src/store/store.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
 import { makeVolumeManager } from '../builders.ts'
-import { ended, VolumeWorld } from '../volume-world.ts'
+import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 interface Line {
   level: string
@@ -37,7 +37,7 @@ const untilClean = (world: VolumeWorld) =>
 
 test('the log of a mover is between two lines that say whose it is and how it ended', async () => {
   const { world, lines } = await worldWith(async () => '{"msg":"listing"}\nno such bucket\u001b[0m\n')
-  const message = JSON.stringify({ v: 1, outcome: 'failed', code: 'NotFound', retry: false, message: 'no such bucket' })
+  const message = moverSays({ code: 'NotFound', retry: false, message: 'no such bucket' })
   world.fate = () => ended('Failed', { exitCode: 3, message })
   await world.settle()
   await untilClean(world)

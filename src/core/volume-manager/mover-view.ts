@@ -1,6 +1,6 @@
 /** What has become of a mover, read from its pod: the phase decides, the termination message carries the result. */
 import type { Pod } from '../../api/pod.ts'
-import { isObject } from '../json.ts'
+import { type ReadMoverResult, readTerminationMessage } from '../mover/contract.ts'
 import { cut } from '../outcome.ts'
 
 export interface MoverFailure {
@@ -112,21 +112,13 @@ export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, nod
   }
 }
 
-interface Result {
-  outcome?: unknown
-  code?: unknown
-  retry?: unknown
-  message?: unknown
-  bytes?: unknown
-}
-
 function succeeded(pod: Pod, node: { node?: string }): MoverView {
-  const { outcome, bytes, message } = resultOf(pod) ?? {}
-  if (outcome !== undefined && outcome !== 'completed') {
-    const said = typeof message === 'string' ? message : String(outcome)
+  const result = resultOf(pod)
+  if (result && result.outcome !== 'completed') {
+    const said = result.message || result.outcome
     return { ...node, ...failure('Unexpected', `the mover ended well but said ${said}`, true) }
   }
-  return { kind: 'succeeded', ...node, ...(isCount(bytes) && { bytes }) }
+  return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }) }
 }
 
 function failureOf(pod: Pod): MoverFailure {
@@ -140,9 +132,8 @@ function failureOf(pod: Pod): MoverFailure {
   const terminated = terminatedOf(pod)
   if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', 'the mover ran out of memory', true)
   const result = resultOf(pod)
-  if (result && typeof result.code === 'string' && /^[A-Z][A-Za-z]{0,62}$/.test(result.code)) {
-    const said = typeof result.message === 'string' ? result.message : result.code
-    return failure(result.code, said, result.retry !== false, NODE_CODES.has(result.code))
+  if (result?.code !== undefined) {
+    return failure(result.code, result.message || result.code, result.retry !== false, NODE_CODES.has(result.code))
   }
   if (result?.outcome === 'cancelled') return failure('Cancelled', 'the mover was stopped', true)
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
@@ -181,19 +172,7 @@ function terminatedOf(pod: Pod) {
   return pod.status?.containerStatuses?.[0]?.state?.terminated
 }
 
-/** The termination message, where it is one of version 1 of the contract. */
-function resultOf(pod: Pod): Result | undefined {
-  const text = terminatedOf(pod)?.message
-  if (!text?.startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) && value['v'] === 1 ? value : undefined
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
-}
-
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
+/** What the mover said of itself, where it said something. */
+function resultOf(pod: Pod): ReadMoverResult | undefined {
+  return readTerminationMessage(terminatedOf(pod)?.message ?? '')
 }
