@@ -39,8 +39,15 @@ const HOSTNAME = 'kubernetes.io/hostname'
 export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
 
-/** What pods wrote is theirs, and may be for nobody else to read or delete: it takes more than being root without capabilities. */
-const OTHERS_FILES = ['DAC_OVERRIDE', 'FOWNER']
+/**
+ * What pods wrote is theirs, and may be for nobody else: to read it takes more than being root without capabilities, and to delete it takes
+ * FOWNER as well, since in directories with the sticky bit only owners delete.
+ */
+const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
+  replica: [],
+  upload: ['DAC_READ_SEARCH'],
+  release: ['DAC_OVERRIDE', 'FOWNER'],
+}
 
 /** The whole pod, ready to be created. */
 export function moverPod(input: MoverPodInput): Pod {
@@ -109,6 +116,7 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
   const about = { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name, uid }
   // Another image is its own command; ours is told which of its commands this is.
   const command = config?.mover?.image === undefined ? ['mover'] : []
+  const more = CAPABILITIES[task.role]
   const field = (variable: string, fieldPath: string): EnvVar => ({
     name: variable,
     valueFrom: { fieldRef: { fieldPath } },
@@ -134,7 +142,7 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
       runAsUser: 0,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'], ...(task.role !== 'replica' && { add: OTHERS_FILES }) },
+      capabilities: { drop: ['ALL'], ...(more.length > 0 && { add: more }) },
     },
     volumeMounts: [
       ...(mount ? [{ name: 'volume', mountPath: mount.at, ...(mount.readOnly && { readOnly: true }) }] : []),
