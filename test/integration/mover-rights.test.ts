@@ -42,7 +42,8 @@ test('a mover has what its work takes, and one that downloads has nothing', asyn
   })
 })
 
-const mayTakeAway = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv')
+const SETPRIV = '/usr/bin/setpriv'
+const mayTakeAway = process.getuid?.() === 0 && existsSync(SETPRIV)
 
 /** A root with data as a pod of another user leaves it: for nobody else, and some of it in a sticky directory. */
 function rootOfSomebody(): string {
@@ -63,7 +64,7 @@ function rootOfSomebody(): string {
 async function runWith(capabilities: readonly string[], root: string, words: string[]) {
   const bounding = ['-all', ...capabilities.map((name) => `+${name.toLowerCase()}`)].join(',')
   const args = [`--bounding-set=${bounding}`, process.execPath, MAIN, 'mover', ...words, '--root', root]
-  const child = spawn('setpriv', [...args, '--termination-log', join(root, 'termination')], {
+  const child = spawn(SETPRIV, [...args, '--termination-log', join(root, 'termination')], {
     env: KEYS,
     stdio: 'ignore',
   })
