@@ -2,12 +2,11 @@
 import { type App, type AppInput, startApp } from '../app/app.ts'
 import { type Config, loadConfig } from '../app/config.ts'
 import { observeStore } from '../app/observe.ts'
-import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
+import { kindsFor } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
 import { openPodLogs } from '../store/pod-log.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { volumeKinds } from '../store/volume-kinds.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -114,7 +113,10 @@ function openStores(
   return {
     store: openClusterStore({
       connection,
-      kinds: config.dependencies.distribution === 'none' ? [...placementKinds, ...volumeKinds] : cachedKinds,
+      kinds: kindsFor({
+        dependencies: config.dependencies.distribution !== 'none',
+        movesData: config.volumes.enabled,
+      }),
       observer,
       writesPerSecond,
       burst: 2 * writesPerSecond,

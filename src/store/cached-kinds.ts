@@ -22,11 +22,11 @@ import {
 import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
-import { dependencyKinds } from './dependency-kinds.ts'
+import { dependencyKinds, secretKind } from './dependency-kinds.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
-import { volumeKinds } from './volume-kinds.ts'
+import { claimKinds, injectionKinds, nodeKinds } from './volume-kinds.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,
@@ -130,8 +130,21 @@ export const placementKinds: readonly AnyCachedKind[] = [
   policyKind(clusterPropagationPolicies),
 ]
 
+const volumeKinds = [...injectionKinds, ...claimKinds, ...nodeKinds]
+
 /** Every kind that may be held in memory. */
 export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
+
+/** What is read of an API server: what it takes to do what is asked for there, and no more. */
+export function kindsFor({ dependencies, movesData }: { dependencies: boolean; movesData: boolean }): AnyCachedKind[] {
+  const kinds = [
+    ...placementKinds,
+    ...injectionKinds,
+    ...(dependencies ? [...dependencyKinds, ...claimKinds] : []),
+    ...(movesData ? [...claimKinds, ...nodeKinds, secretKind] : []),
+  ]
+  return [...new Set(kinds)]
+}
 
 /** What interpreting one workload takes beside itself. */
 export const relatedKinds = cachedKinds.filter(({ type }) =>

@@ -97,13 +97,16 @@ function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   return { type, keep, indexes: {}, metadataOnly: true }
 }
 
+/** Workloads need them, and so do the sources of volumes. */
+export const secretKind = metadataOnly(secrets)
+
 /** Read only where dependencies are distributed. */
 export const dependencyKinds: readonly AnyCachedKind[] = [
   ...workloadKinds,
   serviceKind,
   serviceAccountKind,
   metadataOnly(configMaps),
-  metadataOnly(secrets),
+  secretKind,
   { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
 ]
 

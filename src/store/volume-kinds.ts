@@ -215,10 +215,11 @@ function ownersOf({ labels }: ObjectMeta): string[] {
   return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
 }
 
-export const volumeKinds: readonly AnyCachedKind[] = [
-  volumeManagerKind,
-  podKind,
-  nodeKind,
-  claimKind,
-  persistentVolumeKind,
-]
+/** What is read wherever pods may ask for volumes. */
+export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
+
+/** What workloads need as well, and so is read for their sake where dependencies are distributed. */
+export const claimKinds: readonly AnyCachedKind[] = [claimKind, persistentVolumeKind]
+
+/** Read only where data is moved. */
+export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]
