@@ -280,6 +280,27 @@ describe('a mover that fails', () => {
     expect(await world.nodesOf()).toEqual(['n2'])
   })
 
+  test('where a pod left files of its own says so and goes elsewhere; they are deleted once no pod uses them', async () => {
+    const world = await worldWith([{}], ['n1', 'n2'])
+    const message = '/volume/data has something that no mover made'
+    world.fate = (pod) =>
+      pod.spec.nodeName === 'n1' && !isDelete(pod) ? failed('TargetExists', false, message) : 'completes'
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    await world.use('preferred', await pathOf(world), 'n1')
+    await world.settle()
+    expect(world.events.find(({ reason }) => reason === 'MoverFailed')?.message).toContain(`TargetExists: ${message}`)
+
+    await world.pass(60)
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(await world.nodesOf()).toEqual(['n2'])
+    expect((await world.volume())?.releases).toMatchObject([{ node: 'n1', message: 'in use by default/preferred' }])
+
+    await world.end('preferred')
+    await world.pass(60)
+    expect((await world.volume())?.releases).toBeUndefined()
+    expect(world.violations).toEqual([])
+  })
+
   test('because its pod was deleted is followed by another', async () => {
     const world = await worldWith([{}])
     for (let i = 0; i < 3; i++) await world.reconcile()
