@@ -2,11 +2,10 @@
 import { type App, type AppInput, startApp } from '../app/app.ts'
 import { type Config, loadConfig } from '../app/config.ts'
 import { observeStore } from '../app/observe.ts'
-import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
+import { cachedKinds, placingKinds } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { volumeKinds } from '../store/volume-kinds.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -111,7 +110,7 @@ function openStores(
   return {
     store: openClusterStore({
       connection,
-      kinds: config.dependencies.distribution === 'none' ? [...placementKinds, ...volumeKinds] : cachedKinds,
+      kinds: config.dependencies.distribution === 'none' ? placingKinds : cachedKinds,
       observer,
       writesPerSecond,
       burst: 2 * writesPerSecond,

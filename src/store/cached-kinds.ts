@@ -22,7 +22,7 @@ import {
 import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
-import { dependencyKinds } from './dependency-kinds.ts'
+import { dependencyKinds, workloadKinds } from './dependency-kinds.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
@@ -129,6 +129,9 @@ export const placementKinds: readonly AnyCachedKind[] = [
   policyKind(propagationPolicies),
   policyKind(clusterPropagationPolicies),
 ]
+
+/** What is held where no dependencies are distributed: workloads say which volumes their pods name, and go where those are. */
+export const placingKinds: readonly AnyCachedKind[] = [...placementKinds, ...workloadKinds, ...volumeKinds]
 
 /** Every kind that may be held in memory. */
 export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]

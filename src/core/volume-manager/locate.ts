@@ -1,0 +1,93 @@
+/** The answer of a VolumeManager on a hub, as of a claim: its data is in the members in which it is Running. */
+import type { AggregatedStatusItem, ResourceBinding } from '../../api/karmada.ts'
+import { objectKey } from '../../api/meta.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
+import { stringsAt, valuesAt } from '../dependencies/json-path.ts'
+import { sortedUnique } from '../json.ts'
+
+/** A workload's use of a VolumeManager of its namespace, and what the hub has of that. */
+export interface VolumeUse {
+  namespace: string
+  name: string
+  enforcement: 'Required' | 'Preferred'
+  /** Absent when there is none. */
+  manager: VolumeManager | undefined
+  /** Of the VolumeManager. */
+  binding: ResourceBinding | undefined
+  /** Whether the workload's dependencies are put where it is. */
+  dependenciesFollow: boolean
+}
+
+/**
+ * Where the data is, in the terms of a claim; undefined when the VolumeManager goes wherever the workload goes, and so says nothing about
+ * where that should be: it has no placement of its own.
+ */
+export function locateVolumeManager(use: VolumeUse): ClaimAnswer | undefined {
+  const { namespace, name, enforcement, manager, binding, dependenciesFollow } = use
+  if (manager && !binding?.spec.placement && dependenciesFollow) return undefined
+  return {
+    claim: `${volumeManagers.kind} ${objectKey(namespace, name)}`,
+    enforcement,
+    onUnresolved: 'Hold',
+    onUnsatisfiable: 'Hold',
+    rebalance: 'Auto',
+    holdTimeoutSeconds: undefined,
+    answer: answerOf(manager, binding),
+  }
+}
+
+function answerOf(manager: VolumeManager | undefined, binding: ResourceBinding | undefined): Answer {
+  if (!manager) return { kind: 'unknown', reason: 'it is not on this hub yet' }
+  if (manager.metadata.deletionTimestamp) return { kind: 'unknown', reason: 'it is being deleted' }
+  const { state } = manager.spec ?? {}
+  if (state === 'Completed' || state === 'Failed') return { kind: 'nowhere', reason: `its spec.state is ${state}` }
+  if (!binding?.spec.placement) return { kind: 'unknown', reason: 'no policy propagates it yet' }
+  const members = binding.status?.aggregatedStatus ?? []
+  const running = members.filter((member) => stateIn(member) === 'Running')
+  if (running.length > 0) {
+    return {
+      kind: 'located',
+      clusters: sortedUnique(running.map(({ clusterName }) => clusterName)),
+      bytes: mostBytes(running),
+    }
+  }
+  return { kind: 'unknown', reason: `it is Running in no member yet${described(members)}` }
+}
+
+function stateIn({ status }: AggregatedStatusItem): string {
+  return stringsAt(status, 'state')[0] ?? 'Pending'
+}
+
+/** Members that are still downloading know less than those that are done. */
+function mostBytes(members: readonly AggregatedStatusItem[]): number | undefined {
+  const sums = members.flatMap(({ status }) => {
+    const bytes = valuesAt(status, 'volumes.*.bytes').filter((value) => typeof value === 'number')
+    return bytes.length > 0 ? [bytes.reduce((sum, value) => sum + value, 0)] : []
+  })
+  return sums.length > 0 ? Math.max(...sums) : undefined
+}
+
+function described(members: readonly AggregatedStatusItem[]): string {
+  if (members.length === 0) return ''
+  const each = members.map((member) => {
+    const [message] = stringsAt(member.status, 'message')
+    return `${member.clusterName} ${stateIn(member)}${message ? `: ${message}` : ''}`
+  })
+  return ` (${each.join(', ')})`
+}
+
+/** What a hub keeps of what members say of a VolumeManager: all that an answer is made of. */
+export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
+  const [state] = stringsAt(status, 'state')
+  const [message] = stringsAt(status, 'message')
+  const bytes = valuesAt(status, 'volumes.*.bytes')
+  return {
+    clusterName,
+    status: {
+      ...(state && { state }),
+      ...(message && { message }),
+      ...(bytes.length > 0 && { volumes: bytes.map((each) => ({ bytes: each })) }),
+    },
+  }
+}
