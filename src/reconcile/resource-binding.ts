@@ -16,9 +16,10 @@ import type { ReconcileLoop } from './define.ts'
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
   concurrency: 32,
-  keysOf: ({ type, before, after }, store) => {
+  keysOf: (change, store) => {
+    const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
-    const byVolume = objects.flatMap((object) => bindingsByVolume(object, store)).map(keyOfObject)
+    const byVolume = bindingsByVolume(change, store).map(keyOfObject)
     if (isBinding(type.kind)) {
       return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after), ...byVolume] : byVolume
     }

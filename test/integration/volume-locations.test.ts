@@ -7,7 +7,7 @@ import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder.ts'
 import { gatherBindingInput } from '../../src/store/gather-binding.ts'
-import { makeBinding, makeDeployment, makeVolumeManager, NOW } from '../builders.ts'
+import { makeBinding, makeCluster, makeDeployment, makeVolumeManager, NOW } from '../builders.ts'
 import { storeOf, typeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'
 
@@ -163,8 +163,77 @@ describe('a workload that runs beside its data', () => {
   })
 })
 
-test('a VolumeManager without a policy of its own follows the workload, which is placed by its own', async () => {
-  const store = await storeOf([manager, workload, binding])
+describe('a workload that was not read yet, while its binding was', () => {
+  const serving = {
+    ...makeCluster('member1'),
+    status: {
+      apiEnablements: [
+        { groupVersion: 'vck.intelai.org/v1alpha1', resources: [{ name: 'volumemanagers', kind: 'VolumeManager' }] },
+      ],
+    },
+  }
 
-  expect(decideBinding(gatherBindingInput(binding, undefined, store, NOW)).state).toBe('Untouched')
+  test.each([
+    { name: 'names volumes', object: workload, expected: ['member2'] },
+    { name: 'names none', object: makeDeployment(), expected: ['member1', 'member2', 'member3'] },
+  ])('is waited for where members have volumes, and then $name', async ({ object, expected }) => {
+    const store = await storeOf([
+      serving,
+      makeCluster('member2'),
+      makeCluster('member3'),
+      manager,
+      managerBinding('member2'),
+    ])
+    start(store)
+    await create(store, binding)
+    await expect.poll(() => isHeld(store)).toBe(true)
+
+    await create(store, object)
+
+    await expect.poll(() => isHeld(store)).toBe(false)
+    expect(await affinity(store)).toEqual(expected)
+  })
+
+  test('is not waited for where no member has any, nor once it is scheduled', async () => {
+    const decide = async (objects: K8sObject[], given: ResourceBinding) =>
+      decideBinding(gatherBindingInput(given, undefined, await storeOf(objects), NOW)).state
+
+    expect(await decide([makeCluster('member1')], binding)).toBe('Untouched')
+    expect(await decide([serving], makeBinding(SCHEDULED))).toBe('Untouched')
+    expect(await decide([serving], binding)).toBe('Held')
+  })
+})
+
+describe('a VolumeManager without a policy of its own', () => {
+  test('is waited for a little: its policy may come', async () => {
+    const store = await storeOf([manager, workload])
+    const held = decideBinding(gatherBindingInput(binding, undefined, store, NOW)).binding
+
+    expect(held.spec.suspension).toEqual({ scheduling: true })
+    const later = decideBinding(gatherBindingInput(held, held, store, NOW + 10_000))
+    expect(later.state).toBe('Released')
+    expect(later.binding.spec).not.toHaveProperty('suspension')
+  })
+
+  test('goes where the workload goes, which is then left alone', async () => {
+    const requiredBy = [{ namespace: 'default', name: 'app-deployment', ...SCHEDULED }]
+    const { placement: _none, ...spec } = managerBinding().spec
+    const attached: ResourceBinding = { ...managerBinding(), spec: { ...spec, requiredBy } }
+    const store = await storeOf([manager, workload, attached])
+    const released = JSON.stringify({
+      message: 'm',
+      reason: 'Unresolved',
+      since: '2026-01-01T00:00:00Z',
+      released: true,
+    })
+    const scheduled = makeBinding(
+      { ...SCHEDULED, propagateDeps: true },
+      { annotations: { 'lodestone.dev/hold': released } },
+    )
+
+    const { state, binding: decided } = decideBinding(gatherBindingInput(scheduled, scheduled, store, NOW))
+
+    expect(state).toBe('Restored')
+    expect(decided.metadata.annotations).not.toHaveProperty(['lodestone.dev/hold'])
+  })
 })

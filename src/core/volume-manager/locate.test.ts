@@ -26,6 +26,7 @@ function locate(use: Partial<VolumeUse>) {
     enforcement: 'Required',
     manager: makeVolumeManager(),
     binding: placed(),
+    isSelected: false,
     dependenciesFollow: true,
     ...use,
   })
@@ -72,6 +73,11 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
   },
   {
+    name: 'unknown while Karmada has not followed the policy that selects it, however long that takes',
+    use: { binding: undefined, isSelected: true },
+    answer: { kind: 'unknown', reason: 'Karmada has not placed it yet' },
+  },
+  {
     name: 'unknown once it is being deleted, also where it is still Running',
     use: {
       manager: makeVolumeManager([{}], { deletionTimestamp: '2026-01-01T00:00:00Z' }),
@@ -95,14 +101,28 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'unknown', reason: 'it is Running in no member yet (member1 Pending, member2 Pending)' },
   },
 ])('a VolumeManager is $name', ({ use, answer }) => {
-  expect(locate(use)).toMatchObject({ claim: 'VolumeManager default/sales', enforcement: 'Required', answer })
+  expect(locate(use)).toMatchObject({
+    claim: 'VolumeManager default/sales',
+    enforcement: 'Required',
+    holdTimeoutSeconds: undefined,
+    answer,
+  })
+})
+
+test('a VolumeManager that is attached to workloads goes where they go, and says nothing about where that is', () => {
+  const requiredBy = [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member1' }] }]
+  expect(locate({ binding: { ...attached, spec: { ...attached.spec, requiredBy } } })).toBeUndefined()
 })
 
 test.each([
-  { name: 'attached to the workload', binding: attached },
-  { name: 'not propagated yet', binding: undefined },
-])('a VolumeManager that is only $name goes where the workload goes, and says nothing about where that is', (use) => {
-  expect(locate(use)).toBeUndefined()
+  { name: 'without a binding', binding: undefined },
+  { name: 'with a binding that is attached to nothing', binding: attached },
+])('a VolumeManager $name is waited for, and not for long: it may be going where the workload goes', ({ binding }) => {
+  expect(locate({ binding })).toMatchObject({
+    answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
+    holdTimeoutSeconds: 10,
+  })
+  expect(locate({ binding, dependenciesFollow: false })).toMatchObject({ holdTimeoutSeconds: undefined })
 })
 
 test('a volume that is only preferred is asked for in the same words', () => {
