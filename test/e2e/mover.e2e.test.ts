@@ -106,6 +106,7 @@ test('a refusal of a real server is explained, in a Warning too, and names no se
 
   const cases = [
     { with: wrong, source: 's3://lake/raw/', code: 'AccessDenied' },
+    { with: { ...s3, accessKey: 'NOBODY' }, source: 's3://lake/raw/', code: 'AccessDenied' },
     { with: s3, source: 's3://ocean/raw/', code: 'NotFound' },
     { with: s3, source: 's3://lake/none/', code: 'NotFound' },
     { with: s3, source: 's3://lake/none', code: 'NotFound' },

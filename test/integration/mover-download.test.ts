@@ -307,6 +307,14 @@ describe('a refusal ends the mover at once, with the way out', () => {
       says: 'does not know the access key',
     },
     {
+      name: 'an unknown key that is told as something not found',
+      spoils: 'list',
+      status: 404,
+      code: 'XAdminUserNotFound',
+      want: 'AccessDenied',
+      says: 'does not know the access key',
+    },
+    {
       name: 'a wrong secret',
       spoils: 'list',
       status: 403,
