@@ -60,7 +60,7 @@ export class ObjectFiles {
     const file = await open(written, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
     try {
       for (let attempt = 1; entry.size > 0; attempt++) {
-        if (await this.#fetchAndVerify(entry, file, written, attempt, signal)) break
+        if (await this.#fetchAndVerify(entry, file, attempt, signal)) break
       }
     } finally {
       await file.close()
@@ -69,22 +69,18 @@ export class ObjectFiles {
   }
 
   /** Whether what came is what the server has. Throws when it was not the last time either. */
-  async #fetchAndVerify(
-    entry: Entry,
-    file: FileHandle,
-    path: string,
-    attempt: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
     const { bucket, verify, progress } = this.#input
-    // What the answer promises is known only with its headers, and it is an MD5 nearly always.
-    const md5 = verify === 'size' ? undefined : createHasher('md5')
-    const chunks = new FileWriter(file, 0)
-    const headers = await fetchRange(bucket, entry, { start: 0, end: entry.size }, this.#sink(chunks, md5), signal)
-    const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
-    if (wanted === undefined) return true
-    const value =
-      md5 !== undefined && wanted.algorithm === 'md5' ? md5.digest() : await hashFile(path, wanted.algorithm, signal)
+    const check: { wanted?: Checksum; hasher?: Hasher } = {}
+    const begin = (headers: Record<string, string | undefined>) => {
+      const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
+      if (wanted) Object.assign(check, { wanted, hasher: createHasher(wanted.algorithm) })
+    }
+    const sink = this.#sink(new FileWriter(file, 0), (piece) => check.hasher?.update(piece))
+    await fetchRange(bucket, entry, { start: 0, end: entry.size }, sink, signal, begin)
+    const { wanted, hasher } = check
+    if (!wanted || !hasher) return true
+    const value = hasher.digest()
     if (value === wanted.value) return true
     progress.adjust(-entry.size)
     if (attempt >= VERIFY_ATTEMPTS) throw this.#mismatch(entry, wanted, value)
@@ -141,9 +137,9 @@ export class ObjectFiles {
     throw this.#mismatch(entry, wanted, value)
   }
 
-  #sink(writer: FileWriter, hasher?: Hasher | undefined) {
+  #sink(writer: FileWriter, look?: (piece: Buffer) => void) {
     return (piece: Buffer) => {
-      hasher?.update(piece)
+      look?.(piece)
       this.#input.progress.moved(piece.length)
       return writer.write(piece)
     }
