@@ -497,6 +497,28 @@ describe('what comes is checked', () => {
     expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', files: 2 })
   })
 
+  test('by its CRC too when an earlier mover fetched some of its parts, which are looked at again', async () => {
+    const value = Buffer.from(digestOf(createCrc64Nvme(), large), 'hex').toString('base64')
+    s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
+    const isLast = ({ headers }: SeenRequest) => headers.range?.startsWith(`bytes=${2 * PART}-`)
+    s3.misbehave((request) => (isLast(request) ? { status: 403 } : undefined))
+    const source = ['s3://lake/raw/', '--parallel', '1'] as const
+    expect((await download(...source)).result.code).toBe('AccessDenied')
+    s3.misbehave(() => undefined)
+
+    expect((await download(...source)).result).toMatchObject({ outcome: 'completed', movedBytes: PART })
+
+    await rm(join(root, 'data'), { recursive: true })
+    await rm(join(root, '.data.mover'), { recursive: true, force: true })
+    s3.misbehave((request) => (isLast(request) ? { corrupt: true } : undefined))
+    expect((await download(...source)).result).toMatchObject({
+      code: 'ChecksumMismatch',
+      message: expect.stringContaining('its crc64nvme is '),
+    })
+    s3.misbehave(() => undefined)
+    expect((await download(...source)).result).toMatchObject({ outcome: 'completed', movedBytes: large.length })
+  })
+
   test('once more when its connection broke in the middle', async () => {
     const body = Buffer.from('x'.repeat(PART / 2))
     const value = Buffer.from(digestOf(createCrc64Nvme(), body), 'hex').toString('base64')

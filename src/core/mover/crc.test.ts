@@ -1,19 +1,21 @@
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCrc32c, createCrc64Nvme } from './crc.ts'
+import { combineCrcs, createCrc32c, createCrc64Nvme } from './crc.ts'
 
 const KINDS = [
-  { name: 'CRC-32C', create: createCrc32c, width: 32n, polynomial: 0x82f63b78n, check: 'e3069283' },
+  { name: 'CRC-32C', called: 'crc32c', create: createCrc32c, width: 32n, polynomial: 0x82f63b78n, check: 'e3069283' },
   {
     name: 'CRC-64/NVME',
+    called: 'crc64nvme',
     create: createCrc64Nvme,
     width: 64n,
     polynomial: 0x9a6c9329ac4bc9b5n,
     check: 'ae8b14860a799888',
   },
-]
+] as const
 
-describe.each(KINDS)('$name', ({ create, width, polynomial, check }) => {
+describe.each(KINDS)('$name', ({ called, create, width, polynomial, check }) => {
   const of = (...pieces: Uint8Array[]) => {
     const crc = create()
     for (const piece of pieces) crc.update(piece)
@@ -38,6 +40,23 @@ describe.each(KINDS)('$name', ({ create, width, polynomial, check }) => {
       }),
     )
   })
+
+  test('of pieces is known by those of the pieces', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 5 }), (pieces) => {
+        const combined = combineCrcs(
+          called,
+          pieces.map((piece) => ({ crc: of(piece), bytes: piece.length })),
+        )
+        expect(combined).toBe(of(...pieces))
+      }),
+    )
+  })
+})
+
+test('so it is of CRC-32, which the platform computes', () => {
+  const pieces = ['1234', '56789'].map((text) => ({ crc: crc32(text).toString(16), bytes: text.length }))
+  expect(combineCrcs('crc32', pieces)).toBe('cbf43926')
 })
 
 function bitByBit(bytes: Uint8Array, width: bigint, polynomial: bigint): string {
