@@ -18,15 +18,24 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
     if (!jsonEqual(before, after)) operations.push({ op: 'replace', path, value: after })
     return
   }
-  for (const key of Object.keys(before)) {
-    if (before[key] !== undefined && !isMember(after, key)) operations.push({ op: 'remove', path: join(path, key) })
-  }
+  const names = Object.keys(before)
+  let kept = 0
   for (const key of Object.keys(after)) {
     const value = after[key]
     if (value === undefined) continue
-    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path: join(path, key), value })
-    // Most members are shared; those cost nothing, not even their path.
-    else if (before[key] !== value) collect(before[key], value, join(path, key), operations)
+    // Most members are shared; those cost one comparison. What an object inherits is no JSON value: equal means that both have it.
+    if (value !== before[key]) {
+      if (!Object.hasOwn(before, key)) {
+        operations.push({ op: 'add', path: join(path, key), value })
+        continue
+      }
+      collect(before[key], value, join(path, key), operations)
+    }
+    kept++
+  }
+  if (kept === names.length) return
+  for (const key of names) {
+    if (before[key] !== undefined && !isMember(after, key)) operations.push({ op: 'remove', path: join(path, key) })
   }
 }
 

@@ -73,12 +73,15 @@ function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): s
  * same and cost as much as the decision (docs/performance.md).
  */
 function applies({ op, path }: Operation, object: unknown): boolean {
-  const members = path.split('/').slice(1)
-  const last = members.pop()
-  if (last === undefined) return op === 'replace'
-  const parent = members.reduce<unknown>((value, member) => memberOf(value, unescaped(member)), object)
+  if (path === '') return op === 'replace'
+  let parent = object
+  let start = 1
+  for (let end = path.indexOf('/', start); end > 0; end = path.indexOf('/', start)) {
+    parent = memberOf(parent, unescaped(path.slice(start, end)))
+    start = end + 1
+  }
   if (!isObject(parent)) return false
-  return op === 'add' || memberOf(parent, unescaped(last)) !== undefined
+  return op === 'add' || memberOf(parent, unescaped(path.slice(start))) !== undefined
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -77,20 +77,13 @@ function rewrite(facts: BindingFacts, placement: Placement, { affinity, notes }:
     jsonEqual(affinity, affinityOf(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
   if (samePlacement && suspension.value === binding.spec.suspension && annotations === binding.metadata.annotations)
     return binding
-  const { suspension: _before, ...spec } = binding.spec
-  const { annotations: _annotations, ...metadata } = binding.metadata
-  return {
-    ...binding,
-    metadata:
-      annotations === binding.metadata.annotations
-        ? binding.metadata
-        : { ...metadata, ...(annotations && { annotations }) },
-    spec: {
-      ...spec,
-      ...(suspension.value && { suspension: suspension.value }),
-      placement: samePlacement ? placement : withAffinity(placement, affinity),
-    },
-  }
+  const metadata = { ...binding.metadata }
+  if (annotations) metadata.annotations = annotations
+  else delete metadata.annotations
+  const spec = { ...binding.spec, placement: samePlacement ? placement : withAffinity(placement, affinity) }
+  if (suspension.value) spec.suspension = suspension.value
+  else delete spec.suspension
+  return { ...binding, metadata, spec }
 }
 
 /**
