@@ -32,8 +32,8 @@ interface Memory {
 
 /** Progress is written every ten seconds at most, and for people to see. */
 const PROGRESS_MS = 25_000
-/** A mover stays until its log is here, which takes some milliseconds. */
-const LOG_MS = 100
+/** How soon it is looked again whether the log of a mover is here. */
+const LOG_MS = 250
 
 /**
  * Opens the loop.
