@@ -71,7 +71,10 @@ export async function startLoops({
       observer: {
         asked: (system, seconds, result) => metrics.questions.labels(system, result).observe(seconds),
         moved: () => metrics.moves.inc(),
-        evicted: () => metrics.evictions.inc(),
+        evicted(eviction) {
+          metrics.evictions.inc()
+          log.info(eviction, 'replica evicted')
+        },
         done(loop, { waitedMs, ranMs, failed }) {
           metrics.reconciles.labels(loop, failed ? 'error' : 'success').inc()
           metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)

@@ -324,6 +324,17 @@ test('the file given by -f is the new state of an object that the folder has too
   expect(stdout).toContain(`${title}: narrowed\n    default/sales is in member3\n`)
 })
 
+test.each(['aipg.intel.com/v1', 'kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])(
+  'a VolumeManager of %s, which no API server serves any more, is told how it is written now',
+  async (apiVersion) => {
+    const { status, stdout } = await runWords(['check', makeFile([{ ...makeVolumeManager(), apiVersion }])])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain(`apiVersion: ${apiVersion} is no longer the version of VolumeManagers`)
+    expect(stdout).toContain('write apiVersion: vck.intelai.org/v1alpha1')
+  },
+)
+
 describe('volumes of pods', () => {
   const asked = (kind: string, apiVersion: string, rest: object) => ({
     apiVersion,

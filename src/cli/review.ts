@@ -8,11 +8,13 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { apiVersionOf, groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { encodeResponse } from '../core/admission/review.ts'
 import { interpretedKind } from '../core/dependencies/kinds.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
+import { isVolumeManager } from '../core/volume-manager/validate.ts'
 import type { FolderStore } from '../store/folder.ts'
 import type { GatherContext, Webhook } from '../webhooks/define.ts'
 import { webhooks } from '../webhooks/index.ts'
@@ -155,7 +157,9 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
 
 /** The webhook that a kind is sent to; bindings by the mutating one. */
 function webhookFor(object: K8sObject): Webhook | undefined {
-  return webhooks.find(({ resources }) => resources.some((type) => isOf(type, object)))
+  // Of a version that no API server serves any more it is told how it is written now.
+  const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
+  return webhooks.find(({ resources }) => resources.some((type) => isOf(type, current)))
 }
 
 async function put(store: FolderStore, object: K8sObject): Promise<void> {

@@ -15,7 +15,7 @@ export interface Range {
 /**
  * Fetches the bytes of a range, each exactly once and in order.
  *
- * @returns the headers of the first answer
+ * @param begin told of the headers of the first answer, before any byte
  * @throws MoverError `SourceChanged` when the object is not the listed one any more
  */
 export async function fetchRange(
@@ -24,10 +24,11 @@ export async function fetchRange(
   { start, end }: Range,
   sink: Sink,
   signal: AbortSignal,
-): Promise<Answer['headers']> {
+  begin?: (headers: Answer['headers']) => void,
+): Promise<void> {
   const backoff = new Backoff(bucket.retry)
   let at = start
-  let first: Answer['headers'] | undefined
+  let hasBegun = false
 
   for (;;) {
     const begun = at
@@ -37,7 +38,8 @@ export async function fetchRange(
       const answer = await bucket.exchange(request, signal, ({ status, headers }) => {
         if (status !== 200 && status !== 206) return undefined
         checkAnswer(bucket.nameOf(object.key), object, { status, headers }, at, end)
-        first ??= headers
+        if (!hasBegun) begin?.(headers)
+        hasBegun = true
         return (chunk) => {
           if (at + chunk.length > end) throw changed(bucket.nameOf(object.key), 'the server sends more than its size')
           at += chunk.length
@@ -46,7 +48,7 @@ export async function fetchRange(
       })
       if (answer.status !== 200 && answer.status !== 206) throw refusal(bucket.nameOf(object.key), answer)
       if (at < end) throw new PassingError(`${bucket.nameOf(object.key)}: the body ended after ${at - begun} bytes`)
-      return first ?? answer.headers
+      return
     } catch (error) {
       if (at > begun) backoff.reset()
       await backoff.wait(error, signal)

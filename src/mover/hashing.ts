@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { ChecksumAlgorithm } from '../core/mover/checksum.ts'
+import { createCrc32c, createCrc64Nvme } from '../core/mover/crc.ts'
 
 export interface Hasher {
   update(chunk: Uint8Array): void
@@ -11,10 +12,21 @@ export interface Hasher {
 }
 
 export function createHasher(algorithm: ChecksumAlgorithm): Hasher {
-  if (algorithm !== 'crc32') {
-    const hash = createHash(algorithm)
-    return { update: (chunk) => void hash.update(chunk), digest: () => hash.digest('hex') }
+  switch (algorithm) {
+    case 'crc32':
+      return createCrc32()
+    case 'crc32c':
+      return createCrc32c()
+    case 'crc64nvme':
+      return createCrc64Nvme()
+    default: {
+      const hash = createHash(algorithm)
+      return { update: (chunk) => void hash.update(chunk), digest: () => hash.digest('hex') }
+    }
   }
+}
+
+function createCrc32(): Hasher {
   let value = 0
   return {
     update: (chunk) => {

@@ -3,7 +3,8 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Checksum, checksumOf } from '../core/mover/checksum.ts'
-import { partAt, partCount } from '../core/mover/parts.ts'
+import { type CrcPiece, combineCrcs, isCrc } from '../core/mover/crc.ts'
+import { type Part, partAt, partCount } from '../core/mover/parts.ts'
 import { fetchRange } from './fetch-range.ts'
 import { FileWriter } from './file-writer.ts'
 import { createHasher, type Hasher, hashFile } from './hashing.ts'
@@ -60,7 +61,7 @@ export class ObjectFiles {
     const file = await open(written, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
     try {
       for (let attempt = 1; entry.size > 0; attempt++) {
-        if (await this.#fetchAndVerify(entry, file, written, attempt, signal)) break
+        if (await this.#fetchAndVerify(entry, file, attempt, signal)) break
       }
     } finally {
       await file.close()
@@ -69,22 +70,18 @@ export class ObjectFiles {
   }
 
   /** Whether what came is what the server has. Throws when it was not the last time either. */
-  async #fetchAndVerify(
-    entry: Entry,
-    file: FileHandle,
-    path: string,
-    attempt: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
     const { bucket, verify, progress } = this.#input
-    // What the answer promises is known only with its headers, and it is an MD5 nearly always.
-    const md5 = verify === 'size' ? undefined : createHasher('md5')
-    const chunks = new FileWriter(file, 0)
-    const headers = await fetchRange(bucket, entry, { start: 0, end: entry.size }, this.#sink(chunks, md5), signal)
-    const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
-    if (wanted === undefined) return true
-    const value =
-      md5 !== undefined && wanted.algorithm === 'md5' ? md5.digest() : await hashFile(path, wanted.algorithm, signal)
+    const check: { wanted?: Checksum; hasher?: Hasher } = {}
+    const begin = (headers: Record<string, string | undefined>) => {
+      const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
+      if (wanted) Object.assign(check, { wanted, hasher: createHasher(wanted.algorithm) })
+    }
+    const sink = this.#sink(new FileWriter(file, 0), (piece) => check.hasher?.update(piece))
+    await fetchRange(bucket, entry, { start: 0, end: entry.size }, sink, signal, begin)
+    const { wanted, hasher } = check
+    if (!wanted || !hasher) return true
+    const value = hasher.digest()
     if (value === wanted.value) return true
     progress.adjust(-entry.size)
     if (attempt >= VERIFY_ATTEMPTS) throw this.#mismatch(entry, wanted, value)
@@ -103,6 +100,8 @@ export class ObjectFiles {
     const flags = O_WRONLY | O_CREAT | O_NOFOLLOW | (there.size === 0 ? O_TRUNC : 0)
     const file = await open(path, flags, FILE_MODE)
     let left = missing.length
+    const wanted = await this.#promised(entry, signal)
+    const crcs = new Map<number, string>()
     // Nobody else closes it when the work ends early.
     const close = () => void file.close().catch(() => undefined)
     signal.addEventListener('abort', close, { once: true })
@@ -111,14 +110,16 @@ export class ObjectFiles {
       signal.removeEventListener('abort', close)
       await file.truncate(entry.size)
       await file.close()
-      await this.#verifyFile(entry, path, signal)
+      if (wanted) await this.#verifyFile(entry, path, wanted, { parts, crcs }, signal)
       await this.#done(id, path, target)
     }
     if (left === 0) yield finish
     for (const { index, start, end } of missing) {
       yield async () => {
-        const writer = new FileWriter(file, start)
-        await fetchRange(this.#input.bucket, entry, { start, end }, this.#sink(writer), signal)
+        const crc = wanted && isCrc(wanted.algorithm) ? createHasher(wanted.algorithm) : undefined
+        const sink = this.#sink(new FileWriter(file, start), (piece) => crc?.update(piece))
+        await fetchRange(this.#input.bucket, entry, { start, end }, sink, signal)
+        if (crc) crcs.set(index, crc.digest())
         journal.add(id, index)
         left -= 1
         if (left === 0) await finish()
@@ -126,24 +127,50 @@ export class ObjectFiles {
     }
   }
 
-  /** Parts come in any order, and a checksum does not: the file is read again, mostly from memory. */
-  async #verifyFile(entry: Entry, path: string, signal: AbortSignal): Promise<void> {
+  /** What the server says of the whole, asked before its parts are: they are to be looked at while they arrive. */
+  async #promised(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
     const { bucket, verify } = this.#input
-    if (verify === 'size') return
+    if (verify === 'size') return undefined
     const request = { method: 'HEAD', key: entry.key, headers: { 'x-amz-checksum-mode': 'ENABLED' } } as const
-    const { headers } = await bucket.send(request, signal)
-    const wanted = checksumOf(headers)
-    if (wanted === undefined) return
-    const value = await hashFile(path, wanted.algorithm, signal)
+    try {
+      const { headers } = await bucket.send(request, signal)
+      return checksumOf(headers)
+    } catch (error) {
+      const isGone = error instanceof MoverError && error.code === 'NotFound'
+      throw isGone ? new MoverError('SourceChanged', error.message) : error
+    }
+  }
+
+  /**
+   * Parts come in any order. The CRC of the whole is that of its parts, which an earlier mover's are read again for; for anything else the
+   * file is, mostly from memory.
+   */
+  async #verifyFile(
+    entry: Entry,
+    path: string,
+    wanted: Checksum,
+    { parts, crcs }: { parts: readonly Part[]; crcs: ReadonlyMap<number, string> },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { algorithm } = wanted
+    let value: string
+    if (isCrc(algorithm)) {
+      const pieces: CrcPiece[] = []
+      for (const { index, start, end } of parts) {
+        const crc = crcs.get(index) ?? (await hashFile(path, algorithm, signal, { start, end }))
+        pieces.push({ crc, bytes: end - start })
+      }
+      value = combineCrcs(algorithm, pieces)
+    } else value = await hashFile(path, algorithm, signal)
     if (value === wanted.value) return
     // No part tells which one is damaged.
     this.#input.journal.forget(idOf(entry))
     throw this.#mismatch(entry, wanted, value)
   }
 
-  #sink(writer: FileWriter, hasher?: Hasher | undefined) {
+  #sink(writer: FileWriter, look?: (piece: Buffer) => void) {
     return (piece: Buffer) => {
-      hasher?.update(piece)
+      look?.(piece)
       this.#input.progress.moved(piece.length)
       return writer.write(piece)
     }

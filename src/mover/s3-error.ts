@@ -7,6 +7,8 @@ import { MoverError } from './mover-error.ts'
 
 const ACCESS = 'the credentials may not do this: give the Secret keys that may, or allow it in the policy of the bucket'
 
+const UNKNOWN_KEY = 'the server does not know the access key'
+
 /** By the code in the answer, which says more than the status. */
 const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> = {
   NoSuchBucket: { code: 'NotFound', wayOut: 'there is no such bucket: look at the source and at the endpoint' },
@@ -14,7 +16,9 @@ const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> =
     code: 'NotFound',
     wayOut: 'there is no such object; for everything below a prefix the source ends in a slash',
   },
-  InvalidAccessKeyId: { code: 'AccessDenied', wayOut: 'the server does not know the access key' },
+  InvalidAccessKeyId: { code: 'AccessDenied', wayOut: UNKNOWN_KEY },
+  // Versity's, with a 404.
+  XAdminUserNotFound: { code: 'AccessDenied', wayOut: UNKNOWN_KEY },
   SignatureDoesNotMatch: { code: 'AccessDenied', wayOut: 'the secret key does not belong to the access key' },
   ExpiredToken: { code: 'AccessDenied', wayOut: 'the session token has expired: renew the Secret' },
   InvalidToken: { code: 'AccessDenied', wayOut: 'the session token is wrong: renew the Secret' },

@@ -1,4 +1,5 @@
 /** What a loop is: the keys that a change concerns, and what to do for one key. */
+import type { Eviction } from '../core/volume-manager/evict.ts'
 import type { Systems } from '../locality/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'
@@ -20,7 +21,7 @@ export interface LoopObserver {
   /** A scheduled workload is taken away from where it runs. */
   moved(): void
   /** A replica of a volume is deleted because its node is short of disk. */
-  evicted?(): void
+  evicted?(eviction: Eviction): void
 }
 
 export interface ReconcileLoop {

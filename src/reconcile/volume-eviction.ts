@@ -38,9 +38,9 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
         now: now(),
       })
       await applyPlan({ store, events }, plan)
-      if (plan.evicts) {
+      if (plan.evicted) {
         evictedAt.set(name, now())
-        observer.evicted?.()
+        observer.evicted?.(plan.evicted)
       }
       return plan.requeueAfterMs
     },

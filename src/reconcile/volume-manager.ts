@@ -32,6 +32,8 @@ interface Memory {
 
 /** Progress is written every ten seconds at most, and for people to see. */
 const PROGRESS_MS = 25_000
+/** What a mover has not said yet is asked for sooner: the pods of a stream wait for its first bytes. */
+const FIRST_PROGRESS_MS = 4_000
 /** How soon it is looked again whether the log of a mover is here. */
 const LOG_MS = 250
 
@@ -176,7 +178,8 @@ async function readProgresses(
     running.map(async ({ metadata: { namespace, name = '' } }) => {
       const pod = objectKey(namespace, name)
       const known = asked.get(pod)
-      if (known && now - known.at < PROGRESS_MS) return [name, known.progress] as const
+      if (known && now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
+        return [name, known.progress] as const
       const progress = readProgress(await store.read(eventType, namespace, progressEventName(name)))
       asked.set(pod, { at: now, progress })
       return [name, progress] as const

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { Pod } from '../../src/api/pod.ts'
 import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../src/api/volume-manager.ts'
+import { nodeLabelOf } from '../../src/core/volume-manager/names.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ApiGate, startApiGate } from './api-gate.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -21,8 +22,9 @@ const secretName = 'aws-creds'
 export interface MemberOptions {
   // The commands of images beside Lodestone's own.
   images?: Record<string, string[]>
-  // Merged over `volumes` of the configuration.
+  // Merged over `volumes` and `volumes.movers` of the configuration.
   volumes?: Record<string, unknown>
+  movers?: Record<string, unknown>
 }
 
 export interface Member {
@@ -41,12 +43,22 @@ export interface Member {
   // The nodes on whose disk the volume is, as the disk says.
   nodesWith(volume: VolumeStatus): string[]
   podsOf(app: string): Promise<Pod[]>
+  // The pods of a VolumeManager's movers that are there.
+  moversOf(name: string): Promise<Pod[]>
+  // The nodes with the label of the first volume.
+  labelledNodes(manager: VolumeManager): Promise<string[]>
+  // The node of the one pod of an app, once it runs.
+  nodeOf(app: string): Promise<string>
+  // Where a volume's data is on a node, as a folder of this machine.
+  dataOn(node: string, volume: VolumeStatus): string
+  // A bucket of a scenario's own.
+  putBucket(name: string, files: Readonly<Record<string, string>>): Promise<void>
 }
 
 const image = 'lodestone:e2e'
 const timeoutMs = 60_000
 
-export async function startMember({ images = {}, volumes = {} }: MemberOptions = {}): Promise<Member> {
+export async function startMember({ images = {}, volumes = {}, movers = {} }: MemberOptions = {}): Promise<Member> {
   const plane = await startControlPlane({ karmada: false, nodes: { names: nodeNames, movers: 'left alone' } })
   try {
     // The region that clients take for granted where nobody names one, as VCK's manifests do not.
@@ -63,7 +75,7 @@ export async function startMember({ images = {}, volumes = {} }: MemberOptions =
     await writeFile(kubeconfig, gate.kubeconfig)
     const lodestone = await startLodestone(plane, {
       kubeconfig,
-      config: { volumes: { enabled: true, movers: { image, keepFree: '1Mi', maxPerNode: 20 }, ...volumes } },
+      config: { volumes: { enabled: true, ...volumes, movers: { image, keepFree: '1Mi', maxPerNode: 20, ...movers } } },
     })
     await plane.apply(credentialsSecret(secretName, s3.accessKey, s3.secretKey))
     return member({ plane, gate, lodestone, kubelet, s3, proxy })
@@ -74,11 +86,16 @@ export async function startMember({ images = {}, volumes = {} }: MemberOptions =
 }
 
 function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' | 's3' | 'proxy'>): Member {
-  const { plane, kubelet } = parts
+  const { plane, kubelet, s3 } = parts
   const tryCreate = (object: object) =>
     plane.kubectl(['create', '-f', '-'], { input: stringify(object), allowFailure: true })
   const volumeManager = async (name: string) =>
     (await plane.getJson('volumemanagers.vck.intelai.org', name, 'default')) as unknown as VolumeManager | undefined
+  const podsWith = async (label: string, value: string) => {
+    const pods = (await plane.listJson('pods', 'default')) as unknown as Pod[]
+    return pods.filter(({ metadata }) => metadata.labels?.[label] === value)
+  }
+  const podsOf = (app: string) => podsWith('app', app)
   return {
     ...parts,
     tryCreate,
@@ -98,9 +115,28 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
       const path = volumeSource?.hostPath?.path
       return path === undefined ? [] : nodeNames.filter((node) => existsSync(kubelet.pathOn(node, path)))
     },
-    podsOf: async (app) => {
-      const pods = (await plane.listJson('pods', 'default')) as unknown as Pod[]
-      return pods.filter(({ metadata }) => metadata.labels?.['app'] === app)
+    podsOf,
+    moversOf: (name) => podsWith('vckname', name),
+    labelledNodes: async (manager) => {
+      const { id, revision = '' } = firstVolume(manager)
+      const label = nodeLabelOf(manager, id, revision)
+      const nodes = await plane.listJson('nodes')
+      return nodes.filter(({ metadata }) => metadata.labels?.[label] === 'true').map(({ metadata }) => metadata.name)
+    },
+    nodeOf: (app) =>
+      plane.eventually(
+        `${app} runs`,
+        async () => {
+          const [pod] = await podsOf(app)
+          if (pod?.status?.phase !== 'Running') throw new Error(JSON.stringify(pod?.status ?? 'no pod'))
+          return pod.spec?.nodeName
+        },
+        timeoutMs,
+      ),
+    dataOn: (node, { volumeSource }) => kubelet.pathOn(node, volumeSource?.hostPath?.path ?? ''),
+    putBucket: async (name, files) => {
+      await s3.createBucket(name)
+      for (const [key, text] of Object.entries(files)) await s3.putObject(name, key, text)
     },
   }
 }

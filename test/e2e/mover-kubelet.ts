@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MOVER_LABEL } from '../../src/api/lodestone.ts'
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/persistent-volume.ts'
 import type { Container, Pod, PodVolume } from '../../src/api/pod.ts'
 import { logToStderr } from './binaries.ts'
 import type { ControlPlane } from './control-plane.ts'
@@ -23,7 +24,16 @@ export interface MoverKubelet {
   loseNode(name: string): Promise<void>
   // A new machine of that name.
   returnNode(name: string): void
+  // An image that can be pulled from now on.
+  addImage(name: string, command: string[]): void
+  // What befalls the movers of a VolumeManager that run: they are really killed, and their pods say what a kubelet says of it. Nothing on
+  // this machine is short of memory or disk, so somebody has to say that it is. Gives how many there were.
+  strike(manager: string, blow: Blow): Promise<number>
+  // The NFS exports (`server:path`) that cannot be mounted, and why. Of pods that need one, no container is ever created.
+  readonly brokenExports: Map<string, string>
 }
+
+export type Blow = 'OOMKilled' | 'Evicted'
 
 const POLL_MS = 100
 // Of a pod's folder, what its container sees as its own file system.
@@ -31,6 +41,7 @@ const ROOT = 'root'
 const TERMINATION_LOG_BYTES = 4096
 const FALLBACK_LOG_BYTES = 2048
 const SIGTERM_STATUS = 143
+const LOW_ON_DISK = 'The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 900Mi.'
 const SIGKILL_STATUS = 137
 
 const merge = 'application/merge-patch+json'
@@ -42,11 +53,15 @@ export const lodestoneCommand = [process.execPath, main]
 interface Held {
   folder: string
   startedAt: string
+  manager: string | undefined
+  blow?: Blow
   process: RunningProcess | undefined
   ended: Promise<void>
 }
 
-export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKubeletOptions): Promise<MoverKubelet> {
+export async function startMoverKubelet(plane: ControlPlane, options: MoverKubeletOptions): Promise<MoverKubelet> {
+  const images = { ...options.images }
+  const brokenExports = new Map<string, string>()
   const held = new Map<string, Held>()
   const beginning = new Set<string>()
   const lost = new Set<string>()
@@ -91,6 +106,8 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
     const [container] = containers as [Container]
     const command = images[container.image ?? '']
     if (!command) return wait(pod, 'ErrImagePull', `failed to pull image "${container.image}": not found`)
+    const unmountable = await unmountableOf(pod)
+    if (unmountable !== undefined) return failMount(pod, unmountable)
     const env = await environmentOf(pod, container)
     if ('missing' in env) return wait(pod, 'CreateContainerConfigError', env.missing)
     const folder = join(plane.dir, 'movers', `${name}-${uid}`)
@@ -118,7 +135,8 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
       ready: async () => true,
     })
     started.push(`${nodeName} ${pod.metadata.labels?.[MOVER_LABEL]}`)
-    const mine: Held = { folder, startedAt, process, ended: Promise.resolve() }
+    const manager = pod.metadata.labels?.['vckname']
+    const mine: Held = { folder, startedAt, manager, process, ended: Promise.resolve() }
     held.set(uid, mine)
     const status = { phase: 'Running', startTime: startedAt, ...stateOf(container, { running: { startedAt } }) }
     await writeStatus(pod, { ...status, conditions: [{ type: 'Ready', status: 'True' }] })
@@ -137,7 +155,7 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
     const finishedAt = new Date().toISOString()
     const terminated = {
       exitCode,
-      reason: exitCode === 0 ? 'Completed' : 'Error',
+      reason: mine.blow === 'OOMKilled' ? mine.blow : exitCode === 0 ? 'Completed' : 'Error',
       ...(message && { message }),
       startedAt: mine.startedAt,
       finishedAt,
@@ -148,6 +166,7 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
         reason: 'DeadlineExceeded',
         message: 'Pod was active on the node longer than the specified deadline',
       }),
+      ...(mine.blow === 'Evicted' && { reason: mine.blow, message: LOW_ON_DISK }),
       ...stateOf(container, { terminated }),
       conditions: [{ type: 'Ready', status: 'False' }],
     })
@@ -164,11 +183,34 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
     await plane.api.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, options)
   }
 
-  async function wait(pod: Pod, reason: string, message: string): Promise<void> {
+  async function wait(pod: Pod, reason: string, message?: string): Promise<void> {
     const [container] = (pod.spec?.containers ?? []) as [Container]
     const state = pod.status?.containerStatuses?.[0]?.state?.waiting
     if (state?.reason === reason && state.message === message) return
     await writeStatus(pod, { phase: 'Pending', ...stateOf(container, { waiting: { reason, message } }) })
+  }
+
+  async function unmountableOf({ metadata, spec }: Pod): Promise<string | undefined> {
+    const claimName = spec?.volumes?.find((volume) => volume.persistentVolumeClaim)?.persistentVolumeClaim?.claimName
+    if (claimName === undefined) return undefined
+    const claim: PersistentVolumeClaim | undefined = await plane.getJson('pvc', claimName, metadata.namespace)
+    const volume: PersistentVolume | undefined = await plane.getJson('pv', claim?.spec?.volumeName ?? '')
+    const { server = '', path = '' } = volume?.spec?.nfs ?? {}
+    const why = brokenExports.get(`${server}:${path}`)
+    return why && `MountVolume.SetUp failed for volume "${claimName}" : mount failed: exit status 32\nOutput: ${why}`
+  }
+
+  // Nothing in the status says why: kubelets only have an Event for it.
+  async function failMount(pod: Pod, message: string): Promise<void> {
+    await wait(pod, 'ContainerCreating')
+    const { namespace = 'default', name = '', uid = '' } = pod.metadata
+    const now = new Date().toISOString()
+    const involvedObject = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }
+    await plane.api.request('POST', `/api/v1/namespaces/${namespace}/events`, {
+      metadata: { name: `${name}.failed-mount`, namespace },
+      ...{ involvedObject, type: 'Warning', reason: 'FailedMount', message, count: 1 },
+      ...{ firstTimestamp: now, lastTimestamp: now, source: { component: 'kubelet', host: pod.spec?.nodeName } },
+    })
   }
 
   async function writeStatus({ metadata: { namespace, name, uid } }: Pod, status: object): Promise<void> {
@@ -230,6 +272,16 @@ export async function startMoverKubelet(plane: ControlPlane, { images }: MoverKu
   return {
     pathOn,
     started,
+    brokenExports,
+    addImage(name, command) {
+      images[name] = command
+    },
+    async strike(manager, blow) {
+      const struck = [...held.values()].filter((one) => one.manager === manager && one.process?.hasExited() === false)
+      for (const one of struck) one.blow = blow
+      await Promise.all(struck.map(({ process }) => process?.kill()))
+      return struck.length
+    },
     returnNode: (name) => {
       lost.delete(name)
     },

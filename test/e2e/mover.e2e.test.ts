@@ -106,6 +106,7 @@ test('a refusal of a real server is explained, in a Warning too, and names no se
 
   const cases = [
     { with: wrong, source: 's3://lake/raw/', code: 'AccessDenied' },
+    { with: { ...s3, accessKey: 'NOBODY' }, source: 's3://lake/raw/', code: 'AccessDenied' },
     { with: s3, source: 's3://ocean/raw/', code: 'NotFound' },
     { with: s3, source: 's3://lake/none/', code: 'NotFound' },
     { with: s3, source: 's3://lake/none', code: 'NotFound' },
@@ -118,6 +119,38 @@ test('a refusal of a real server is explained, in a Warning too, and names no se
   const failed = (await eventsOf('mover-refused')).find(({ reason }) => reason === 'Data-Path-Failed')
   expect(failed).toMatchObject({ type: 'Warning', count: 1, message: expect.stringContaining('s3://lake/none') })
 })
+
+test.each(['CRC64NVME', 'CRC32C', 'CRC32', 'SHA256'])(
+  'what a real server says is the %s of an object is checked',
+  {
+    timeout: firstRunMs,
+  },
+  async (algorithm) => {
+    const s3 = await startS3(plane.dir, { name: `s3-${algorithm}` })
+    plane.onStop(() => s3.stop())
+    await s3.createBucket('lake')
+    const header = `x-amz-checksum-${algorithm.toLowerCase()}`
+    const bytes = { small: randomBytes(1000), large: randomBytes(300_000) }
+    // The server computes it when it copies; were the mover to compute another one, it would not take the object.
+    for (const [key, body] of Object.entries(bytes)) {
+      await s3.putObject('lake', `given/${key}`, body)
+      const copy = { 'x-amz-copy-source': `lake/given/${key}`, 'x-amz-checksum-algorithm': algorithm }
+      const { status } = await s3.request('PUT', `/lake/raw/${key}`, undefined, copy)
+      const { headers } = await s3.request('HEAD', `/lake/raw/${key}`, undefined, { 'x-amz-checksum-mode': 'ENABLED' })
+      expect({ status, has: header in headers, type: headers['x-amz-checksum-type'] }).toEqual({
+        status: 200,
+        has: true,
+        type: 'FULL_OBJECT',
+      })
+    }
+    const words = ['--source', 's3://lake/raw/', '--target', join(root, 'data'), '--part-size', '64Ki']
+
+    expect((await run(s3, 'download', words)).result).toMatchObject({ outcome: 'completed', files: 2 })
+
+    for (const [key, body] of Object.entries(bytes))
+      expect(body.equals(await readFile(join(root, 'data', key)))).toBe(true)
+  },
+)
 
 test('an outage of the server is outlived, and a mover killed with SIGKILL is followed by one that goes on', {
   timeout: firstRunMs,

@@ -93,14 +93,26 @@ describe('is Running with data and nodes', () => {
     const claim = (await cluster.plane.getJson('pvc', name, 'default')) as { status?: { phase?: string } } | undefined
     expect(claim?.status?.phase).toBe('Bound')
   })
+
+  test('S3 and NFS in one, each with its own', async () => {
+    await cluster.create(volumeManagerOf('p5', s3(), nfs({}, { id: 'vol2' })))
+
+    const { status } = await cluster.reached('p5', 'Running')
+
+    expect(status?.volumes).toMatchObject([
+      { id: 'vol1', message: 'success', volumeSource: { hostPath: {} } },
+      { id: 'vol2', message: 'success', volumeSource: { persistentVolumeClaim: {} }, nodeAffinity: {} },
+    ])
+  })
 })
 
 describe('is Running with what Pachyderm has', () => {
   test.each([
-    ['one file', 'p6', 's3/test', ['test']],
-    ['a folder', 'p7', 's3/', ['deep/test', 'test']],
-  ])('%s, through its S3 gateway', async (_name, name, inputPath, files) => {
-    const options = { inputPath, s3GatewayURL: gateway.url, pachAuthSecretName: 'pach' }
+    ['one file', 'p6', { inputPath: 's3/test' }, ['test']],
+    ['a folder', 'p7', { inputPath: 's3/' }, ['deep/test', 'test']],
+    ['a folder in little time', 'p8', { inputPath: 's3/', timeoutForDataDownload: '10s' }, ['deep/test', 'test']],
+  ])('%s, through its S3 gateway', async (_name, name, given, files) => {
+    const options = { ...given, s3GatewayURL: gateway.url, pachAuthSecretName: 'pach' }
     await cluster.create(volumeManagerOf(name, pachyderm(options)))
 
     const volume = firstVolume(await cluster.reached(name, 'Running'))

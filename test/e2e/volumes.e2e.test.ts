@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nodeLabelOf } from '../../src/core/volume-manager/names.ts'
 import type { KubeObject } from './api-client.ts'
 import type { GatedRequest } from './api-gate.ts'
+import { deploymentOf, jobOf, podOf } from './consumers.ts'
 import {
   credentialsSecret,
   filesIn,
@@ -25,9 +25,7 @@ let cluster: Member
 
 beforeAll(async () => {
   cluster = await startMember()
-  const { s3 } = cluster
-  await s3.createBucket('lake')
-  for (const [key, text] of Object.entries(TRAIN)) await s3.putObject('lake', `train/${key}`, text)
+  await putBucket('lake')
 })
 afterAll(() => cluster?.plane.stopAll())
 
@@ -42,14 +40,14 @@ describe('data of a bucket on two of five nodes', () => {
     expect(volume.message).toBe('success')
     const there = cluster.nodesWith(volume)
     expect(there).toHaveLength(2)
-    for (const node of there) expect(await filesIn(dataOn(node, volume))).toEqual(TRAIN)
+    for (const node of there) expect(await filesIn(cluster.dataOn(node, volume))).toEqual(TRAIN)
     expect(downloaded('two')).toBe(2 * BYTES)
     expect(volume.replicas.map(({ node }) => node).sort()).toEqual(there)
-    expect(await labelledNodes(manager)).toEqual(there)
+    expect(await cluster.labelledNodes(manager)).toEqual(there)
   })
 
   test('has the movers gone and their Events told about the VolumeManager', async () => {
-    await cluster.plane.eventually('no mover is left', async () => (await movers('train')).length === 0)
+    await cluster.plane.eventually('no mover is left', async () => (await cluster.moversOf('train')).length === 0)
     const { stdout } = await cluster.plane.kubectl(['describe', 'vm', 'train'])
 
     expect(stdout).toContain('Data-Path-Started')
@@ -94,7 +92,7 @@ describe('data of a bucket on two of five nodes', () => {
     await cluster.create(podOf('picky', 'train', { affinity }))
     await cluster.create(podOf('impossible', 'train', { affinity: { nodeAffinity: onNodes(...without) } }))
 
-    expect(await nodeOf('picky')).toBe(second)
+    expect(await cluster.nodeOf('picky')).toBe(second)
     await cluster.plane.eventually('the scheduler says that there is no node', async () => {
       const [pod] = await cluster.podsOf('impossible')
       return pod?.status?.conditions?.some(({ reason }) => reason === 'Unschedulable')
@@ -112,7 +110,7 @@ describe('data of a bucket on two of five nodes', () => {
     ])
     await cluster.create({ ...podOf('both', both) })
 
-    expect(await nodeOf('both')).toBe('node-2')
+    expect(await cluster.nodeOf('both')).toBe('node-2')
   })
 })
 
@@ -222,13 +220,13 @@ describe('a controller that is killed leads to one download for each replica', (
 
   async function isWholeAfterAll(name: string): Promise<void> {
     const manager = await cluster.reached(name, 'Running')
-    await cluster.plane.eventually('no mover is left', async () => (await movers(name)).length === 0)
+    await cluster.plane.eventually('no mover is left', async () => (await cluster.moversOf(name)).length === 0)
     const volume = firstVolume(manager)
     const there = cluster.nodesWith(volume)
     expect(there).toHaveLength(2)
-    for (const node of there) expect(await filesIn(dataOn(node, volume))).toEqual(TRAIN)
+    for (const node of there) expect(await filesIn(cluster.dataOn(node, volume))).toEqual(TRAIN)
     expect(downloaded(name)).toBe(2 * BYTES)
-    expect(await labelledNodes(manager)).toEqual(there)
+    expect(await cluster.labelledNodes(manager)).toEqual(there)
   }
 })
 
@@ -247,7 +245,7 @@ describe('a VolumeManager that changes', () => {
       plane.eventually(`the data is on ${count} nodes`, async () => {
         const found = await cluster.reached('scale', 'Running')
         const there = cluster.nodesWith(firstVolume(found))
-        return there.length === count && (await labelledNodes(found)).length === count && there
+        return there.length === count && (await cluster.labelledNodes(found)).length === count && there
       })
 
     await scale(3)
@@ -283,8 +281,8 @@ describe('a VolumeManager that changes', () => {
     )
     const volume = firstVolume(await cluster.reached('back', 'Running'))
     await cluster.create(podOf('writer', 'back'))
-    const node = (await nodeOf('writer')) ?? ''
-    await writeFile(join(dataOn(node, volume), 'model.bin'), 'weights')
+    const node = await cluster.nodeOf('writer')
+    await writeFile(join(cluster.dataOn(node, volume), 'model.bin'), 'weights')
     await plane.kubectl(['delete', 'pod', 'writer'])
 
     await plane.eventually(
@@ -308,7 +306,7 @@ describe('a VolumeManager that is deleted', () => {
     await plane.kubectl(['delete', 'vm', 'gone', '--timeout=60s'], { timeoutMs: 70_000 })
 
     expect(cluster.nodesWith(volume)).toEqual([])
-    expect(await labelledNodes(manager)).toEqual([])
+    expect(await cluster.labelledNodes(manager)).toEqual([])
     await plane.kubectl(['taint', 'node', tainted, 'maintenance-'])
   })
 
@@ -318,7 +316,7 @@ describe('a VolumeManager that is deleted', () => {
     await cluster.create(volumeManagerOf('used', s3Volume(cluster.proxy, 's3://used/train/')))
     const volume = firstVolume(await cluster.reached('used', 'Running'))
     await cluster.create(podOf('user', 'used'))
-    await nodeOf('user')
+    await cluster.nodeOf('user')
 
     await plane.kubectl(['delete', 'vm', 'used', '--wait=false'])
 
@@ -376,75 +374,14 @@ describe('data that cannot be had makes the VolumeManager Failed and says why', 
   })
 })
 
-async function putBucket(name: string): Promise<void> {
-  const { s3 } = cluster
-  await s3.createBucket(name)
-  for (const [key, text] of Object.entries(TRAIN)) await s3.putObject(name, `train/${key}`, text)
-}
+const putBucket = (name: string) =>
+  cluster.putBucket(name, Object.fromEntries(Object.entries(TRAIN).map(([key, text]) => [`train/${key}`, text])))
 
 function downloaded(bucket: string): number {
   return Object.keys(TRAIN).reduce((sum, key) => sum + cluster.proxy.bytesOf(`${bucket}/train/${key}`), 0)
 }
 
-function dataOn(node: string, volume: { volumeSource?: { hostPath?: { path: string } } }): string {
-  return cluster.kubelet.pathOn(node, volume.volumeSource?.hostPath?.path ?? '')
-}
-
-async function labelledNodes(manager: { metadata: object; status?: object }): Promise<string[]> {
-  const { revision = '' } = firstVolume(manager as Parameters<typeof firstVolume>[0])
-  const label = nodeLabelOf(manager as Parameters<typeof nodeLabelOf>[0], 'vol1', revision)
-  const nodes = await cluster.plane.listJson('nodes')
-  return nodes.filter(({ metadata }) => metadata.labels?.[label] === 'true').map(({ metadata }) => metadata.name)
-}
-
-async function movers(name: string): Promise<KubeObject[]> {
-  const pods = await cluster.plane.listJson('pods', 'default')
-  return pods.filter(({ metadata }) => metadata.labels?.['vckname'] === name)
-}
-
-async function nodeOf(app: string): Promise<string | undefined> {
-  return cluster.plane.eventually(`${app} runs`, async () => {
-    const [pod] = await cluster.podsOf(app)
-    return pod?.status?.phase === 'Running' && pod.spec?.nodeName
-  })
-}
-
 function placed(name: string, ...nodes: string[]): KubeObject {
   const over = { replicas: nodes.length, nodeAffinity: onNodes(...nodes) }
   return volumeManagerOf(name, s3Volume(cluster.proxy, 's3://lake/train/', over))
-}
-
-const containers = [{ name: 'main', image: 'reader:1' }]
-
-// `volumes` is the name of a VolumeManager, or the whole annotation.
-function askFor(volumes: string): Record<string, string> {
-  const text = volumes.startsWith('[') ? volumes : JSON.stringify({ name: volumes, 'mount-path': '/data' })
-  return { 'lodestone.dev/volumes': text }
-}
-
-function podOf(name: string, volumes: string, spec: object = {}): object {
-  const labels = { app: name, 'lodestone.dev/inject': 'true' }
-  const metadata = { name, namespace: 'default', labels, annotations: askFor(volumes) }
-  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers, ...spec } }
-}
-
-// Annotated at the workload: that is enough.
-function deploymentOf(name: string, volumes: string, replicas: number): object {
-  const labels = { app: name }
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name, namespace: 'default', annotations: askFor(volumes) },
-    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
-  }
-}
-
-function jobOf(name: string, volumes: string, completions: number): object {
-  const template = { metadata: { labels: { app: name } }, spec: { containers, restartPolicy: 'Never' } }
-  return {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name, namespace: 'default', annotations: askFor(volumes) },
-    spec: { completions, parallelism: completions, template },
-  }
 }

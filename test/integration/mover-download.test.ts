@@ -1,9 +1,11 @@
 /** Downloads with a server that behaves, and with all that an S3 server should not do. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createCrc32c, createCrc64Nvme } from '../../src/core/mover/crc.ts'
 import { KEYS, makeRoot, readTree, runMover } from './mover-run.ts'
 import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
 
@@ -247,6 +249,11 @@ describe('keys that are no paths are refused before anything is downloaded', () 
 })
 
 /** A fault for the first so many requests of objects. */
+function digestOf(crc: ReturnType<typeof createCrc32c>, body: Buffer): string {
+  crc.update(body)
+  return crc.digest()
+}
+
 function firstly(times: number, fault: Fault) {
   let left = times
   return (request: SeenRequest) => (isObjectGet(request) && left-- > 0 ? fault : undefined)
@@ -346,6 +353,14 @@ describe('a refusal ends the mover at once, with the way out', () => {
       spoils: 'list',
       status: 403,
       code: 'InvalidAccessKeyId',
+      want: 'AccessDenied',
+      says: 'does not know the access key',
+    },
+    {
+      name: 'an unknown key that is told as something not found',
+      spoils: 'list',
+      status: 404,
+      code: 'XAdminUserNotFound',
       want: 'AccessDenied',
       says: 'does not know the access key',
     },
@@ -510,6 +525,50 @@ describe('what comes is checked', () => {
     expect({ status, ...result }).toMatchObject({ status: 1, code: 'ChecksumMismatch', retry: true })
     expect(result.message).toContain(`s3://lake/raw/a: its ${says} is `)
     expect(await readdir(root)).not.toContain('data')
+  })
+
+  test.each([
+    { name: 'SHA-256', header: 'sha256', of: (body: Buffer) => createHash('sha256').update(body).digest('hex') },
+    { name: 'CRC-64/NVME', header: 'crc64nvme', of: (body: Buffer) => digestOf(createCrc64Nvme(), body) },
+    { name: 'CRC-32C', header: 'crc32c', of: (body: Buffer) => digestOf(createCrc32c(), body) },
+    { name: 'CRC-32', header: 'crc32', of: (body: Buffer) => crc32(body).toString(16).padStart(8, '0') },
+  ])('small and large, against $name, and not against an ETag that only looks like an MD5', async ({ header, of }) => {
+    for (const [key, body] of Object.entries({ 'raw/large': large, 'raw/small': Buffer.from('x') })) {
+      const value = Buffer.from(of(body), 'hex').toString('base64')
+      s3.put(key, body, { etag: 'a'.repeat(32), headers: { [`x-amz-checksum-${header}`]: value } })
+    }
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', files: 2 })
+  })
+
+  test('by its CRC too when an earlier mover fetched some of its parts, which are looked at again', async () => {
+    const value = Buffer.from(digestOf(createCrc64Nvme(), large), 'hex').toString('base64')
+    s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
+    const isLast = ({ headers }: SeenRequest) => headers.range?.startsWith(`bytes=${2 * PART}-`)
+    s3.misbehave((request) => (isLast(request) ? { status: 403 } : undefined))
+    const source = ['s3://lake/raw/', '--parallel', '1'] as const
+    expect((await download(...source)).result.code).toBe('AccessDenied')
+    s3.misbehave(() => undefined)
+
+    expect((await download(...source)).result).toMatchObject({ outcome: 'completed', movedBytes: PART })
+
+    await rm(join(root, 'data'), { recursive: true })
+    await rm(join(root, '.data.mover'), { recursive: true, force: true })
+    s3.misbehave((request) => (isLast(request) ? { corrupt: true } : undefined))
+    expect((await download(...source)).result).toMatchObject({
+      code: 'ChecksumMismatch',
+      message: expect.stringContaining('its crc64nvme is '),
+    })
+    s3.misbehave(() => undefined)
+    expect((await download(...source)).result).toMatchObject({ outcome: 'completed', movedBytes: large.length })
+  })
+
+  test('once more when its connection broke in the middle', async () => {
+    const body = Buffer.from('x'.repeat(PART / 2))
+    const value = Buffer.from(digestOf(createCrc64Nvme(), body), 'hex').toString('base64')
+    s3.put('raw/a', body, { headers: { 'x-amz-checksum-crc64nvme': value } })
+    s3.misbehave(firstly(1, { breakAfter: 1000 }))
+
+    expect((await download('s3://lake/raw/')).result.outcome).toBe('completed')
   })
 
   test.each([

@@ -858,6 +858,19 @@ describe('resync', () => {
     expect(seen).toHaveLength(2)
   })
 
+  test('while pods are at work is as often as asked for, however short the interval', async () => {
+    const world = await worldWith([{ options: { ...options, resyncInterval: '20s' } }])
+    const seen = uploads(world)
+    await world.settle()
+    await world.use('trainer', await pathOf(world), 'n1')
+    await world.settle()
+
+    const waitMs = (await world.reconcile()) ?? Number.POSITIVE_INFINITY
+    expect(waitMs).toBeLessThanOrEqual(20_000)
+    await world.pass(waitMs / 1000)
+    expect(seen).toHaveLength(1)
+  })
+
   test('of what nobody ever used writes nothing', async () => {
     const world = await worldWith([{ options }])
     const seen = uploads(world)
@@ -888,6 +901,7 @@ test('a stream with a source is ready from its first bytes on', async () => {
   world.fate = () => 'goes on'
   await world.settle()
   expect((await world.manager())?.status?.state).toBe('Pending')
+  expect(await world.reconcile()).toBeLessThanOrEqual(5_000)
   const name = `${world.movers()[0]?.metadata.name}.data-path-progress`
   const message = JSON.stringify({ v: 1, attempt: 1, doneBytes: 1024 })
   await world.store.create(EVENTS, {
@@ -897,7 +911,7 @@ test('a stream with a source is ready from its first bytes on', async () => {
     message,
   } as K8sObject)
 
-  await world.pass(60)
+  await world.pass(5)
 
   expect((await world.manager())?.status?.state).toBe('Running')
   expect(await world.nodesOf()).toEqual(['n1'])

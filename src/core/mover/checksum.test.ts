@@ -47,9 +47,14 @@ test.each([
   },
   { name: 'a checksum that is no base64', headers: { 'x-amz-checksum-crc32': '?' }, want: undefined },
   {
-    name: 'CRC64NVME, which is not computed',
-    headers: { ...kms, etag: md5, 'x-amz-checksum-crc64nvme': 'AAAAAAAAAAA=' },
-    want: undefined,
+    name: 'CRC64NVME, which AWS has of everything',
+    headers: { ...kms, etag: md5, 'x-amz-checksum-crc64nvme': 'rosUhgp5mIg=', 'x-amz-checksum-type': 'FULL_OBJECT' },
+    want: { algorithm: 'crc64nvme', value: 'ae8b14860a799888' },
+  },
+  {
+    name: 'CRC32C',
+    headers: { etag: md5, 'x-amz-checksum-crc32c': '4waSgw==' },
+    want: { algorithm: 'crc32c', value: 'e3069283' },
   },
 ])('of an object with $name', ({ headers, want }) => {
   expect(checksumOf(headers)).toEqual(want)

@@ -1,6 +1,6 @@
 /** Decides what the content of an object can be checked against: whatever checksum of the whole object its server gives. */
 
-export type ChecksumAlgorithm = 'md5' | 'sha1' | 'sha256' | 'crc32'
+export type ChecksumAlgorithm = 'md5' | 'sha1' | 'sha256' | 'crc32' | 'crc32c' | 'crc64nvme'
 
 export interface Checksum {
   algorithm: ChecksumAlgorithm
@@ -8,8 +8,8 @@ export interface Checksum {
   value: string
 }
 
-/** Strongest first. CRC32C and CRC64NVME are left to size and ETag: the platform does not compute them. */
-const HEADERS = ['sha256', 'sha1', 'crc32'] as const
+/** Strongest first. */
+const HEADERS = ['sha256', 'sha1', 'crc64nvme', 'crc32c', 'crc32'] as const
 
 /** The checksum of an object, from the headers of an answer about it; undefined when there is none that says something of the whole. */
 export function checksumOf(headers: Readonly<Record<string, string | undefined>>): Checksum | undefined {

@@ -1,4 +1,5 @@
 /** What goes when a node is short of disk: the replica that nobody has used for the longest time, if its owner allows that. */
+import { objectKey } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { Plan } from '../plan.ts'
@@ -23,8 +24,16 @@ export interface EvictionInput {
 }
 
 export interface EvictionPlan extends Plan {
-  /** Whether a replica goes. */
-  evicts: boolean
+  /** The replica that goes, if one does. */
+  evicted?: Eviction
+}
+
+/** Which volume loses its replica on a node. */
+export interface Eviction {
+  /** `namespace/name`. */
+  volumeManager: string
+  volume: string
+  node: string
 }
 
 interface Candidate {
@@ -39,19 +48,23 @@ interface Candidate {
  */
 export function planEviction({ node, managers, users, settings, lastAt, now }: EvictionInput): EvictionPlan {
   const { name = '' } = node.metadata
-  const none = { ...NOTHING, evicts: false }
   if (!settings.enabled || !(hasDiskPressure(node) || managers.some((one) => crampedNodes(one).includes(name))))
-    return none
+    return NOTHING
   const waitMs = lastAt === undefined ? 0 : lastAt + settings.pauseSeconds * 1000 - now
-  if (waitMs > 0) return { ...none, requeueAfterMs: waitMs }
-  if (managers.some((manager) => isMakingRoom(name, manager))) return none
+  if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
+  if (managers.some((manager) => isMakingRoom(name, manager))) return NOTHING
   const candidates = managers
     .flatMap((manager) => candidatesOf(manager, name))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
     .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
   const [oldest] = candidates
-  if (!oldest) return none
-  return { ...evict(oldest, name, now), evicts: true, requeueAfterMs: settings.pauseSeconds * 1000 }
+  if (!oldest) return NOTHING
+  const { namespace, name: manager = '' } = oldest.manager.metadata
+  return {
+    ...evict(oldest, name, now),
+    evicted: { volumeManager: objectKey(namespace, manager), volume: oldest.id, node: name },
+    requeueAfterMs: settings.pauseSeconds * 1000,
+  }
 }
 
 /** The nodes on which movers of a manager found no room. */

@@ -28,6 +28,16 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefine
     want: { region: 'pach-1' },
   },
   {
+    name: 'a bucket in another scheme, as VCK takes it',
+    volume: { options: { sourceURL: 'gs://lake/a.tar' } },
+    want: { url: 's3://lake/a.tar' },
+  },
+  {
+    name: 'what only a mover of one’s own can read',
+    volume: { options: { sourceURL: 'https://example.org/a.tar.gz' }, mover: { image: 'example.org/tarball:1' } },
+    want: { url: 'https://example.org/a.tar.gz' },
+  },
+  {
     name: 'Pachyderm through its gateway',
     volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, pachAuthSecretName: 'pach' } },
     want: {

@@ -4,7 +4,7 @@ import type { VolumeConfig } from '../../api/volume-manager.ts'
 import { parseSourceUrl } from './option-values.ts'
 
 export interface MoverSource {
-  /** `s3://bucket/key`, ending in a slash for everything below it. */
+  /** `s3://bucket/key`, ending in a slash for everything below it; for a mover of somebody's own, as it was written. */
   url: string
   endpoint: string | undefined
   /** Undefined where the mover is to ask the server. */
@@ -32,12 +32,13 @@ export function moverSourceOf(config: VolumeConfig): MoverSource | undefined {
   }
 }
 
-function s3Source({ options = {} }: VolumeConfig): MoverSource | undefined {
+function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefined {
   const parsed = parseSourceUrl(options['sourceURL'] ?? '')
   if (!parsed) return undefined
   const secret = options['awsCredentialsSecretName']
   return {
-    url: `s3://${parsed.bucket}/${parsed.key}`,
+    // Whoever names a mover of their own knows what it reads; ours takes every scheme for S3, as VCK does.
+    url: mover?.image === undefined ? `s3://${parsed.bucket}/${parsed.key}` : (options['sourceURL'] ?? ''),
     // Without one it is AWS, which is what the mover takes for granted as well.
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,

@@ -115,6 +115,14 @@ describe('a mover that has not begun', () => {
     expect(viewMover(makeMover(waiting(reason)), 61_000).kind).toBe(late)
   })
 
+  test('on its node after a minute says where the reason can be read', () => {
+    expect(viewMover(makeMover(waiting('ContainerCreating')), 1_000)).toMatchObject({ reason: 'Starting' })
+    expect(viewMover(makeMover(waiting('ContainerCreating')), 61_000)).toMatchObject({
+      reason: 'ContainerCreating',
+      message: expect.stringContaining('kubectl describe pod mover'),
+    })
+  })
+
   test('says why the scheduler has no node for it', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' }]
     expect(viewMover(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({

@@ -165,7 +165,10 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverView
     return { kind: 'waiting', ...node, reason: unscheduled.reason ?? 'Unschedulable', message }
   }
   // As every mover does for some seconds: not worth a write of the status each time.
-  return { kind: 'waiting', ...node, ...BEGINNING }
+  if (!pod.spec?.nodeName || waitedMs <= GRACE_MS) return { kind: 'waiting', ...node, ...BEGINNING }
+  // A kubelet tells in Events only what keeps it from creating a container.
+  const message = `its container is not created after a minute: kubectl describe pod ${pod.metadata.name} says why, a volume that cannot be mounted for one`
+  return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
 }
 
 function terminatedOf(pod: Pod) {

@@ -2,6 +2,8 @@
 import type { VolumeManagerInput } from './input.ts'
 import { healthOf } from './node-health.ts'
 import { fromTime } from './time.ts'
+import { nextUploadAt } from './upload.ts'
+import { isUsable } from './usable.ts'
 import type { VolumeDraft } from './volume-draft.ts'
 
 /** How often a running mover's progress is read. */
@@ -9,6 +11,8 @@ const PROGRESS_MS = 30_000
 /** Who waits for a slot is woken when one is free; this is for a wake-up that was missed. */
 const QUEUE_MS = 60_000
 const SOON_MS = 3_000
+/** The pods of a stream wait for its first bytes, and not for all of it. */
+const FIRST_BYTES_MS = 5_000
 
 /** The earliest moment at which time alone changes something; absent when it never does. */
 export function nextLookMs(
@@ -16,12 +20,15 @@ export function nextLookMs(
   drafts: readonly VolumeDraft[],
 ): { requeueAfterMs?: number } {
   const prepareMs = settings.movers.prepareTimeoutSeconds * 1000
-  const times = drafts.flatMap(({ set }) => [
-    ...set.replicas.flatMap(({ upload, inUse }) => {
+  const times = drafts.flatMap(({ set, config }) => [
+    ...set.replicas.flatMap((replica) => {
+      const { upload, inUse } = replica
       if (upload?.state === 'Failed') return [(fromTime(upload.retryTime) ?? now) - now]
-      return upload || inUse ? [QUEUE_MS] : []
+      const uploadMs = inUse && !upload ? (nextUploadAt(replica, config) ?? Number.POSITIVE_INFINITY) - now : QUEUE_MS
+      return upload || inUse ? [Math.min(QUEUE_MS, uploadMs)] : []
     }),
-    ...set.replicas.flatMap(({ state, since, retryTime, node: name }): number[] => {
+    ...set.replicas.flatMap((replica): number[] => {
+      const { state, since, retryTime, node: name } = replica
       switch (state) {
         case 'Failed':
           return [(fromTime(retryTime) ?? now) - now]
@@ -30,7 +37,7 @@ export function nextLookMs(
         case 'Starting':
           return [Math.min(PROGRESS_MS, (fromTime(since) ?? now) + prepareMs - now)]
         case 'Downloading':
-          return [PROGRESS_MS]
+          return [config?.sourceType === 'Stream' && !isUsable(replica, 'Stream') ? FIRST_BYTES_MS : PROGRESS_MS]
         case 'Ready': {
           const node = name === undefined ? undefined : nodes.get(name)
           const health = node && healthOf(node)

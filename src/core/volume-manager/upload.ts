@@ -51,13 +51,20 @@ export function startUpload(replica: ReplicaStatus, now: number): ReplicaStatus 
 
 /** When the last pod is done; while pods are at work only every so often, and only if somebody asked for that. */
 function isDue(replica: ReplicaStatus, { config, mended, now }: UploadSight): boolean {
-  const { upload, uploadedTime, inUse, lastUsedTime } = replica
+  const { upload, inUse } = replica
   const isTime = now >= (fromTime(upload?.retryTime) ?? 0) || mended.has('secret')
   if (!isTime || !hasChanges(replica)) return false
-  if (!inUse) return true
-  const intervalMs = parseDuration(config?.options?.['resyncInterval'] ?? '')
-  const last = Math.max(fromTime(uploadedTime) ?? 0, fromTime(lastUsedTime) ?? 0)
-  return intervalMs !== undefined && intervalMs > 0 && now - last >= intervalMs
+  return !inUse || now >= (nextUploadAt(replica, config) ?? Number.POSITIVE_INFINITY)
+}
+
+/** When changes are written back next while pods are at work, in ms since the epoch; undefined where nobody asked for that. */
+export function nextUploadAt(
+  { uploadedTime, lastUsedTime }: ReplicaStatus,
+  config: VolumeConfig | undefined,
+): number | undefined {
+  const intervalMs = parseDuration(config?.options?.['resyncInterval'] ?? '') ?? 0
+  if (!isWrittenBack(config) || intervalMs <= 0) return undefined
+  return Math.max(fromTime(uploadedTime) ?? 0, fromTime(lastUsedTime) ?? 0) + intervalMs
 }
 
 function queued({ upload, uploads = 0 }: ReplicaStatus, now: number): UploadStatus {

@@ -32,7 +32,7 @@ export interface S3 extends Peer, Readonly<Credentials> {
   // An empty one.
   deleteBucket(name: string): Promise<void>
   // Any other request, signed; whatever status is an answer.
-  request(method: string, path: string, body?: Uint8Array): Promise<S3Answer>
+  request(method: string, path: string, body?: Uint8Array, headers?: Record<string, string>): Promise<S3Answer>
 }
 
 export async function startS3(dir: string, options: S3Options = {}): Promise<S3> {
@@ -61,7 +61,7 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
     ],
     ready: async () => (await send(url, credentials, 'GET', '/')).status === 200,
   })
-  const signed = (method: string, path: string, body?: Uint8Array) => send(url, credentials, method, path, body)
+  const signed: S3['request'] = (method, path, body, headers) => send(url, credentials, method, path, body, headers)
   const expectOk = async (method: string, path: string, body?: Uint8Array) => {
     const { status, text } = await signed(method, path, body)
     if (status >= 300) throw new Error(`S3 ${method} ${path} answers ${status}: ${text}`)
@@ -93,9 +93,10 @@ async function send(
   method: string,
   path: string,
   body: Uint8Array = new Uint8Array(),
+  further: Record<string, string> = {},
 ): Promise<S3Answer> {
   const url = new URL(path, base)
-  const headers = signatureHeaders({ method, url, body }, credentials)
+  const headers = signatureHeaders({ method, url, body, headers: further }, credentials)
   const answer = await request(url, { method: method as 'GET', headers, body: body.length > 0 ? body : null })
   return {
     status: answer.statusCode,

@@ -12,6 +12,8 @@ export interface Signable {
   method: string
   url: URL
   body: Uint8Array
+  // Further ones, in small letters; all of S3's have to be signed.
+  headers?: Record<string, string>
 }
 
 // The headers to send with the request.
@@ -19,12 +21,13 @@ export function signatureHeaders(request: Signable, credentials: Credentials): R
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
   const scope = `${time.slice(0, 8)}/${credentials.region}/s3/aws4_request`
   const headers = { host: request.url.host, 'x-amz-content-sha256': sha256(request.body), 'x-amz-date': time }
-  const signed = Object.keys(headers).join(';')
+  const ordered = Object.entries({ ...headers, ...request.headers }).sort(([one], [other]) => (one < other ? -1 : 1))
+  const signed = ordered.map(([name]) => name).join(';')
   const canonical = [
     request.method,
     request.url.pathname,
     canonicalQuery(request.url),
-    ...Object.entries(headers).map(([name, value]) => `${name}:${value}`),
+    ...ordered.map(([name, value]) => `${name}:${value}`),
     '',
     signed,
     headers['x-amz-content-sha256'],
@@ -34,6 +37,7 @@ export function signatureHeaders(request: Signable, credentials: Credentials): R
     .reduce<Buffer>((previous, part) => hmac(previous, part), Buffer.from(`AWS4${credentials.secretKey}`))
   const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n')).toString('hex')
   return {
+    ...request.headers,
     'x-amz-content-sha256': headers['x-amz-content-sha256'],
     'x-amz-date': time,
     authorization: `AWS4-HMAC-SHA256 Credential=${credentials.accessKey}/${scope}, SignedHeaders=${signed}, Signature=${signature}`,

@@ -1,0 +1,124 @@
+// Nodes that are short of disk, on a real API server with the real scheduler and controllers: which copies go, and how they come back.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { VolumeConfig } from '../../src/api/volume-manager.ts'
+import { podOf } from './consumers.ts'
+import { filesIn, firstVolume, type Member, onNodes, s3Volume, startMember, volumeManagerOf } from './member.ts'
+
+const FILES = { 'a.txt': 'first', 'b.txt': 'second' }
+const SMALL_DISK = 'example.org/movers/small-disk:1'
+
+let cluster: Member
+
+beforeAll(async () => {
+  cluster = await startMember({
+    volumes: { allowedMoverImages: [SMALL_DISK], eviction: { pauseSeconds: 1 } },
+  })
+  await cluster.putBucket(
+    'lake',
+    Object.fromEntries(Object.entries(FILES).map(([key, text]) => [`train/${key}`, text])),
+  )
+})
+afterAll(() => cluster?.plane.stopAll())
+
+test('a node under disk pressure loses the copies that nobody uses, and has one back when a pod waits for it', async () => {
+  const { plane, lodestone } = cluster
+  await cluster.create(volumeManagerOf('unused', copyOn('node-5')))
+  await cluster.create(volumeManagerOf('used', copyOn('node-5')))
+  await cluster.create(volumeManagerOf('kept', copyOn('node-5', { evictionPolicy: 'Never' })))
+  const unused = firstVolume(await cluster.reached('unused', 'Running'))
+  const used = firstVolume(await cluster.reached('used', 'Running'))
+  const kept = firstVolume(await cluster.reached('kept', 'Running'))
+  await cluster.create(podOf('user', 'used'))
+  expect(await cluster.nodeOf('user')).toBe('node-5')
+
+  await diskPressure('node-5', 'True')
+
+  await plane.eventually(
+    'the copy that nobody uses is gone',
+    async () => cluster.nodesWith(unused).length === 0,
+    30_000,
+  )
+  const { status } = await cluster.reached('unused', 'Pending')
+  expect(status?.volumes?.[0]?.replicas).toMatchObject([{ state: 'Evicted', reason: 'DiskPressure' }])
+  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(1)
+  expect(await lodestone.readLog()).toMatch(
+    /"msg":"replica evicted".*"node":"node-5"|"node":"node-5".*"replica evicted"/,
+  )
+  await plane.eventually('an Event tells of it', async () => {
+    const { stdout } = await plane.kubectl(['describe', 'vm', 'unused'])
+    return /Warning\s+ReplicaEvicted.*node-5/.test(stdout)
+  })
+  expect([cluster.nodesWith(used), cluster.nodesWith(kept)]).toEqual([['node-5'], ['node-5']])
+  expect((await cluster.reached('used', 'Running')).status?.ready).toBe('1/1')
+
+  await cluster.create(podOf('waiting', 'unused'))
+  await plane.eventually('it waits at the gate', async () => {
+    const [pod] = await cluster.podsOf('waiting')
+    return pod?.spec?.schedulingGates?.length
+  })
+  await diskPressure('node-5', 'False')
+  expect(await cluster.nodeOf('waiting')).toBe('node-5')
+  expect(await filesIn(cluster.dataOn('node-5', unused))).toEqual(FILES)
+  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(1)
+})
+
+test('a download for which there is no room has the copy go that was used longest ago, and comes then', async () => {
+  const { plane, kubelet, lodestone } = cluster
+  // A disk on which there is room for two datasets. It belongs to the mover, since a folder of this machine has no size of its own.
+  const script = join(plane.dir, 'small-disk.sh')
+  const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+  await writeFile(script, smallDisk(process.execPath, main), { mode: 0o755 })
+  kubelet.addImage(SMALL_DISK, [script])
+  const small = (evictionPolicy: 'Never' | 'LeastRecentlyUsed') =>
+    copyOn('node-1', { evictionPolicy, mover: { image: SMALL_DISK } })
+  const before = await lodestone.metric('lodestone_volume_evictions_total')
+  await cluster.create(volumeManagerOf('older', small('LeastRecentlyUsed')))
+  const older = firstVolume(await cluster.reached('older', 'Running'))
+  await cluster.create(volumeManagerOf('newer', small('LeastRecentlyUsed')))
+  const newer = firstVolume(await cluster.reached('newer', 'Running'))
+  // Used since, though not now.
+  await cluster.create(podOf('passing', 'older'))
+  await cluster.nodeOf('passing')
+  await plane.kubectl(['delete', 'pod', 'passing'])
+  await plane.eventually('its use is noted', async () => {
+    const { replicas } = firstVolume(await cluster.reached('older', 'Running'))
+    return replicas[0]?.lastUsedTime !== undefined && !replicas[0].inUse
+  })
+
+  await cluster.create(volumeManagerOf('third', small('Never')))
+
+  await plane.eventually('there is no room', async () => {
+    const found = await cluster.volumeManager('third')
+    return JSON.stringify(found?.status).includes('NoSpace')
+  })
+  const third = firstVolume(await cluster.reached('third', 'Running', 120_000))
+  expect(await filesIn(cluster.dataOn('node-1', third))).toEqual(FILES)
+  expect([cluster.nodesWith(older), cluster.nodesWith(newer)]).toEqual([['node-1'], []])
+  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
+})
+
+function copyOn(node: string, over: Partial<VolumeConfig> = {}): VolumeConfig {
+  const nodeAffinity = onNodes(node)
+  return s3Volume(cluster.proxy, 's3://lake/train/', { evictionPolicy: 'LeastRecentlyUsed', nodeAffinity, ...over })
+}
+
+// As a kubelet says it.
+async function diskPressure(node: string, status: 'True' | 'False'): Promise<void> {
+  const now = new Date().toISOString()
+  const reason = status === 'True' ? 'KubeletHasDiskPressure' : 'KubeletHasNoDiskPressure'
+  const condition = { type: 'DiskPressure', status, reason, lastHeartbeatTime: now, lastTransitionTime: now }
+  const patch = JSON.stringify({ status: { conditions: [condition] } })
+  await cluster.plane.kubectl(['patch', 'node', node, '--subresource=status', '--type=strategic', '-p', patch])
+}
+
+// Lodestone's mover, which is to keep more free than there is once two other datasets are on its disk.
+function smallDisk(node: string, main: string): string {
+  return `#!/bin/sh
+for word do [ "\${last:-}" = --root ] && root=$word; last=$word; done
+others=$(ls -d "$(dirname "$root")"/*/data 2>/dev/null | wc -l)
+if [ "$1" = download ] && [ "$others" -ge 2 ]; then set -- "$@" --keep-free 1000Ti; fi
+exec ${node} ${main} mover "$@"
+`
+}

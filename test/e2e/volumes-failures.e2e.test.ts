@@ -1,0 +1,260 @@
+// Movers that fail in every way that Kubernetes knows: what a user sees of it, and that the data comes all the same. The API server, the
+// scheduler and the controllers are real, and the movers really run; that memory or disk is short, an image or an export is not there, is
+// what the stand-in for kubelets is told to say (mover-kubelet.ts).
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ReplicaStatus, VolumeConfig } from '../../src/api/volume-manager.ts'
+import type { GatedRequest } from './api-gate.ts'
+import { podOf } from './consumers.ts'
+import {
+  filesIn,
+  firstVolume,
+  type Member,
+  nodeNames,
+  onNodes,
+  s3Volume,
+  startMember,
+  volumeManagerOf,
+} from './member.ts'
+import { lodestoneCommand } from './mover-kubelet.ts'
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
+
+const FILES = { 'a.txt': 'first', 'deep/b.bin': 'x'.repeat(200_000) }
+const LATE = 'example.org/movers/late:1'
+
+let cluster: Member
+
+beforeAll(async () => {
+  cluster = await startMember({
+    volumes: { allowedMoverImages: ['example.org/movers/*'] },
+    movers: { prepareTimeoutSeconds: 75 },
+  })
+  await cluster.putBucket(
+    'lake',
+    Object.fromEntries(Object.entries(FILES).map(([key, text]) => [`train/${key}`, text])),
+  )
+})
+afterAll(() => cluster?.plane.stopAll())
+
+describe('a mover that ends before its work is done is seen with its reason, and followed by another one', () => {
+  test.each<{ name: string; end: (name: string) => Promise<unknown>; reason: RegExp; says: string }>([
+    {
+      name: 'killed for want of memory',
+      end: (name) => cluster.kubelet.strike(name, 'OOMKilled'),
+      reason: /^OOMKilled$/,
+      says: 'the mover ran out of memory',
+    },
+    {
+      name: 'evicted from its node',
+      end: (name) => cluster.kubelet.strike(name, 'Evicted'),
+      reason: /^Evicted$/,
+      says: 'The node was low on resource: ephemeral-storage.',
+    },
+    {
+      name: 'deleted by somebody',
+      end: async (name) => {
+        const [mover] = await cluster.moversOf(name)
+        await cluster.plane.kubectl(['delete', 'pod', mover?.metadata.name ?? '', '--wait=false'])
+      },
+      // Whether its last word was read before it was gone.
+      reason: /^(PodDeleted|Cancelled)$/,
+      says: 'the mover',
+    },
+  ])('$name', async ({ name, end, reason, says }) => {
+    const manager = name.replaceAll(' ', '-')
+    const proxy = await heldBack()
+    await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
+    await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
+    await end(manager)
+
+    const replica = await failed(manager)
+
+    expect(replica).toMatchObject({ reason: expect.stringMatching(reason), failures: 1 })
+    expect(replica.message).toContain(says)
+    const { status } = (await cluster.volumeManager(manager)) ?? {}
+    expect(status?.state).toBe('Pending')
+    expect(status?.conditions?.find(({ type }) => type === 'ReplicasReady')?.message).toContain(replica.message)
+    const { stdout } = await cluster.plane.kubectl(['describe', 'vm', manager])
+    expect(stdout).toMatch(/Warning\s+MoverFailed/)
+    proxy.release()
+    await isWholeOnOneNode(manager)
+  })
+
+  test('out of time, by the limit that VCK has for that', async () => {
+    const proxy = await heldBack()
+    const options = { timeoutForDataDownload: '3s' }
+    await cluster.create(volumeManagerOf('slow', s3Volume(proxy, 's3://lake/train/', { options })))
+
+    expect(await failed('slow')).toMatchObject({
+      reason: 'DeadlineExceeded',
+      message: 'timed out waiting for the condition',
+    })
+    proxy.release()
+    await isWholeOnOneNode('slow')
+  })
+})
+
+describe('a controller that is killed when a mover has failed counts that failure once', () => {
+  const isFailure = ({ method, path, body }: GatedRequest) =>
+    method === 'PATCH' && path.includes('/volumemanagers/') && body.includes('"reason":"OOMKilled"')
+
+  test.each([
+    ['before it wrote it down', 'there'],
+    ['after it wrote it down', 'back'],
+  ] as const)('%s', async (name, when) => {
+    const manager = name.replaceAll(' ', '-')
+    const proxy = await heldBack()
+    await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
+    await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
+    const stopped = cluster.gate.stopAt(isFailure, when)
+    expect(await cluster.kubelet.strike(manager, 'OOMKilled')).toBe(1)
+    await stopped
+    await cluster.lodestone.kill()
+    await cluster.lodestone.restart()
+
+    expect(await failed(manager)).toMatchObject({ reason: 'OOMKilled', failures: 1, attempt: 1 })
+    proxy.release()
+    await isWholeOnOneNode(manager)
+    const made = cluster.gate.requests.filter(
+      ({ method, path, body }) =>
+        method === 'POST' && /\/pods(\?|$)/.test(path) && body.includes(`"vckname":"${manager}"`),
+    )
+    expect(made).toHaveLength(2)
+  })
+})
+
+describe('a mover that cannot begin says for what it waits', () => {
+  test('a node that takes nobody: the scheduler’s words, until it does', async () => {
+    const { plane } = cluster
+    const config = { nodeAffinity: onNodes('node-5') }
+    await plane.kubectl(['taint', 'node', 'node-5', 'gpu=v100:NoSchedule'])
+    await cluster.create(volumeManagerOf('unschedulable', s3Volume(cluster.proxy, 's3://lake/train/', config)))
+
+    const replica = await said('unschedulable', { state: 'Starting', reason: 'Unschedulable' })
+
+    expect(replica.message).toContain('untolerated taint')
+    await plane.kubectl(['taint', 'node', 'node-5', 'gpu-'])
+    await isWholeOnOneNode('unschedulable')
+  })
+
+  test('that is for those who do not tolerate it: the others are there, and deleted there', async () => {
+    const { plane } = cluster
+    const tolerations = [{ key: 'gpu', operator: 'Equal', value: 'v100', effect: 'NoSchedule' }]
+    const config: Partial<VolumeConfig> = { nodeAffinity: onNodes('node-4'), tolerations }
+    await plane.kubectl(['taint', 'node', 'node-4', 'gpu=v100:NoSchedule'])
+    await cluster.create(volumeManagerOf('tolerant', s3Volume(cluster.proxy, 's3://lake/train/', config)))
+
+    const volume = await isWholeOnOneNode('tolerant')
+
+    expect(cluster.nodesWith(volume)).toEqual(['node-4'])
+    await plane.kubectl(['delete', 'vm', 'tolerant', '--timeout=60s'], { timeoutMs: 70_000 })
+    expect(cluster.nodesWith(volume)).toEqual([])
+    await plane.kubectl(['taint', 'node', 'node-4', 'gpu-'])
+  })
+})
+
+describe.concurrent('what takes a minute to be told from a delay', () => {
+  test('an image that is not there: the mover fails after a minute, and goes on when the image comes', {
+    timeout: 240_000,
+  }, async () => {
+    await cluster.create(
+      volumeManagerOf('late-image', s3Volume(cluster.proxy, 's3://lake/train/', { mover: { image: LATE } })),
+    )
+
+    await said('late-image', {
+      state: 'Starting',
+      reason: 'ErrImagePull',
+      message: `failed to pull image "${LATE}": not found`,
+    })
+    const replica = await failed('late-image', 90_000)
+    expect(replica).toMatchObject({ reason: 'ErrImagePull' })
+
+    cluster.kubelet.addImage(LATE, [...lodestoneCommand, 'mover'])
+    await isWholeOnOneNode('late-image')
+  })
+
+  test('an export that cannot be mounted: nothing is Running, until it can', { timeout: 240_000 }, async () => {
+    const { plane, kubelet } = cluster
+    kubelet.brokenExports.set('192.0.2.0:/nowhere', 'mount.nfs: Connection timed out')
+    const options = { server: '192.0.2.0', path: '/nowhere' }
+    const volume = {
+      id: 'vol1',
+      sourceType: 'NFS',
+      accessMode: 'ReadWriteMany',
+      capacity: '1Gi',
+      labels: { a: 'b' },
+      options,
+    }
+    await cluster.create(volumeManagerOf('unmountable', volume))
+    await cluster.create(podOf('patient', 'unmountable'))
+    const mover = await plane.eventually('there is a mover', async () => (await cluster.moversOf('unmountable'))[0])
+    const name = mover.metadata.name ?? ''
+    await plane.eventually('the kubelet says why', async () => {
+      const { stdout } = await plane.kubectl(['describe', 'pod', name])
+      return stdout.includes('FailedMount') && stdout.includes('mount.nfs: Connection timed out')
+    })
+
+    const replica = await failed('unmountable', 120_000)
+
+    expect(replica.reason).toBe('PrepareTimeout')
+    expect(replica.message).toContain(`kubectl describe pod ${name} says why`)
+    expect((await cluster.podsOf('patient'))[0]?.spec?.nodeName).toBeUndefined()
+    kubelet.brokenExports.clear()
+    await cluster.reached('unmountable', 'Running')
+    await cluster.nodeOf('patient')
+  })
+
+  test('a namespace that forbids hostPath has its VolumeManager Failed in the words of the API server, until it allows it', {
+    timeout: 180_000,
+  }, async () => {
+    const { plane } = cluster
+    const level = (value: string) =>
+      plane.kubectl(['label', '--overwrite', 'namespace', 'guarded', `pod-security.kubernetes.io/enforce=${value}`])
+    await plane.kubectl(['create', 'namespace', 'guarded'])
+    await level('baseline')
+    const volume = s3Volume(cluster.proxy, 's3://lake/train/', { options: { awsCredentialsSecretName: '' } })
+    const manager = volumeManagerOf('guarded', volume)
+    await cluster.create({ ...manager, metadata: { name: 'guarded', namespace: 'guarded' } })
+    const seen = () => plane.kubectl(['get', 'vm', 'guarded', '-n', 'guarded', '-o', 'yaml'])
+
+    await plane.eventually('it says why', async () => /state: Failed/.test((await seen()).stdout))
+
+    const { stdout } = await plane.kubectl(['describe', 'vm', 'guarded', '-n', 'guarded'])
+    expect(stdout).toMatch(/CreateRefused: .*violates PodSecurity/)
+    expect((await plane.kubectl(['get', 'vm', '-n', 'guarded'])).stdout).toMatch(/guarded\s+Failed/)
+    await level('privileged')
+    // Without credentials of its own it is refused now by the S3 server, which is further than before.
+    await plane.eventually('a mover was made', async () => /reason: AccessDenied/.test((await seen()).stdout), 120_000)
+  })
+})
+
+async function heldBack(): Promise<S3Proxy> {
+  const proxy = await startS3Proxy(cluster.s3.url)
+  cluster.plane.onStop(() => proxy.stop())
+  proxy.holdAfter(0)
+  return proxy
+}
+
+// The replica of a VolumeManager once it says this.
+async function said(name: string, want: Partial<ReplicaStatus>, timeoutMs = 60_000): Promise<ReplicaStatus> {
+  return cluster.plane.eventually(
+    `${name} says ${JSON.stringify(want)}`,
+    async () => {
+      const replica = (await cluster.volumeManager(name))?.status?.volumes?.[0]?.replicas?.[0]
+      const isSo = Object.entries(want).every(([member, value]) => replica?.[member as keyof ReplicaStatus] === value)
+      if (!replica || !isSo) throw new Error(JSON.stringify(replica))
+      return replica
+    },
+    timeoutMs,
+  )
+}
+
+const failed = (name: string, timeoutMs?: number) => said(name, { state: 'Failed' }, timeoutMs)
+
+async function isWholeOnOneNode(name: string) {
+  const volume = firstVolume(await cluster.reached(name, 'Running', 120_000))
+  const [node = '', ...others] = cluster.nodesWith(volume)
+  expect(others).toEqual([])
+  expect(nodeNames).toContain(node)
+  expect(await filesIn(cluster.dataOn(node, volume))).toEqual(FILES)
+  return volume
+}
