@@ -34,8 +34,8 @@ interface Memory {
 const PROGRESS_MS = 25_000
 /** What a mover has not said yet is asked for sooner: the pods of a stream wait for its first bytes. */
 const FIRST_PROGRESS_MS = 4_000
-/** A mover stays until its log is here, which takes some milliseconds. */
-const LOG_MS = 100
+/** How soon it is looked again whether the log of a mover is here. */
+const LOG_MS = 250
 
 /**
  * Opens the loop.

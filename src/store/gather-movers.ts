@@ -148,11 +148,11 @@ function concernedByNode(before: Node | undefined, after: Node | undefined, stor
       (label) => before?.metadata.labels?.[label] !== after?.metadata.labels?.[label],
     ),
   )
-  const here = store.byIndex(volumeManagers, 'node', name).map(keyOf)
   const labelled = owners.flatMap((label) => ownersNamed(ownerOfNodeLabel(label), store))
-  const isOnlyOurs = before && after && jsonEqual(withoutOurs(before), withoutOurs(after))
-  const looking = isOnlyOurs ? [] : ['waiting', 'local'].flatMap((index) => store.byIndex(volumeManagers, index, 'all'))
-  return [...here, ...labelled, ...looking.map(keyOf)]
+  // A label of ours is its owner's business, and many have data on one node.
+  if (before && after && jsonEqual(withoutOurs(before), withoutOurs(after))) return labelled
+  const looking = ['waiting', 'local'].flatMap((index) => managersBy(store, index, 'all'))
+  return [...managersBy(store, 'node', name), ...labelled, ...looking]
 }
 
 function withoutOurs(node: Node): Node {

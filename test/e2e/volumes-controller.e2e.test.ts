@@ -20,7 +20,8 @@ let logs: NodeLogs
 beforeAll(async () => {
   cluster = await startMember({
     images: { [SLOW]: slowCommand },
-    volumes: { allowedMoverImages: [SLOW], movers: { image: 'lodestone:e2e', keepFree: '1Mi', maxPerNode: 1 } },
+    volumes: { allowedMoverImages: [SLOW] },
+    movers: { maxPerNode: 1 },
   })
   await cluster.s3.createBucket('lake')
   await cluster.s3.putObject('lake', 'train/a.txt', 'first')
