@@ -36,7 +36,14 @@ const toBase64 = (text: string) => Buffer.from(text).toString('base64')
 const request = (): AdmissionRequest => JSON.parse(body).request
 const review = (asked: AdmissionRequest) => pod.review(asked, { store, now: Date.now(), ...choices })
 const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
-const served = serveWebhook(pod, { store, ...choices, now: Date.now, metrics: openMetrics(), log })
+const served = serveWebhook(pod, {
+  store,
+  ...choices,
+  volumes: () => choices,
+  now: Date.now,
+  metrics: openMetrics(),
+  log,
+})
 
 const outcome = review(request())
 if (outcome.kind !== 'patch') throw new Error(`the pod is not injected: ${JSON.stringify(outcome)}`)

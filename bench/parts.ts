@@ -35,7 +35,7 @@ for (const name of ['005-ResourceBinding-CREATE-app-deployment', '011-ResourceBi
   const body = readFileSync(`test/data/reviews/${name}.json`, 'utf8').trim()
   const { log: silent } = openLogger({ level: 'silent', format: 'json', output: { write: () => true, fd } })
   const { log, close } = openLogger({ level: 'info', format: 'json', output: { write: () => true, fd } })
-  const dependencies = { store, ...choices, now: Date.now, metrics: openMetrics() }
+  const dependencies = { store, ...choices, volumes: () => choices, now: Date.now, metrics: openMetrics() }
   const served = serveWebhook(resourceBinding, { ...dependencies, log: silent })
   const logged = serveWebhook(resourceBinding, { ...dependencies, log })
   process.stdout.write(`\n${name}, ${Buffer.byteLength(body)} bytes\n`)

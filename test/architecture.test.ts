@@ -4,8 +4,10 @@ import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
 import { clusterRoles } from '../src/app/rbac.ts'
+import { gateRoles, volumeRoles } from '../src/app/volume-roles.ts'
 import { loadCommands } from '../src/cli/index.ts'
-import { cachedKinds, placementKinds } from '../src/store/cached-kinds.ts'
+import { cachedKinds, kindsFor, placementKinds } from '../src/store/cached-kinds.ts'
+import type { AnyCachedKind } from '../src/store/kinds.ts'
 import { webhooks } from '../src/webhooks/index.ts'
 
 const commands = await loadCommands()
@@ -108,18 +110,43 @@ describe('what is never written', () => {
   })
 })
 
-describe('the ClusterRole', () => {
-  const [role] = clusterRoles() as (K8sObject & {
-    rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[]
-  })[]
-  const read = (role?.rules ?? []).filter(({ verbs }) => verbs.includes('watch'))
+interface Role extends K8sObject {
+  rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[]
+}
 
-  test('lets exactly the cached kinds be read', () => {
-    const allowed = read.flatMap(({ apiGroups, resources }) =>
+const rulesOf = (objects: K8sObject[]) => objects.flatMap((object) => ('rules' in object ? (object as Role).rules : []))
+const watchedBy = (rules: Role['rules']) =>
+  rules
+    .filter(({ verbs }) => verbs.includes('watch'))
+    .flatMap(({ apiGroups, resources }) =>
       apiGroups.flatMap((group) => resources.map((resource) => `${resource}.${group}`)),
     )
-    expect(allowed.sort()).toEqual(cachedKinds.map(({ type }) => `${type.plural}.${type.group}`).sort())
+    .sort()
+const namesOf = (kinds: readonly AnyCachedKind[]) => kinds.map(({ type }) => `${type.plural}.${type.group}`).sort()
+
+describe('the ClusterRole', () => {
+  const [role] = clusterRoles() as Role[]
+  const read = (role?.rules ?? []).filter(({ verbs }) => verbs.includes('watch'))
+
+  test('lets exactly the kinds be read that are held on a hub', () => {
+    expect(watchedBy(role?.rules ?? [])).toEqual(namesOf(kindsFor({ dependencies: true, movesData: false })))
     for (const { verbs } of read) expect(['get,list,watch', 'list,watch']).toContain(verbs.join())
+  })
+
+  test('lets no pod be written and no node be read: on a hub nobody runs any', () => {
+    const rules = (role?.rules ?? []).filter(({ apiGroups }) => apiGroups.includes(''))
+    const ofPods = rules.filter(({ resources }) => resources.some((resource) => /^pods/.test(resource)))
+    expect(ofPods.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']])
+    expect(rules.flatMap(({ resources }) => resources)).not.toContain('nodes')
+  })
+
+  test('and those of volumes together let every kind be read that is held where data is moved', () => {
+    const rules = rulesOf([...clusterRoles(), ...gateRoles(), ...volumeRoles()])
+    expect(watchedBy(rules)).toEqual(namesOf(cachedKinds))
+    expect(namesOf(kindsFor({ dependencies: true, movesData: true }))).toEqual(namesOf(cachedKinds))
+    const without = namesOf(kindsFor({ dependencies: false, movesData: true }))
+    expect(without).toEqual(expect.arrayContaining(['nodes.', 'secrets.', 'persistentvolumeclaims.', 'pods.']))
+    expect(without).not.toContain('configmaps.')
   })
 
   test('lets no Secret be read by itself', () => {

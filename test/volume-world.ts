@@ -1,14 +1,16 @@
 /** A small cluster for tests of volumes: a store in memory, and in it a scheduler, kubelets with disks, and movers that do their work. */
-import { MOVER_LABEL, VOLUME_LABEL } from '../src/api/lodestone.ts'
+import { MOVER_LABEL } from '../src/api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
 import { type Node, nodes } from '../src/api/node.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, type VolumeStatus, volumeManagers } from '../src/api/volume-manager.ts'
+import type { ReadMoverResult } from '../src/core/mover/contract.ts'
 import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/node-affinity.ts'
 import { hasDiskPressure } from '../src/core/volume-manager/node-health.ts'
 import type { VolumeSettings } from '../src/core/volume-manager/settings.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
+import type { MoverLogs } from '../src/reconcile/mover-logs.ts'
 import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
 import { openVolumeManagerLoop } from '../src/reconcile/volume-manager.ts'
 import { ApiError } from '../src/store/api-error.ts'
@@ -30,6 +32,7 @@ const VOLUME_SETTINGS: VolumeSettings = {
     maxPerNode: 5,
     prepareTimeoutSeconds: 1800,
     progressTimeoutSeconds: 600,
+    logLines: 100,
   },
   nodeLossSeconds: 300,
   eviction: { enabled: true, pauseSeconds: 300 },
@@ -54,6 +57,8 @@ export class VolumeWorld {
   now = NOW
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
+  /** Who takes the logs of movers. */
+  logs: MoverLogs | undefined
   /** Why the API server lets no mover be created. */
   refuse: string | undefined
   /** The controller dies after so many more writes. */
@@ -178,10 +183,22 @@ export class VolumeWorld {
   async live(): Promise<void> {
     for (const pod of this.movers()) {
       const phase = pod.status?.phase
-      if (phase === 'Succeeded' || phase === 'Failed') continue
-      if (!pod.spec.nodeName) await this.#schedule(pod)
-      else if (phase === 'Running') await this.#finish(pod)
-      else await this.setStatus(pod, { phase: 'Running' })
+      if (phase !== 'Succeeded' && phase !== 'Failed') await this.#liveOn(pod)
+    }
+  }
+
+  async #liveOn(pod: Pod): Promise<void> {
+    if (!pod.spec.nodeName) await this.#schedule(pod)
+    else if (pod.status?.phase === 'Running') await this.#finish(pod)
+    else await this.setStatus(pod, { phase: 'Running' })
+  }
+
+  /** As with data that is small: each mover finds a node, runs and ends before the scheduler looks at the next. */
+  async rush(): Promise<void> {
+    const isOver = ({ status }: Pod) => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+    for (const { metadata } of this.movers().filter((pod) => !isOver(pod))) {
+      const now = () => this.movers().find((pod) => pod.metadata.name === metadata.name)
+      for (let pod = now(), steps = 0; pod && !isOver(pod) && steps < 3; pod = now(), steps++) await this.#liveOn(pod)
     }
   }
 
@@ -249,7 +266,7 @@ export class VolumeWorld {
       this.downloads.set(place, (this.downloads.get(place) ?? 0) + 1)
       this.disks.set(place, 'whole')
     }
-    const message = JSON.stringify({ v: 1, verb, outcome: 'completed', attempt: 1, bytes: 4096, files: 2 })
+    const message = moverSays({ outcome: 'completed', bytes: 4096, files: 2 })
     await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message }))
   }
 
@@ -293,7 +310,11 @@ export class VolumeWorld {
   }
 
   #openLoop(): ReconcileLoop {
-    return openVolumeManagerLoop(() => this.settings)
+    return openVolumeManagerLoop(() => this.settings, {
+      collect: (pod, lines) => this.logs?.collect(pod, lines) ?? true,
+      forget: (pod) => this.logs?.forget(pod),
+      stop: async () => this.logs?.stop(),
+    })
   }
 
   #context(): ReconcileContext {
@@ -328,6 +349,12 @@ export class VolumeWorld {
   }
 }
 
+/** A termination message as movers write it. */
+export function moverSays(result: Partial<ReadMoverResult>): string {
+  const common = { v: 1, verb: 'download', outcome: 'failed', attempt: 1, bytes: 0, files: 0, movedBytes: 0 }
+  return JSON.stringify({ ...common, message: result.code ?? '', ...result })
+}
+
 /** A pod that has ended. */
 export function ended(phase: 'Succeeded' | 'Failed', terminated: object, reason?: string): PodStatus {
   return { phase, ...(reason && { reason }), containerStatuses: [{ name: 'mover', state: { terminated } }] }
@@ -338,12 +365,17 @@ function placeOf({ spec, metadata }: Pod): string {
   return `${spec.nodeName}:${path ?? metadata.name}`
 }
 
-/** Whether two movers of one volume may not share this node. */
+/** Whether a pod may not come to this node because of another one: by its own word, and not when that one has ended. */
 function isApart(pod: Pod, other: Pod, { metadata }: Node): boolean {
   const isOver = other.status?.phase === 'Succeeded' || other.status?.phase === 'Failed'
+  const terms = pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []
   return (
     !isOver &&
     other.spec.nodeName === metadata.name &&
-    other.metadata.labels?.[VOLUME_LABEL] === pod.metadata.labels?.[VOLUME_LABEL]
+    terms.some(
+      ({ labelSelector, namespaceSelector }) =>
+        (namespaceSelector || other.metadata.namespace === pod.metadata.namespace) &&
+        Object.entries(labelSelector.matchLabels ?? {}).every(([key, value]) => other.metadata.labels?.[key] === value),
+    )
   )
 }

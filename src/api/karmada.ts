@@ -81,6 +81,17 @@ export interface TargetCluster {
 
 export interface ResourceBinding extends K8sObject {
   spec: BindingSpec
+  status?: BindingStatus
+}
+
+export interface BindingStatus {
+  aggregatedStatus?: AggregatedStatusItem[]
+}
+
+/** What a member says of the resource; the shape of `status` is the resource's own. */
+export interface AggregatedStatusItem {
+  clusterName: string
+  status?: unknown
 }
 
 export interface ResourceSelector {

@@ -30,6 +30,8 @@ export const RELEASE_IN_USE_ANNOTATION = 'lodestone.dev/release-in-use'
 export const VOLUME_LABEL = 'lodestone.dev/volume'
 /** On mover pods, by the loop of volumes: what they do. */
 export const MOVER_LABEL = 'lodestone.dev/mover'
+/** On mover pods, by the loop of volumes: a number below the movers that a node may have; two of one number never share a node. */
+export const MOVER_LANE_LABEL = 'lodestone.dev/mover-lane'
 /** On mover pods, by the loop of volumes: for which part of which VolumeManager, as JSON. */
 export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
 /** On pods and pod templates: `"true"` has admission look at the pod's volumes. By users, and by admission on the templates of workloads. */

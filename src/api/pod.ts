@@ -41,6 +41,8 @@ export interface Container {
 /** Not on one node (of the topology key) with these pods. */
 interface PodAffinityTerm {
   labelSelector: LabelSelector
+  /** Of which namespaces; `{}` is all, and without it only the pod's own counts. */
+  namespaceSelector?: LabelSelector
   topologyKey: string
 }
 

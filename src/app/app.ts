@@ -6,7 +6,7 @@ import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
 import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
 import { interpretObject } from '../store/gather-dependents.ts'
-import type { ObjectStore } from '../store/store.ts'
+import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
@@ -14,17 +14,22 @@ import { webhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
 import type { Config } from './config.ts'
+import { type ConfigSource, openLiveConfig } from './live-config.ts'
 import { startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
 import { registerInterpreter, wantedRegistration } from './registration.ts'
 
 export interface AppInput {
   config: Config
+  /** Where the configuration is read again when it changes; absent where nothing changes. */
+  configSource?: ConfigSource | undefined
   store: ObjectStore
   /** Where the Lease of the loops is kept; the store itself when it is not given. */
   leaseStore?: ObjectStore
   /** Where Events are written; the store itself when it is not given. */
   eventStore?: ObjectStore
+  /** How logs of pods are read; absent where pods have none, as in a folder. */
+  podLogs?: PodLogReader
   log: Logger
   metrics: Metrics
   /** Milliseconds since the epoch. */
@@ -53,9 +58,11 @@ const STALE_AFTER_MS = 5 * 60_000
  */
 export async function startApp({
   config,
+  configSource,
   store,
   leaseStore = store,
   eventStore = store,
+  podLogs,
   log,
   metrics,
   now,
@@ -65,6 +72,8 @@ export async function startApp({
   let draining = false
   const registers = config.registration.mode !== 'none'
   const interpreter = openInterpreter(config, store)
+  const live = openLiveConfig({ config, source: configSource, log })
+  closers.push(() => live.stop())
   /** The CA bundle that the API server was last seen to have. */
   let published: string | undefined
   let registered = !registers
@@ -130,8 +139,10 @@ export async function startApp({
       store,
       now,
       propagateDeps: config.dependencies.propagate,
-      whenNotReady: config.volumes.whenNotReady,
-      volumeLimits: config.volumes,
+      volumes: () => {
+        const { volumes } = live.current()
+        return { whenNotReady: volumes.whenNotReady, volumeLimits: volumes }
+      },
       log,
       metrics,
       tls: material(source.current()),
@@ -146,7 +157,7 @@ export async function startApp({
     let stopLoops: (() => Promise<void>) | undefined
     const loops = synced.then(async () => {
       if (!config.loops.enabled || aborter.signal.aborted) return
-      stopLoops = await startLoops({ config, store, leaseStore, eventStore, log, metrics, now })
+      stopLoops = await startLoops({ config, live, store, leaseStore, eventStore, podLogs, log, metrics, now })
       if (aborter.signal.aborted) await stopLoops()
     })
     loops.catch(() => undefined) // Told by `ready`.

@@ -7,21 +7,27 @@ import { openSystems } from '../locality/systems.ts'
 import { startController } from '../reconcile/controller.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
 import { openLoops } from '../reconcile/index.ts'
-import type { ObjectStore } from '../store/store.ts'
+import { openMoverLogs } from '../reconcile/mover-logs.ts'
+import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config.ts'
 import { openDomainFigures } from './domain-figures.ts'
 import { startLeader } from './leader.ts'
-import { observeEvents, observeSystems } from './observe.ts'
+import type { LiveConfig } from './live-config.ts'
+import { observeEvents, observeMoverLogs, observeSystems } from './observe.ts'
 
 export interface LoopsInput {
   config: Config
+  /** The same as it is now. */
+  live: LiveConfig
   store: ObjectStore
   /** Where the Lease is kept; its writes must not wait behind those of the loops. */
   leaseStore: ObjectStore
   /** Where Events are written, likewise. */
   eventStore: ObjectStore
+  /** How logs of pods are read; absent where pods have none. */
+  podLogs?: PodLogReader | undefined
   log: Logger
   metrics: Metrics
   now: () => number
@@ -30,9 +36,11 @@ export interface LoopsInput {
 /** Starts what the configuration asks for, on a synced store. Gives the way to stop it. */
 export async function startLoops({
   config,
+  live,
   store,
   leaseStore,
   eventStore,
+  podLogs,
   log,
   metrics,
   now,
@@ -48,8 +56,12 @@ export async function startLoops({
     // A hub serves VolumeManagers to hand them on; its members move the data.
     const movesData = config.volumes.enabled && store.serves(volumeManagers)
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
+    const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
-      loops: openLoops({ ...config.dependencies, ...(movesData && { volumes: () => config.volumes }) }),
+      loops: openLoops({
+        ...config.dependencies,
+        ...(movesData && { volumes: () => live.current().volumes, moverLogs }),
+      }),
       store,
       events,
       systems,
@@ -75,11 +87,15 @@ export async function startLoops({
           ),
       },
     })
+    // What waited for a turn, a node or an allowance may have it now.
+    const unsubscribe = live.subscribe(() => controller.lookAtEverything())
     metrics.observeQueues(() => controller.depths())
     metrics.leading.set(1)
     log.info('loops started')
     await aborted(signal)
+    unsubscribe()
     await controller.stop()
+    await moverLogs.stop()
     await events.stop()
     metrics.leading.set(0)
     log.info('loops stopped')

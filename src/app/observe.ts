@@ -1,6 +1,7 @@
 /** Turns what the store and the certificates tell into log lines and metrics. */
 import type { SystemsObserver } from '../locality/observer.ts'
 import type { EventObserver } from '../reconcile/event-recorder.ts'
+import type { MoverLogObserver } from '../reconcile/mover-logs.ts'
 import type { StoreObserver } from '../store/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -71,6 +72,22 @@ export function observeEvents(log: Logger, metrics: Metrics): EventObserver {
     recorded(result, error) {
       metrics.events.labels(result).inc()
       if (error) log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'event not written')
+    },
+  }
+}
+
+/** The log of a mover between two lines that say whose it is, so that it can be read as one although all are in one stream. */
+export function observeMoverLogs(log: Logger): MoverLogObserver {
+  return {
+    collected(head, lines) {
+      const { pod } = head
+      log.info({ ...head, lines: lines.length }, 'mover log begins')
+      for (const line of lines) log.info({ pod, line }, 'mover log')
+      log.info({ pod }, 'mover log ends')
+    },
+    failed(head, error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      log[head.phase === 'Failed' ? 'warn' : 'debug']({ ...head, reason }, 'mover log not collected')
     },
   }
 }

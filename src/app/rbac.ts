@@ -9,13 +9,12 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
-import { pods } from '../api/pod.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
   validatingWebhookConfigurations,
 } from '../api/registration.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
+import { kindsFor } from '../store/cached-kinds.ts'
 import type { AnyCachedKind } from '../store/kinds.ts'
 
 interface Rule {
@@ -25,18 +24,22 @@ interface Rule {
   resourceNames?: string[]
 }
 
-/** The ClusterRole, derived from the table of cached kinds so that the two cannot differ, and its binding. */
+/**
+ * The ClusterRole of every Lodestone, derived from the table of cached kinds so that the two cannot differ, and its binding. It writes no
+ * pod and reads no node: on a hub there are none of its own. What it takes where pods run is in volume-roles.ts.
+ */
 export function clusterRoles(): K8sObject[] {
   const name = 'lodestone'
   const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
+  const read = kindsFor({ dependencies: true, movesData: false })
   const rules: Rule[] = [
     ...readRules(
-      cachedKinds.filter(({ metadataOnly }) => !metadataOnly),
+      read.filter(({ metadataOnly }) => !metadataOnly),
       ['get', 'list', 'watch'],
     ),
     // Of these nothing but metadata is read, and that is never asked for one by one.
     ...readRules(
-      cachedKinds.filter(({ metadataOnly }) => metadataOnly),
+      read.filter(({ metadataOnly }) => metadataOnly),
       ['list', 'watch'],
     ),
     // What the loops write.
@@ -57,8 +60,6 @@ export function clusterRoles(): K8sObject[] {
       resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
-    // Pods that wait for volumes: their gate is taken away, or they are replaced.
-    { apiGroups: [''], resources: [pods.plural], verbs: ['patch', 'delete'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
     // `create` cannot be limited by name: the name is not known when it is authorised.
     { apiGroups: [mutatingWebhookConfigurations.group], resources: registrations, verbs: ['create'] },

@@ -1,19 +1,31 @@
-/** What it takes to move data to nodes, over what serving takes: only where volumes are enabled, never on a hub. */
+/** What it takes where pods run, over what serving takes: to lift the gates of pods, and to move data to nodes. Never on a hub. */
 import type { K8sObject } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { MOVER_ROLE } from '../core/volume-manager/mover-access.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
-const NAME = 'lodestone-volumes'
+
+/**
+ * The ClusterRole of whoever lifts gates, and its binding. It is apart from that of moving data: admission gates pods also where somebody
+ * else moves the data, such as VCK's own controller, and a gate that nobody may lift keeps a pod for ever.
+ */
+export function gateRoles(): K8sObject[] {
+  const name = 'lodestone-gates'
+  // Away with the gate, or with a pod that waits for data which has become other data: its controller makes another.
+  return [role(name, [{ apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] }]), bindingOf(name)]
+}
 
 /** The ClusterRoles of the controller of volumes and of its movers, and the binding of the first. */
 export function volumeRoles(): K8sObject[] {
+  const name = 'lodestone-volumes'
   return [
-    role(NAME, [
+    role(name, [
       { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
       // Their labels say who has data.
-      { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
+      { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
+      // What movers wrote before they ended.
+      { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
       { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
       // Movers tell how far they are.
       { apiGroups: [''], resources: ['events'], verbs: ['get'] },
@@ -22,16 +34,20 @@ export function volumeRoles(): K8sObject[] {
       { apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: [MOVER_ROLE], verbs: ['bind'] },
     ]),
     role(MOVER_ROLE, [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
-    {
-      apiVersion: `${RBAC}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name: NAME },
-      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: NAME },
-      subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name: 'lodestone' }],
-    } as K8sObject,
+    bindingOf(name),
   ]
 }
 
 function role(name: string, rules: object[]): K8sObject {
   return { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name }, rules } as K8sObject
+}
+
+function bindingOf(name: string): K8sObject {
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name: 'lodestone' }],
+  } as K8sObject
 }

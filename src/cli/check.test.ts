@@ -369,10 +369,23 @@ describe('volumes of pods', () => {
   test('are shown beside the binding of a workload that a policy selects, whose pods run elsewhere', async () => {
     const selected = { ...deployment, metadata: { ...deployment.metadata, name: 'app' } }
 
-    const { stdout } = await runWords(['check', makeFile([selected, makeVolumeManager()]), '--folder', makeHub()])
+    const running = { aggregatedStatus: [{ clusterName: 'member2', status: { state: 'Running' } }] }
+    const resource = {
+      apiVersion: 'vck.intelai.org/v1alpha1',
+      kind: 'VolumeManager',
+      name: 'sales',
+      namespace: 'default',
+    }
+    const hub = makeHub({
+      'vm.yaml': { ...makeBinding({ resource }, { name: 'sales-volumemanager' }), status: running },
+    })
+
+    const { stdout } = await runWords(['check', makeFile([selected, makeVolumeManager()]), '--folder', hub])
 
     expect(stdout).toContain('✔ Deployment default/app: labelled\n')
-    expect(stdout).toContain(`✔ ${title}: narrowed\n`)
+    expect(stdout).toContain(
+      `✔ ${title}: narrowed\n    VolumeManager default/sales is in member2; default/sales is in member2\n`,
+    )
   })
 })
 

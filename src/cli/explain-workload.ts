@@ -13,15 +13,17 @@ import {
 } from '../api/karmada.ts'
 import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
-import { type Answer, locateClaim } from '../core/data-source-claim/locate.ts'
+import { type Answer, type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import { affinityOf } from '../core/placement/affinity.ts'
 import { declineOf } from '../core/propagation-policy/decide.ts'
 import { formatBytes } from '../core/quantity.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
 import { decideBinding } from '../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../core/resource-binding/derive.ts'
+import type { BindingInput } from '../core/resource-binding/input.ts'
 import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
 import { interpretObject, workloadTypeOf } from '../store/gather-dependents.ts'
+import { readVolumes } from '../store/gather-usage.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { formatAge } from './format.ts'
 import type { TreeNode } from './tree.ts'
@@ -39,14 +41,20 @@ export async function explainWorkload(workload: Workload, store: ObjectStore, no
   const binding = await bindingOf(workload, store)
   const policy = findPolicy(workload, binding, store)
   const derived = binding ?? (policy && deriveBinding({ ...workload, metadata: metadataOf(workload) }, policy))
+  const type = workloadTypeOf(workload)
+  const object = type && (await store.read<K8sObject>(type, workload.namespace, workload.name))
+  const volumes = object ? await readVolumes(object, derived?.spec.propagateDeps ?? false, store) : []
   return {
     text: `${workload.kind} ${objectKey(workload.namespace, workload.name)}`,
     children: [
-      ...(claims.length === 0 ? [{ text: 'no DataSourceClaim names it: it is placed by its policy alone' }] : []),
+      ...(claims.length + volumes.length === 0
+        ? [{ text: 'no DataSourceClaim names it: it is placed by its policy alone' }]
+        : []),
       ...claims.map((claim) => claimNode(claim, sourceOf(claim, store), now)),
+      ...volumes.map(volumeNode),
       policy ? policyNode(policy) : { text: 'no policy selects it: Karmada makes no binding for it' },
-      ...(derived ? [bindingNode(derived, binding, store, now)] : []),
-      ...(await dependencyNodes(workload, store)),
+      ...(derived ? [bindingNode(derived, gatherBindingInput(derived, binding, store, now, { volumes }))] : []),
+      ...(object ? await dependencyNodes(workload, object, store) : []),
     ],
   }
 }
@@ -72,12 +80,19 @@ function sourceNode({ metadata, spec, status }: DataSource, answer: Answer, now:
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
     ...(Number.isNaN(resolved) ? [] : [`confirmed ${formatAge(now - resolved)} ago`]),
   ]
-  const where =
-    answer.kind === 'located' ? `located in ${answer.clusters.join(', ')}` : `${answer.kind}: ${answer.reason}`
   return {
-    text: `DataSource ${metadata.name}: ${where}`,
+    text: `DataSource ${metadata.name}: ${whereOf(answer)}`,
     children: facts.length > 0 ? [{ text: facts.join(', ') }] : [],
   }
+}
+
+function whereOf(answer: Answer): string {
+  return answer.kind === 'located' ? `located in ${answer.clusters.join(', ')}` : `${answer.kind}: ${answer.reason}`
+}
+
+function volumeNode({ claim, enforcement, answer }: ClaimAnswer): TreeNode {
+  const size = answer.kind === 'located' && answer.bytes !== undefined ? `, ${formatBytes(answer.bytes)}` : ''
+  return { text: `${claim} (${enforcement}): ${whereOf(answer)}${size}` }
 }
 
 function policyNode(policy: PropagationPolicy): TreeNode {
@@ -91,13 +106,9 @@ function policyNode(policy: PropagationPolicy): TreeNode {
   }
 }
 
-function bindingNode(
-  binding: ResourceBinding,
-  stored: ResourceBinding | undefined,
-  store: ObjectStore,
-  now: number,
-): TreeNode {
-  const { state, binding: decided, message } = decideBinding(gatherBindingInput(binding, stored, store, now))
+function bindingNode(binding: ResourceBinding, input: BindingInput): TreeNode {
+  const { stored } = input
+  const { state, binding: decided, message } = decideBinding(input)
   const before = readNotes(decided.metadata.annotations).base ?? affinityOf(binding.spec.placement)
   const scheduled = binding.spec.clusters?.map(({ name }) => name).join(', ')
   const title = `${binding.kind} ${keyOfObject(binding)}`
@@ -115,10 +126,8 @@ function bindingNode(
 }
 
 /** What goes with the workload, and where it was attached to. */
-async function dependencyNodes(workload: Workload, store: ObjectStore): Promise<TreeNode[]> {
-  const type = workloadTypeOf(workload)
-  const object = type && (await store.read<K8sObject>(type, workload.namespace, workload.name))
-  const references = object ? interpretObject(object, store) : []
+async function dependencyNodes(workload: Workload, object: K8sObject, store: ObjectStore): Promise<TreeNode[]> {
+  const references = interpretObject(object, store)
   if (references.length === 0) return []
   const children = await Promise.all(
     references.map(async ({ kind, namespace, name }): Promise<TreeNode> => {

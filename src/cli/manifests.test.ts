@@ -22,7 +22,8 @@ async function clientConfigs(...words: string[]) {
 
 const crds = Array(3).fill('CustomResourceDefinition') as string[]
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
-const rbac = ['ClusterRole', 'ClusterRoleBinding', 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
+const rbac = ['ClusterRole', 'ClusterRoleBinding']
+const volumes = [...rbac, 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
 describe('prints the parts that are asked for, in the order in which they can be applied', () => {
@@ -31,6 +32,8 @@ describe('prints the parts that are asked for, in the order in which they can be
     { words: ['registration'], want: registration },
     { words: ['rbac'], want: rbac },
     { words: ['interpreter'], want: interpreter },
+    { words: ['volumes'], want: volumes },
+    { words: ['volumes', 'rbac'], want: [...rbac, ...volumes] },
     { words: ['rbac', 'crds'], want: [...crds, ...rbac] },
     { words: ['interpreter', 'registration'], want: [...registration, ...interpreter] },
     { words: [], want: [...crds, ...registration, ...rbac] },
@@ -114,4 +117,33 @@ test('--write puts the generated files where the repository has them, and says w
     stdout: files.map(([name]) => `wrote ${join(folder, name)}\n`).join(''),
   })
   for (const [name, content] of files) expect(readFileSync(join(folder, name), 'utf8')).toBe(content)
+})
+
+describe('the chart', () => {
+  const chart = join(import.meta.dirname, '..', '..', 'charts', 'lodestone')
+  const template = readFileSync(join(chart, 'templates', 'rbac.yaml'), 'utf8')
+  const used = [...template.matchAll(/\.Files\.Get "(files\/[^"]+)"/g)].map(([, file = '']) => file)
+  const rolesOf = (file: string) =>
+    parseAllDocuments(readFileSync(join(chart, file), 'utf8')).map(
+      (document) => document.toJS().metadata.name as string,
+    )
+
+  test('has all the roles that are generated for it, and binds them, but not that of movers, who are bound where they run', () => {
+    const generated = Object.keys(generatedFiles()).filter((name) => name.startsWith('charts/lodestone/files/'))
+    expect(used.map((file) => `charts/lodestone/${file}`).sort()).toEqual(generated.sort())
+    const bound = [...template.matchAll(/kind: ClusterRole, name: ([\w-]+) /g)].map(([, name]) => name)
+    expect(bound).toEqual(used.flatMap(rolesOf).filter((name) => name !== 'lodestone-mover'))
+  })
+
+  test('gives the rights to move data only where that is on, and none but its own namespace’s for a hub', () => {
+    const blocks = template.split(/^\{\{- if (.*) \}\}$/m)
+    expect(blocks.filter((_, i) => i % 2 === 1)).toEqual([
+      'not .Values.kubeconfigSecret.name',
+      '((.Values.config).volumes).enabled',
+    ])
+    const [always = '', , here = '', , moving = ''] = blocks
+    expect(always).not.toContain('ClusterRole')
+    expect([here.includes('files/gate-roles.yaml'), here.includes('files/volume-roles.yaml')]).toEqual([true, false])
+    expect(moving).toContain('files/volume-roles.yaml')
+  })
 })

@@ -7,21 +7,21 @@ import type { K8sObject } from '../api/meta.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config.ts'
 import { clusterRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
-import { volumeRoles } from '../app/volume-roles.ts'
+import { gateRoles, volumeRoles } from '../app/volume-roles.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 import { suggest } from './suggest.ts'
 
 /** What every cluster takes. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const
-/** And what only Karmada knows: another API server would refuse it. */
-const PARTS = [...COMMON_PARTS, 'interpreter'] as const
+/** And the rights that it takes where pods run, and no hub needs to give; and what only Karmada knows: another API server would refuse it. */
+const PARTS = [...COMMON_PARTS, 'volumes', 'interpreter'] as const
 type Part = (typeof PARTS)[number]
 
 export const manifests: Command = {
   name: 'manifests',
   summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
-  usage: '[crds] [registration] [rbac] [interpreter] [--url URL] [--ca FILE]',
+  usage: '[crds] [registration] [rbac] [volumes] [interpreter] [--url URL] [--ca FILE]',
   options: {
     config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file, for the registration' },
     url: {
@@ -46,6 +46,10 @@ export const manifests: Command = {
     { command: 'lodestone manifests crds | kubectl apply -f -', does: 'Install the resources' },
     { command: 'lodestone manifests rbac | kubectl apply -f -', does: 'Allow what Lodestone does, and no more' },
     {
+      command: 'lodestone manifests rbac volumes | kubectl apply -f -',
+      does: 'The same where pods run, on a member or a cluster of its own: to lift gates and to move data',
+    },
+    {
       command: 'lodestone manifests registration --url https://10.0.0.7:9443 --ca certs/dev/ca.crt',
       does: 'Register by hand',
     },
@@ -62,7 +66,8 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   const objects: Record<Part, () => K8sObject[]> = {
     crds: customResourceDefinitions,
     registration: () => wantedRegistration(...registrationOf(args)),
-    rbac: () => [...clusterRoles(), ...volumeRoles()],
+    rbac: clusterRoles,
+    volumes: () => [...gateRoles(), ...volumeRoles()],
     interpreter: () => interpreterRegistration(...registrationOf(args)),
   }
   const directory = args.text('write')
@@ -83,13 +88,15 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
 export function generatedFiles(): Record<string, string> {
   const crds = customResourceDefinitions()
   const config = completeConfig({}, 'defaults')
-  const [role] = clusterRoles()
+  const rolesIn = (objects: K8sObject[]) => generated(objects.filter(({ kind }) => kind === 'ClusterRole'))
   return {
-    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...clusterRoles(), ...volumeRoles()]),
+    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...clusterRoles()]),
+    'webhooks/volumes.yaml': generated([...gateRoles(), ...volumeRoles()]),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
-    'charts/lodestone/files/cluster-role.yaml': generated(role ? [role] : []),
-    'charts/lodestone/files/volume-roles.yaml': generated(volumeRoles().filter(({ kind }) => kind === 'ClusterRole')),
+    'charts/lodestone/files/cluster-role.yaml': rolesIn(clusterRoles()),
+    'charts/lodestone/files/gate-roles.yaml': rolesIn(gateRoles()),
+    'charts/lodestone/files/volume-roles.yaml': rolesIn(volumeRoles()),
   }
 }
 

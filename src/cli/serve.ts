@@ -2,11 +2,11 @@
 import { type App, type AppInput, startApp } from '../app/app.ts'
 import { type Config, loadConfig } from '../app/config.ts'
 import { observeStore } from '../app/observe.ts'
-import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
+import { kindsFor } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
+import { openPodLogs } from '../store/pod-log.ts'
 import type { ObjectStore } from '../store/store.ts'
-import { volumeKinds } from '../store/volume-kinds.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -64,7 +64,9 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const { store } = stores
   let app: App | undefined
   try {
-    app = await startApp({ config, ...stores, log, metrics, now: io.now })
+    const file = args.text('config')
+    const configSource = file === undefined ? undefined : { file, read: () => configOf(args, folder !== undefined) }
+    app = await startApp({ config, configSource, ...stores, log, metrics, now: io.now })
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
     log.info({ objects: sizesOf(store) }, 'ready')
@@ -96,7 +98,7 @@ function openStores(
   config: Config,
   log: Logger,
   metrics: Metrics,
-): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore'> {
+): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs'> {
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
@@ -111,13 +113,17 @@ function openStores(
   return {
     store: openClusterStore({
       connection,
-      kinds: config.dependencies.distribution === 'none' ? [...placementKinds, ...volumeKinds] : cachedKinds,
+      kinds: kindsFor({
+        dependencies: config.dependencies.distribution !== 'none',
+        movesData: config.volumes.enabled,
+      }),
       observer,
       writesPerSecond,
       burst: 2 * writesPerSecond,
     }),
     leaseStore: openClusterStore({ connection: host, kinds: [] }),
     eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
+    podLogs: openPodLogs(connection),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Signs requests to S3, and to catalogs behind AWS' own authentication, with the credentials of a configuration. */
 import { createHash, createHmac } from 'node:crypto'
-import { type AccessKeys, type Digest, type SigningScope, signedHeaders as sigv4 } from '../core/s3/sigv4.ts'
+import { type AccessKeys, createSigner, type Digest, type SigningScope } from '../core/s3/sigv4.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 import type { HttpRequest } from './transport.ts'
 
@@ -26,11 +26,11 @@ export function signedHeaders(
 ): Record<string, string> {
   const { host, pathname, searchParams } = new URL(url)
   const bodyHash = digest.sha256(body)
-  return sigv4({ method, host, path: pathname, query: searchParams, bodyHash }, keys, scope, now, digest)
+  return createSigner(scope, digest)({ method, host, path: pathname, query: searchParams, bodyHash }, keys, now)
 }
 
 const digest: Digest = {
   sha256: (text) => createHash('sha256').update(text).digest('hex'),
   hmac: (key, text) => createHmac('sha256', key).update(text).digest(),
-  hex: (bytes) => Buffer.from(bytes).toString('hex'),
+  hmacsBy: (key) => (text) => createHmac('sha256', key).update(text).digest('hex'),
 }

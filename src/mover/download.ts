@@ -1,5 +1,5 @@
 /** Downloads a dataset to a directory, which appears complete or not at all. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selection } from '../core/mover/select.ts'
 import { s3Url } from '../core/mover/source.ts'
@@ -13,7 +13,16 @@ import type { Progress } from './progress.ts'
 import { prune } from './prune.ts'
 import type { Bucket } from './s3.ts'
 import { needSpace } from './space.ts'
-import { type Completion, exists, locate, type Place, prepare, publish, readCompletion } from './staging.ts'
+import {
+  type Completion,
+  exists,
+  isEmptyDirectory,
+  locate,
+  type Place,
+  prepare,
+  publish,
+  readCompletion,
+} from './staging.ts'
 
 export interface DownloadInput {
   /** Opened only when there is something to do. */
@@ -47,7 +56,7 @@ export async function download(input: DownloadInput, progress: Progress, signal:
   const origin = originOf(input)
   const complete = await readCompletion(place)
   if (complete?.origin === origin) return { ...resultOf(complete), message: 'was there already' }
-  const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : !(await exists(place.target))
+  const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : await isUnused(place)
   if (!isFree) {
     const what = complete === undefined ? 'something that no mover made' : `data of ${complete.origin}`
     throw new MoverError('TargetExists', `${input.target} has ${what}: delete it first, or name another target`)
@@ -109,9 +118,13 @@ function resultOf({ bytes, files, digest }: Completion): Done {
 }
 
 /** Whether a target in place can be filled: it is empty, or an earlier attempt began it. */
-async function isOurs({ target, state }: Place): Promise<boolean> {
-  if ((await exists(state)) || !(await exists(target))) return true
-  return (await readdir(target)).length === 0
+async function isOurs(place: Place): Promise<boolean> {
+  return (await exists(place.state)) || (await isUnused(place))
+}
+
+/** Whether nobody has anything at the target. The directory alone is nothing: the kubelet makes it for a pod that mounts it. */
+async function isUnused({ target }: Place): Promise<boolean> {
+  return !(await exists(target)) || (await isEmptyDirectory(target))
 }
 
 /** What the same data is recognised by when a mover starts again. */

@@ -1,5 +1,5 @@
 /** The list of what a download consists of, on the disk: a dataset of a million objects must not be one of a million in memory. */
-import { createHash } from 'node:crypto'
+import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { choose, type Selection } from '../core/mover/select.ts'
 import { type ListedObject, parseListing } from '../core/s3/listing.ts'
@@ -78,7 +78,7 @@ export function idOf({ key, size, etag, path }: Entry): string {
 
 /** 96 bits: no two of any number of objects that a bucket can have. */
 export function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 16)
+  return hashOf('sha256', text, 'base64url').slice(0, 16)
 }
 
 async function* readEntries(path: string): AsyncGenerator<Entry> {

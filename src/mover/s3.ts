@@ -1,7 +1,7 @@
 /** One bucket of an S3 server: signed requests, tried again, with answers that are believed only when they are what was asked for. */
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../core/s3/address.ts'
-import { type Digest, signedHeaders } from '../core/s3/sigv4.ts'
+import { createSigner, type Digest } from '../core/s3/sigv4.ts'
 import { type RetryOptions, withRetries } from './backoff.ts'
 import type { CredentialSource } from './credentials.ts'
 import type { Http } from './http.ts'
@@ -42,7 +42,16 @@ export interface Bucket {
 }
 
 const DEFAULT_REGION = 'us-east-1'
-const EMPTY_HASH = createHash('sha256').digest('hex')
+
+const digest: Digest = {
+  sha256: (text) => hash('sha256', text),
+  hmac: (key, text) => createHmac('sha256', key).update(text).digest(),
+  hmacsBy(key) {
+    const prepared = createSecretKey(key)
+    return (text) => createHmac('sha256', prepared).update(text).digest('hex')
+  },
+}
+const EMPTY_HASH = digest.sha256('')
 
 /** Opens a bucket. Asks the server for its region unless that is given; throws a `MoverError` when it cannot be reached. */
 export async function openBucket(options: BucketOptions, http: Http, signal: AbortSignal): Promise<Bucket> {
@@ -64,6 +73,7 @@ function createBucket(options: BucketOptions, region: string, http: Http): Bucke
   const { origin, host, pathname } = new URL(bucketUrl(endpoint, name, region, pathStyle))
   const base = pathname.replace(/\/$/, '')
   const nameOf = (key: string) => `s3://${name}/${key}`
+  const sign = createSigner({ region, service: 's3' }, digest)
 
   async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: Receive): Promise<Answer> {
     const { method, key, query = {}, headers = {}, body } = request
@@ -75,19 +85,17 @@ function createBucket(options: BucketOptions, region: string, http: Http): Bucke
         ? headers
         : {
             ...headers,
-            ...signedHeaders(
+            ...sign(
               {
                 method,
                 host,
                 path,
                 query: parameters,
-                bodyHash: body === undefined ? EMPTY_HASH : createHash('sha256').update(body).digest('hex'),
+                bodyHash: body === undefined ? EMPTY_HASH : hash('sha256', body),
                 amzHeaders: pick(headers, 'x-amz-'),
               },
               keys,
-              { region, service: 's3' },
               now(),
-              digest,
             ),
           }
     const search = parameters.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
@@ -117,10 +125,4 @@ function createBucket(options: BucketOptions, region: string, http: Http): Bucke
 
 function pick(headers: Record<string, string>, prefix: string): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(prefix)))
-}
-
-const digest: Digest = {
-  sha256: (text) => createHash('sha256').update(text).digest('hex'),
-  hmac: (key, text) => createHmac('sha256', key).update(text).digest(),
-  hex: (bytes) => Buffer.from(bytes).toString('hex'),
 }

@@ -1,6 +1,6 @@
 /** Where a download is while it is not complete, and the one step that makes it appear: everything beside the target, below the root. */
 import { execFile } from 'node:child_process'
-import { lstat, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, open, opendir, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isObject } from '../core/json.ts'
 import { MoverError } from './mover-error.ts'
@@ -64,6 +64,20 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
+/** Whether a path is a directory with nothing in it, such as the kubelet makes for a pod that mounts what is not there. */
+export async function isEmptyDirectory(path: string): Promise<boolean> {
+  try {
+    const directory = await opendir(path)
+    try {
+      return (await directory.read()) === null
+    } finally {
+      await directory.close()
+    }
+  } catch {
+    return false
+  }
+}
+
 /** Makes the directories of a download that begins or goes on. Nobody else can look into them. */
 export async function prepare({ state, files, parts }: Place): Promise<void> {
   await mkdir(dirname(state), { recursive: true })
@@ -71,30 +85,39 @@ export async function prepare({ state, files, parts }: Place): Promise<void> {
   await Promise.all([files, parts].map((folder) => mkdir(folder, { recursive: true })))
 }
 
-/** Of a download that is complete; undefined when there is none, or its target has gone. */
+/** Of a download that is complete; undefined when there is none, or its target has gone or was emptied. */
 export async function readCompletion(place: Place): Promise<Completion | undefined> {
   const text = await readFile(recordOf(place), 'utf8').catch(() => '')
   if (text === '' || !(await exists(place.target))) return undefined
+  // Killed one step before the end: what is at the target is not what the record speaks of.
+  if (place.files !== place.target && (await exists(place.files))) return undefined
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? (value as unknown as Completion) : undefined
+    const completion = isObject(value) ? (value as unknown as Completion) : undefined
+    return completion && completion.files > 0 && (await isEmptyDirectory(place.target)) ? undefined : completion
   } catch {
     // Cut off by a loss of power: as good as none.
     return undefined
   }
 }
 
-/** Makes the target appear. After this the download is complete, whatever happens. */
+/** Makes the target appear, in place of an empty directory. After this the download is complete, whatever happens. */
 export async function publish(place: Place, completion: Completion): Promise<void> {
   const record = await open(recordOf(place), 'w')
   await record.writeFile(JSON.stringify(completion))
   await record.close()
   await flushFileSystem(place.state)
-  if (place.files !== place.target) await rename(place.files, place.target)
+  if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
   for (const name of ['journal', 'manifest', 'parts'])
     await rm(join(place.state, name), { recursive: true, force: true })
   // The record stays: it is how a mover that comes later knows that there is nothing to do.
   await flushDirectory(dirname(place.target))
+}
+
+function refuseTaken(cause: NodeJS.ErrnoException): never {
+  if (cause.code !== 'ENOTEMPTY' && cause.code !== 'EEXIST' && cause.code !== 'ENOTDIR') throw cause
+  const message = `${cause.path} is complete, but somebody else wrote to its target meanwhile: delete that first`
+  throw new MoverError('TargetExists', message, { cause })
 }
 
 function recordOf({ state }: Place): string {

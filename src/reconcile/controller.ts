@@ -24,6 +24,8 @@ export interface ControllerObserver extends LoopObserver {
 export interface Controller {
   /** How many keys wait for a turn, by loop. */
   depths(): { loop: string; depth: number }[]
+  /** Looks at every key once more, soon. */
+  lookAtEverything(): void
   stop(): Promise<void>
 }
 
@@ -70,10 +72,10 @@ export function startController(input: ControllerInput): Controller {
   ]
   let passes = Promise.resolve()
   const everything = () => {
-    passes = passes.then(lookAtEverything)
+    passes = passes.then(addEverything)
   }
   /** In slices: a hundred thousand bindings at once would hold up an admission for a tenth of a second. */
-  async function lookAtEverything(): Promise<void> {
+  async function addEverything(): Promise<void> {
     for (const loop of loops) {
       await drain(loop.allKeys(store), (key) => void (key !== undefined && queues.get(loop)?.add(key)))
     }
@@ -81,6 +83,7 @@ export function startController(input: ControllerInput): Controller {
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()
   return {
+    lookAtEverything: everything,
     depths: () => [...queues].map(([{ name }, queue]) => ({ loop: name, depth: queue.depth() })),
     async stop() {
       clearInterval(timer)

@@ -7,6 +7,7 @@ import { openDataSourceLoop } from './data-source.ts'
 import { dataSourceClaimLoop } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openDependenciesLoop } from './dependencies.ts'
+import type { MoverLogs } from './mover-logs.ts'
 import { podLoop } from './pod.ts'
 import { openPropagationPolicyLoop } from './propagation-policy.ts'
 import { resourceBindingLoop } from './resource-binding.ts'
@@ -20,9 +21,11 @@ export interface LoopChoices {
   distribution: Distribution | 'none'
   /** How data is moved to the nodes of the cluster that is served; absent where that is not ours to do, as on a hub. */
   volumes?: () => VolumeSettings
+  /** Where the logs of movers go; absent where there are none. */
+  moverLogs?: MoverLogs
 }
 
-export function openLoops({ propagate, distribution, volumes }: LoopChoices): readonly ReconcileLoop[] {
+export function openLoops({ propagate, distribution, volumes, moverLogs }: LoopChoices): readonly ReconcileLoop[] {
   return [
     dataSourceClaimLoop,
     openDataSourceLoop(),
@@ -31,6 +34,6 @@ export function openLoops({ propagate, distribution, volumes }: LoopChoices): re
     podLoop,
     openDependenciesLoop(distribution),
     openAttachedBindingLoop(distribution),
-    ...(volumes ? [openVolumeManagerLoop(volumes), openVolumeEvictionLoop(volumes)] : []),
+    ...(volumes ? [openVolumeManagerLoop(volumes, moverLogs), openVolumeEvictionLoop(volumes)] : []),
   ]
 }

@@ -7,6 +7,7 @@ import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { planBinding } from '../core/resource-binding/plan.ts'
 import { claimsOfSource, gatherBindingInput } from '../store/gather-binding.ts'
+import { bindingsByVolume, locateVolumes } from '../store/gather-usage.ts'
 import { bindingNamed, bindingsOfClaim } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
@@ -15,9 +16,13 @@ import type { ReconcileLoop } from './define.ts'
 export const resourceBindingLoop: ReconcileLoop = {
   name: 'resource-binding',
   concurrency: 32,
-  keysOf: ({ type, before, after }, store) => {
-    if (isBinding(type.kind)) return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after)] : []
+  keysOf: (change, store) => {
+    const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
+    const byVolume = bindingsByVolume(change, store).map(keyOfObject)
+    if (isBinding(type.kind)) {
+      return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after), ...byVolume] : byVolume
+    }
     if (type.kind === dataSourceClaims.kind)
       return objects.flatMap((claim) => bindingsOfClaim(claim as DataSourceClaim, store)).map(keyOfObject)
     if (type.kind === dataSources.kind) {
@@ -34,7 +39,7 @@ export const resourceBindingLoop: ReconcileLoop = {
         ),
       )
     }
-    return []
+    return byVolume
   },
   *allKeys(store) {
     for (const type of [resourceBindings, clusterResourceBindings]) {
@@ -53,10 +58,11 @@ export const resourceBindingLoop: ReconcileLoop = {
   },
 }
 
-/** Bindings without a claim and without a note of ours are the many that we have nothing to do with. */
+/** Bindings without a claim, a volume and a note of ours are the many that we have nothing to do with. */
 function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
   return (
     hasNotes(binding.metadata.annotations) ||
-    store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0
+    store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0 ||
+    locateVolumes(binding, store).length > 0
   )
 }

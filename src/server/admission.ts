@@ -8,16 +8,15 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
   propagateDeps: GatherContext['propagateDeps']
-  whenNotReady: GatherContext['whenNotReady']
-  volumeLimits?: GatherContext['volumeLimits']
+  /** What the configuration says of volumes, asked anew at every call. */
+  volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
 /** Serves one webhook: gives a function from the text of a body to the answer, which throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now: clock, propagateDeps, whenNotReady, volumeLimits } = dependencies
-  const context = { store, propagateDeps, whenNotReady, ...(volumeLimits && { volumeLimits }) }
+  const { store, now: clock, propagateDeps, volumes } = dependencies
   return serveCalls(
     {
       name: webhook.name,
@@ -26,7 +25,7 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
       decode: (parsed) => decodeFor(webhook, parsed),
       describe,
       answer(request) {
-        const outcome = webhook.review(request, { ...context, now: clock() })
+        const outcome = webhook.review(request, { store, propagateDeps, ...volumes(), now: clock() })
         const response = encodeResponse(request, outcome, toBase64)
         const result = resultOf(response)
         return {

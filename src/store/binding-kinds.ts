@@ -21,9 +21,11 @@ import {
   LOCALITY_ANNOTATION,
 } from '../api/lodestone.ts'
 import { objectKey, type ResourceType } from '../api/meta.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { keepMemberStatus } from '../core/volume-manager/locate.ts'
 import { intern } from './intern.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import type { CachedKind } from './store.ts'
@@ -39,7 +41,7 @@ const BINDING_ANNOTATIONS = [
 
 const BINDING_ID_LABELS = [BINDING_ID_LABEL, CLUSTER_BINDING_ID_LABEL]
 
-function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): ResourceBinding {
+function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBinding): ResourceBinding {
   const { resource } = spec
   const isAttached = spec.requiredBy !== undefined || spec.placement === undefined
   const { propagateDeps = false } = spec
@@ -82,6 +84,9 @@ function keepBinding({ apiVersion, kind, metadata, spec }: ResourceBinding): Res
       }),
       ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
     },
+    // Where a VolumeManager's data is; nobody asks where anything else is.
+    ...(resource.kind === volumeManagers.kind &&
+      status?.aggregatedStatus && { status: { aggregatedStatus: status.aggregatedStatus.map(keepMemberStatus) } }),
   }
 }
 

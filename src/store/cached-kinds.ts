@@ -10,7 +10,7 @@ import {
   propagationPolicies,
 } from '../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
-import { groupOf, type ObjectMeta, type ResourceType } from '../api/meta.ts'
+import { groupOf, type ResourceType } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { sourceName } from '../core/data-source/name.ts'
 import {
@@ -22,21 +22,15 @@ import {
 import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
-import { dependencyKinds } from './dependency-kinds.ts'
+import { dependencyKinds, secretKind, workloadKinds } from './dependency-kinds.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
-import { volumeKinds } from './volume-kinds.ts'
+import { claimKinds, injectionKinds, nodeKinds } from './volume-kinds.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,
-  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
-    apiVersion,
-    kind,
-    metadata: keepOwnMetadata(metadata),
-    spec,
-    ...(status && { status }),
-  }),
+  keep: keepOwn,
   indexes: {
     workload: workloadKeysOfClaim,
     selectable: selectableKeysOfClaim,
@@ -48,13 +42,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
 
 const sourceKind: CachedKind<DataSource> = {
   type: dataSources,
-  keep: ({ apiVersion, kind, metadata, spec, status }) => ({
-    apiVersion,
-    kind,
-    metadata: keepOwnMetadata(metadata),
-    spec,
-    ...(status && { status }),
-  }),
+  keep: keepOwn,
   indexes: { key: (source) => [sourceKeyOfSource(source)] },
 }
 
@@ -109,15 +97,21 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
   }
 }
 
-/** Of our own kinds, what the loops write by and refer to is kept as well. */
-function keepOwnMetadata(metadata: ObjectMeta): ObjectMeta {
+/** Our own kinds whole, but for the metadata: of that, what the loops write by and refer to is kept as well. */
+function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, metadata, spec, status }: T) {
   const { uid, generation, finalizers } = metadata
   return {
-    ...keepMetadata(metadata),
-    ...(uid && { uid }),
-    ...(generation && { generation }),
-    ...(finalizers && { finalizers }),
-  }
+    apiVersion,
+    kind,
+    metadata: {
+      ...keepMetadata(metadata),
+      ...(uid && { uid }),
+      ...(generation && { generation }),
+      ...(finalizers && { finalizers }),
+    },
+    spec,
+    ...(status && { status }),
+  } as T
 }
 
 /** What every decision on a placement reads; claims and sources are ours and must be served, the others may be absent. */
@@ -130,8 +124,23 @@ export const placementKinds: readonly AnyCachedKind[] = [
   policyKind(clusterPropagationPolicies),
 ]
 
+const volumeKinds = [...injectionKinds, ...claimKinds, ...nodeKinds]
+
 /** Every kind that may be held in memory. */
 export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
+
+/** What is read of an API server: what it takes to do what is asked for there, and no more. */
+export function kindsFor({ dependencies, movesData }: { dependencies: boolean; movesData: boolean }): AnyCachedKind[] {
+  const kinds = [
+    ...placementKinds,
+    // They say which volumes their pods name, and go where those are.
+    ...workloadKinds,
+    ...injectionKinds,
+    ...(dependencies ? [...dependencyKinds, ...claimKinds] : []),
+    ...(movesData ? [...claimKinds, ...nodeKinds, secretKind] : []),
+  ]
+  return [...new Set(kinds)]
+}
 
 /** What interpreting one workload takes beside itself. */
 export const relatedKinds = cachedKinds.filter(({ type }) =>

@@ -29,7 +29,7 @@ export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds
 
 /** Workloads as others are, but held for the sake of volumes as well (volume-kinds.ts). */
 const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
-const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
+export const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
 
 /** What is held of a workload: what it needs, and by which keys that is found. */
 export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
@@ -97,13 +97,16 @@ function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   return { type, keep, indexes: {}, metadataOnly: true }
 }
 
+/** Workloads need them, and so do the sources of volumes. */
+export const secretKind = metadataOnly(secrets)
+
 /** Read only where dependencies are distributed. */
 export const dependencyKinds: readonly AnyCachedKind[] = [
   ...workloadKinds,
   serviceKind,
   serviceAccountKind,
   metadataOnly(configMaps),
-  metadataOnly(secrets),
+  secretKind,
   { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
 ]
 

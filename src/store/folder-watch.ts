@@ -4,6 +4,8 @@ import type { Clock } from './clock.ts'
 
 interface FolderWatchInput {
   directory: string
+  /** Whether what is in its folders counts as well. Default true. */
+  recursive?: boolean
   clock: Clock
   /** Changes come in bursts (an editor empties, writes, renames): told once, when they have paused for this long. */
   debounceMs: number
@@ -31,7 +33,7 @@ export function watchFolder(input: FolderWatchInput): () => void {
 
   function openWatcher(): () => void {
     try {
-      const watcher = watch(input.directory, { recursive: true }, touched)
+      const watcher = watch(input.directory, { recursive: input.recursive ?? true }, touched)
       watcher.on('error', input.failed)
       return () => watcher.close()
     } catch (error) {

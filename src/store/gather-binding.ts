@@ -9,11 +9,17 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { boundSourceOf, sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
-import { locateClaim } from '../core/data-source-claim/locate.ts'
+import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { locateVolumes } from './gather-usage.ts'
 import type { ObjectName, ObjectStore } from './store.ts'
+
+interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
+  /** Where the workload's VolumeManagers are, for who knows better than the store's memory. */
+  volumes?: readonly ClaimAnswer[]
+}
 
 /** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
 export function gatherBindingInput(
@@ -21,13 +27,14 @@ export function gatherBindingInput(
   stored: ResourceBinding | undefined,
   store: ObjectStore,
   now: number,
-  { leavesMovesToLoop = false }: Pick<BindingInput, 'leavesMovesToLoop'> = {},
+  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
+  const claims = claimsOf(binding, store).map((claim) => locateClaim(claim, sourceOf(claim, store), now))
   return {
     binding,
     stored,
-    claims: claimsOf(binding, store).map((claim) => locateClaim(claim, sourceOf(claim, store), now)),
+    claims: volumes.length === 0 ? claims : [...claims, ...volumes],
     policy: policy && viewPolicy(policy),
     clusters: clusterLookup(store),
     now,

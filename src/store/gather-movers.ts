@@ -1,31 +1,33 @@
 /** Collects from a store's memory what the plan for a VolumeManager starts from. */
+import { secrets } from '../api/dependencies.ts'
 import { type K8sObject, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { jsonEqual } from '../core/json.ts'
-import type { NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
+import type { Mended, NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/names.ts'
+import { hasDiskPressure, healthOf } from '../core/volume-manager/node-health.ts'
 import { isEnded, type PodUse } from '../core/volume-manager/pod-use.ts'
 import { allowanceOf, isInQueue, queueOf } from '../core/volume-manager/queue.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
 import type { ObjectStore, StoreChange } from './store.ts'
 
 /** What a loop knows beside the store. */
-export interface MoverMemory extends Pick<VolumeManagerInput, 'progress' | 'refusals'> {
+export interface MoverMemory extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'mended'> {
   /** Movers that the cache does not show although they are there. */
   unseen: readonly Pod[]
-  /** How many movers of any VolumeManager were just created, and are in no cache yet. */
-  created: number
+  /** The movers of any VolumeManager that were just created, or are about to be, and are in no cache yet. */
+  created: readonly Pod[]
 }
 
 export function gatherVolumeManager(
   manager: VolumeManager,
   store: ObjectStore,
   settings: VolumeSettings,
-  { unseen, created, progress, refusals }: MoverMemory,
+  { unseen, created, progress, refusals, mended }: MoverMemory,
   now: number,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
@@ -39,18 +41,24 @@ export function gatherVolumeManager(
     movers: new Map(movers),
     progress,
     refusals,
+    mended,
     users: (place) => usersOf(store, namespace, place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
     claims: store.byIndex(persistentVolumeClaims, 'owner', owner),
     allowance: allowanceOf({
       manager: key,
       queue: moverQueue(store),
-      active: store.byIndex(pods, 'active', 'all'),
-      created,
+      active: activeMovers(store, created),
       settings: settings.movers,
     }),
     now,
   }
+}
+
+function activeMovers(store: ObjectStore, created: readonly Pod[]): Pod[] {
+  const cached = store.byIndex(pods, 'active', 'all')
+  const isCached = ({ metadata }: Pod) => store.get(pods, metadata.namespace, metadata.name ?? '') !== undefined
+  return [...cached, ...created.filter((pod) => !isCached(pod))]
 }
 
 /** The movers of a VolumeManager, those of an earlier one of the same name included. */
@@ -102,6 +110,24 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
     default:
       return []
   }
+}
+
+/** The VolumeManagers for which a change may have mended what failed, and what it is. */
+export function mendedManagers(
+  { type, before, after }: StoreChange,
+  store: ObjectStore,
+): [Mended, string[]] | undefined {
+  if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOf(after))]
+  if (type.kind !== nodes.kind || !after || !isFit(after as Node) || (before && isFit(before as Node))) return undefined
+  return ['node', managersBy(store, 'failed', 'all')]
+}
+
+function isFit(node: Node): boolean {
+  return healthOf(node).isReady && !hasDiskPressure(node)
+}
+
+function managersBy(store: ObjectStore, index: string, key: string): string[] {
+  return store.byIndex(volumeManagers, index, key).map(keyOf)
 }
 
 type HeldPod = Pod & { use?: PodUse }

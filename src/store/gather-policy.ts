@@ -6,7 +6,7 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { groupOf, keyOfObject, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
+import { groupOf, type K8sObject, keyOfObject, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
 import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import {
@@ -40,11 +40,19 @@ export function gatherPolicyInput(
 
 /** The policies that select a workload, as far as that is known now: where only its binding can tell, that comes as a change of its own. */
 export function policiesSelecting(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
-  return selectableKeys(workload)
-    .flatMap((key) =>
-      [propagationPolicies, clusterPropagationPolicies].flatMap((type) => store.byIndex(type, 'selects', key)),
-    )
-    .filter((policy) => isSelected(workload, policy, store))
+  return policiesAround(workload, store).filter((policy) => isSelected(workload, policy, store))
+}
+
+function policiesAround(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
+  return selectableKeys(workload).flatMap((key) =>
+    [propagationPolicies, clusterPropagationPolicies].flatMap((type) => store.byIndex(type, 'selects', key)),
+  )
+}
+
+/** Whether a policy selects an object, whatever its kind. */
+export function isPropagated(object: K8sObject, store: ObjectStore): boolean {
+  const reference = referenceOf(object)
+  return policiesAround(reference, store).some((policy) => selects(policy, reference, object.metadata.labels ?? {}))
 }
 
 /** Whether a claim names the workload. */

@@ -85,6 +85,16 @@ export interface ObjectStore {
   stop(): Promise<void>
 }
 
+export interface PodLogRequest extends ObjectName {
+  container: string
+  /** How many of the last lines. */
+  lines: number
+  signal: AbortSignal
+}
+
+/** Gives the last lines of a log as they were written. Throws when they cannot be had, and when `signal` aborts. */
+export type PodLogReader = (request: PodLogRequest) => Promise<string>
+
 /** A kind was asked for before it was read: the caller must treat the answer as unknown. */
 export class NotSyncedError extends Error {
   override name = 'NotSyncedError'

@@ -48,6 +48,14 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     owner: (manager) => [ownerKey(manager)],
     // Those that wait for a turn: the queue of movers.
     waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
+    // Those of which something failed, and is tried again later.
+    failed: ({ status }) => {
+      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+      const isFailed = ({ state }: { state: string }) => state === 'Failed'
+      return volumes.some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isFailed))
+        ? ['all']
+        : []
+    },
     // The nodes that have, or may have, data of it.
     node: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []
@@ -207,10 +215,11 @@ function ownersOf({ labels }: ObjectMeta): string[] {
   return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
 }
 
-export const volumeKinds: readonly AnyCachedKind[] = [
-  volumeManagerKind,
-  podKind,
-  nodeKind,
-  claimKind,
-  persistentVolumeKind,
-]
+/** What is read wherever pods may ask for volumes. */
+export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
+
+/** What workloads need as well, and so is read for their sake where dependencies are distributed. */
+export const claimKinds: readonly AnyCachedKind[] = [claimKind, persistentVolumeKind]
+
+/** Read only where data is moved. */
+export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]

@@ -71,8 +71,11 @@ describe('a Deployment whose policy propagates dependencies', () => {
     expect(
       await lodestone.metric('controller_runtime_webhook_requests_total', 'webhook="dependencies",code="200"'),
     ).toBeGreaterThan(0)
-    const lines = (await lodestone.readLog()).split('\n').filter((line) => line.includes('"msg":"interpreted"'))
-    expect(lines.join('\n')).toContain('"object":"apps/v1 Deployment default/web"')
+    // Lines are gathered before they are written.
+    await plane.eventually('the question is logged', async () => {
+      const lines = (await lodestone.readLog()).split('\n').filter((line) => line.includes('"msg":"interpreted"'))
+      return lines.join('\n').includes('"object":"apps/v1 Deployment default/web"')
+    })
   })
 
   test('keeps what it has while Lodestone is away', async () => {

@@ -44,9 +44,11 @@ export const lodestoneUser = 'system:serviceaccount:lodestone-system:lodestone'
 const run = promisify(execFile)
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
-// As an administrator installs it on a hub. Gives a kubeconfig with the rights that this grants, and no others.
+// As an administrator installs it. Gives a kubeconfig with the rights that this grants, and no others.
 export async function installLodestone(plane: ControlPlane): Promise<string> {
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac'])
+  // Where Karmada is, no pods run.
+  const volumes = plane.components.includes('karmada-webhook') ? [] : ['volumes']
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
   return plane.kubeconfigFor(lodestoneUser)
 }

@@ -53,7 +53,7 @@ beforeAll(async () => {
     metrics,
     now: Date.now,
     propagateDeps: 'dataBound',
-    whenNotReady: 'gate',
+    volumes: () => ({ whenNotReady: 'gate' }),
   })
   await server.fastify.listen({ host: '127.0.0.1', port: 0 })
   port = (server.fastify.server.address() as AddressInfo).port

@@ -1,5 +1,6 @@
 /** Downloads with a server that behaves, and with all that an S3 server should not do. */
 import { createHash, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -120,6 +121,48 @@ describe('a download', () => {
     expect((await download('s3://lake/raw/')).result).toMatchObject({ code: 'TargetExists', retry: false })
     expect(await data()).toEqual({ precious: 'x' })
   })
+
+  test('takes the place of an empty directory, such as the kubelet makes for a pod that may run without the data', async () => {
+    s3.put('raw/a', 'x')
+    await mkdir(join(root, 'data'))
+
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', files: 1 })
+    expect(await data()).toEqual({ a: 'x' })
+  })
+
+  test('does not take the place of what a pod writes there meanwhile, and goes on when that was deleted', async () => {
+    s3.put('raw/a', 'x')
+    await mkdir(join(root, 'data'))
+    s3.misbehave((request) => {
+      if (isObjectGet(request)) writeFileSync(join(root, 'data', 'output'), 'y')
+      return undefined
+    })
+    for (const attempt of ['1', '2']) {
+      const { result } = await download('s3://lake/raw/', '--attempt', attempt)
+      expect(result).toMatchObject({ outcome: 'failed', code: 'TargetExists', retry: false })
+      expect(await data()).toEqual({ output: 'y' })
+    }
+    await rm(join(root, 'data', 'output'))
+    s3.misbehave(() => undefined)
+    const before = s3.bodyBytes()
+
+    expect((await download('s3://lake/raw/')).result.outcome).toBe('completed')
+    expect(await data()).toEqual({ a: 'x' })
+    expect(s3.bodyBytes()).toBe(before)
+  })
+
+  test.each([[], ['--in-place', 'true']])(
+    'that was complete and was emptied since is made again %s',
+    async (...more) => {
+      s3.put('raw/a', 'x')
+      await download('s3://lake/raw/', ...more)
+      await rm(join(root, 'data'), { recursive: true })
+      await mkdir(join(root, 'data'))
+
+      expect((await download('s3://lake/raw/', ...more)).result).toMatchObject({ outcome: 'completed', movedBytes: 1 })
+      expect(await data()).toEqual({ a: 'x' })
+    },
+  )
 
   test('has equal digests for equal data, and others for other data', async () => {
     s3.put('raw/a', 'x')

@@ -70,7 +70,7 @@ beforeAll(async () => {
     metrics,
     now: Date.now,
     propagateDeps: 'dataBound' as const,
-    whenNotReady: 'gate' as const,
+    volumes: () => ({ whenNotReady: 'gate' as const }),
   }
   port = await start({ ...shared, store })
   unsyncedPort = await start({ ...shared, metrics: openMetrics(), store: unsynced })

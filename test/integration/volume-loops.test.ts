@@ -1,10 +1,12 @@
 /** The loops of volumes as they run: nobody tells them what changed but the store. */
 import { afterEach, describe, expect, test } from 'vitest'
+import { secrets } from '../../src/api/dependencies.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { VolumeWorld } from '../volume-world.ts'
+import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 let controller: Controller | undefined
 let life: NodeJS.Timeout | undefined
@@ -72,7 +74,68 @@ test('those that wait for a turn get it when another one is done', async () => {
   expect([...world.downloads.values()]).toEqual(Array(24).fill(1))
 })
 
+const failed = (code: string, retry = false) => ended('Failed', { exitCode: 3, message: moverSays({ code, retry }) })
+const secret = (name: string, metadata: object = {}): K8sObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: 'default', ...metadata },
+})
+
+describe('a Secret that is mended', () => {
+  test.each([
+    { name: 'by being made', given: undefined },
+    { name: 'by being changed', given: 'aws-creds' },
+  ])('has what failed for it tried again at once: $name', async ({ given }) => {
+    const world = await start('n1')
+    if (given) await world.store.create(secrets, secret(given))
+    world.fate = () => failed('AccessDenied')
+    await create(world, 'sales')
+    await expect.poll(stateOf(world)).toBe('Failed')
+    world.fate = () => 'completes'
+
+    if (given) await world.store.patch(secrets, { namespace: 'default', name: given }, { data: { key: 'bmV3' } })
+    else await world.store.create(secrets, secret('aws-creds'))
+
+    await expect.poll(stateOf(world)).toBe('Running')
+    expect((await world.volume())?.replicas).toMatchObject([{ attempt: 2 }])
+  })
+
+  test('is none of the business of those that do not name it, in this namespace or another', async () => {
+    const world = await start('n1')
+    world.fate = () => failed('AccessDenied')
+    await create(world, 'sales')
+    await create(world, 'other', { options: { sourceURL: 's3://lake/other/', awsCredentialsSecretName: 'others' } })
+    await expect.poll(stateOf(world)).toBe('Failed')
+    await expect.poll(stateOf(world, 'other')).toBe('Failed')
+    world.fate = () => 'completes'
+    await world.store.create(secrets, secret('aws-creds', { namespace: 'elsewhere' }))
+    await world.store.create(secrets, secret('others'))
+
+    await expect.poll(stateOf(world, 'other')).toBe('Running')
+    expect(await stateOf(world)()).toBe('Failed')
+  })
+})
+
 describe('a node', () => {
+  test('that has room again is tried at once by who found none', async () => {
+    const world = await start('n1')
+    let code = 'NoSpace'
+    world.fate = ({ metadata, spec }) => {
+      if (metadata.labels?.['vckname'] === 'wrong') return failed('AccessDenied')
+      return spec.containers[0]?.args?.includes('download') && code ? failed(code) : 'completes'
+    }
+    await create(world, 'sales')
+    await create(world, 'wrong')
+    await expect.poll(stateOf(world)).toBe('Failed')
+    await expect.poll(stateOf(world, 'wrong')).toBe('Failed')
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    code = ''
+    await world.setCondition('n1', 'DiskPressure', 'False')
+
+    await expect.poll(stateOf(world), { timeout: 8_000 }).toBe('Running')
+    expect((await world.volume('vol1', 'wrong'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
+  })
+
   test('that comes is used by who waited for it', async () => {
     const world = await start('n1')
     await create(world, 'sales', { replicas: 2 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { nodes } from '../../src/api/node.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { Crash, ended, VolumeWorld } from '../volume-world.ts'
+import { Crash, ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 const NFS = { id: 'nfs', sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: '10.0.0.7', path: '/x' } }
 const source = (folder: string) => ({ ...makeVolume().options, sourceURL: `s3://lake/${folder}/` })
@@ -52,7 +52,9 @@ describe('a controller that dies at any write', () => {
     for (let writes = 0, crashed = true; crashed; writes++) {
       const world = await new VolumeWorld().start('n1', 'n2', 'n3')
       await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 2, options: source('a') }]))
-      while (world.movers().length < 2) await world.reconcile()
+      world.fate = () => 'goes on'
+      await world.settle()
+      world.fate = () => 'completes'
       await world.change({ spec: { volumeConfigs: [makeVolume({ replicas: 2, options: source('b') })] } })
       crashed = await untilCrash(world, writes)
       for (let i = 0; i < 4; i++) await world.pass(60)
@@ -155,7 +157,7 @@ async function happen(world: VolumeWorld, one: Happening): Promise<void> {
       return world.unlabel(`n${one.node}`)
     case 'fail': {
       let left = one.times
-      const message = JSON.stringify({ v: 1, outcome: 'failed', code: one.code, retry: one.code !== 'NotFound' })
+      const message = moverSays({ code: one.code, retry: one.code !== 'NotFound' })
       world.fate = () => (left-- > 0 ? ended('Failed', { exitCode: 1, message }) : 'completes')
       return undefined
     }

@@ -7,7 +7,7 @@ import { pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
 import { events as EVENTS } from '../../src/core/volume-manager/progress.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { ended, VolumeWorld } from '../volume-world.ts'
+import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], names = ['n1', 'n2', 'n3']) {
   const world = await new VolumeWorld().start(...names)
@@ -16,7 +16,7 @@ async function worldWith(volumes: Partial<VolumeConfig>[] = [{ replicas: 2 }], n
 }
 
 const failed = (code: string, retry: boolean, message = code) =>
-  ended('Failed', { exitCode: 1, message: JSON.stringify({ v: 1, outcome: 'failed', code, retry, message }) })
+  ended('Failed', { exitCode: 1, message: moverSays({ code, retry, message }) })
 const pathOf = async (world: VolumeWorld) => (await world.volume())?.volumeSource?.hostPath?.path ?? ''
 const directoryOf = async (world: VolumeWorld) => (await pathOf(world)).replace(/\/data$/, '')
 const spec = (...volumes: Partial<VolumeConfig>[]) => ({ spec: { volumeConfigs: volumes.map(makeVolume) } })
@@ -280,6 +280,27 @@ describe('a mover that fails', () => {
     expect(await world.nodesOf()).toEqual(['n2'])
   })
 
+  test('where a pod left files of its own says so and goes elsewhere; they are deleted once no pod uses them', async () => {
+    const world = await worldWith([{}], ['n1', 'n2'])
+    const message = '/volume/data has something that no mover made'
+    world.fate = (pod) =>
+      pod.spec.nodeName === 'n1' && !isDelete(pod) ? failed('TargetExists', false, message) : 'completes'
+    for (let i = 0; i < 3; i++) await world.reconcile()
+    await world.use('preferred', await pathOf(world), 'n1')
+    await world.settle()
+    expect(world.events.find(({ reason }) => reason === 'MoverFailed')?.message).toContain(`TargetExists: ${message}`)
+
+    await world.pass(60)
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(await world.nodesOf()).toEqual(['n2'])
+    expect((await world.volume())?.releases).toMatchObject([{ node: 'n1', message: 'in use by default/preferred' }])
+
+    await world.end('preferred')
+    await world.pass(60)
+    expect((await world.volume())?.releases).toBeUndefined()
+    expect(world.violations).toEqual([])
+  })
+
   test('because its pod was deleted is followed by another', async () => {
     const world = await worldWith([{}])
     for (let i = 0; i < 3; i++) await world.reconcile()
@@ -355,21 +376,72 @@ describe('a mover that fails', () => {
   })
 })
 
-test('two movers of one volume that came to one node are one replica, and the other is made elsewhere', async () => {
-  const world = await worldWith([{ replicas: 2 }])
-  for (let i = 0; i < 4; i++) await world.reconcile()
-  // As when the first one had ended before the second one was scheduled: the scheduler does not count it any more.
-  for (const { metadata } of world.movers()) {
-    const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? '']
-    await world.store.patch(pods, { namespace, name }, { spec: { nodeName: 'n1' } })
-  }
-  await world.settle()
-  expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready' }, { state: 'Failed', reason: 'NodeTaken' }])
+describe('the movers of one volume', () => {
+  test('never meet on a node, however quick they are: one at a time looks for one', async () => {
+    const world = await worldWith([{ replicas: 3 }])
+    for (let i = 0; i < 12; i++) {
+      await world.reconcile()
+      await world.rush()
+    }
 
-  await world.pass(60)
+    expect(await world.nodesOf()).toEqual(['n1', 'n2', 'n3'])
+    expect([...world.downloads.values()]).toEqual([1, 1, 1])
+    expect((await world.volume())?.replicas?.map(({ attempt }) => attempt)).toEqual([1, 1, 1])
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
+  })
 
-  expect(await world.nodesOf()).toEqual(['n1', 'n2'])
-  expect([...world.downloads.values()]).toEqual([1, 1])
+  test('run side by side once they have their nodes', async () => {
+    const world = await worldWith([{ replicas: 3 }])
+    world.fate = () => 'goes on'
+    await world.settle()
+
+    expect(world.movers().map(({ status }) => status?.phase)).toEqual(['Running', 'Running', 'Running'])
+  })
+
+  test('that met all the same are one replica, and the other is made elsewhere at once, without a word', async () => {
+    const world = await worldWith([{ replicas: 2 }])
+    world.fate = () => 'goes on'
+    for (let i = 0; i < 5; i++) {
+      await world.reconcile()
+      const next = world.movers().find(({ spec: { nodeName } }) => !nodeName)?.metadata
+      // As nobody should: past the scheduler.
+      if (next) await world.store.patch(pods, { ...next, name: next.name ?? '' }, { spec: { nodeName: 'n1' } })
+    }
+    expect(world.movers().map(({ spec }) => spec.nodeName)).toEqual(['n1', 'n1'])
+    world.fate = () => 'completes'
+    for (let i = 0; i < 3; i++) await world.live()
+    await world.settle()
+
+    expect(await world.nodesOf()).toEqual(['n1', 'n2'])
+    expect([...world.downloads.values()]).toEqual([1, 1])
+    expect((await world.volume())?.replicas).toMatchObject([{ attempt: 1 }, { attempt: 2 }])
+    expect((await world.volume())?.replicas?.[1]).not.toHaveProperty('failures')
+    expect(world.events.map(({ reason }) => reason)).toEqual(['Pending', 'Running'])
+  })
+
+  test('for which there is no node keep no others from theirs', async () => {
+    const world = await new VolumeWorld().start('n1')
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 2 } }
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 3 }], { name: 'greedy' }))
+    await world.addNode('n2', { conditions: [{ type: 'DiskPressure', status: 'True' }] })
+    await world.addNode('n3', { conditions: [{ type: 'DiskPressure', status: 'True' }] })
+    await world.settle()
+    expect((await world.volume('vol1', 'greedy'))?.replicas?.map(({ state, reason }) => [state, reason])).toEqual([
+      ['Starting', 'Unschedulable'],
+      ['Queued', 'NoNode'],
+      ['Queued', 'NoNode'],
+    ])
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [NAMED_N4] } }
+    await world.addNode('n4')
+    await world.store.create(volumeManagers, makeVolumeManager([{ nodeAffinity }], { name: 'modest' }))
+    for (let i = 0; i < 6; i++) {
+      await world.reconcile('modest')
+      await world.live()
+    }
+
+    expect((await world.manager('modest'))?.status?.state).toBe('Running')
+  })
 })
 
 describe('when a node', () => {
@@ -697,6 +769,33 @@ describe('NFS', () => {
   })
 })
 
+test('the region of a bucket is told to those who download and to those who write back', async () => {
+  const world = await worldWith([{ options: { ...makeVolume().options, region: 'eu-central-1', resync: 'true' } }])
+  const told: [string | undefined, string | undefined][] = []
+  world.fate = (pod) => {
+    const args = pod.spec.containers[0]?.args ?? []
+    told.push([args[1], args.includes('--region') ? args[args.indexOf('--region') + 1] : undefined])
+    return 'completes'
+  }
+  await world.settle()
+  const path = await pathOf(world)
+  await world.change({
+    spec: { volumeConfigs: [makeVolume({ options: { ...makeVolume().options, resync: 'true' } })] },
+  })
+  await world.settle()
+  expect(await pathOf(world)).toBe(path)
+  await world.change(spec({ options: { ...makeVolume().options, region: 'eu-central-1', resync: 'true' } }))
+  await world.use('trainer', path, 'n1')
+  await world.pass(60)
+  await world.end('trainer')
+  await world.pass(60)
+
+  expect(told).toEqual([
+    ['download', 'eu-central-1'],
+    ['upload', 'eu-central-1'],
+  ])
+})
+
 describe('resync', () => {
   const options = { ...makeVolume().options, resync: 'true' }
   const uploads = (world: VolumeWorld) => {
@@ -966,17 +1065,20 @@ describe('the queue of movers', () => {
     expect((await world.manager('modest'))?.status?.state).toBe('Running')
   })
 
-  test('puts no more on a node than allowed', async () => {
+  test('puts no more on a node than allowed, although nobody knows where the scheduler puts what it has not placed', async () => {
     const world = await new VolumeWorld().start('n1', 'n2')
-    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 1 } }
+    world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 2 } }
     world.fate = () => 'goes on'
-    for (const name of ['a', 'b', 'c']) {
-      await world.store.create(volumeManagers, makeVolumeManager([{}], { name }))
-      await world.settle()
-    }
+    const names = ['a', 'b', 'c', 'd', 'e']
+    for (const name of names) await world.store.create(volumeManagers, makeVolumeManager([{}], { name }))
+    for (let i = 0; i < 3; i++) for (const name of names) await world.reconcile(name)
+    expect(world.movers().map(({ spec: { nodeName } }) => nodeName)).toEqual(Array(4).fill(undefined))
+    for (let i = 0; i < 3; i++) await world.live()
+    await world.settle()
 
-    expect(world.movers().map(({ spec: { nodeName } }) => nodeName)).toEqual(['n1', 'n2'])
-    expect((await world.volume('vol1', 'c'))?.replicas).toMatchObject([{ state: 'Queued', reason: 'NoNode' }])
+    const placed = world.movers().map(({ spec: { nodeName } }) => nodeName)
+    expect(placed.toSorted()).toEqual(['n1', 'n1', 'n2', 'n2'])
+    expect((await world.volume('vol1', 'e'))?.replicas).toMatchObject([{ state: 'Queued', reason: 'NoNode' }])
   })
 })
 
@@ -1031,6 +1133,8 @@ test('Local data is where its nodes are, and nothing is moved or deleted', async
   await world.settle()
   expect(await world.manager()).toBeUndefined()
 })
+
+const NAMED_N4 = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n4'] }] }
 
 function isDelete({ metadata }: { metadata: { labels?: Record<string, string> } }): boolean {
   return metadata.labels?.['lodestone.dev/mover'] === 'delete'

@@ -8,6 +8,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/name: lodestone
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
+{{- define "lodestone.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
 {{- define "lodestone.config" -}}
 server:
   port: 9443
@@ -34,6 +37,9 @@ leaderElection:
 systems:
   directory: /etc/lodestone-systems
 {{- end }}
+volumes:
+  movers:
+    image: {{ include "lodestone.image" . | quote }}
 log:
   format: json
 {{- end }}

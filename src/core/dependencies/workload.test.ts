@@ -22,6 +22,7 @@ test('of a workload only identity, metadata and facts are left', () => {
       furtherReferences: [],
       podLabels: [{ app: 'x' }],
       volumeManagers: [],
+      preferredVolumeManagers: [],
       backends: [],
     },
   })
@@ -30,7 +31,14 @@ test('of a workload only identity, metadata and facts are left', () => {
 
 test('an object of a kind that is not interpreted has no facts', () => {
   const { facts } = workloadOf({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
-  expect(facts).toEqual({ references: [], furtherReferences: [], podLabels: [], volumeManagers: [], backends: [] })
+  expect(facts).toEqual({
+    references: [],
+    furtherReferences: [],
+    podLabels: [],
+    volumeManagers: [],
+    preferredVolumeManagers: [],
+    backends: [],
+  })
 })
 
 test('references are sorted by apiVersion, kind, namespace and name, each once', () => {

@@ -18,6 +18,8 @@ export interface WorkloadFacts {
   podLabels: readonly Record<string, string>[]
   /** The names in the annotation `lodestone.dev/volumes` of the pod templates, sorted. */
   volumeManagers: readonly string[]
+  /** Those of them that are only preferred, by whoever names them: their data is no reason to wait. */
+  preferredVolumeManagers: readonly string[]
   /** The names of the Services that an Ingress sends to, sorted. */
   backends: readonly string[]
 }
@@ -35,6 +37,7 @@ const NO_FACTS: WorkloadFacts = {
   furtherReferences: [],
   podLabels: [],
   volumeManagers: [],
+  preferredVolumeManagers: [],
   backends: [],
 }
 
@@ -59,6 +62,9 @@ function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
     ...(kind.names ?? []).flatMap(([type, path]) => named(type, stringsAt(raw, path))),
   ]
   const ownClaims = new Set(at(kind.ownClaims))
+  const requests = podMetadata.flatMap(volumeRequestsOf)
+  const required = new Set(requests.filter(isRequired).flatMap(nameOf))
+  const volumeManagers = sortedUnique(requests.flatMap(nameOf))
   const isLeftOut = ({ type, name }: NamedObject) =>
     (type === serviceAccounts && name === DEFAULT_SERVICE_ACCOUNT) ||
     (type === persistentVolumeClaims && ownClaims.has(name))
@@ -73,7 +79,8 @@ function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
     ]),
     furtherReferences: sortedReferences(referencesFrom(raw, kind, podSpecs.flatMap(ephemeralVolumeObjects))),
     podLabels: distinctLabels(podMetadata),
-    volumeManagers: sortedUnique(podMetadata.flatMap(volumeManagersOf)),
+    volumeManagers,
+    preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
   }
 }
@@ -96,11 +103,18 @@ function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
   return sortedUnique(byText.keys()).map((text) => byText.get(text) ?? {})
 }
 
-/** The names in a pod's annotation: JSON of one object with a `name`, or of a list of them. */
-function volumeManagersOf(metadata: unknown): string[] {
+/** What is in a pod's annotation: JSON of one object with a `name`, or of a list of them. */
+function volumeRequestsOf(metadata: unknown): unknown[] {
   const annotations = valuesAt(metadata, 'annotations').filter(isObject)
-  const values = annotations.flatMap((annotation) => parsed(annotation[VOLUMES_ANNOTATION]))
-  return values.flatMap((value) => stringsAt(value, 'name'))
+  return annotations.flatMap((annotation) => parsed(annotation[VOLUMES_ANNOTATION]))
+}
+
+function nameOf(request: unknown): string[] {
+  return stringsAt(request, 'name')
+}
+
+function isRequired(request: unknown): boolean {
+  return stringsAt(request, 'enforcement')[0] !== 'Preferred'
 }
 
 function parsed(text: unknown): unknown {

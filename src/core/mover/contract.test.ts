@@ -33,6 +33,10 @@ describe('a termination message', () => {
     expect(readTerminationMessage(terminationMessage(result))).toEqual(result)
   })
 
+  test('of another mover may have a code of its own', () => {
+    expect(readTerminationMessage(JSON.stringify({ ...result, code: 'QuotaExceeded' }))?.code).toBe('QuotaExceeded')
+  })
+
   test.each([
     { name: 'plain', char: 'x' },
     { name: 'of several bytes', char: 'é€' },
@@ -54,6 +58,9 @@ describe('a termination message', () => {
     { name: 'other JSON', text: '{"message":"x"}' },
     { name: 'another version', text: JSON.stringify({ ...result, v: 2 }) },
     { name: 'an unknown outcome', text: JSON.stringify({ ...result, outcome: 'done' }) },
+    { name: 'fewer bytes than none', text: JSON.stringify({ ...result, bytes: -1 }) },
+    { name: 'a code that is no word', text: JSON.stringify({ ...result, code: 'no room' }) },
+    { name: 'a retry that is neither yes nor no', text: JSON.stringify({ ...result, retry: 'no' }) },
     { name: 'bytes that are no number', text: JSON.stringify({ ...result, bytes: '10' }) },
     { name: 'a list', text: '[]' },
   ])('of $name is none', ({ text }) => {

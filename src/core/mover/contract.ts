@@ -96,8 +96,11 @@ function isShort(text: string): boolean {
   return encodeURIComponent(text.toWellFormed()).replace(/%../g, '_').length <= MAX_TERMINATION_BYTES
 }
 
+/** As it is read: another mover may have codes of its own. */
+export type ReadMoverResult = Omit<MoverResult, 'code'> & { code?: string }
+
 /** Reads a termination message; undefined for anything that no mover of this version wrote, such as the last lines of a crash. */
-export function readTerminationMessage(text: string): MoverResult | undefined {
+export function readTerminationMessage(text: string): ReadMoverResult | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -111,14 +114,23 @@ export function readTerminationMessage(text: string): MoverResult | undefined {
 const OUTCOMES: readonly unknown[] = ['completed', 'failed', 'cancelled'] satisfies MoverOutcome[]
 const VERBS: readonly unknown[] = ['download', 'upload', 'prepare', 'delete'] satisfies MoverVerb[]
 
-function isResult(value: unknown): value is MoverResult {
+const CODE = /^[A-Z][A-Za-z]{0,62}$/
+
+function isResult(value: unknown): value is ReadMoverResult {
   if (!isObject(value)) return false
-  const { v, verb, outcome, attempt, bytes, files, movedBytes, message } = value
+  const { v, verb, outcome, attempt, code, retry, bytes, files, movedBytes, message } = value
   return (
     v === CONTRACT_VERSION &&
     VERBS.includes(verb) &&
     OUTCOMES.includes(outcome) &&
-    [attempt, bytes, files, movedBytes].every(Number.isSafeInteger) &&
+    [attempt, bytes, files, movedBytes].every(isCount) &&
+    (code === undefined || (typeof code === 'string' && CODE.test(code))) &&
+    (retry === undefined || typeof retry === 'boolean') &&
     typeof message === 'string'
   )
+}
+
+/** Whether a value is a whole number that counts something. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }

@@ -21,8 +21,13 @@ export interface VolumeManagerInput {
   persistentVolumes: readonly PersistentVolume[]
   claims: readonly PersistentVolumeClaim[]
   allowance: MoverAllowance
+  /** What changed since the last look, so that what failed need not wait for its time. */
+  mended: ReadonlySet<Mended>
   now: number
 }
+
+/** A Secret that the manager names was made or changed; or a node came, came back, or has room on its disk again. */
+export type Mended = 'secret' | 'node'
 
 export interface NodeLookup {
   get(name: string): Node | undefined
@@ -48,6 +53,6 @@ export interface VolumeUser {
 /** How many movers may be made now, in all and where. */
 export interface MoverAllowance {
   slots: number
-  /** The nodes that have as many as they may have. */
-  fullNodes: ReadonlySet<string>
+  /** Those of all VolumeManagers that have not ended. */
+  active: readonly Pod[]
 }

@@ -1,5 +1,5 @@
 /** The pod of a mover: minimal rights, one directory of its node, and a name that is the same whenever it is made. */
-import { MOVER_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
+import { MOVER_LABEL, MOVER_LANE_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
 import { apiVersionOf } from '../../api/meta.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../api/node.ts'
 import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../api/pod.ts'
@@ -22,6 +22,8 @@ export interface MoverPodInput {
   /** What is mounted at `/volume`, or below it. */
   mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
   placement: Placement
+  /** Its lane on whatever node it comes to (lanes.ts). */
+  lane: number
   settings: VolumeSettings['movers']
 }
 
@@ -37,12 +39,19 @@ const HOSTNAME = 'kubernetes.io/hostname'
 export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
 
-/** What pods wrote is theirs, and may be for nobody else to read or delete: it takes more than being root without capabilities. */
-const OTHERS_FILES = ['DAC_OVERRIDE', 'FOWNER']
+/**
+ * What pods wrote is theirs, and may be for nobody else: to read it takes more than being root without capabilities, and to delete it takes
+ * FOWNER as well, since in directories with the sticky bit only owners delete.
+ */
+const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
+  replica: [],
+  upload: ['DAC_READ_SEARCH'],
+  release: ['DAC_OVERRIDE', 'FOWNER'],
+}
 
 /** The whole pod, ready to be created. */
 export function moverPod(input: MoverPodInput): Pod {
-  const { manager, config, task, settings, placement } = input
+  const { manager, config, task, settings, placement, lane } = input
   const { namespace, name = '', uid } = manager.metadata
   const key = volumeKey(manager, task.id)
   return {
@@ -57,6 +66,7 @@ export function moverPod(input: MoverPodInput): Pod {
         vcid: labelValue(task.id),
         [VOLUME_LABEL]: key,
         [MOVER_LABEL]: input.args[0],
+        [MOVER_LANE_LABEL]: String(lane),
       },
       annotations: {
         [MOVER_TASK_ANNOTATION]: JSON.stringify(task),
@@ -86,6 +96,11 @@ export function moverPod(input: MoverPodInput): Pod {
         podAntiAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: [
             { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
+            {
+              topologyKey: HOSTNAME,
+              labelSelector: { matchLabels: { [MOVER_LANE_LABEL]: String(lane) } },
+              namespaceSelector: {},
+            },
           ],
         },
       },
@@ -101,6 +116,7 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
   const about = { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name, uid }
   // Another image is its own command; ours is told which of its commands this is.
   const command = config?.mover?.image === undefined ? ['mover'] : []
+  const more = CAPABILITIES[task.role]
   const field = (variable: string, fieldPath: string): EnvVar => ({
     name: variable,
     valueFrom: { fieldRef: { fieldPath } },
@@ -126,7 +142,7 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
       runAsUser: 0,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'], ...(task.role !== 'replica' && { add: OTHERS_FILES }) },
+      capabilities: { drop: ['ALL'], ...(more.length > 0 && { add: more }) },
     },
     volumeMounts: [
       ...(mount ? [{ name: 'volume', mountPath: mount.at, ...(mount.readOnly && { readOnly: true }) }] : []),

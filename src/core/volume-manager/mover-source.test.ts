@@ -13,6 +13,21 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefine
     want: { url: 's3://lake/a.tar', endpoint: 'http://minio:9000', env: [] },
   },
   {
+    name: 'S3 in a region',
+    volume: { options: { sourceURL: 's3://lake/', region: 'eu-central-1' } },
+    want: { endpoint: undefined, region: 'eu-central-1' },
+  },
+  {
+    name: 'a stream in a region',
+    volume: { sourceType: 'Stream', options: { sourceURL: 's3://lake/', region: 'garage' } },
+    want: { region: 'garage' },
+  },
+  {
+    name: 'Pachyderm with a region of its gateway',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, region: 'pach-1' } },
+    want: { region: 'pach-1' },
+  },
+  {
     name: 'a bucket in another scheme, as VCK takes it',
     volume: { options: { sourceURL: 'gs://lake/a.tar' } },
     want: { url: 's3://lake/a.tar' },

@@ -7,6 +7,8 @@ export interface MoverSource {
   /** `s3://bucket/key`, ending in a slash for everything below it; for a mover of somebody's own, as it was written. */
   url: string
   endpoint: string | undefined
+  /** Undefined where the mover is to ask the server. */
+  region: string | undefined
   env: EnvVar[]
   /** Where in the volume the data goes. */
   folder?: string
@@ -39,6 +41,7 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
     url: mover?.image === undefined ? `s3://${parsed.bucket}/${parsed.key}` : (options['sourceURL'] ?? ''),
     // Without one it is AWS, which is what the mover takes for granted as well.
     endpoint: options['endpointURL'] || undefined,
+    region: options['region'] || undefined,
     env: secret ? credentials(secret, 'awsAccessKeyID', 'awsSecretAccessKey') : [],
   }
 }
@@ -54,6 +57,7 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   return {
     url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,
     endpoint: options['s3GatewayURL'] ?? (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY),
+    region: options['region'] || undefined,
     env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken') : [],
     folder: outputPath.replace(/\/+$/, ''),
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ended } from '../../../test/volume-world.ts'
+import { ended, moverSays as said } from '../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../api/pod.ts'
 import { viewMover } from './mover-view.ts'
 
@@ -7,7 +7,6 @@ function makeMover(status: PodStatus | undefined, metadata: Pod['metadata'] = {}
   const spec = { containers: [], nodeName: 'n1' }
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'mover', ...metadata }, spec, ...(status && { status }) }
 }
-const said = (result: object) => JSON.stringify({ v: 1, ...result })
 const waiting = (reason: string): PodStatus => ({
   phase: 'Pending',
   containerStatuses: [{ name: 'mover', state: { waiting: { reason, message: 'why' } } }],
@@ -45,8 +44,13 @@ describe('a mover that has ended', () => {
     },
     {
       name: 'with a code that is none',
-      status: ended('Failed', { exitCode: 1, message: said({ code: 'a b' }) }),
-      want: { code: 'Unexpected' },
+      status: ended('Failed', { exitCode: 1, message: said({ code: 'a b', message: 'c' }) }),
+      want: { code: 'Unexpected', message: expect.stringContaining('"a b"') },
+    },
+    {
+      name: 'with a result that lacks what the contract has in it',
+      status: ended('Failed', { exitCode: 3, message: '{"v":1,"outcome":"failed","code":"NotFound"}' }),
+      want: { code: 'Unexpected', retry: true },
     },
     {
       name: 'because it was told to',

@@ -1,6 +1,6 @@
 /** What has become of a mover, read from its pod: the phase decides, the termination message carries the result. */
 import type { Pod } from '../../api/pod.ts'
-import { isObject } from '../json.ts'
+import { type ReadMoverResult, readTerminationMessage } from '../mover/contract.ts'
 import { cut } from '../outcome.ts'
 
 export interface MoverFailure {
@@ -56,6 +56,15 @@ const GRACE_MS = 60_000
 /** Of these the node is to blame; the disk is full, or somebody left something there. */
 const NODE_CODES = new Set(['NoSpace', 'TargetExists'])
 
+/** Whether a mover with this code may end otherwise when a node is mended, or comes. */
+export function isForNode(code: string | undefined): boolean {
+  return code !== undefined && (code === 'NoSpace' || code === 'PrepareTimeout' || podReason(code)?.elsewhere === true)
+}
+
+function podReason(reason: string): { elsewhere: boolean } | undefined {
+  return POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined)
+}
+
 /**
  * What a mover's pod says.
  *
@@ -103,29 +112,18 @@ export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, nod
   }
 }
 
-interface Result {
-  outcome?: unknown
-  code?: unknown
-  retry?: unknown
-  message?: unknown
-  bytes?: unknown
-}
-
 function succeeded(pod: Pod, node: { node?: string }): MoverView {
-  const { outcome, bytes, message } = resultOf(pod) ?? {}
-  if (outcome !== undefined && outcome !== 'completed') {
-    const said = typeof message === 'string' ? message : String(outcome)
+  const result = resultOf(pod)
+  if (result && result.outcome !== 'completed') {
+    const said = result.message || result.outcome
     return { ...node, ...failure('Unexpected', `the mover ended well but said ${said}`, true) }
   }
-  return { kind: 'succeeded', ...node, ...(isCount(bytes) && { bytes }) }
+  return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }) }
 }
 
 function failureOf(pod: Pod): MoverFailure {
   const { reason, message } = pod.status ?? {}
-  const known =
-    reason === undefined
-      ? undefined
-      : (POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined))
+  const known = reason === undefined ? undefined : podReason(reason)
   // An eviction leaves no termination message, or an old one.
   if (reason !== undefined && known) {
     const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)
@@ -134,9 +132,8 @@ function failureOf(pod: Pod): MoverFailure {
   const terminated = terminatedOf(pod)
   if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', 'the mover ran out of memory', true)
   const result = resultOf(pod)
-  if (result && typeof result.code === 'string' && /^[A-Z][A-Za-z]{0,62}$/.test(result.code)) {
-    const said = typeof result.message === 'string' ? result.message : result.code
-    return failure(result.code, said, result.retry !== false, NODE_CODES.has(result.code))
+  if (result?.code !== undefined) {
+    return failure(result.code, result.message || result.code, result.retry !== false, NODE_CODES.has(result.code))
   }
   if (result?.outcome === 'cancelled') return failure('Cancelled', 'the mover was stopped', true)
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
@@ -178,19 +175,7 @@ function terminatedOf(pod: Pod) {
   return pod.status?.containerStatuses?.[0]?.state?.terminated
 }
 
-/** The termination message, where it is one of version 1 of the contract. */
-function resultOf(pod: Pod): Result | undefined {
-  const text = terminatedOf(pod)?.message
-  if (!text?.startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) && value['v'] === 1 ? value : undefined
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
-}
-
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
+/** What the mover said of itself, where it said something. */
+function resultOf(pod: Pod): ReadMoverResult | undefined {
+  return readTerminationMessage(terminatedOf(pod)?.message ?? '')
 }

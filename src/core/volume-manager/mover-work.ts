@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/pod.ts'
 import type { ReleaseStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import { MOUNT_PATH, moverPod, type Placement } from './mover-pod.ts'
-import { moverSourceOf } from './mover-source.ts'
+import { type MoverSource, moverSourceOf } from './mover-source.ts'
 import { taskOf } from './mover-task.ts'
 import { claimNameOf } from './names.ts'
 import type { VolumeSettings } from './settings.ts'
@@ -16,11 +16,12 @@ interface Work {
   config: VolumeConfig
   replica: ReplicaStatus
   placement: Placement
+  lane: number
   settings: VolumeSettings['movers']
 }
 
 /** The mover that brings a replica to a node. */
-export function replicaMover({ manager, config, replica, placement, settings }: Work): Pod {
+export function replicaMover({ manager, config, replica, placement, lane, settings }: Work): Pod {
   const source = moverSourceOf(config)
   // Where there is nothing to download, it is looked whether the directory can be read.
   const verb = source ? 'download' : 'prepare'
@@ -34,7 +35,7 @@ export function replicaMover({ manager, config, replica, placement, settings }: 
       ...ROOT,
       ...['--target', target],
       ...(source ? ['--source', source.url] : []),
-      ...(source?.endpoint ? ['--endpoint', source.endpoint] : []),
+      ...serverOf(source),
       ...(source ? ['--keep-free', settings.keepFree] : []),
       ...(replica.shard === undefined ? [] : ['--match', replica.shard, '--flat', 'true']),
       ...(source && config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
@@ -42,8 +43,15 @@ export function replicaMover({ manager, config, replica, placement, settings }: 
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
     placement,
+    lane,
     settings,
   })
+}
+
+/** Which server, and which region of it, where the volume says so. */
+function serverOf(source: MoverSource | undefined): string[] {
+  const { endpoint, region } = source ?? {}
+  return [...(endpoint ? ['--endpoint', endpoint] : []), ...(region ? ['--region', region] : [])]
 }
 
 function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
@@ -56,12 +64,7 @@ function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: Replica
 }
 
 /** The mover that writes changes back to where the data came from: what is the same there is left alone. */
-export function uploadMover(
-  manager: VolumeManager,
-  config: VolumeConfig,
-  replica: ReplicaStatus,
-  settings: VolumeSettings['movers'],
-): Pod {
+export function uploadMover({ manager, config, replica, lane, settings }: Omit<Work, 'placement'>): Pod {
   const { index, node = '', upload } = replica
   const source = moverSourceOf(config)
   return moverPod({
@@ -74,23 +77,25 @@ export function uploadMover(
       ...['--source', source?.folder ? `${TARGET}/${source.folder}` : TARGET],
       // Of one object, to where it lies: VCK writes to the root of the bucket.
       ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
-      ...(source?.endpoint ? ['--endpoint', source.endpoint] : []),
+      ...serverOf(source),
     ],
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
     placement: { on: node, anyTaint: true },
+    lane,
     settings,
   })
 }
 
+interface ReleaseWork extends Pick<Work, 'manager' | 'lane' | 'settings'> {
+  id: string
+  /** Undefined for a volume that is no longer in the spec. */
+  config: VolumeConfig | undefined
+  release: ReleaseStatus
+}
+
 /** The mover that deletes data: on that node whatever taints it has, since nobody else can. */
-export function releaseMover(
-  manager: VolumeManager,
-  id: string,
-  config: VolumeConfig | undefined,
-  release: ReleaseStatus,
-  settings: VolumeSettings['movers'],
-): Pod {
+export function releaseMover({ manager, id, config, release, lane, settings }: ReleaseWork): Pod {
   return moverPod({
     manager,
     // Its own mover: another image might not know how the first one left things.
@@ -100,6 +105,7 @@ export function releaseMover(
     env: [],
     mount: { at: MOUNT_PATH, volume: hostPath(release.path) },
     placement: { on: release.node, anyTaint: true },
+    lane,
     settings,
   })
 }

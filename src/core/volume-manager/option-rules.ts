@@ -61,6 +61,13 @@ export function endpoint(option: string): Rule {
   )
 }
 
+/** Names of AWS; other servers have names of the same shape. */
+export const region: Rule = whenSet('region', (name) =>
+  /^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(name)
+    ? undefined
+    : 'region has to be the name of a region, e.g. eu-central-1.',
+)
+
 export const timeout: Rule = ({ options = {} }) => {
   const text = options['timeoutForDataDownload']
   const ms = text === undefined ? 1 : parseDuration(text)

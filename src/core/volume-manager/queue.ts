@@ -10,7 +10,7 @@ import { fromTime } from './time.ts'
 export const NO_NODE = 'NoNode'
 
 /** Whether a replica or a release waits for a slot. */
-export function isWaiting({ state }: Pick<ReplicaStatus | ReleaseStatus | UploadStatus, 'state'>): boolean {
+function isWaiting({ state }: Pick<ReplicaStatus | ReleaseStatus | UploadStatus, 'state'>): boolean {
   return state === 'Queued'
 }
 
@@ -68,27 +68,14 @@ export interface AllowanceInput {
   /** `namespace/name` of who asks. */
   manager: string
   queue: readonly string[]
-  /** The movers that have not ended, of all VolumeManagers. */
+  /** The movers that have not ended, of all VolumeManagers, those that are in no cache yet included. */
   active: readonly Pod[]
-  /** How many were just created and are not among them yet. */
-  created: number
   settings: VolumeSettings['movers']
 }
 
 /** What a VolumeManager may start now without overtaking anybody. */
-export function allowanceOf({ manager, queue, active, created, settings }: AllowanceInput): MoverAllowance {
-  const free = Math.max(0, settings.maxInAll - active.length - created)
+export function allowanceOf({ manager, queue, active, settings }: AllowanceInput): MoverAllowance {
+  const free = Math.max(0, settings.maxInAll - active.length)
   const slots = queue.slice(0, free).filter((one) => one === manager).length
-  const perNode = new Map<string, number>()
-  for (const node of active.flatMap(nodeOf)) perNode.set(node, (perNode.get(node) ?? 0) + 1)
-  const full = [...perNode].filter(([, count]) => count >= settings.maxPerNode).map(([node]) => node)
-  return { slots, fullNodes: new Set(full) }
-}
-
-/** Where a mover is, or is bound to be. */
-function nodeOf({ spec }: Pod): string[] {
-  if (spec?.nodeName) return [spec.nodeName]
-  const [term] = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
-  const pin = term?.matchFields?.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
-  return pin?.values ?? []
+  return { slots, active }
 }

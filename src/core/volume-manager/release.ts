@@ -1,7 +1,7 @@
 /** One deletion of data, one step: nothing is deleted before nobody can come to use it and nobody does. */
 import type { ReleaseState, ReleaseStatus } from '../../api/volume-manager.ts'
 import { retryDelayMs } from './backoff.ts'
-import type { VolumeUser } from './input.ts'
+import type { Mended, VolumeUser } from './input.ts'
 import { DELETED, type MoverView } from './mover-view.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
@@ -19,6 +19,7 @@ export interface ReleaseSight {
   evenInUse: boolean
   /** Whether a mover that writes the data is still there. */
   written: boolean
+  mended: ReadonlySet<Mended>
   settings: VolumeSettings
   now: number
 }
@@ -30,11 +31,15 @@ export function stepRelease(release: ReleaseStatus, sight: ReleaseSight): Releas
     case 'Deleting':
       return stepDeleting(release, sight)
     case 'Failed':
-      return sight.now < (fromTime(release.retryTime) ?? 0) ? release : stepWaiting(again(release), sight)
+      return isDue(release, sight) ? stepWaiting(again(release), sight) : release
     default:
       // A mover that is there although none was noted: whoever made it was stopped before it could write that down.
       return sight.mover ? stepDeleting(enter(release, 'Deleting', sight.now), sight) : stepWaiting(release, sight)
   }
+}
+
+function isDue({ retryTime }: ReleaseStatus, { mended, now }: ReleaseSight): boolean {
+  return now >= (fromTime(retryTime) ?? 0) || mended.has('node')
 }
 
 /** A mover was made for it. */

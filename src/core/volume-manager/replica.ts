@@ -1,8 +1,8 @@
 /** One replica, one step: from its state and what is seen of its mover and its node to the state that it is in now. */
 import type { ReplicaState, ReplicaStatus } from '../../api/volume-manager.ts'
 import { retryDelayMs } from './backoff.ts'
-import type { MoverProgress } from './input.ts'
-import { BEGINNING, DELETED, type MoverFailure, type MoverView, overdue } from './mover-view.ts'
+import type { Mended, MoverProgress } from './input.ts'
+import { BEGINNING, DELETED, isForNode, type MoverFailure, type MoverView, overdue } from './mover-view.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
 
@@ -17,6 +17,7 @@ export interface ReplicaSight {
   nodeHasData: boolean
   /** Whether the volume can be used before all of it is there. */
   streams: boolean
+  mended: ReadonlySet<Mended>
   settings: VolumeSettings
   now: number
 }
@@ -50,13 +51,19 @@ const STEPS: Readonly<Record<ReplicaState, Step>> = {
   Starting: stepMoving,
   Downloading: stepMoving,
   Failed: (replica, sight) => {
-    if (sight.now < (fromTime(replica.retryTime) ?? 0)) return unpinned(replica, sight.node)
+    if (!isDue(replica, sight)) return unpinned(replica, sight.node)
     const { retryTime: _, ...rest } = unpinned(replica, sight.node)
     return enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', sight.now, replica.reason, replica.message)
   },
   Ready: stepPlaced,
   Unreachable: stepPlaced,
   Evicted: (replica) => replica,
+}
+
+/** When its time has come, or what it failed for may have been mended. */
+function isDue({ retryTime, reason }: ReplicaStatus, { mended, now }: ReplicaSight): boolean {
+  if (now >= (fromTime(retryTime) ?? 0) || mended.has('secret')) return true
+  return mended.has('node') && isForNode(reason)
 }
 
 /** A mover was made for it. */
@@ -77,7 +84,7 @@ function stepMoving(replica: ReplicaStatus, sight: ReplicaSight): ReplicaStatus 
     case 'failed':
       return fail(replica, mover, now)
     case 'succeeded':
-      return sight.nodeHasData ? fail(replica, taken(mover.node), now) : arrive(replica, mover, sight)
+      return sight.nodeHasData ? lookElsewhere(replica, mover.node, now) : arrive(replica, mover, sight)
     case 'waiting': {
       if (now - sinceOf(replica, now) > settings.movers.prepareTimeoutSeconds * 1000) {
         return fail(replica, overdue('PrepareTimeout', `not begun in time: ${mover.message}`, mover.node), now)
@@ -161,16 +168,11 @@ function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Repli
   return { ...failed, retryTime: toTime(now + retryDelayMs(failures, failure.retry)) }
 }
 
-/** Two movers of one volume on one node, one after the other: the data is there, and counts once. */
-function taken(node: string | undefined): MoverFailure {
-  return {
-    kind: 'failed',
-    ...(node && { node }),
-    code: 'NodeTaken',
-    message: `node ${node} has the data already`,
-    retry: true,
-    elsewhere: true,
-  }
+/** Two movers of one volume on one node, one after the other: the data is there, and counts once. Nothing failed, and nobody waits. */
+function lookElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): ReplicaStatus {
+  const { node: _node, nodeUID: _uid, bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
+  const message = `node ${node} has the data already`
+  return enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, 'NodeTaken', message)
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {

@@ -19,6 +19,8 @@ export interface VolumeSettings extends VolumeLimits {
     prepareTimeoutSeconds: number
     /** How long a mover may go without a byte. */
     progressTimeoutSeconds: number
+    /** How many of the last lines of a mover's log are taken over into ours when it ends; 0 for none. */
+    logLines: number
   }
   /** A node that has not answered for this long has lost its replicas, until it answers again. */
   nodeLossSeconds: number

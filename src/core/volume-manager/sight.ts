@@ -23,12 +23,12 @@ export function lookAround(
   for (const replica of known) {
     const sight = sightOf(input, id, config, replica, withData)
     const stepped = withUse(input, wakeUp(input, stepReplica(replica, sight)))
-    const after = stepUpload(stepped, { config, mover: uploader(input, id, replica), now: input.now })
+    const { mended, now } = input
+    const after = stepUpload(stepped, { config, mover: uploader(input, id, replica), mended, now })
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
     const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
-    // What is there on a node that had the data already is not this replica's to take away.
-    const isLeft = left !== undefined && after.reason !== 'NodeTaken' && input.nodes.get(left) !== undefined
+    const isLeft = left !== undefined && input.nodes.get(left) !== undefined
     const { path, revision } = replica
     if (isLeft && path !== undefined)
       set = abandonNode(set, { node: left, path, revision, code: after.reason }, input.now)
@@ -52,7 +52,7 @@ function placeOf({ node, path }: ReplicaStatus): string[] {
 }
 
 function sightOf(
-  { manager, settings, movers, refusals, progress, nodes, now }: VolumeManagerInput,
+  { manager, settings, movers, refusals, progress, nodes, mended, now }: VolumeManagerInput,
   id: string,
   config: VolumeConfig | undefined,
   replica: ReplicaStatus,
@@ -73,6 +73,7 @@ function sightOf(
     node: name === undefined ? undefined : nodeSight(nodes, name),
     nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
     streams: config?.sourceType === 'Stream',
+    mended,
     settings,
     now,
   }

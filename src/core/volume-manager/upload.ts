@@ -2,6 +2,7 @@
 import type { ReplicaStatus, UploadStatus, VolumeConfig } from '../../api/volume-manager.ts'
 import { parseDuration } from '../locality/duration.ts'
 import { retryDelayMs } from './backoff.ts'
+import type { Mended } from './input.ts'
 import { DELETED, type MoverView } from './mover-view.ts'
 import { parseBoolean } from './option-values.ts'
 import { fromTime, toTime } from './time.ts'
@@ -22,6 +23,7 @@ export interface UploadSight {
   config: VolumeConfig | undefined
   /** The mover of its current attempt; undefined when there is none. */
   mover: MoverView | undefined
+  mended: ReadonlySet<Mended>
   now: number
 }
 
@@ -48,9 +50,10 @@ export function startUpload(replica: ReplicaStatus, now: number): ReplicaStatus 
 }
 
 /** When the last pod is done; while pods are at work only every so often, and only if somebody asked for that. */
-function isDue(replica: ReplicaStatus, { config, now }: UploadSight): boolean {
+function isDue(replica: ReplicaStatus, { config, mended, now }: UploadSight): boolean {
   const { upload, inUse } = replica
-  if (now < (fromTime(upload?.retryTime) ?? 0) || !hasChanges(replica)) return false
+  const isTime = now >= (fromTime(upload?.retryTime) ?? 0) || mended.has('secret')
+  if (!isTime || !hasChanges(replica)) return false
   return !inUse || now >= (nextUploadAt(replica, config) ?? Number.POSITIVE_INFINITY)
 }
 

@@ -10,6 +10,7 @@ import {
   outputPath,
   ownNamespace,
   type Rule,
+  region,
   required,
   resync,
   resyncInterval,
@@ -109,6 +110,7 @@ const S3 = [
   required('sourceURL'),
   sourceUrl,
   endpoint('endpointURL'),
+  region,
 ]
 
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
@@ -119,6 +121,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     ...['repo', 'branch', 'inputPath', 'outputPath'].map(required),
     outputPath,
     endpoint('s3GatewayURL'),
+    region,
     secretName('pachAuthSecretName'),
     ...DOWNLOADED,
     ownMode,
@@ -129,6 +132,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     secretName('awsCredentialsSecretName'),
     sourceUrl,
     endpoint('endpointURL'),
+    region,
     replicas,
     timeout,
     hostDirectory('dataPath'),

@@ -10,6 +10,7 @@ import type {
 } from '../../api/volume-manager.ts'
 import { wantedReplicas } from './distribution.ts'
 import type { VolumeManagerInput } from './input.ts'
+import { directoryOfMover } from './mover-place.ts'
 import { moverOf, nameOfTask, readTask, taskOf } from './mover-task.ts'
 import { refused, viewMover } from './mover-view.ts'
 import { directoryOf, nodeLabelsOf } from './names.ts'
@@ -149,17 +150,13 @@ function accountFor(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
   return isKnown ? set : abandonNode(set, { node, path, revision: '' }, now)
 }
 
-function directoryOfMover({ spec }: Pod): string | undefined {
-  return spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path
-}
-
 function lookAtRelease(
   input: VolumeManagerInput,
   id: string,
   release: ReleaseStatus,
   replicas: readonly ReplicaStatus[],
 ): ReleaseStatus | undefined {
-  const { manager, movers, refusals, nodes, users, settings, now } = input
+  const { manager, movers, refusals, nodes, users, mended, settings, now } = input
   const task = taskOf(manager, id, 'release', release)
   const pod = moverOf(manager, task, movers)
   const refusal = refusals.get(nameOfTask(manager, task))
@@ -178,6 +175,7 @@ function lookAtRelease(
     users: users(release.path).filter((user) => user.node === release.node),
     evenInUse: evenInUse(manager),
     written: [...movers.values()].some((mover) => isWriting(mover, release)),
+    mended,
     settings,
     now,
   })

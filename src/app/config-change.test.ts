@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_CONFIG } from './config.ts'
+import { changeable, changedKeys, takesEffect } from './config-change.ts'
+
+const { volumes } = DEFAULT_CONFIG
+const changed = {
+  ...DEFAULT_CONFIG,
+  log: { level: 'debug' as const, format: 'json' as const },
+  volumes: {
+    ...volumes,
+    enabled: true,
+    allowedRoots: ['/data', '/var/datasets'],
+    movers: { ...volumes.movers, maxInAll: 5, priorityClassName: 'low' },
+  },
+}
+
+test('what differs is told by its path, a list as one', () => {
+  expect(changedKeys(DEFAULT_CONFIG, changed)).toEqual([
+    'volumes.enabled',
+    'volumes.allowedRoots',
+    'volumes.movers.maxInAll',
+    'volumes.movers.priorityClassName',
+    'log.level',
+    'log.format',
+  ])
+  expect(changedKeys(changed, structuredClone(changed))).toEqual([])
+})
+
+test('what is about volumes takes effect at once, but not whether there are any', () => {
+  expect(changedKeys(DEFAULT_CONFIG, changed).filter(takesEffect)).toEqual([
+    'volumes.allowedRoots',
+    'volumes.movers.maxInAll',
+    'volumes.movers.priorityClassName',
+  ])
+  const used = changeable(DEFAULT_CONFIG, changed)
+  expect(changedKeys(changed, used)).toEqual(['volumes.enabled', 'log.level', 'log.format'])
+  expect(changedKeys(DEFAULT_CONFIG, used).every(takesEffect)).toBe(true)
+})

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest'
+import { makeBinding, makeVolumeManager } from '../../../test/builders.ts'
+import type { AggregatedStatusItem, ResourceBinding } from '../../api/karmada.ts'
+import { keepMemberStatus, locateVolumeManager, type VolumeUse } from './locate.ts'
+
+const placed = (aggregatedStatus?: AggregatedStatusItem[]): ResourceBinding => ({
+  ...makeBinding(
+    {
+      resource: { apiVersion: 'vck.intelai.org/v1alpha1', kind: 'VolumeManager', namespace: 'default', name: 'sales' },
+    },
+    { name: 'sales-volumemanager' },
+  ),
+  ...(aggregatedStatus && { status: { aggregatedStatus } }),
+})
+
+const running = (clusterName: string, ...bytes: number[]) => ({
+  clusterName,
+  status: { state: 'Running', volumes: bytes.map((each) => ({ bytes: each })) },
+})
+const attached: ResourceBinding = { ...placed(), spec: { resource: placed().spec.resource } }
+
+function locate(use: Partial<VolumeUse>) {
+  return locateVolumeManager({
+    namespace: 'default',
+    name: 'sales',
+    enforcement: 'Required',
+    manager: makeVolumeManager(),
+    binding: placed(),
+    isSelected: false,
+    dependenciesFollow: true,
+    ...use,
+  })
+}
+
+test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
+  {
+    name: 'in the members in which it is Running, in order, with the most bytes that one of them has',
+    use: {
+      binding: placed([
+        running('member3', 5, 2),
+        { clusterName: 'member2', status: { state: 'Failed' } },
+        running('member1'),
+      ]),
+    },
+    answer: { kind: 'located', clusters: ['member1', 'member3'], bytes: 7 },
+  },
+  {
+    name: 'unknown while it is Running in none, and what members say is told',
+    use: {
+      binding: placed([
+        { clusterName: 'member1', status: { state: 'Pending', message: 'downloading' } },
+        { clusterName: 'member2' },
+      ]),
+    },
+    answer: {
+      kind: 'unknown',
+      reason: 'it is Running in no member yet (member1 Pending: downloading, member2 Pending)',
+    },
+  },
+  {
+    name: 'unknown while no member has said anything',
+    use: {},
+    answer: { kind: 'unknown', reason: 'it is Running in no member yet' },
+  },
+  {
+    name: 'unknown while there is none',
+    use: { manager: undefined, binding: undefined },
+    answer: { kind: 'unknown', reason: 'it is not on this hub yet' },
+  },
+  {
+    name: 'unknown while it goes nowhere, not even with the workload',
+    use: { binding: undefined, dependenciesFollow: false },
+    answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
+  },
+  {
+    name: 'unknown while Karmada has not followed the policy that selects it, however long that takes',
+    use: { binding: undefined, isSelected: true },
+    answer: { kind: 'unknown', reason: 'Karmada has not placed it yet' },
+  },
+  {
+    name: 'unknown once it is being deleted, also where it is still Running',
+    use: {
+      manager: makeVolumeManager([{}], { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      binding: placed([running('member1')]),
+    },
+    answer: { kind: 'unknown', reason: 'it is being deleted' },
+  },
+  {
+    name: 'nowhere when its data was released',
+    use: { manager: makeVolumeManager([{}], { state: 'Completed' }), binding: placed([running('member1')]) },
+    answer: { kind: 'nowhere', reason: 'its spec.state is Completed' },
+  },
+  {
+    name: 'unknown when what members say has another shape',
+    use: {
+      binding: placed([
+        { clusterName: 'member1', status: 'Running' },
+        { clusterName: 'member2', status: { state: 7 } },
+      ]),
+    },
+    answer: { kind: 'unknown', reason: 'it is Running in no member yet (member1 Pending, member2 Pending)' },
+  },
+])('a VolumeManager is $name', ({ use, answer }) => {
+  expect(locate(use)).toMatchObject({
+    claim: 'VolumeManager default/sales',
+    enforcement: 'Required',
+    holdTimeoutSeconds: undefined,
+    answer,
+  })
+})
+
+test('a VolumeManager that is attached to workloads goes where they go, and says nothing about where that is', () => {
+  const requiredBy = [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member1' }] }]
+  expect(locate({ binding: { ...attached, spec: { ...attached.spec, requiredBy } } })).toBeUndefined()
+})
+
+test.each([
+  { name: 'without a binding', binding: undefined },
+  { name: 'with a binding that is attached to nothing', binding: attached },
+])('a VolumeManager $name is waited for, and not for long: it may be going where the workload goes', ({ binding }) => {
+  expect(locate({ binding })).toMatchObject({
+    answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
+    holdTimeoutSeconds: 10,
+  })
+  expect(locate({ binding, dependenciesFollow: false })).toMatchObject({ holdTimeoutSeconds: undefined })
+})
+
+test('a volume that is only preferred is asked for in the same words', () => {
+  expect(locate({ enforcement: 'Preferred', binding: placed([running('member1')]) })).toMatchObject({
+    enforcement: 'Preferred',
+    answer: { kind: 'located', clusters: ['member1'] },
+  })
+})
+
+test('of what a member says, all that an answer is made of is kept, and nothing else', () => {
+  const status = {
+    state: 'Running',
+    message: 'all volumes are ready',
+    conditions: [],
+    volumes: [{ id: 'vol1', bytes: 5, replicas: [{ node: 'node-1' }] }, { id: 'vol2' }],
+  }
+  expect(keepMemberStatus({ clusterName: 'member1', status })).toEqual({
+    clusterName: 'member1',
+    status: { state: 'Running', message: 'all volumes are ready', volumes: [{ bytes: 5 }] },
+  })
+  expect(keepMemberStatus({ clusterName: 'member1' })).toEqual({ clusterName: 'member1', status: {} })
+})

@@ -1,0 +1,116 @@
+/** The answer of a VolumeManager on a hub, as of a claim: its data is in the members in which it is Running. */
+import type { AggregatedStatusItem, BindingResource, ResourceBinding } from '../../api/karmada.ts'
+import { objectKey } from '../../api/meta.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
+import { stringsAt, valuesAt } from '../dependencies/json-path.ts'
+import { sortedUnique } from '../json.ts'
+
+/** A workload's use of a VolumeManager of its namespace, and what the hub has of that. */
+export interface VolumeUse {
+  namespace: string
+  name: string
+  enforcement: 'Required' | 'Preferred'
+  /** Absent when there is none. */
+  manager: VolumeManager | undefined
+  /** Of the VolumeManager. */
+  binding: ResourceBinding | undefined
+  /** Whether a policy selects it, which Karmada may not have followed yet. */
+  isSelected: boolean
+  /** Whether the workload's dependencies are put where it is. */
+  dependenciesFollow: boolean
+}
+
+/** Seconds: manifests that belong together are applied together, and the policy of the VolumeManager may be the last of them. */
+const POLICY_TIMEOUT = 10
+
+/** Seconds: a watch is behind for moments only; a binding of nothing is nobody's. */
+const WORKLOAD_TIMEOUT = 10
+
+/** What holds and moves by default, as for a claim without a policy. */
+const TERMS = { onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' } as const
+
+/** The answer for a workload that was not read yet: its pods may name VolumeManagers. */
+export function locateUnread({ kind, namespace, name }: BindingResource): ClaimAnswer {
+  return {
+    claim: `${kind} ${objectKey(namespace, name)}`,
+    enforcement: 'Required',
+    ...TERMS,
+    holdTimeoutSeconds: WORKLOAD_TIMEOUT,
+    answer: { kind: 'unknown', reason: 'it was not read yet, and may use VolumeManagers' },
+  }
+}
+
+/**
+ * Where the data is, in the terms of a claim; undefined when the VolumeManager goes wherever workloads go, and so says nothing about
+ * where that should be: it is a dependency, without a placement of its own.
+ */
+export function locateVolumeManager(use: VolumeUse): ClaimAnswer | undefined {
+  const { namespace, name, enforcement, manager, binding, isSelected, dependenciesFollow } = use
+  const mayFollow = manager !== undefined && !binding?.spec.placement && !isSelected && dependenciesFollow
+  if (mayFollow && binding?.spec.requiredBy?.some(({ clusters }) => clusters?.length)) return undefined
+  return {
+    claim: `${volumeManagers.kind} ${objectKey(namespace, name)}`,
+    enforcement,
+    ...TERMS,
+    holdTimeoutSeconds: mayFollow ? POLICY_TIMEOUT : undefined,
+    answer: answerOf(use),
+  }
+}
+
+function answerOf({ manager, binding, isSelected }: VolumeUse): Answer {
+  if (!manager) return { kind: 'unknown', reason: 'it is not on this hub yet' }
+  if (manager.metadata.deletionTimestamp) return { kind: 'unknown', reason: 'it is being deleted' }
+  const { state } = manager.spec ?? {}
+  if (state === 'Completed' || state === 'Failed') return { kind: 'nowhere', reason: `its spec.state is ${state}` }
+  if (!binding?.spec.placement) {
+    return { kind: 'unknown', reason: isSelected ? 'Karmada has not placed it yet' : 'no policy propagates it yet' }
+  }
+  const members = binding.status?.aggregatedStatus ?? []
+  const running = members.filter((member) => stateIn(member) === 'Running')
+  if (running.length > 0) {
+    return {
+      kind: 'located',
+      clusters: sortedUnique(running.map(({ clusterName }) => clusterName)),
+      bytes: mostBytes(running),
+    }
+  }
+  return { kind: 'unknown', reason: `it is Running in no member yet${described(members)}` }
+}
+
+function stateIn({ status }: AggregatedStatusItem): string {
+  return stringsAt(status, 'state')[0] ?? 'Pending'
+}
+
+/** Members that are still downloading know less than those that are done. */
+function mostBytes(members: readonly AggregatedStatusItem[]): number | undefined {
+  const sums = members.flatMap(({ status }) => {
+    const bytes = valuesAt(status, 'volumes.*.bytes').filter((value) => typeof value === 'number')
+    return bytes.length > 0 ? [bytes.reduce((sum, value) => sum + value, 0)] : []
+  })
+  return sums.length > 0 ? Math.max(...sums) : undefined
+}
+
+function described(members: readonly AggregatedStatusItem[]): string {
+  if (members.length === 0) return ''
+  const each = members.map((member) => {
+    const [message] = stringsAt(member.status, 'message')
+    return `${member.clusterName} ${stateIn(member)}${message ? `: ${message}` : ''}`
+  })
+  return ` (${each.join(', ')})`
+}
+
+/** What a hub keeps of what members say of a VolumeManager: all that an answer is made of. */
+export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
+  const [state] = stringsAt(status, 'state')
+  const [message] = stringsAt(status, 'message')
+  const bytes = valuesAt(status, 'volumes.*.bytes')
+  return {
+    clusterName,
+    status: {
+      ...(state && { state }),
+      ...(message && { message }),
+      ...(bytes.length > 0 && { volumes: bytes.map((each) => ({ bytes: each })) }),
+    },
+  }
+}

@@ -1,0 +1,170 @@
+// What only a real API server and scheduler can show of the controller of volumes: logs that come from a node, a limit for each node that
+// the scheduler keeps, a configuration that changes while it runs, and a Secret that is mended.
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { MOVER_LABEL } from '../../src/api/lodestone.ts'
+import type { Pod } from '../../src/api/pod.ts'
+import { credentialsSecret, type Member, nodeNames, s3Volume, startMember, volumeManagerOf } from './member.ts'
+
+// A mover of somebody else whose downloads never come to an end by themselves.
+const SLOW = 'example.org/slow:1'
+const slowCommand = ['sh', '-c', '[ "$1" = delete ] || exec sleep 600', 'mover']
+
+let cluster: Member
+let logs: NodeLogs
+
+beforeAll(async () => {
+  cluster = await startMember({
+    images: { [SLOW]: slowCommand },
+    volumes: { allowedMoverImages: [SLOW], movers: { image: 'lodestone:e2e', keepFree: '1Mi', maxPerNode: 1 } },
+  })
+  await cluster.s3.createBucket('lake')
+  await cluster.s3.putObject('lake', 'train/a.txt', 'first')
+  logs = await serveNodeLogs()
+})
+afterAll(() => cluster?.plane.stopAll())
+
+interface NodeLogs {
+  readonly asked: URL[]
+}
+
+// As the kubelets of all nodes serve it to the API server: the logs of the movers' processes.
+async function serveNodeLogs(): Promise<NodeLogs> {
+  const { plane } = cluster
+  const asked: URL[] = []
+  const { key, certificate } = await plane.pki.issue({
+    name: 'kubelet',
+    commonName: 'kubelet',
+    ipAddresses: ['127.0.0.1'],
+  })
+  const server = createServer({ key, cert: certificate }, async (request, response) => {
+    const url = new URL(request.url ?? '/', 'https://kubelet')
+    asked.push(url)
+    const [, , , pod = ''] = url.pathname.split('/')
+    const folder = (await readdir(join(plane.dir, 'movers'))).find((name) => name.startsWith(`${pod}-`))
+    response.setHeader('content-type', 'text/plain')
+    response.end(folder && (await readFile(join(plane.dir, 'movers', folder, 'log'))))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  plane.onStop(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const status = {
+    addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+    daemonEndpoints: { kubeletEndpoint: { Port: port } },
+  }
+  for (const name of nodeNames) {
+    await plane.api.expect('PATCH', `/api/v1/nodes/${name}/status`, { status }, 'application/merge-patch+json')
+  }
+  return { asked }
+}
+
+interface Line {
+  msg: string
+  pod?: string
+  line?: string
+  [field: string]: unknown
+}
+
+async function logged(): Promise<Line[]> {
+  const text = await cluster.lodestone.readLog()
+  return text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
+}
+
+async function movers(): Promise<Pod[]> {
+  const pods = (await cluster.plane.listJson('pods', 'default')) as unknown as Pod[]
+  return pods.filter(({ metadata }) => metadata.labels?.[MOVER_LABEL] !== undefined)
+}
+
+test('what a mover wrote to its log is in ours when it has ended, fetched with the rights that are installed', async () => {
+  await cluster.create(volumeManagerOf('train', s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 2 })))
+  await cluster.reached('train', 'Running')
+  const ended = await cluster.plane.eventually('both logs are there', async () => {
+    const all = (await logged()).filter(({ msg }) => msg === 'mover log ends')
+    return all.length === 2 && all
+  })
+
+  const lines = await logged()
+  for (const { pod } of ended) {
+    const own = lines.filter((line) => line.pod === pod && line.msg.startsWith('mover log'))
+    expect(own[0]).toMatchObject({ manager: 'default/train', id: 'vol1', role: 'replica', attempt: 1, exitCode: 0 })
+    expect(own.map(({ line }) => line ?? '').join('\n')).toContain('"verb":"download"')
+  }
+  expect(
+    logs.asked.map(({ pathname, searchParams }) => [pathname.split('/').at(-1), searchParams.get('tailLines')]),
+  ).toEqual([
+    ['mover', '100'],
+    ['mover', '100'],
+  ])
+  await cluster.plane.eventually('no mover is left', async () => (await movers()).length === 0)
+})
+
+describe('a limit of one mover for each node', () => {
+  const names = Array.from({ length: 7 }, (_, i) => `slow-${i}`)
+
+  test('is kept by the scheduler, whatever it chooses among movers that come all at once', async () => {
+    const volume = { ...s3Volume(cluster.proxy, 's3://lake/train/'), mover: { image: SLOW } }
+    await Promise.all(names.map((name) => cluster.create(volumeManagerOf(name, volume))))
+
+    const running = await cluster.plane.eventually('every node has a mover', async () => {
+      const found = (await movers()).filter(({ status }) => status?.phase === 'Running')
+      return found.length >= nodeNames.length && found
+    })
+
+    expect(running.map(({ spec }) => spec.nodeName).sort()).toEqual(nodeNames)
+    expect((await movers()).filter(({ spec }) => spec.nodeName)).toHaveLength(nodeNames.length)
+    const states = await Promise.all(names.map(async (name) => (await cluster.volumeManager(name))?.status?.state))
+    expect(states).toEqual(names.map(() => 'Pending'))
+  })
+
+  test('and more of them are there as soon as the configuration allows it, without a restart', async () => {
+    const { configFile, pid } = cluster.lodestone
+    const config = parse(await readFile(configFile, 'utf8'))
+    config.volumes.movers.maxPerNode = 2
+    await writeFile(configFile, stringify(config))
+
+    await cluster.plane.eventually(
+      'all movers run',
+      async () => (await movers()).filter(({ status }) => status?.phase === 'Running').length === names.length,
+      30_000,
+    )
+    const perNode = Map.groupBy(await movers(), ({ spec }) => spec.nodeName)
+    expect(Math.max(...[...perNode.values()].map((pods) => pods.length))).toBe(2)
+    expect(cluster.lodestone.pid).toBe(pid)
+    expect(await logged()).toContainEqual(
+      expect.objectContaining({ msg: 'configuration changed', keys: ['volumes.movers.maxPerNode'] }),
+    )
+  })
+
+  test('those that are no longer wanted are stopped, and leave nothing', async () => {
+    await cluster.plane.kubectl(['delete', 'vm', ...names, '--wait=false'])
+
+    await cluster.plane.eventually(
+      'they are gone',
+      async () => (await movers()).length === 0 && (await cluster.volumeManager('slow-0')) === undefined,
+      90_000,
+    )
+  })
+})
+
+test('a VolumeManager whose Secret was wrong has its data at once when that is mended', async () => {
+  const { plane, s3, proxy } = cluster
+  await plane.apply(credentialsSecret('mended', s3.accessKey, 'wrong'))
+  const volume = s3Volume(proxy, 's3://lake/train/', { options: { awsCredentialsSecretName: 'mended' } })
+  await cluster.create(volumeManagerOf('mended', volume))
+  const failed = await cluster.reached('mended', 'Failed')
+  const [replica] = failed.status?.volumes?.[0]?.replicas ?? []
+  expect(replica).toMatchObject({ reason: 'AccessDenied' })
+  // Its time has not come: a minute after a failure that only somebody can mend.
+  expect(Date.parse(replica?.retryTime ?? '') - Date.parse(replica?.since ?? '')).toBe(60_000)
+
+  await plane.apply(credentialsSecret('mended', s3.accessKey, s3.secretKey))
+
+  await cluster.reached('mended', 'Running', 30_000)
+})

@@ -1,0 +1,147 @@
+/** A configuration that changes while Lodestone runs: a mounted ConfigMap, the whole application, and what it does from then on. */
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { AdmissionReview } from '../../src/api/admission.ts'
+import { MOVER_LABEL } from '../../src/api/lodestone.ts'
+import { type Node, nodes } from '../../src/api/node.ts'
+import { type Pod, pods } from '../../src/api/pod.ts'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { startApp } from '../../src/app/app.ts'
+import { loadConfig } from '../../src/app/config.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { call } from './https-client.ts'
+
+/** What is waited for comes at once; a busy machine may take longer. */
+const PATIENCE = { timeout: 10_000 }
+
+interface Line {
+  level: string
+  msg: string
+  keys?: string[]
+  reason?: string
+}
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A folder as the kubelet mounts a ConfigMap: the file is a link through `..data`, which is swapped as a whole. */
+function mountConfigMap(given: object) {
+  const folder = makeFolder()
+  const file = join(folder, 'config.yaml')
+  let version = 0
+  const swapText = (text: string) => {
+    const next = `..version-${++version}`
+    mkdirSync(join(folder, next))
+    writeFileSync(join(folder, next, 'config.yaml'), text)
+    symlinkSync(next, join(folder, '..data_tmp'))
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+  }
+  swapText(stringify(given))
+  symlinkSync(join('..data', 'config.yaml'), file)
+  return { file, swapText, swap: (next: object) => swapText(stringify(next)) }
+}
+
+async function start(volumes: object) {
+  const certificates = makeFolder()
+  const server = { host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0, drainSeconds: 0 }
+  const base = { server, certificates: { directory: certificates } }
+  const configMap = mountConfigMap({ ...base, volumes })
+  const lines: Line[] = []
+  const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }
+  const { log } = openLogger({ level: 'info', format: 'json', output })
+  const store = openFolderStore({ kinds: cachedKinds })
+  const read = () => loadConfig(configMap.file)
+  const configSource = { file: configMap.file, read }
+  const app = await startApp({ config: read(), configSource, store, log, metrics: openMetrics(), now: Date.now })
+  onTestFinished(() => app.stop())
+  await app.ready
+  for (const name of ['n1', 'n2']) {
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] }
+    await store.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name }, status } as Node)
+  }
+  const movers = () =>
+    store
+      .objects()
+      .map(({ object }) => object as Pod)
+      .filter(({ kind, metadata }) => kind === pods.kind && metadata.labels?.[MOVER_LABEL] !== undefined)
+  /** Whether a VolumeManager with this directory is admitted. */
+  const admits = async (dataPath: string) => {
+    const object = makeVolumeManager([{ options: { ...makeVolume().options, dataPath } }])
+    const { group, version, kind, plural } = volumeManagers
+    const resource = { group, version, resource: plural }
+    const request = { uid: '1', operation: 'CREATE', kind: { group, version, kind }, resource, object, userInfo: {} }
+    const body = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
+    const ca = readFileSync(join(certificates, 'ca.crt'), 'utf8')
+    const answer = await call({ port: app.addresses.admission, ca, path: '/validate/volume-manager', body })
+    return (JSON.parse(answer.body) as AdmissionReview).response?.allowed
+  }
+  const swap = (next: object, rest: object = {}) => configMap.swap({ ...base, ...rest, volumes: next })
+  const told = (level: string) => lines.filter((line) => line.level === level && /^config|^these/.test(line.msg))
+  return { store, swap, swapText: configMap.swapText, file: configMap.file, movers, admits, told }
+}
+
+test('what it says of volumes takes effect at once: for the movers that wait for it, and for admission', async () => {
+  const { store, swap, movers, admits, told } = await start({ enabled: true, movers: { image: 'first', maxInAll: 1 } })
+  for (const name of ['a', 'b']) await store.create(volumeManagers, makeVolumeManager([{}], { name }))
+  await expect.poll(() => movers().length, PATIENCE).toBe(1)
+  expect(await admits('/data')).toBe(false)
+
+  swap({ enabled: true, movers: { image: 'second', maxInAll: 2 }, allowedRoots: ['/data', '/var/datasets'] })
+
+  await expect.poll(() => movers().map(({ spec }) => spec.containers[0]?.image), PATIENCE).toEqual(['first', 'second'])
+  expect(await admits('/data')).toBe(true)
+  expect(told('info')).toMatchObject([
+    {
+      msg: 'configuration changed',
+      keys: ['volumes.allowedRoots', 'volumes.movers.image', 'volumes.movers.maxInAll'],
+    },
+  ])
+  expect(told('warn')).toEqual([])
+})
+
+test('one that is no good is told once, with its key, and the last good one stays until it is mended', async () => {
+  const { swap, swapText, file, admits, told } = await start({ enabled: true, allowedRoots: ['/data'] })
+  swap({ enabled: true, allowedRoots: ['/other'], movers: { maxInAll: 0 } })
+
+  await expect.poll(() => told('error'), PATIENCE).toHaveLength(1)
+  expect(told('error')).toMatchObject([
+    {
+      msg: 'configuration refused; the last good one stays',
+      reason: expect.stringContaining(`${file}: volumes.movers.maxInAll: `),
+    },
+  ])
+  expect([await admits('/data'), await admits('/other')]).toEqual([true, false])
+
+  swapText('volumes: [')
+  await expect.poll(() => told('error'), PATIENCE).toHaveLength(2)
+  swap({ enabled: true, allowedRoots: ['/other'] })
+  await expect.poll(() => told('info'), PATIENCE).toMatchObject([{ keys: ['volumes.allowedRoots'] }])
+  expect([await admits('/data'), await admits('/other')]).toEqual([false, true])
+})
+
+test('what cannot change while it runs is named, and changes nothing', async () => {
+  const { store, swap, movers, told } = await start({ enabled: false })
+  swap({ enabled: true, nodeLossSeconds: 60 }, { loops: { maxMovesPerMinute: 1 }, log: { level: 'warn' } })
+
+  await expect
+    .poll(() => told('warn'), PATIENCE)
+    .toMatchObject([
+      {
+        msg: 'these changes take effect at the next start',
+        keys: ['loops.maxMovesPerMinute', 'volumes.enabled', 'log.level'],
+      },
+    ])
+  expect(told('info')).toMatchObject([{ keys: ['volumes.nodeLossSeconds'] }])
+  const { metadata } = await store.create(volumeManagers, makeVolumeManager())
+  expect([metadata.finalizers, movers()]).toEqual([undefined, []])
+})

@@ -1,0 +1,96 @@
+/** Movers with the capabilities that their Pods give them, and no others: what pods wrote as other users is written back and deleted. */
+import { spawn } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { VolumeWorld } from '../volume-world.ts'
+import { KEYS, makeRoot, readResult } from './mover-run.ts'
+import { startS3Server } from './s3-server.ts'
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const SOMEBODY = 4711
+
+/** The capabilities of the movers of one volume, by verb, in the order in which a volume needs them. */
+async function capabilitiesByVerb(): Promise<Map<string, string[]>> {
+  const world = await new VolumeWorld().start('n1')
+  const byVerb = new Map<string, string[]>()
+  world.fate = ({ spec: { containers } }) => {
+    const { args = [], securityContext } = containers[0] ?? {}
+    const { capabilities } = securityContext as { capabilities: { drop: string[]; add?: string[] } }
+    expect(capabilities.drop).toEqual(['ALL'])
+    byVerb.set(args[1] ?? '', capabilities.add ?? [])
+    return 'completes'
+  }
+  const options = { ...makeVolume().options, resync: 'true' }
+  await world.store.create(volumeManagers, makeVolumeManager([{ options }]))
+  await world.settle()
+  await world.use('trainer', (await world.volume())?.volumeSource?.hostPath?.path ?? '', 'n1')
+  await world.pass(60)
+  await world.end('trainer')
+  await world.deleteManager()
+  for (let i = 0; i < 3; i++) await world.pass(60)
+  return byVerb
+}
+
+test('a mover has what its work takes, and one that downloads has nothing', async () => {
+  expect(Object.fromEntries(await capabilitiesByVerb())).toEqual({
+    download: [],
+    upload: ['DAC_READ_SEARCH'],
+    delete: ['DAC_OVERRIDE', 'FOWNER'],
+  })
+})
+
+const SETPRIV = '/usr/bin/setpriv'
+const mayTakeAway = process.getuid?.() === 0 && existsSync(SETPRIV)
+
+/** A root with data as a pod of another user leaves it: for nobody else, and some of it in a sticky directory. */
+function rootOfSomebody(): string {
+  const root = makeRoot()
+  for (const [folder, mode] of [
+    ['own', 0o700],
+    ['shared', 0o1777],
+  ] as const) {
+    const path = join(root, 'data', folder)
+    mkdirSync(path, { recursive: true })
+    writeFileSync(join(path, 'result'), 'x', { mode: 0o600 })
+    chmodSync(path, mode)
+    for (const one of [join(path, 'result'), path]) chownSync(one, SOMEBODY, SOMEBODY)
+  }
+  return root
+}
+
+async function runWith(capabilities: readonly string[], root: string, words: string[]) {
+  const bounding = ['-all', ...capabilities.map((name) => `+${name.toLowerCase()}`)].join(',')
+  const args = [`--bounding-set=${bounding}`, process.execPath, MAIN, 'mover', ...words, '--root', root]
+  const child = spawn(SETPRIV, [...args, '--termination-log', join(root, 'termination')], {
+    env: KEYS,
+    stdio: 'ignore',
+  })
+  await new Promise((resolve) => child.once('exit', resolve))
+  return readResult(root)
+}
+
+describe.runIf(mayTakeAway)('what another user wrote for nobody else', () => {
+  test('is deleted', async () => {
+    const root = rootOfSomebody()
+    const capabilities = (await capabilitiesByVerb()).get('delete') ?? []
+    const words = ['delete', '--target', join(root, 'data')]
+
+    expect(await runWith([], root, words)).toMatchObject({ outcome: 'failed', code: 'Rejected' })
+    expect(await runWith(capabilities, root, words)).toMatchObject({ outcome: 'completed' })
+    expect(existsSync(join(root, 'data'))).toBe(false)
+  })
+
+  test('is written back', async () => {
+    const root = rootOfSomebody()
+    const s3 = await startS3Server()
+    const capabilities = (await capabilitiesByVerb()).get('upload') ?? []
+    const words = ['upload', '--endpoint', s3.url, '--source', join(root, 'data'), '--target', 's3://lake/']
+
+    expect(await runWith([], root, words)).toMatchObject({ outcome: 'failed' })
+    expect(await runWith(capabilities, root, words)).toMatchObject({ outcome: 'completed' })
+    expect([...s3.objects.keys()].sort()).toEqual(['own/result', 'shared/result'])
+  })
+})
