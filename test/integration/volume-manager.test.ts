@@ -917,6 +917,28 @@ test('a stream with a source is ready from its first bytes on', async () => {
   expect(await world.nodesOf()).toEqual(['n1'])
 })
 
+test('what is told of another attempt, or cannot be read, is no progress', async () => {
+  const world = await worldWith([{}])
+  world.fate = () => 'goes on'
+  await world.settle()
+  const name = `${world.movers()[0]?.metadata.name}.data-path-progress`
+  const said = (message: string) => ({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace: 'default' },
+    message,
+  })
+  const event = await world.store.create(EVENTS, said(JSON.stringify({ v: 1, attempt: 7, doneBytes: 1024 })))
+  await world.pass(30)
+  expect((await world.volume())?.replicas?.[0]).not.toHaveProperty('bytes')
+  await world.store.update(EVENTS, { ...event, ...said('no JSON'), metadata: event.metadata })
+
+  await world.pass(30)
+
+  expect((await world.volume())?.replicas).toMatchObject([{ state: 'Downloading' }])
+  expect((await world.volume())?.replicas?.[0]).not.toHaveProperty('bytes')
+})
+
 describe('a node that is short of disk', () => {
   async function cramped() {
     const world = await new VolumeWorld().start('n1')
