@@ -115,14 +115,13 @@ test('the binding says where the data is, and explain tells the same', async () 
   expect(stdout).toContain('├─ VolumeManager default/sales (Required): located in datacenter, 8 B\n')
 })
 
-test('a workload that comes when the data is there is narrowed in the request that creates its binding', async () => {
+test('a workload that comes when the data is there goes there and nowhere else, not for a moment', async () => {
   const late = { ...trainer, metadata: { ...trainer.metadata, name: 'late' } }
   await hub.apply(late, policyFor('late', [late], {}))
 
   await hub.isOnlyIn(late, 'datacenter')
-  // The loop had nothing to do: what admission writes is the creator's.
-  const binding = await hub.bindingOf(late)
-  expect(JSON.stringify(binding?.metadata['managedFields'])).not.toContain('"manager":"lodestone"')
+  expect(await hub.membersThatEverHad(late)).toBe('datacenter')
+  expect(await hub.membersThatEverHad(trainer)).toBe('datacenter')
 })
 
 test('the VolumeManager in the member is the hub’s: deleted there, its data goes from the nodes', async () => {
