@@ -158,6 +158,8 @@ function send(
   { status, body, headers }: Answer & { headers?: Record<string, string> },
 ): FastifyReply {
   reply.hijack()
+  // A connection that is busy when the server closes would wait for another request, and the server for its end.
+  if (!reply.server.server.listening) reply.raw.setHeader('connection', 'close')
   const length = Buffer.byteLength(body)
   reply.raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
   // Nearly every answer is ASCII, which needs no encoding.

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../src/api/karmada.ts'
 import { buildServer, DEFAULT_LIMITS } from '../../src/server/server.ts'
@@ -42,6 +43,7 @@ const unsynced = openFolderStore({ directory, kinds: cachedKinds, watch: false }
 const limits = { ...DEFAULT_LIMITS, requestTimeoutMs: 400, headersTimeoutMs: 300, connectionCheckMs: 50, inFlight: 4 }
 const servers: ReturnType<typeof buildServer>[] = []
 let ca = ''
+let options: Parameters<typeof buildServer>[0]
 let port = 0
 let unsyncedPort = 0
 
@@ -56,24 +58,25 @@ beforeAll(async () => {
   certificates.stop()
   ca = caBundlePem
   const tls = { cert: certPem, key: keyPem }
-  const start = async (options: Parameters<typeof buildServer>[0]) => {
-    const server = buildServer(options)
+  const start = async (given: typeof options) => {
+    const server = buildServer(given)
     servers.push(server)
     await server.fastify.listen({ host: '127.0.0.1', port: 0 })
     return (server.fastify.server.address() as AddressInfo).port
   }
-  const shared = {
+  options = {
     webhooks: [...webhooks, broken],
+    store,
     tls,
     limits,
     log,
     metrics,
     now: Date.now,
-    propagateDeps: 'dataBound' as const,
-    volumes: () => ({ whenNotReady: 'gate' as const }),
+    propagateDeps: 'dataBound',
+    volumes: () => ({ whenNotReady: 'gate' }),
   }
-  port = await start({ ...shared, store })
-  unsyncedPort = await start({ ...shared, metrics: openMetrics(), store: unsynced })
+  port = await start(options)
+  unsyncedPort = await start({ ...options, metrics: openMetrics(), store: unsynced })
 })
 
 afterAll(async () => {
@@ -269,4 +272,31 @@ test('requests over the cap are told to come back, and those under it are served
   expect(answer.headers['retry-after']).toBe('1')
   await Promise.all(waiting)
   await stillWorks()
+})
+
+test('a request that is in flight when the server closes is answered, and its connection ends', async () => {
+  const own = { ...options, metrics: openMetrics() }
+  const server = buildServer(own)
+  await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+  const { port: closingPort } = server.fastify.server.address() as AddressInfo
+  const head = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(review)}\r\n\r\n`
+  let text = ''
+  const socket = connect({ host: '127.0.0.1', port: closingPort, ca, servername: 'localhost' })
+  const ended = new Promise<void>((resolve, reject) => {
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.once('close', () => resolve())
+    socket.once('error', reject)
+  })
+  socket.write(head)
+  await expect.poll(() => own.metrics.registry.metrics()).toContain('controller_runtime_webhook_requests_in_flight 1')
+
+  const closed = server.fastify.close()
+  await expect.poll(() => server.fastify.server.listening).toBe(false)
+  socket.write(review)
+
+  await Promise.all([ended, closed])
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK/)
+  expect(text.toLowerCase()).toContain('connection: close')
 })
