@@ -86,7 +86,12 @@ const definitions: Definition[] = [
     columns: [
       { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data can be used' },
       { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'How many volumes can be used' },
-      { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'How things stand' },
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+        description: 'How things stand',
+      },
       {
         name: 'Replicas',
         type: 'string',
@@ -97,7 +102,7 @@ const definitions: Definition[] = [
       {
         name: 'Nodes',
         type: 'string',
-        jsonPath: '.status.volumes[*].replicas[*].node',
+        jsonPath: '.status.nodes',
         description: 'Where the data is',
         priority: 1,
       },

@@ -87,6 +87,7 @@ export const volumeManagerSchema: Schema = {
         message: string('The same as a sentence.', 4096),
         observedGeneration: count('The generation of the spec that this speaks of.', 'int64'),
         ready: string('How many volumes can be used, of all.', 63),
+        nodes: string('The nodes with all of the data of a volume, of many the first; for people.', 2300),
         volumes: listOf('The volumes, by id.', volumeStatusSchema),
         conditions,
       },

@@ -57,6 +57,8 @@ export interface VolumeManagerStatus {
   observedGeneration?: number
   /** As many volumes as are ready, of all; for people. */
   ready?: string
+  /** The nodes with all of the data of a volume, of many the first; for people. */
+  nodes?: string
   volumes?: VolumeStatus[]
   conditions?: Condition[]
 }

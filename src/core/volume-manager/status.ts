@@ -2,6 +2,7 @@
 import { RELEASE_IN_USE_ANNOTATION } from '../../api/lodestone.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../api/volume-manager.ts'
 import { condition, withConditions } from '../conditions.ts'
+import { sortedUnique } from '../json.ts'
 import type { EventAction } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import type { VolumeSummary } from './volume-summary.ts'
@@ -14,10 +15,17 @@ const MESSAGES = {
   wantedFailed: 'Added with desired state as failed and controller marked volume manager as Failed',
 } as const
 
+/** Characters of a condition's message. */
+const MOST = 1024
+/** Nodes that are named in a column. */
+const NODES_SHOWN = 8
+
 interface State {
   state: VolumeManagerState
   message: string
   reason: string
+  /** More than VCK's message says, where there is more to say. */
+  detail?: string
 }
 
 /** The whole status, in the order in which it is read. `waiting` is what else keeps the data from being released. */
@@ -27,11 +35,11 @@ export function statusOf(
   waiting: readonly string[],
 ): VolumeManagerStatus {
   const { generation } = manager.metadata
-  const { state, message, reason } = stateOf(manager, summaries, waiting)
+  const { state, message, reason, detail = message } = stateOf(manager, summaries, waiting)
   const usable = summaries.filter(({ verdict }) => verdict === 'usable').length
   const isComplete = state === 'Running' && summaries.every((summary) => summary.isComplete)
   const states = [
-    condition('Ready', state === 'Running', reason, message),
+    condition('Ready', state === 'Running', reason, detail),
     condition('ReplicasReady', isComplete, isComplete ? 'Complete' : reason, replicasMessage(summaries)),
   ]
   return {
@@ -39,6 +47,7 @@ export function statusOf(
     message,
     ...(generation !== undefined && { observedGeneration: generation }),
     ready: `${usable}/${summaries.length}`,
+    nodes: nodesOf(summaries),
     volumes: summaries.map(({ status }) => status),
     conditions: withConditions(manager.status?.conditions, states, generation, now),
   }
@@ -65,13 +74,22 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
     }
   }
   const present = summaries.filter(({ verdict }) => verdict !== 'releasing' && verdict !== 'released')
-  if (present.some(({ verdict }) => verdict === 'failed')) {
-    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed' }
+  const failed = present.filter(({ verdict }) => verdict === 'failed')
+  if (failed.length > 0) {
+    const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
+    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
   }
   if (present.every(({ verdict }) => verdict === 'usable')) {
     return { state: 'Running', message: MESSAGES.done, reason: 'Deployed' }
   }
-  return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying' }
+  return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying', detail: replicasMessage(present) }
+}
+
+/** The nodes with data that is complete, in order. */
+function nodesOf(summaries: readonly VolumeSummary[]): string {
+  const ready = summaries.flatMap(({ status }) => (status.replicas ?? []).filter(({ state }) => state === 'Ready'))
+  const nodes = sortedUnique(ready.flatMap(({ node }) => node ?? []))
+  return nodes.length > NODES_SHOWN ? `${nodes.slice(0, NODES_SHOWN).join(',')},…` : nodes.join(',')
 }
 
 function replicasMessage(summaries: readonly VolumeSummary[]): string {
@@ -83,7 +101,7 @@ function replicasMessage(summaries: readonly VolumeSummary[]): string {
       return `${id}: ${readyReplicas} ready${why}`
     })
     .join('; ')
-    .slice(0, 1024)
+    .slice(0, MOST)
 }
 
 /** Told once: when the state changes, and when a replica fails, is lost or is evicted. */
