@@ -136,12 +136,19 @@ test('of what a member says, all that an answer is made of is kept, and nothing 
   const status = {
     state: 'Running',
     message: 'all volumes are ready',
-    conditions: [],
+    conditions: [{ type: 'ReplicasReady', message: 'vol1: 1 ready' }],
     volumes: [{ id: 'vol1', bytes: 5, replicas: [{ node: 'node-1' }] }, { id: 'vol2' }],
   }
   expect(keepMemberStatus({ clusterName: 'member1', status })).toEqual({
     clusterName: 'member1',
     status: { state: 'Running', message: 'all volumes are ready', volumes: [{ bytes: 5 }] },
+  })
+  const conditions = [{ type: 'Ready', message: 'vol1: AccessDenied: not for you' }]
+  expect(
+    keepMemberStatus({ clusterName: 'member1', status: { state: 'Failed', message: 'failed', conditions } }),
+  ).toEqual({
+    clusterName: 'member1',
+    status: { state: 'Failed', message: 'vol1: AccessDenied: not for you' },
   })
   expect(keepMemberStatus({ clusterName: 'member1' })).toEqual({ clusterName: 'member1', status: {} })
 })

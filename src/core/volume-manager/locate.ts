@@ -103,7 +103,9 @@ function described(members: readonly AggregatedStatusItem[]): string {
 /** What a hub keeps of what members say of a VolumeManager: all that an answer is made of. */
 export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
   const [state] = stringsAt(status, 'state')
-  const [message] = stringsAt(status, 'message')
+  // The condition says why; the message beside it is VCK's, and says little.
+  const ready = valuesAt(status, 'conditions.*').find((each) => stringsAt(each, 'type')[0] === 'Ready')
+  const [message] = [...stringsAt(ready, 'message'), ...stringsAt(status, 'message')]
   const bytes = valuesAt(status, 'volumes.*.bytes')
   return {
     clusterName,
