@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.plane.stopAll())
 
-describe('a mover that ends before its work is done is seen with its reason, and followed by another one', () => {
+describe.concurrent('a mover that ends before its work is done is seen with its reason, and followed by another one', () => {
   test.each<{ name: string; end: (name: string) => Promise<unknown>; reason: RegExp; says: string }>([
     {
       name: 'killed for want of memory',

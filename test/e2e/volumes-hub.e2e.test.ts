@@ -28,7 +28,10 @@ beforeAll(async () => {
   })
   await joinMember(hubPlane, 'datacenter', member.plane)
   hub = hubOn(hubPlane)
-  lodestone = await startLodestone(hubPlane, { kubeconfig: await installLodestone(hubPlane) })
+  const kubeconfig = await installLodestone(hubPlane)
+  // It looks for kinds when it starts, and then only every thirty seconds.
+  await hubPlane.restart('karmada-controller-manager')
+  lodestone = await startLodestone(hubPlane, { kubeconfig })
 }, 240_000)
 
 afterAll(async () => {
