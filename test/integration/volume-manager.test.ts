@@ -787,6 +787,22 @@ describe('NFS', () => {
     })
   })
 
+  test('has its claim made when who binds volumes has noticed the volume, so that they are bound at once', async () => {
+    const world = await worldWith([NFS])
+    for (let i = 0; i < 2; i++) await world.reconcile()
+    const [volume] = world.store.list(persistentVolumes)
+    const name = volume?.metadata.name ?? ''
+    const phase = (is: string) =>
+      world.store.patch(persistentVolumes, { name }, { status: { phase: is } }, { subresource: 'status' })
+    await phase('Pending')
+    await world.reconcile()
+    expect(await world.store.read(persistentVolumeClaims, 'default', name)).toBeUndefined()
+
+    await phase('Available')
+    await world.reconcile()
+    expect(await world.store.read(persistentVolumeClaims, 'default', name)).toBeDefined()
+  })
+
   test('that cannot be mounted says so', async () => {
     const world = await worldWith([NFS])
     for (let i = 0; i < 4; i++) await world.reconcile()
