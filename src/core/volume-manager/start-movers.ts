@@ -7,12 +7,14 @@ import { directoryOfMover, isUnschedulable, nodeOfMover } from './mover-place.ts
 import type { Placement } from './mover-pod.ts'
 import { readTask } from './mover-task.ts'
 import { releaseMover, replicaMover, uploadMover } from './mover-work.ts'
+import { claimNameOf } from './names.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
 import { isEnded } from './pod-use.ts'
 import { NO_NODE } from './queue.ts'
 import { startDeleting } from './release.ts'
 import { start } from './replica.ts'
+import { sourceTypeOf } from './source-types.ts'
 import { startUpload } from './upload.ts'
 import type { VolumeDraft } from './volume-draft.ts'
 
@@ -128,9 +130,15 @@ function isKnownQueued<T extends ReplicaStatus | ReleaseStatus>(one: T, before: 
   return one.state === 'Queued' && before.some(isSame)
 }
 
-/** Not before the last mover of the replica is gone: two would write to one directory. */
-function mayStart(replica: ReplicaStatus, { id, before }: VolumeDraft, { movers }: VolumeManagerInput): boolean {
+/**
+ * Not before the last mover of the replica is gone: two would write to one directory. And not before the claim that it mounts is there:
+ * the scheduler would lay it aside.
+ */
+function mayStart(replica: ReplicaStatus, { id, config, before }: VolumeDraft, input: VolumeManagerInput): boolean {
+  const { manager, movers, claims } = input
   if (!isKnownQueued(replica, before?.replicas)) return false
+  const claim = config && sourceTypeOf(config.sourceType).delivery === 'mounted' && claimNameOf(manager, config)
+  if (claim && !claims.some(({ metadata }) => metadata.name === claim)) return false
   return ![...movers.values()].some((pod) => {
     const task = readTask(pod)
     return task?.id === id && task.role === 'replica' && task.index === replica.index
