@@ -197,9 +197,21 @@ export class ObjectFiles {
   #ensureFolder(path: string): Promise<void> {
     const known = this.#folders.get(path)
     if (known !== undefined) return known
-    const made = makeFolder(path)
+    const made = this.#makeFolder(path)
     this.#folders.set(path, made)
     return made
+  }
+
+  /** Nothing but real folders all the way: in what an earlier attempt left, and where consumers write, too. */
+  async #makeFolder(path: string): Promise<void> {
+    if (path === this.#input.folder) return
+    await this.#ensureFolder(dirname(path))
+    await mkdir(path).catch(refuseUnlessThere)
+    if ((await lstat(path)).isDirectory()) return
+    throw new MoverError(
+      'Rejected',
+      `${path} is no directory but a file or a symbolic link, which is never followed: remove it`,
+    )
   }
 }
 
@@ -211,9 +223,6 @@ async function sizeOf(path: string): Promise<number | undefined> {
   )
 }
 
-/** Nothing but real folders: in what an earlier attempt left, too. */
-async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true })
-  if ((await lstat(path)).isDirectory()) return
-  throw new MoverError('Rejected', `${path} is a symbolic link, which is never followed: remove it`)
+function refuseUnlessThere(cause: NodeJS.ErrnoException): void {
+  if (cause.code !== 'EEXIST') throw cause
 }

@@ -67,7 +67,10 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   )
   // S3 may answer 200 before it knows, and say in the body that it failed.
   if (text.includes('<Error>'))
-    throw new MoverError('Unexpected', `${bucket.nameOf(key)}: ${textOf(text, 'Message') ?? text}`)
+    throw new MoverError(
+      'Unexpected',
+      `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not put the parts together'}`,
+    )
   const etag = unquote(textOf(text, 'ETag') ?? '')
   if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
 }

@@ -1,6 +1,6 @@
 /** Uploads a directory below a prefix: what is there already is left alone, and nothing is ever deleted there. */
 import { constants } from 'node:fs'
-import { type FileHandle, open, opendir } from 'node:fs/promises'
+import { type FileHandle, open, opendir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { uploadPartSize } from '../core/mover/parts.ts'
@@ -90,7 +90,7 @@ async function uploadOnce(
     async function* jobs(signal) {
       for await (const { path, stats } of walk(folder, signal)) {
         yield async () => {
-          const file = await openFile(join(folder, path))
+          const file = await openFile(folder, path)
           if (file === undefined) return void changing.push(path)
           await handle(path, stats, file, signal).finally(() => file.close())
         }
@@ -103,13 +103,19 @@ async function uploadOnce(
 }
 
 /** Undefined when it has gone meanwhile. */
-async function openFile(path: string): Promise<FileHandle | undefined> {
+async function openFile(folder: string, path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle
   try {
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+  // Whoever writes there may put a link in the place of a folder between the look and the opening: what is open is what counts.
+  const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => join(folder, path))
+  if (real.startsWith(`${folder}/`)) return file
+  await file.close()
+  return undefined
 }
 
 /** Every real file below a folder: links are not followed, since they could lead out of it. */
@@ -121,7 +127,7 @@ async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path
       const child = path === '' ? entry.name : `${path}/${entry.name}`
       if (entry.isDirectory()) below.push(child)
       if (!entry.isFile()) continue
-      const file = await openFile(join(folder, child))
+      const file = await openFile(folder, child)
       if (file === undefined) continue
       const { mtimeMs, size } = await file.stat().finally(() => file.close())
       yield { path: child, stats: { mtimeMs, size } }

@@ -661,6 +661,27 @@ describe('a later attempt', () => {
   })
 })
 
+describe('a server', () => {
+  test.each([
+    { name: 'gives one page again and again', source: 's3://lake/raw/', ignore: 'token', told: 'the same page' },
+    {
+      name: 'does not say how large an object is',
+      source: 's3://lake/raw/0',
+      ignore: 'length',
+      told: 'how large it is',
+    },
+  ] as const)('that $name is refused, and nothing appears', async ({ source, ignore, told }) => {
+    for (let i = 0; i < 20; i++) s3.put(`raw/${i}`, 'x')
+    s3.misbehave(() => ({ ignore }))
+
+    const { status, result } = await download(source)
+
+    expect(status).toBe(3)
+    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining(told) })
+    expect(await readdir(root)).not.toContain('data')
+  })
+})
+
 describe('the disk', () => {
   test('is looked at first: too little space, and nothing is downloaded', async () => {
     s3.put('raw/a', 'x')
@@ -695,6 +716,20 @@ describe('the disk', () => {
 
     expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('symbolic link') })
     expect(await readdir(elsewhere)).toEqual([])
+  })
+
+  test('a symbolic link that a consumer puts in the way of files is not followed, however deep below it they are', async () => {
+    const elsewhere = makeRoot()
+    await mkdir(join(elsewhere, 'b'))
+    s3.put('raw/a/b/c', 'x')
+    await mkdir(join(root, 'data'))
+    await mkdir(join(root, '.data.mover'))
+    await symlink(elsewhere, join(root, 'data', 'a'))
+
+    const { result } = await download('s3://lake/raw/', '--in-place', 'true')
+
+    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('symbolic link') })
+    expect(await readdir(join(elsewhere, 'b'))).toEqual([])
   })
 
   test('a root that is not mounted is told', async () => {
