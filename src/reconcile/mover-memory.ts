@@ -1,10 +1,11 @@
 /** What the loop of VolumeManagers knows beside the store. Lost with the process, which costs a few reads and nothing else. */
+import { events } from '../api/event.ts'
 import { objectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Mended, MoverProgress } from '../core/volume-manager/input.ts'
 import { isEnded } from '../core/volume-manager/pod-use.ts'
-import { events, progressEventName, readProgress } from '../core/volume-manager/progress.ts'
+import { progressEventName, readProgress } from '../core/volume-manager/progress.ts'
 import { expectedMovers, unsettledMovers } from '../core/volume-manager/recorded-movers.ts'
 import { mendedManagers, moversOf } from '../store/gather-movers.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'

@@ -1,12 +1,12 @@
 /** VolumeManagers on a store in memory, with a scheduler and kubelets beside them: what a user sees, step by step. */
 import { describe, expect, test } from 'vitest'
 import { serviceAccounts } from '../../src/api/dependencies.ts'
+import { events as EVENTS } from '../../src/api/event.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
-import { events as EVENTS } from '../../src/core/volume-manager/progress.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
