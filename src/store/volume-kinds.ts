@@ -186,7 +186,7 @@ const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVol
   indexes: { ...volumeAsWorkload.indexes, owner: ({ metadata }) => ownersOf(metadata) },
 }
 
-const claimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
+const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
   type: persistentVolumeClaims,
   keep: keepContent,
   indexes: { owner: ({ metadata }) => ownersOf(metadata) },
@@ -202,7 +202,7 @@ function ownersOf({ labels }: ObjectMeta): string[] {
 export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
 
 /** What workloads need as well, and so is read for their sake where dependencies are distributed. */
-export const claimKinds: readonly AnyCachedKind[] = [claimKind, persistentVolumeKind]
+export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
 
 /** Read only where data is moved. */
 export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]
