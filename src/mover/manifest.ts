@@ -25,9 +25,10 @@ export interface Manifest {
 /** More would not help whoever reads the message. */
 const MAX_NAMED = 5
 const WRITE_CHARACTERS = 1024 * 1024
+const LISTED_EVERY = 1000
 
 /**
- * Lists what a selection chooses and writes it to a file.
+ * Lists what a selection chooses and writes it to a file; `listed` is told now and then how much that is so far.
  *
  * Throws a `MoverError` when there is nothing, when a key cannot be a path below the target, or when two would be the same file.
  */
@@ -36,6 +37,7 @@ export async function writeManifest(
   bucket: Bucket,
   selection: Selection,
   signal: AbortSignal,
+  listed: (bytes: number, files: number) => void,
 ): Promise<Manifest> {
   const hash = createHash('sha256')
   const check = new PathCheck()
@@ -44,6 +46,7 @@ export async function writeManifest(
   try {
     for await (const object of listObjects(bucket, selection, signal)) {
       seen += 1
+      if (seen % LISTED_EVERY === 0) listed(bytes, files)
       const chosen = choose(object, selection)
       if (chosen.kind === 'left-out') continue
       if (chosen.kind === 'unsafe') {

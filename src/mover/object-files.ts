@@ -143,7 +143,7 @@ export class ObjectFiles {
 
   /**
    * Parts come in any order. The CRC of the whole is that of its parts, which an earlier mover's are read again for; for anything else the
-   * file is, mostly from memory.
+   * file is, mostly from memory. What has to be read again is not done until it was: that takes long, and is no standstill.
    */
   async #verifyFile(
     entry: Entry,
@@ -153,15 +153,18 @@ export class ObjectFiles {
     signal: AbortSignal,
   ): Promise<void> {
     const { algorithm } = wanted
+    const { progress } = this.#input
+    const isRead = ({ index }: Part) => !isCrc(algorithm) || !crcs.has(index)
+    progress.adjust(-parts.filter(isRead).reduce((sum, { start, end }) => sum + end - start, 0))
+    const hash = (range?: Part) => hashFile(path, algorithm, signal, range, (bytes) => progress.adjust(bytes))
     let value: string
     if (isCrc(algorithm)) {
       const pieces: CrcPiece[] = []
-      for (const { index, start, end } of parts) {
-        const crc = crcs.get(index) ?? (await hashFile(path, algorithm, signal, { start, end }))
-        pieces.push({ crc, bytes: end - start })
+      for (const part of parts) {
+        pieces.push({ crc: crcs.get(part.index) ?? (await hash(part)), bytes: part.end - part.start })
       }
       value = combineCrcs(algorithm, pieces)
-    } else value = await hashFile(path, algorithm, signal)
+    } else value = await hash()
     if (value === wanted.value) return
     // No part tells which one is damaged.
     this.#input.journal.forget(idOf(entry))

@@ -75,18 +75,20 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
 }
 
-/** The ETag that S3 gives a file that is uploaded in parts of this size. */
+/** The ETag that S3 gives a file that is uploaded in parts of this size; `looked` is told how much was read, part by part. */
 export async function localEtag(
   file: FileHandle,
   size: number,
   partSize: number,
   signal: AbortSignal,
+  looked: (bytes: number) => void,
 ): Promise<string> {
   const hashes: Buffer[] = []
   for (let index = 0; index < partCount(size, partSize); index++) {
     signal.throwIfAborted()
     const { start, end } = partAt(index, size, partSize)
     hashes.push(md5(await read(file, start, end)))
+    looked(end - start)
   }
   return size <= partSize ? (hashes[0] ?? md5(Buffer.alloc(0))).toString('hex') : composite(hashes)
 }

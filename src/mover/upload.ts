@@ -74,12 +74,18 @@ async function uploadOnce(
     const partSize = uploadPartSize(stats.size, input.partSize)
     const known = there.get(key)
     const last = seen.get(path)
+    // To compare a large file takes long, and is no standstill.
+    let compared = 0
+    const look = (bytes: number) => {
+      compared += bytes
+      progress.adjust(bytes)
+    }
     const isUnchanged =
       known?.size === stats.size &&
       ((last?.mtimeMs === stats.mtimeMs && last.size === stats.size) ||
-        (await localEtag(file, stats.size, partSize, signal)) === known.etag)
-    if (isUnchanged) progress.adjust(stats.size)
-    else await sendFile({ bucket, key, file, size: stats.size, partSize, progress }, signal)
+        (await localEtag(file, stats.size, partSize, signal, look)) === known.etag)
+    progress.adjust((isUnchanged ? stats.size : 0) - compared)
+    if (!isUnchanged) await sendFile({ bucket, key, file, size: stats.size, partSize, progress }, signal)
     const { mtimeMs, size } = await file.stat()
     if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
     else seen.set(path, stats)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createCrc32c, createCrc64Nvme } from '../../src/core/mover/crc.ts'
-import { KEYS, makeRoot, readTree, runMover } from './mover-run.ts'
+import { KEYS, lastProgress, makeRoot, readTree, runMover } from './mover-run.ts'
 import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
 
 let s3: S3Server
@@ -645,6 +645,20 @@ describe('a later attempt', () => {
 
     expect((await download('s3://lake/raw/', '--part-size', `${PART + 7}`)).status).toBe(0)
     expect(await data()).toEqual({ a: large.toString('latin1') })
+  })
+
+  test('counts what an earlier one brought as done when it has looked at it again', async () => {
+    const large = randomBytes(PART * 4)
+    const value = Buffer.from(digestOf(createCrc64Nvme(), large), 'hex').toString('base64')
+    s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
+    s3.misbehave(({ headers }) => (headers.range?.startsWith(`bytes=${PART * 3}`) ? { status: 403 } : undefined))
+    await download('s3://lake/raw/', '--parallel', '1')
+    s3.misbehave(() => undefined)
+
+    const { said, result } = await download('s3://lake/raw/')
+
+    expect(result).toMatchObject({ outcome: 'completed', movedBytes: PART })
+    expect(lastProgress(said)).toEqual({ doneBytes: large.length, totalBytes: large.length })
   })
 
   test('does not believe a journal whose files somebody took away', async () => {

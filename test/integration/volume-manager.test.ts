@@ -27,9 +27,9 @@ const wholeOn = (world: VolumeWorld) =>
     .map(([place]) => place.split(':')[0])
     .sort()
 /** A running mover tells how far it is. */
-async function tell(world: VolumeWorld, doneBytes: number, doneFiles: number) {
+async function tell(world: VolumeWorld, doneBytes: number, doneFiles: number, totalBytes?: number) {
   const name = `${world.movers()[0]?.metadata.name}.data-path-progress`
-  const message = JSON.stringify({ v: 1, attempt: 1, doneBytes, doneFiles })
+  const message = JSON.stringify({ v: 1, attempt: 1, doneBytes, doneFiles, totalBytes })
   const event = { apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: 'default' }, message }
   const before = await world.store.read(EVENTS, 'default', name)
   await (before
@@ -368,6 +368,18 @@ describe('a mover that fails', () => {
     world.fate = () => 'completes'
     await world.pass(60)
     expect(await world.nodesOf()).toEqual(['n1'])
+  })
+
+  test('to list a large bucket is not given up as long as the list grows', async () => {
+    const world = await worldWith([{}])
+    world.fate = () => 'goes on'
+    await world.settle()
+    for (const totalBytes of [10, 20, 30]) {
+      await tell(world, 0, 0, totalBytes)
+      await world.pass(500)
+    }
+
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Downloading', bytes: 0, totalBytes: 30 }])
   })
 
   test('to get its image fails after a grace', async () => {

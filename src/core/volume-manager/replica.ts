@@ -89,12 +89,14 @@ function stepRunning(replica: ReplicaStatus, node: string | undefined, sight: Re
   const { progress, now, settings } = sight
   const running = replica.state === 'Downloading' ? replica : enter(replica, 'Downloading', now, 'Downloading', '')
   const placed = { ...running, ...(node && { node }) }
-  const isNews = progress?.attempt === replica.attempt && progress.bytes !== replica.bytes
+  // While it lists a bucket it is the total that grows.
+  const { bytes, totalBytes = replica.totalBytes } = progress ?? {}
+  const isNews = progress?.attempt === replica.attempt && (bytes !== replica.bytes || totalBytes !== replica.totalBytes)
   if (isNews) {
     return {
       ...placed,
       bytes: progress.bytes,
-      ...(progress.totalBytes !== undefined && { totalBytes: progress.totalBytes }),
+      ...(totalBytes !== undefined && { totalBytes }),
       progressTime: toTime(now),
     }
   }
