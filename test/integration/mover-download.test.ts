@@ -679,7 +679,7 @@ describe('a server', () => {
   test.each([
     { name: 'gives one page again and again', source: 's3://lake/raw/', ignore: 'token', told: 'the same page' },
     {
-      name: 'does not say how large an object is',
+      name: 'gives an object without its size',
       source: 's3://lake/raw/0',
       ignore: 'length',
       told: 'how large it is',
