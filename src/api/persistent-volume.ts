@@ -10,6 +10,7 @@ export interface PersistentVolume extends K8sObject {
     claimRef?: { apiVersion?: string; kind?: string; namespace?: string; name?: string; uid?: string }
     nfs?: { server: string; path: string; readOnly?: boolean }
   }
+  status?: { phase?: string }
 }
 
 export interface PersistentVolumeClaim extends K8sObject {
@@ -19,7 +20,6 @@ export interface PersistentVolumeClaim extends K8sObject {
     volumeName?: string
     resources?: { requests?: Record<string, string> }
   }
-  status?: { phase?: string }
 }
 
 export const persistentVolumes: ResourceType<PersistentVolume> = {

@@ -147,8 +147,17 @@ export interface ReplicaStatus {
   upload?: UploadStatus
 }
 
+/** How far a mover that writes back or deletes is, while it is at work. */
+export interface WorkProgress {
+  /** What it has done, by its own word. */
+  bytes?: number
+  files?: number
+  /** When it was last seen to get on, first of all by running. */
+  progressTime?: string
+}
+
 /** Of changes that are to be written back. Queued: they wait for a turn. Uploading: a mover writes them. Failed: it is tried again. */
-export interface UploadStatus {
+export interface UploadStatus extends WorkProgress {
   state: 'Queued' | 'Uploading' | 'Failed'
   attempt: number
   failures?: number
@@ -163,7 +172,7 @@ export interface UploadStatus {
  */
 export type ReleaseState = 'Waiting' | 'Queued' | 'Deleting' | 'Failed'
 
-export interface ReleaseStatus {
+export interface ReleaseStatus extends WorkProgress {
   /** From the same numbers as those of replicas. */
   index: number
   node: string
@@ -174,7 +183,7 @@ export interface ReleaseStatus {
   state: ReleaseState
   /** Which data it is. */
   revision: string
-  /** Why the data is to go: ScaledDown, Replaced, Superseded, Moved, Evicted, Released. */
+  /** Why the data is to go: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Released. */
   reason: string
   attempt: number
   failures?: number

@@ -2,6 +2,12 @@
 import type { Schema } from './schema.ts'
 import { count, listOf, nodeAffinity, string, time } from './schema-parts.ts'
 
+const workProgress: Record<string, Schema> = {
+  bytes: count('How many bytes the mover at work has done.', 'int64'),
+  files: count('How many files it has done.', 'int64'),
+  progressTime: time('When it was last seen to get on.'),
+}
+
 const replica: Schema = {
   type: 'object',
   required: ['index', 'state', 'revision', 'attempt'],
@@ -37,6 +43,7 @@ const replica: Schema = {
         failures: count('How many of them failed in a row.'),
         message: string('Why it failed, or what it waits for.'),
         since: time('Since when it has been in this state.'),
+        ...workProgress,
         retryTime: time('When it is tried again.'),
       },
     },
@@ -52,12 +59,13 @@ const release: Schema = {
     path: string('The directory.', 4096),
     nodeLabels: listOf('The labels that the node loses with it.', { type: 'string', maxLength: 317 }),
     state: string('Waiting, Queued, Deleting or Failed.', 63),
-    reason: string('Why the data goes.', 63),
+    reason: string('Why the data goes: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Released.', 63),
     revision: string('Which data it is.', 63),
     attempt: count('How many movers were started for it.'),
     failures: count('How many of them failed in a row.'),
     message: string('What it waits for, or why it failed.'),
     since: time('Since when it has been in this state.'),
+    ...workProgress,
     retryTime: time('When it is tried again.'),
   },
 }

@@ -137,6 +137,15 @@ describe('a value out of its range is named by its path', () => {
     { given: { registration: { excludedNamespaces: ['a', ''] } }, want: 'registration.excludedNamespaces[1]' },
     { given: { certificates: { source: 'vault' } }, want: 'certificates.source' },
     { given: { certificates: { hosts: [7] } }, want: 'certificates.hosts[0]' },
+    { given: { volumes: { allowedRoots: [] } }, want: 'volumes.allowedRoots' },
+    { given: { volumes: { allowedRoots: ['/data/../etc'] } }, want: 'volumes.allowedRoots[0]' },
+    { given: { volumes: { allowedRoots: ['/'] } }, want: 'volumes.allowedRoots[0]' },
+    { given: { volumes: { movers: { keepFree: '1.5G' } } }, want: 'volumes.movers.keepFree' },
+    { given: { volumes: { movers: { maxPerNode: 1001 } } }, want: 'volumes.movers.maxPerNode' },
+    {
+      given: { volumes: { movers: { resources: { limits: { memory: '..' } } } } },
+      want: 'volumes.movers.resources.limits.memory',
+    },
     { given: { log: { level: 'loud' } }, want: 'log.level' },
     { given: { log: { format: 'xml' } }, want: 'log.format' },
   ])('$want of $given', ({ given, want }) => {

@@ -9,6 +9,7 @@ import {
   resourceBindings,
 } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { bindingOf, clusterRole, type PolicyRule } from '../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
   REGISTRATION_NAME,
@@ -17,22 +18,18 @@ import {
 import { kindsFor } from '../store/cached-kinds.ts'
 import type { AnyCachedKind } from '../store/kinds.ts'
 
-interface Rule {
-  apiGroups: string[]
-  resources: string[]
-  verbs: string[]
-  resourceNames?: string[]
-}
+/** Who runs Lodestone, as far as nobody says otherwise: the ServiceAccount of the manifests. */
+export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 
 /**
  * The ClusterRole of every Lodestone, derived from the table of cached kinds so that the two cannot differ, and its binding. It writes no
  * pod and reads no node: on a hub there are none of its own. What it takes where pods run is in volume-roles.ts.
  */
 export function clusterRoles(): K8sObject[] {
-  const name = 'lodestone'
+  const { name } = LODESTONE
   const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
   const read = kindsFor({ dependencies: true, movesData: false })
-  const rules: Rule[] = [
+  const rules: PolicyRule[] = [
     ...readRules(
       read.filter(({ metadataOnly }) => !metadataOnly),
       ['get', 'list', 'watch'],
@@ -81,19 +78,10 @@ export function clusterRoles(): K8sObject[] {
       verbs: ['get', 'update', 'delete'],
     },
   ]
-  const apiVersion = 'rbac.authorization.k8s.io/v1'
-  const role: K8sObject & { rules: Rule[] } = { apiVersion, kind: 'ClusterRole', metadata: { name }, rules }
-  const binding: K8sObject & Record<string, unknown> = {
-    apiVersion,
-    kind: 'ClusterRoleBinding',
-    metadata: { name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-    subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name }],
-  }
-  return [role, binding]
+  return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
 }
 
-function readRules(kinds: readonly AnyCachedKind[], verbs: string[]): Rule[] {
+function readRules(kinds: readonly AnyCachedKind[], verbs: string[]): PolicyRule[] {
   return [...Map.groupBy(kinds, ({ type }) => type.group)].map(([group, members]) => ({
     apiGroups: [group],
     resources: members.map(({ type }) => type.plural).sort(),

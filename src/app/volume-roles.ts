@@ -1,9 +1,9 @@
 /** What it takes where pods run, over what serving takes: to lift the gates of pods, and to move data to nodes. Never on a hub. */
 import type { K8sObject } from '../api/meta.ts'
+import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../api/rbac.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { MOVER_ROLE } from '../core/volume-manager/mover-access.ts'
-
-const RBAC = 'rbac.authorization.k8s.io'
+import { LODESTONE } from './rbac.ts'
 
 /**
  * The ClusterRole of whoever lifts gates, and its binding. It is apart from that of moving data: admission gates pods also where somebody
@@ -12,14 +12,17 @@ const RBAC = 'rbac.authorization.k8s.io'
 export function gateRoles(): K8sObject[] {
   const name = 'lodestone-gates'
   // Away with the gate, or with a pod that waits for data which has become other data: its controller makes another.
-  return [role(name, [{ apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] }]), bindingOf(name)]
+  return [
+    clusterRole(name, [{ apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] }]),
+    bindingOf(name, { name }, LODESTONE),
+  ]
 }
 
 /** The ClusterRoles of the controller of volumes and of its movers, and the binding of the first. */
 export function volumeRoles(): K8sObject[] {
   const name = 'lodestone-volumes'
   return [
-    role(name, [
+    clusterRole(name, [
       { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
       // Their labels say who has data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
@@ -30,24 +33,15 @@ export function volumeRoles(): K8sObject[] {
       // Movers tell how far they are.
       { apiGroups: [''], resources: ['events'], verbs: ['get'] },
       { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get', 'create'] },
-      { apiGroups: [RBAC], resources: ['rolebindings'], verbs: ['get', 'create'] },
-      { apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: [MOVER_ROLE], verbs: ['bind'] },
+      { apiGroups: [roleBindings.group], resources: [roleBindings.plural], verbs: ['get', 'create'] },
+      {
+        apiGroups: [clusterRoles.group],
+        resources: [clusterRoles.plural],
+        resourceNames: [MOVER_ROLE],
+        verbs: ['bind'],
+      },
     ]),
-    role(MOVER_ROLE, [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
-    bindingOf(name),
+    clusterRole(MOVER_ROLE, [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
+    bindingOf(name, { name }, LODESTONE),
   ]
-}
-
-function role(name: string, rules: object[]): K8sObject {
-  return { apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata: { name }, rules } as K8sObject
-}
-
-function bindingOf(name: string): K8sObject {
-  return {
-    apiVersion: `${RBAC}/v1`,
-    kind: 'ClusterRoleBinding',
-    metadata: { name },
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
-    subjects: [{ kind: 'ServiceAccount', namespace: 'lodestone-system', name: 'lodestone' }],
-  } as K8sObject
 }

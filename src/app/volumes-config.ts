@@ -1,4 +1,6 @@
 /** The part of the configuration that is about volumes: what may be asked for, and how data is moved. */
+import { BYTES } from '../core/quantity.ts'
+import { QUANTITY } from '../core/volume-manager/option-values.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
@@ -21,7 +23,7 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
     image: 'lodestone:latest',
     serviceAccountName: 'lodestone-mover',
     imagePullSecrets: [],
-    // Sixteen parts of 8 MiB under way, and the process.
+    // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/performance.md).
     resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '512Mi' } },
     keepFree: '1Gi',
     maxInAll: 20,
@@ -35,7 +37,9 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
 }
 
 const text = { type: 'string', minLength: 1 }
-const quantity = { type: 'string', pattern: '^[0-9.]+([KMGTPE]i|[mkMGTPE])?$' }
+/** Absolute, and without parts that lead elsewhere: what may be below is compared as text. */
+const directory = { type: 'string', pattern: '^(/(?!\\.\\.?(/|$))[^/]+)+/?$' }
+const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 
 /** JSON Schema of the part. */
@@ -44,7 +48,7 @@ export const volumesSchema = {
   properties: {
     enabled: { type: 'boolean' },
     whenNotReady: { enum: ['gate', 'refuse'] },
-    allowedRoots: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^/.' } },
+    allowedRoots: { type: 'array', minItems: 1, items: directory },
     allowedMoverImages: { type: 'array', items: text },
     movers: {
       type: 'object',
@@ -54,9 +58,9 @@ export const volumesSchema = {
         imagePullSecrets: { type: 'array', items: text },
         priorityClassName: text,
         resources: { type: 'object', properties: { requests: quantities, limits: quantities } },
-        keepFree: quantity,
+        keepFree: { type: 'string', pattern: BYTES.source },
         maxInAll: { type: 'integer', minimum: 1 },
-        maxPerNode: { type: 'integer', minimum: 1 },
+        maxPerNode: { type: 'integer', minimum: 1, maximum: 1000 },
         prepareTimeoutSeconds: { type: 'integer', minimum: 1 },
         progressTimeoutSeconds: { type: 'integer', minimum: 30 },
         logLines: { type: 'integer', minimum: 0, maximum: 10_000 },

@@ -1,15 +1,14 @@
 /** Where a mover's Events go: to the API server that its Pod belongs to, or to the one of a kubeconfig. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { collectionPath, type ResourceType } from '../api/meta.ts'
+import { events } from '../api/event.ts'
+import { collectionPath } from '../api/meta.ts'
 import { isObject } from '../core/json.ts'
 import type { MoverIdentity, ObjectRef } from '../core/mover/event.ts'
 import type { EventSink } from '../mover/events.ts'
 import { type Connection, createConnection } from '../store/api-connection.ts'
 import { ApiError } from '../store/api-error.ts'
 import { type CommandIo, UsageError } from './command.ts'
-
-const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
 /** An Event is cosmetic: an API server that hangs must not hold up the next one. */
 const WRITE_TIMEOUT_MS = 5_000

@@ -48,3 +48,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function sortedUnique(values: Iterable<string>): string[] {
   return [...new Set(values)].sort()
 }
+
+/** Whether a value is a whole number that counts something. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}

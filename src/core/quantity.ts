@@ -9,9 +9,12 @@ const UNITS: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 }
 
-/** Reads `8Mi` or `4096`; undefined for anything else. */
+/** `8Mi` or `4096`. */
+export const BYTES = /^(\d+)(Ki|Mi|Gi|Ti|Pi)?$/
+
+/** Reads an amount; undefined for anything else. */
 export function parseBytes(text: string): number | undefined {
-  const [, number, unit = ''] = /^(\d+)(Ki|Mi|Gi|Ti|Pi)?$/.exec(text) ?? []
+  const [, number, unit = ''] = BYTES.exec(text) ?? []
   const bytes = Number(number) * (UNITS[unit] ?? Number.NaN)
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }

@@ -81,7 +81,9 @@ async function downloadListed(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Done> {
-  const manifest = await writeManifest(join(place.state, 'manifest'), bucket, input.selection, signal)
+  const manifest = await writeManifest(join(place.state, 'manifest'), bucket, input.selection, signal, (bytes, files) =>
+    progress.begin(bytes, files),
+  )
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
   try {
     // In place there is more than the mover's: what a consumer left there is its own.

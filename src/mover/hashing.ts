@@ -38,12 +38,13 @@ function createCrc32(): Hasher {
 
 const READ_BYTES = 1024 * 1024
 
-/** The checksum of a file, or of a range of it. */
+/** The checksum of a file, or of a range of it; `read` is told how much was looked at, piece by piece. */
 export async function hashFile(
   path: string,
   algorithm: ChecksumAlgorithm,
   signal: AbortSignal,
   { start, end }: { start: number; end: number } = { start: 0, end: Number.MAX_SAFE_INTEGER },
+  read: (bytes: number) => void = () => undefined,
 ): Promise<string> {
   const hasher = createHasher(algorithm)
   const file = await open(path, 'r')
@@ -55,6 +56,7 @@ export async function hashFile(
       if (bytesRead === 0) break
       hasher.update(buffer.subarray(0, bytesRead))
       at += bytesRead
+      read(bytesRead)
     }
     return hasher.digest()
   } finally {

@@ -1,6 +1,7 @@
 /** The list of what a download consists of, on the disk: a dataset of a million objects must not be one of a million in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
+import { isCount } from '../core/json.ts'
 import { choose, type Selection } from '../core/mover/select.ts'
 import { type ListedObject, parseListing } from '../core/s3/listing.ts'
 import { MoverError } from './mover-error.ts'
@@ -24,9 +25,10 @@ export interface Manifest {
 /** More would not help whoever reads the message. */
 const MAX_NAMED = 5
 const WRITE_CHARACTERS = 1024 * 1024
+const LISTED_EVERY = 1000
 
 /**
- * Lists what a selection chooses and writes it to a file.
+ * Lists what a selection chooses and writes it to a file; `listed` is told now and then how much that is so far.
  *
  * Throws a `MoverError` when there is nothing, when a key cannot be a path below the target, or when two would be the same file.
  */
@@ -35,6 +37,7 @@ export async function writeManifest(
   bucket: Bucket,
   selection: Selection,
   signal: AbortSignal,
+  listed: (bytes: number, files: number) => void,
 ): Promise<Manifest> {
   const hash = createHash('sha256')
   const check = new PathCheck()
@@ -43,6 +46,7 @@ export async function writeManifest(
   try {
     for await (const object of listObjects(bucket, selection, signal)) {
       seen += 1
+      if (seen % LISTED_EVERY === 0) listed(bytes, files)
       const chosen = choose(object, selection)
       if (chosen.kind === 'left-out') continue
       if (chosen.kind === 'unsafe') {
@@ -94,9 +98,13 @@ async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortS
   if (!place.recursive) {
     // To list may be forbidden where to read is not.
     const { headers } = await bucket.send({ method: 'HEAD', key: place.key }, signal)
+    const size = Number(headers['content-length'] ?? Number.NaN)
+    if (!isCount(size)) {
+      throw new MoverError('Rejected', `${bucket.nameOf(place.key)}: the server does not say how large it is`)
+    }
     yield {
       key: place.key,
-      size: Number(headers['content-length'] ?? 0),
+      size,
       etag: (headers['etag'] ?? '').replace(/^(?:W\/)?"|"$/g, ''),
     }
     return
@@ -120,10 +128,13 @@ export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSi
     if (page === undefined) {
       throw new MoverError(
         'Rejected',
-        `${bucket.nameOf('')}: the answer is not the listing of a bucket; is the endpoint an S3 server?`,
+        `${bucket.nameOf('')}: the answer is not a page of ListObjectsV2; is the endpoint an S3 server?`,
       )
     }
     yield* page.objects
+    if (page.next !== undefined && page.next === token) {
+      throw new MoverError('Rejected', `${bucket.nameOf('')}: the server gives the same page of its listing again`)
+    }
     token = page.next
   } while (token !== undefined)
 }

@@ -143,7 +143,7 @@ export class ObjectFiles {
 
   /**
    * Parts come in any order. The CRC of the whole is that of its parts, which an earlier mover's are read again for; for anything else the
-   * file is, mostly from memory.
+   * file is, mostly from memory. What has to be read again is not done until it was: that takes long, and is no standstill.
    */
   async #verifyFile(
     entry: Entry,
@@ -153,15 +153,18 @@ export class ObjectFiles {
     signal: AbortSignal,
   ): Promise<void> {
     const { algorithm } = wanted
+    const { progress } = this.#input
+    const isRead = ({ index }: Part) => !isCrc(algorithm) || !crcs.has(index)
+    progress.adjust(-parts.filter(isRead).reduce((sum, { start, end }) => sum + end - start, 0))
+    const hash = (range?: Part) => hashFile(path, algorithm, signal, range, (bytes) => progress.adjust(bytes))
     let value: string
     if (isCrc(algorithm)) {
       const pieces: CrcPiece[] = []
-      for (const { index, start, end } of parts) {
-        const crc = crcs.get(index) ?? (await hashFile(path, algorithm, signal, { start, end }))
-        pieces.push({ crc, bytes: end - start })
+      for (const part of parts) {
+        pieces.push({ crc: crcs.get(part.index) ?? (await hash(part)), bytes: part.end - part.start })
       }
       value = combineCrcs(algorithm, pieces)
-    } else value = await hashFile(path, algorithm, signal)
+    } else value = await hash()
     if (value === wanted.value) return
     // No part tells which one is damaged.
     this.#input.journal.forget(idOf(entry))
@@ -197,9 +200,21 @@ export class ObjectFiles {
   #ensureFolder(path: string): Promise<void> {
     const known = this.#folders.get(path)
     if (known !== undefined) return known
-    const made = makeFolder(path)
+    const made = this.#makeFolder(path)
     this.#folders.set(path, made)
     return made
+  }
+
+  /** Nothing but real folders all the way: in what an earlier attempt left, and where consumers write, too. */
+  async #makeFolder(path: string): Promise<void> {
+    if (path === this.#input.folder) return
+    await this.#ensureFolder(dirname(path))
+    await mkdir(path).catch(refuseUnlessThere)
+    if ((await lstat(path)).isDirectory()) return
+    throw new MoverError(
+      'Rejected',
+      `${path} is no directory but a file or a symbolic link, which is never followed: remove it`,
+    )
   }
 }
 
@@ -211,9 +226,6 @@ async function sizeOf(path: string): Promise<number | undefined> {
   )
 }
 
-/** Nothing but real folders: in what an earlier attempt left, too. */
-async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true })
-  if ((await lstat(path)).isDirectory()) return
-  throw new MoverError('Rejected', `${path} is a symbolic link, which is never followed: remove it`)
+function refuseUnlessThere(cause: NodeJS.ErrnoException): void {
+  if (cause.code !== 'EEXIST') throw cause
 }

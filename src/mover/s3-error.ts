@@ -7,6 +7,8 @@ import { MoverError } from './mover-error.ts'
 
 const ACCESS = 'the credentials may not do this: give the Secret keys that may, or allow it in the policy of the bucket'
 
+const REGION = 'set --region, which is the option region of the volume'
+
 const UNKNOWN_KEY = 'the server does not know the access key'
 
 /** By the code in the answer, which says more than the status. */
@@ -23,10 +25,10 @@ const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> =
   ExpiredToken: { code: 'AccessDenied', wayOut: 'the session token has expired: renew the Secret' },
   InvalidToken: { code: 'AccessDenied', wayOut: 'the session token is wrong: renew the Secret' },
   RequestTimeTooSkewed: { code: 'AccessDenied', wayOut: 'the clock of the node is wrong' },
-  AuthorizationHeaderMalformed: { code: 'Rejected', wayOut: 'the bucket is in another region: set --region' },
+  AuthorizationHeaderMalformed: { code: 'Rejected', wayOut: `the bucket is in another region: ${REGION}` },
   PermanentRedirect: {
     code: 'Rejected',
-    wayOut: 'the bucket is in another region or at another endpoint: set --region or --endpoint',
+    wayOut: `the bucket is in another region or at another endpoint: ${REGION}; or --endpoint, endpointURL of the volume`,
   },
   InvalidObjectState: { code: 'Rejected', wayOut: 'the object is in an archive: restore it first' },
 }

@@ -67,23 +67,28 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   )
   // S3 may answer 200 before it knows, and say in the body that it failed.
   if (text.includes('<Error>'))
-    throw new MoverError('Unexpected', `${bucket.nameOf(key)}: ${textOf(text, 'Message') ?? text}`)
+    throw new MoverError(
+      'Unexpected',
+      `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not put the parts together'}`,
+    )
   const etag = unquote(textOf(text, 'ETag') ?? '')
   if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
 }
 
-/** The ETag that S3 gives a file that is uploaded in parts of this size. */
+/** The ETag that S3 gives a file that is uploaded in parts of this size; `looked` is told how much was read, part by part. */
 export async function localEtag(
   file: FileHandle,
   size: number,
   partSize: number,
   signal: AbortSignal,
+  looked: (bytes: number) => void,
 ): Promise<string> {
   const hashes: Buffer[] = []
   for (let index = 0; index < partCount(size, partSize); index++) {
     signal.throwIfAborted()
     const { start, end } = partAt(index, size, partSize)
     hashes.push(md5(await read(file, start, end)))
+    looked(end - start)
   }
   return size <= partSize ? (hashes[0] ?? md5(Buffer.alloc(0))).toString('hex') : composite(hashes)
 }

@@ -1,6 +1,6 @@
 /** Uploads a directory below a prefix: what is there already is left alone, and nothing is ever deleted there. */
 import { constants } from 'node:fs'
-import { type FileHandle, open, opendir } from 'node:fs/promises'
+import { type FileHandle, open, opendir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { uploadPartSize } from '../core/mover/parts.ts'
@@ -74,12 +74,18 @@ async function uploadOnce(
     const partSize = uploadPartSize(stats.size, input.partSize)
     const known = there.get(key)
     const last = seen.get(path)
+    // To compare a large file takes long, and is no standstill.
+    let compared = 0
+    const look = (bytes: number) => {
+      compared += bytes
+      progress.adjust(bytes)
+    }
     const isUnchanged =
       known?.size === stats.size &&
       ((last?.mtimeMs === stats.mtimeMs && last.size === stats.size) ||
-        (await localEtag(file, stats.size, partSize, signal)) === known.etag)
-    if (isUnchanged) progress.adjust(stats.size)
-    else await sendFile({ bucket, key, file, size: stats.size, partSize, progress }, signal)
+        (await localEtag(file, stats.size, partSize, signal, look)) === known.etag)
+    progress.adjust((isUnchanged ? stats.size : 0) - compared)
+    if (!isUnchanged) await sendFile({ bucket, key, file, size: stats.size, partSize, progress }, signal)
     const { mtimeMs, size } = await file.stat()
     if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
     else seen.set(path, stats)
@@ -90,7 +96,7 @@ async function uploadOnce(
     async function* jobs(signal) {
       for await (const { path, stats } of walk(folder, signal)) {
         yield async () => {
-          const file = await openFile(join(folder, path))
+          const file = await openFile(folder, path)
           if (file === undefined) return void changing.push(path)
           await handle(path, stats, file, signal).finally(() => file.close())
         }
@@ -103,13 +109,19 @@ async function uploadOnce(
 }
 
 /** Undefined when it has gone meanwhile. */
-async function openFile(path: string): Promise<FileHandle | undefined> {
+async function openFile(folder: string, path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle
   try {
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+  // Whoever writes there may put a link in the place of a folder between the look and the opening: what is open is what counts.
+  const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => join(folder, path))
+  if (real.startsWith(`${folder}/`)) return file
+  await file.close()
+  return undefined
 }
 
 /** Every real file below a folder: links are not followed, since they could lead out of it. */
@@ -121,7 +133,7 @@ async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path
       const child = path === '' ? entry.name : `${path}/${entry.name}`
       if (entry.isDirectory()) below.push(child)
       if (!entry.isFile()) continue
-      const file = await openFile(join(folder, child))
+      const file = await openFile(folder, child)
       if (file === undefined) continue
       const { mtimeMs, size } = await file.stat().finally(() => file.close())
       yield { path: child, stats: { mtimeMs, size } }

@@ -1,5 +1,6 @@
 /** Writes Events beside the loops: in order, one at a time, and never in anybody's way. */
-import type { K8sObject, ResourceType } from '../api/meta.ts'
+import { events } from '../api/event.ts'
+import type { K8sObject } from '../api/meta.ts'
 import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -25,8 +26,6 @@ export interface EventRecorder {
 
 /** As in client-go's broadcaster: whoever is told of a thousand things reads none of them. */
 const MAX_PENDING = 1000
-
-const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
 export function openEventRecorder({ store, now, observer }: EventRecorderInput): EventRecorder {
   let pending: K8sObject[] = []

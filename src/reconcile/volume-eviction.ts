@@ -16,6 +16,8 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
     concurrency: 1,
     *keysOf({ type, before, after }) {
       if (type.kind === nodes.kind && after && hasDiskPressure(after as Node)) yield after.metadata.name ?? ''
+      // One that is gone is forgotten.
+      if (type.kind === nodes.kind && !after && before) yield before.metadata.name ?? ''
       if (type.kind !== volumeManagers.kind) return
       for (const object of [before, after]) if (object) yield* crampedNodes(object as VolumeManager)
     },

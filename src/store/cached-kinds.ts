@@ -26,7 +26,7 @@ import { dependencyKinds, secretKind, workloadKinds } from './dependency-kinds.t
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
-import { claimKinds, injectionKinds, nodeKinds } from './volume-kinds.ts'
+import { injectionKinds, nodeKinds, volumeClaimKinds } from './volume-kinds.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,
@@ -124,7 +124,7 @@ export const placementKinds: readonly AnyCachedKind[] = [
   policyKind(clusterPropagationPolicies),
 ]
 
-const volumeKinds = [...injectionKinds, ...claimKinds, ...nodeKinds]
+const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
 
 /** Every kind that may be held in memory. */
 export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
@@ -136,8 +136,8 @@ export function kindsFor({ dependencies, movesData }: { dependencies: boolean; m
     // They say which volumes their pods name, and go where those are.
     ...workloadKinds,
     ...injectionKinds,
-    ...(dependencies ? [...dependencyKinds, ...claimKinds] : []),
-    ...(movesData ? [...claimKinds, ...nodeKinds, secretKind] : []),
+    ...(dependencies ? [...dependencyKinds, ...volumeClaimKinds] : []),
+    ...(movesData ? [...volumeClaimKinds, ...nodeKinds, secretKind] : []),
   ]
   return [...new Set(kinds)]
 }

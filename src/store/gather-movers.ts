@@ -16,7 +16,7 @@ import type { VolumeSettings } from '../core/volume-manager/settings.ts'
 import type { ObjectStore, StoreChange } from './store.ts'
 
 /** What a loop knows beside the store. */
-export interface MoverMemory extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'mended'> {
+export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'mended'> {
   /** Movers that the cache does not show although they are there. */
   unseen: readonly Pod[]
   /** The movers of any VolumeManager that were just created, or are about to be, and are in no cache yet. */
@@ -27,7 +27,7 @@ export function gatherVolumeManager(
   manager: VolumeManager,
   store: ObjectStore,
   settings: VolumeSettings,
-  { unseen, created, progress, refusals, mended }: MoverMemory,
+  { unseen, created, progress, refusals, mended }: KnownMovers,
   now: number,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata

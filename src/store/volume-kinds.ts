@@ -8,7 +8,12 @@ import {
 } from '../api/lodestone.ts'
 import { type ObjectMeta, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
-import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
@@ -169,47 +174,25 @@ function keepMover(kept: HeldPod, { metadata, spec, status }: Pod): HeldPod {
 
 const volumeAsWorkload = workloadKind(persistentVolumes)
 
-const persistentVolumeKind: CachedKind<Workload & Dependent> = {
+const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVolume, 'status'>> = {
   ...volumeAsWorkload,
+  type: persistentVolumes as CachedKind<Workload & Dependent>['type'],
   keep(raw) {
     const kept = volumeAsWorkload.keep(raw)
-    return { ...kept, metadata: { ...kept.metadata, ...keepOwned(raw.metadata) } }
+    const { phase } = raw.status ?? {}
+    const isOurs = ownersOf(raw.metadata).length > 0
+    return { ...kept, ...(isOurs && phase !== undefined && { status: { phase } }) }
   },
   indexes: { ...volumeAsWorkload.indexes, owner: ({ metadata }) => ownersOf(metadata) },
 }
 
-const claimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
+const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
   type: persistentVolumeClaims,
-  keep(raw) {
-    const { metadata, ...kept } = keepContent(raw)
-    return { ...kept, metadata: { ...metadata, ...keepOwned(raw.metadata) } }
-  },
+  keep: keepContent,
   indexes: { owner: ({ metadata }) => ownersOf(metadata) },
 }
 
-/** What is ours is held by its label; of what is not, the name is enough. */
-function keepOwned({
-  name,
-  namespace,
-  uid,
-  resourceVersion,
-  deletionTimestamp,
-  labels,
-  annotations,
-}: ObjectMeta): ObjectMeta {
-  const owner = labels?.[VOLUME_LABEL]
-  const task = annotations?.[MOVER_TASK_ANNOTATION]
-  return {
-    ...(name && { name }),
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
-    ...(deletionTimestamp && { deletionTimestamp }),
-    ...(owner !== undefined && { labels: { ...labels, [VOLUME_LABEL]: owner } }),
-    ...(task !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: task } }),
-  }
-}
-
+/** Only of what is made for a VolumeManager. */
 function ownersOf({ labels }: ObjectMeta): string[] {
   const key = labels?.[VOLUME_LABEL]
   return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
@@ -219,7 +202,7 @@ function ownersOf({ labels }: ObjectMeta): string[] {
 export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
 
 /** What workloads need as well, and so is read for their sake where dependencies are distributed. */
-export const claimKinds: readonly AnyCachedKind[] = [claimKind, persistentVolumeKind]
+export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
 
 /** Read only where data is moved. */
 export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]

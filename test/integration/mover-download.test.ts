@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createCrc32c, createCrc64Nvme } from '../../src/core/mover/crc.ts'
-import { KEYS, makeRoot, readTree, runMover } from './mover-run.ts'
+import { KEYS, lastProgress, makeRoot, readTree, runMover } from './mover-run.ts'
 import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
 
 let s3: S3Server
@@ -647,6 +647,20 @@ describe('a later attempt', () => {
     expect(await data()).toEqual({ a: large.toString('latin1') })
   })
 
+  test('counts what an earlier one brought as done when it has looked at it again', async () => {
+    const large = randomBytes(PART * 4)
+    const value = Buffer.from(digestOf(createCrc64Nvme(), large), 'hex').toString('base64')
+    s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
+    s3.misbehave(({ headers }) => (headers.range?.startsWith(`bytes=${PART * 3}`) ? { status: 403 } : undefined))
+    await download('s3://lake/raw/', '--parallel', '1')
+    s3.misbehave(() => undefined)
+
+    const { said, result } = await download('s3://lake/raw/')
+
+    expect(result).toMatchObject({ outcome: 'completed', movedBytes: PART })
+    expect(lastProgress(said)).toEqual({ doneBytes: large.length, totalBytes: large.length })
+  })
+
   test('does not believe a journal whose files somebody took away', async () => {
     const large = randomBytes(PART * 4)
     s3.put('raw/a', 'x')
@@ -658,6 +672,27 @@ describe('a later attempt', () => {
 
     expect((await download('s3://lake/raw/')).status).toBe(0)
     expect(await data()).toEqual({ a: 'x', b: large.toString('latin1') })
+  })
+})
+
+describe('a server', () => {
+  test.each([
+    { name: 'gives one page again and again', source: 's3://lake/raw/', ignore: 'token', told: 'the same page' },
+    {
+      name: 'gives an object without its size',
+      source: 's3://lake/raw/0',
+      ignore: 'length',
+      told: 'how large it is',
+    },
+  ] as const)('that $name is refused, and nothing appears', async ({ source, ignore, told }) => {
+    for (let i = 0; i < 20; i++) s3.put(`raw/${i}`, 'x')
+    s3.misbehave(() => ({ ignore }))
+
+    const { status, result } = await download(source)
+
+    expect(status).toBe(3)
+    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining(told) })
+    expect(await readdir(root)).not.toContain('data')
   })
 })
 
@@ -695,6 +730,20 @@ describe('the disk', () => {
 
     expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('symbolic link') })
     expect(await readdir(elsewhere)).toEqual([])
+  })
+
+  test('a symbolic link that a consumer puts in the way of files is not followed, however deep below it they are', async () => {
+    const elsewhere = makeRoot()
+    await mkdir(join(elsewhere, 'b'))
+    s3.put('raw/a/b/c', 'x')
+    await mkdir(join(root, 'data'))
+    await mkdir(join(root, '.data.mover'))
+    await symlink(elsewhere, join(root, 'data', 'a'))
+
+    const { result } = await download('s3://lake/raw/', '--in-place', 'true')
+
+    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('symbolic link') })
+    expect(await readdir(join(elsewhere, 'b'))).toEqual([])
   })
 
   test('a root that is not mounted is told', async () => {

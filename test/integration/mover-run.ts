@@ -56,6 +56,13 @@ export function startMover(
   return Object.assign(child, { ended })
 }
 
+/** How far the mover said it was, last of all. */
+export function lastProgress(said: string): { doneBytes: number; totalBytes: number } {
+  const lines = said.split('\n').filter((line) => line.includes('"doneBytes"'))
+  const { doneBytes, totalBytes } = JSON.parse(lines.at(-1) ?? '{}')
+  return { doneBytes, totalBytes }
+}
+
 export function readResult(root: string): MoverResult {
   let text = ''
   try {

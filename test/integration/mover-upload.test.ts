@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { makeRoot, readTree, runMover } from './mover-run.ts'
+import { lastProgress, makeRoot, readTree, runMover } from './mover-run.ts'
 import { type S3Server, startS3Server } from './s3-server.ts'
 
 const PART = 5 * 1024 * 1024
@@ -49,6 +49,18 @@ describe('an upload', () => {
       bytes: large.length + 1,
       movedBytes: large.length + 1,
     })
+  })
+
+  test('says of large files that it compares, the same and others, how far it is', async () => {
+    const large = randomBytes(3 * PART)
+    await write({ 'data/same': large, 'data/other': large })
+    await upload()
+    await write({ 'data/other': randomBytes(3 * PART) })
+
+    const { said, result } = await upload()
+
+    expect(result).toMatchObject({ outcome: 'completed', movedBytes: 3 * PART })
+    expect(lastProgress(said)).toEqual({ doneBytes: 6 * PART, totalBytes: 6 * PART })
   })
 
   test('again sends only what has changed since', async () => {

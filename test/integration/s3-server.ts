@@ -30,8 +30,8 @@ export type Fault =
   | { corrupt: true }
   /** Not until the promise resolves. */
   | { hold: Promise<void> }
-  /** If-Match and ranges are not known. */
-  | { ignore: 'if-match' | 'range' }
+  /** If-Match, ranges or tokens of the listing are not known; or the size is not said. */
+  | { ignore: 'if-match' | 'range' | 'token' | 'length' }
 
 const NO_FAULT: Fault = { endAfter: Number.POSITIVE_INFINITY }
 
@@ -77,6 +77,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     }
     if (seen.key !== '') return get(seen, fault, response)
     if (seen.method === 'HEAD') return void response.writeHead(200, { 'x-amz-bucket-region': 'eu-north-1' }).end()
+    if ('ignore' in fault && fault.ignore === 'token') seen.query.delete('continuation-token')
     response.end(list(seen.query))
   }
 
@@ -116,7 +117,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     response.writeHead(range === null ? 200 : 206, {
       ...object.headers,
       etag: `"${object.etag}"`,
-      'content-length': body.length,
+      ...(ignored !== 'length' && { 'content-length': body.length }),
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${object.body.length}` }),
     })
     if (method === 'HEAD') return void response.end()

@@ -100,6 +100,24 @@ describe('a Secret that is mended', () => {
     expect((await world.volume())?.replicas).toMatchObject([{ attempt: 2 }])
   })
 
+  test('while a mover with the old one still runs has that tried again when it fails, and only that', async () => {
+    const world = await start('n1', 'n2')
+    await world.store.create(secrets, secret('aws-creds'))
+    world.fate = () => 'goes on'
+    await create(world, 'sales', { replicas: 2 })
+    const runs = () => world.movers().filter(({ status }) => status?.phase === 'Running')
+    await expect.poll(() => runs().length).toBe(2)
+
+    await world.store.patch(secrets, { namespace: 'default', name: 'aws-creds' }, { data: { key: 'bmV3' } })
+    // The first attempt of one replica ends as it had to; what its second one fails for nobody has mended.
+    const [first] = runs()
+    world.fate = ({ spec }) => (spec.nodeName === first?.spec.nodeName ? failed('AccessDenied') : 'goes on')
+
+    await expect
+      .poll(async () => (await world.volume())?.replicas?.map(({ attempt, state }) => `${attempt} ${state}`).sort())
+      .toEqual(['1 Downloading', '2 Failed'])
+  })
+
   test('is none of the business of those that do not name it, in this namespace or another', async () => {
     const world = await start('n1')
     world.fate = () => failed('AccessDenied')

@@ -1,11 +1,12 @@
 /** VolumeManagers on a store in memory, with a scheduler and kubelets beside them: what a user sees, step by step. */
 import { describe, expect, test } from 'vitest'
+import { serviceAccounts } from '../../src/api/dependencies.ts'
+import { events as EVENTS } from '../../src/api/event.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
 import { pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
-import { events as EVENTS } from '../../src/core/volume-manager/progress.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
@@ -25,6 +26,16 @@ const wholeOn = (world: VolumeWorld) =>
     .filter(([, state]) => state === 'whole')
     .map(([place]) => place.split(':')[0])
     .sort()
+/** A running mover tells how far it is. */
+async function tell(world: VolumeWorld, doneBytes: number, doneFiles: number, totalBytes?: number) {
+  const name = `${world.movers()[0]?.metadata.name}.data-path-progress`
+  const message = JSON.stringify({ v: 1, attempt: 1, doneBytes, doneFiles, totalBytes })
+  const event = { apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: 'default' }, message }
+  const before = await world.store.read(EVENTS, 'default', name)
+  await (before
+    ? world.store.update(EVENTS, { ...before, ...event, metadata: before.metadata })
+    : world.store.create(EVENTS, event))
+}
 const replicaStates = async (world: VolumeWorld) => (await world.volume())?.replicas?.map(({ state }) => state)
 
 describe('a VolumeManager that is created', () => {
@@ -359,6 +370,18 @@ describe('a mover that fails', () => {
     expect(await world.nodesOf()).toEqual(['n1'])
   })
 
+  test('to list a large bucket is not given up as long as the list grows', async () => {
+    const world = await worldWith([{}])
+    world.fate = () => 'goes on'
+    await world.settle()
+    for (const totalBytes of [10, 20, 30]) {
+      await tell(world, 0, 0, totalBytes)
+      await world.pass(500)
+    }
+
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Downloading', bytes: 0, totalBytes: 30 }])
+  })
+
   test('to get its image fails after a grace', async () => {
     const world = await worldWith([{}])
     for (let i = 0; i < 3; i++) await world.reconcile()
@@ -677,6 +700,47 @@ describe('data that is to be deleted', () => {
     expect(world.disks.size).toBe(0)
   })
 
+  test('by a mover that hangs is given up, the mover goes, and another one goes on', async () => {
+    const world = await worldWith([{}])
+    await world.settle()
+    world.fate = () => 'goes on'
+    await world.deleteManager()
+    await world.pass(5)
+    await tell(world, 1024, 1)
+    await world.pass(500)
+    // Files without bytes are progress as well.
+    await tell(world, 1024, 2)
+    await world.pass(500)
+    expect((await world.volume())?.releases).toMatchObject([{ state: 'Deleting', bytes: 1024, files: 2 }])
+
+    await world.pass(601)
+    const [release] = (await world.volume())?.releases ?? []
+    expect(release).toMatchObject({ state: 'Failed', message: 'Stalled: it did not get on for too long' })
+    expect(release).not.toHaveProperty('bytes')
+    expect(world.movers()).toEqual([])
+
+    world.fate = () => 'completes'
+    for (let i = 0; i < 3; i++) await world.pass(60)
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+  })
+
+  test('by a mover that found its node late has all of its time from then on', async () => {
+    const world = await worldWith([{}])
+    await world.settle()
+    await world.deleteManager()
+    for (let i = 0; i < 5; i++) {
+      await world.reconcile()
+      world.now += 1000
+    }
+    world.now += 1500_000
+    world.fate = () => 'goes on'
+    await world.settle()
+    await world.pass(500)
+
+    expect((await world.volume())?.releases).toMatchObject([{ state: 'Deleting', attempt: 1 }])
+  })
+
   test('is not looked for on a node that is gone', async () => {
     const world = await worldWith()
     await world.settle()
@@ -733,6 +797,22 @@ describe('NFS', () => {
     expect(await world.store.read(persistentVolumeClaims, 'default', claimName)).toMatchObject({
       spec: { volumeName: claimName, accessModes: ['ReadOnlyMany'], resources: { requests: { storage: '5Gi' } } },
     })
+  })
+
+  test('has its claim made when who binds volumes has noticed the volume, so that they are bound at once', async () => {
+    const world = await worldWith([NFS])
+    for (let i = 0; i < 2; i++) await world.reconcile()
+    const [volume] = world.store.list(persistentVolumes)
+    const name = volume?.metadata.name ?? ''
+    const phase = (is: string) =>
+      world.store.patch(persistentVolumes, { name }, { status: { phase: is } }, { subresource: 'status' })
+    await phase('Pending')
+    await world.reconcile()
+    expect(await world.store.read(persistentVolumeClaims, 'default', name)).toBeUndefined()
+
+    await phase('Available')
+    await world.reconcile()
+    expect(await world.store.read(persistentVolumeClaims, 'default', name)).toBeDefined()
   })
 
   test('that cannot be mounted says so', async () => {
@@ -845,6 +925,31 @@ describe('resync', () => {
     expect(seen).toHaveLength(1)
     expect(await world.manager()).toBeUndefined()
     expect(world.disks.size).toBe(0)
+  })
+
+  test.each([
+    { name: 'hangs', isBegun: true, message: 'Stalled: it did not get on for too long' },
+    { name: 'never begins', isBegun: false, message: 'PrepareTimeout: not begun in time: the mover was created' },
+  ])('is given up by a mover that $name, and done by another one', async ({ isBegun, message }) => {
+    const world = await worldWith([{ options }])
+    await world.settle()
+    await world.use('trainer', await pathOf(world), 'n1')
+    await world.pass(60)
+    await world.end('trainer')
+    world.fate = () => 'goes on'
+    if (isBegun) await world.settle()
+    else for (let i = 0; i < 4; i++) await world.reconcile()
+    expect(world.movers()).toHaveLength(1)
+
+    world.now += 1801_000
+    await world.reconcile()
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', upload: { state: 'Failed', message } }])
+    expect(world.movers()).toEqual([])
+
+    const seen = uploads(world)
+    await world.pass(60)
+    expect(seen).toHaveLength(1)
+    expect((await world.volume())?.replicas?.[0]).not.toHaveProperty('upload')
   })
 
   test('writes back now and then while pods are at work, if an interval is given', async () => {
@@ -1095,6 +1200,23 @@ test('a mover that the API server will not have is a failure with its words, and
   for (let i = 0; i < 3; i++) await world.pass(120)
 
   expect((await world.manager())?.status?.state).toBe('Running')
+})
+
+test('movers have their ServiceAccount, also when it went with its namespace and that came again', async () => {
+  const world = await worldWith([{}])
+  await world.settle()
+  const account = await world.store.read(serviceAccounts, 'default', 'lodestone-mover')
+  expect(account).toBeDefined()
+  if (account) await world.store.delete(serviceAccounts, account)
+  world.refuse = 'pods "vck-resource" is forbidden: error looking up service account'
+  await world.change(spec({ replicas: 2 }))
+  await world.settle()
+
+  world.refuse = undefined
+  await world.pass(120)
+
+  expect(await world.store.read(serviceAccounts, 'default', 'lodestone-mover')).toBeDefined()
+  expect(await world.nodesOf()).toEqual(['n1', 'n2'])
 })
 
 test('a VolumeManager that went without its finalizer leaves no movers behind', async () => {

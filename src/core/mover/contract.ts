@@ -1,5 +1,5 @@
 /** What a data mover and its controller promise each other (docs/movers.md): outcomes, exit statuses, reasons of Events, the result. */
-import { isObject } from '../json.ts'
+import { isCount, isObject } from '../json.ts'
 
 /** Of the termination message and of every Event's message. */
 export const CONTRACT_VERSION = 1
@@ -128,9 +128,4 @@ function isResult(value: unknown): value is ReadMoverResult {
     (retry === undefined || typeof retry === 'boolean') &&
     typeof message === 'string'
   )
-}
-
-/** Whether a value is a whole number that counts something. */
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0
 }

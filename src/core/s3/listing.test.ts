@@ -36,6 +36,12 @@ test.each([
     ),
     want: { objects: [{ key: 'a', size: 1, etag: '' }], next: '1+&/=' },
   },
+  {
+    name: 'a page with more to come that does not say where',
+    xml: page('<IsTruncated>true</IsTruncated><Contents><Key>a</Key><Size>1</Size></Contents>'),
+    want: undefined,
+  },
+  { name: 'a size that is none', xml: page('<Contents><Key>a</Key><Size>-1</Size></Contents>'), want: undefined },
   { name: 'the last page', xml: page('<IsTruncated>false</IsTruncated>'), want: { objects: [] } },
   { name: 'a page that was cut', xml: '<ListBucketResult><Contents><Size>1</Size>', want: undefined },
   { name: 'an error', xml: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', want: undefined },

@@ -1,4 +1,5 @@
 /** Reads a page of S3's ListObjectsV2. */
+import { isCount } from '../json.ts'
 import { textOf } from './xml.ts'
 
 export interface ListedObject {
@@ -14,7 +15,12 @@ export interface ListingPage {
   next?: string
 }
 
-/** Reads a page; undefined when the text is something else. Keys are escaped in it, so no object can look like markup. */
+/**
+ * Reads a page. Keys are escaped in it, so no object can look like markup.
+ *
+ * @returns undefined when the text is something else, when the size of an object is no number, or when there is more and it does not say
+ * where: a store that does not know the second version of the request says so, and its first page must not pass for all
+ */
 export function parseListing(xml: string): ListingPage | undefined {
   if (
     !/^(?:\uFEFF)?\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]/.test(xml) ||
@@ -29,6 +35,7 @@ export function parseListing(xml: string): ListingPage | undefined {
   )
   const token = textOf(xml, 'NextContinuationToken')
   const truncated = /<IsTruncated>true<\/IsTruncated>/.test(xml)
+  if ((truncated && !token) || !objects.every(({ size }) => isCount(size))) return undefined
   return truncated && token ? { objects, next: token } : { objects }
 }
 

@@ -1,6 +1,5 @@
 /** NFS volumes: a PersistentVolume and a claim that are bound to each other and to nobody else. */
-import { MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
-import { objectKey } from '../../api/meta.ts'
+import { VOLUME_LABEL } from '../../api/lodestone.ts'
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -47,12 +46,14 @@ export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDra
   const used = unwanted.filter(({ metadata }) => users(metadata.name ?? '').length > 0)
   const usedNames = used.map(({ metadata }) => metadata.name)
   const there = new Set(claims.map(({ metadata }) => metadata.name))
-  const volumesThere = new Set(volumes.map(({ metadata }) => metadata.name))
+  const volumesThere = new Map(volumes.map((volume) => [volume.metadata.name, volume]))
   return {
     writes: [
       ...[...wanted].flatMap(([name, config]) => [
         ...(volumesThere.has(name) ? [] : [create(persistentVolumes, volumeOf(manager, config, name))]),
-        ...(there.has(name) ? [] : [create(persistentVolumeClaims, claimOf(manager, config, name))]),
+        ...(there.has(name) || !isNoticed(volumesThere.get(name))
+          ? []
+          : [create(persistentVolumeClaims, claimOf(manager, config, name))]),
       ]),
       ...unwanted
         .filter((claim) => !used.includes(claim))
@@ -71,19 +72,20 @@ export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDra
   }
 }
 
+/**
+ * Whether who binds volumes knows of this one. A claim that comes before that waits until it is looked at again, 15 seconds later
+ * (kube-controller-manager, `--pvclaimbinder-sync-period`).
+ */
+function isNoticed(volume: PersistentVolume | undefined): boolean {
+  return volume !== undefined && volume.status?.phase !== 'Pending'
+}
+
 function create(type: typeof persistentVolumes | typeof persistentVolumeClaims, object: PersistentVolume): Write {
   return { kind: 'create', type, object }
 }
 
 function metadataOf(manager: VolumeManager, config: VolumeConfig, name: string) {
-  const { namespace, name: managerName = '' } = manager.metadata
-  return {
-    name,
-    labels: { ...config.labels, [VOLUME_LABEL]: volumeKey(manager, config.id) },
-    annotations: {
-      [MOVER_TASK_ANNOTATION]: JSON.stringify({ manager: objectKey(namespace, managerName), id: config.id }),
-    },
-  }
+  return { name, labels: { ...config.labels, [VOLUME_LABEL]: volumeKey(manager, config.id) } }
 }
 
 function volumeOf(manager: VolumeManager, config: VolumeConfig, name: string): PersistentVolume {

@@ -21,8 +21,8 @@ export interface VolumeManagerInput {
   persistentVolumes: readonly PersistentVolume[]
   claims: readonly PersistentVolumeClaim[]
   allowance: MoverAllowance
-  /** What changed since the last look, so that what failed need not wait for its time. */
-  mended: ReadonlySet<Mended>
+  /** What changed since movers were made that are at work, or failed: by the names of their pods. */
+  mended: ReadonlyMap<string, ReadonlySet<Mended>>
   now: number
 }
 

@@ -1,6 +1,6 @@
 /**
  * How many movers a node may have at once, kept exactly although the scheduler chooses the nodes: a node has as many lanes as it may have
- * movers, each mover is in one lane, and the scheduler puts no two of one lane on one node (mover-pod.ts).
+ * movers, each mover is in one lane, and the scheduler puts no two of one lane on one node (mover-affinity.ts).
  */
 import type { Pod } from '../../api/pod.ts'
 import { isUnschedulable, laneOfMover, nodeOfMover } from './mover-place.ts'

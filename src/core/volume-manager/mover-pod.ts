@@ -1,12 +1,13 @@
 /** The pod of a mover: minimal rights, one directory of its node, and a name that is the same whenever it is made. */
 import { MOVER_LABEL, MOVER_LANE_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
 import { apiVersionOf } from '../../api/meta.ts'
-import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../../api/node.ts'
+import type { Toleration } from '../../api/node.ts'
 import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../api/pod.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { fnv1a } from '../hash.ts'
 import { parseDuration } from '../locality/duration.ts'
 import { CANCEL_ANNOTATION } from '../mover/contract.ts'
+import { affinityOf, type Placement } from './mover-affinity.ts'
 import { type MoverTask, nameOfTask } from './mover-task.ts'
 import { volumeKey } from './names.ts'
 import type { VolumeSettings } from './settings.ts'
@@ -27,14 +28,6 @@ export interface MoverPodInput {
   settings: VolumeSettings['movers']
 }
 
-/** Where a mover may run. */
-export type Placement =
-  /** On this node only. */
-  | { on: string; anyTaint?: true }
-  /** Wherever the affinity allows, but not where any of these labels is, and not on these nodes. */
-  | { affinity: NodeAffinity | undefined; withoutLabels: readonly string[]; notOn: readonly string[] }
-
-const HOSTNAME = 'kubernetes.io/hostname'
 /** Where a mover sees its directory. */
 export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
@@ -91,19 +84,7 @@ export function moverPod(input: MoverPodInput): Pod {
       // The mover stops within two seconds.
       terminationGracePeriodSeconds: 10,
       tolerations: tolerationsOf(input),
-      affinity: {
-        nodeAffinity: nodeAffinityOf(placement),
-        podAntiAffinity: {
-          requiredDuringSchedulingIgnoredDuringExecution: [
-            { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
-            {
-              topologyKey: HOSTNAME,
-              labelSelector: { matchLabels: { [MOVER_LANE_LABEL]: String(lane) } },
-              namespaceSelector: {},
-            },
-          ],
-        },
-      },
+      affinity: affinityOf(placement, key, lane),
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       containers: [containerOf(input)],
       volumes: volumesOf(input),
@@ -170,49 +151,6 @@ function deadlineOf({ config, task }: MoverPodInput): Pick<PodSpec, 'activeDeadl
 function tolerationsOf({ config, placement }: MoverPodInput): Toleration[] {
   if ('anyTaint' in placement) return [{ operator: 'Exists' }]
   return config?.tolerations ?? []
-}
-
-function nodeAffinityOf(placement: Placement): NodeAffinity {
-  if ('on' in placement) {
-    return {
-      requiredDuringSchedulingIgnoredDuringExecution: {
-        nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [placement.on] }] }],
-      },
-    }
-  }
-  const { affinity, withoutLabels, notOn } = placement
-  const expressions = withoutLabels.map((key): NodeSelectorRequirement => ({ key, operator: 'DoesNotExist' }))
-  const fields = notOn.map(
-    (node): NodeSelectorRequirement => ({
-      key: 'metadata.name',
-      operator: 'NotIn',
-      values: [node],
-    }),
-  )
-  const given = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
-  // A term without requirements matches no node.
-  if (expressions.length + fields.length === 0) return affinity ?? {}
-  const terms = given ?? [{}]
-  return {
-    ...affinity,
-    requiredDuringSchedulingIgnoredDuringExecution: {
-      nodeSelectorTerms: terms.map((term) => withRequirements(term, expressions, fields)),
-    },
-  }
-}
-
-/** Into every term, since any of them is enough for the scheduler. */
-function withRequirements(
-  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
-  expressions: readonly NodeSelectorRequirement[],
-  fields: readonly NodeSelectorRequirement[],
-): NodeSelectorTerm {
-  const allExpressions = [...matchExpressions, ...expressions]
-  const allFields = [...matchFields, ...fields]
-  return {
-    ...(allExpressions.length > 0 && { matchExpressions: allExpressions }),
-    ...(allFields.length > 0 && { matchFields: allFields }),
-  }
 }
 
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/

@@ -1,7 +1,8 @@
 /** Which mover a piece of work needs: what it is told, what it mounts, and where it may run. */
 import type { Pod } from '../../api/pod.ts'
 import type { ReleaseStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
-import { MOUNT_PATH, moverPod, type Placement } from './mover-pod.ts'
+import type { Placement } from './mover-affinity.ts'
+import { MOUNT_PATH, moverPod } from './mover-pod.ts'
 import { type MoverSource, moverSourceOf } from './mover-source.ts'
 import { taskOf } from './mover-task.ts'
 import { claimNameOf } from './names.ts'

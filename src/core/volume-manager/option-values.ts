@@ -30,9 +30,9 @@ export function isEndpoint(text: string): boolean {
   return ENDPOINT.test(text)
 }
 
-const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/
-
 /** A quantity of Kubernetes, such as 5Gi, not below zero. */
+export const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/
+
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text)
 }

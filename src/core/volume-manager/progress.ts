@@ -1,10 +1,7 @@
 /** How far a mover is, by the Event that it keeps current. */
-import type { K8sObject, ResourceType } from '../../api/meta.ts'
-import { isObject } from '../json.ts'
-import { isCount } from '../mover/contract.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { isCount, isObject } from '../json.ts'
 import type { MoverProgress } from './input.ts'
-
-export const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
 
 /** The Event in which a mover tells how far it is; one object per pod, that it patches. */
 export function progressEventName(pod: string): string {

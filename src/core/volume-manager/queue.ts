@@ -6,8 +6,12 @@ import type { MoverAllowance } from './input.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime } from './time.ts'
 
-/** The reason of a replica that waits for a node and not for a slot. */
-export const NO_NODE = 'NoNode'
+/** The reasons of replicas that wait for something else than a slot, in words. */
+export const STUCK = {
+  NoNode: 'there is no node that could take it now',
+  NoClaim: 'its claim is not there yet: the controller of PersistentVolumes has to notice the volume first',
+  InvalidSpec: 'the spec of its volume is no good',
+} as const
 
 /** Whether a replica or a release waits for a slot. */
 function isWaiting({ state }: Pick<ReplicaStatus | ReleaseStatus | UploadStatus, 'state'>): boolean {
@@ -31,8 +35,8 @@ interface Turn {
 }
 
 /**
- * Whose turn it is, in order: deletions, which make room, then by priority, then who has waited longest. Of each VolumeManager as many
- * turns as it waits for.
+ * Whose turn it is, in order: deletions, which make room, then by priority, then who has waited longest; and behind them all who could not
+ * start anyway when it was last looked at. Of each VolumeManager as many turns as it waits for.
  */
 export function queueOf(waiting: Iterable<VolumeManager>): string[] {
   return [...waiting]
@@ -59,7 +63,9 @@ function turnsOf({ metadata, spec, status }: VolumeManager): Turn[] {
     return [
       ...releases.filter(isWaiting).map((one) => ({ ...turn(one), priority: Number.POSITIVE_INFINITY })),
       ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...turn(upload), priority }] : [])),
-      ...replicas.filter(isWaiting).map((one) => ({ ...turn(one), priority, isStuck: one.reason === NO_NODE })),
+      ...replicas
+        .filter(isWaiting)
+        .map((one) => ({ ...turn(one), priority, isStuck: Object.hasOwn(STUCK, one.reason ?? '') })),
     ]
   })
 }

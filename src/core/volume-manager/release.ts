@@ -1,14 +1,14 @@
 /** One deletion of data, one step: nothing is deleted before nobody can come to use it and nobody does. */
 import type { ReleaseState, ReleaseStatus } from '../../api/volume-manager.ts'
 import { retryDelayMs } from './backoff.ts'
-import type { Mended, VolumeUser } from './input.ts'
-import { DELETED, type MoverView } from './mover-view.ts'
+import type { VolumeUser } from './input.ts'
+import type { MoverSight } from './mover-sight.ts'
+import { DELETED, type MoverFailure } from './mover-view.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
+import { stepWork, withoutProgress } from './work.ts'
 
-export interface ReleaseSight {
-  /** Its current mover; undefined when there is none. */
-  mover: MoverView | undefined
+export interface ReleaseSight extends MoverSight {
   /** Whether the Node object is gone: then there is nothing left that could be deleted. */
   nodeGone: boolean
   /** Whether the node still has a label that leads pods there. */
@@ -19,7 +19,6 @@ export interface ReleaseSight {
   evenInUse: boolean
   /** Whether a mover that writes the data is still there. */
   written: boolean
-  mended: ReadonlySet<Mended>
   settings: VolumeSettings
   now: number
 }
@@ -75,29 +74,17 @@ function named(users: readonly VolumeUser[]): string {
 
 function stepDeleting(
   release: ReleaseStatus,
-  { mover = DELETED, now, settings }: ReleaseSight,
+  { mover = DELETED, progress, now, settings }: ReleaseSight,
 ): ReleaseStatus | undefined {
-  switch (mover.kind) {
-    case 'succeeded':
-      return undefined
-    case 'failed':
-      return fail(release, `${mover.code}: ${mover.message}`, now)
-    case 'waiting': {
-      const waitedMs = now - (fromTime(release.since) ?? now)
-      const tooLong = waitedMs > settings.movers.prepareTimeoutSeconds * 1000
-      return tooLong
-        ? fail(release, `PrepareTimeout: ${mover.message}`, now)
-        : enter(release, 'Deleting', now, mover.message)
-    }
-    default:
-      return enter(release, 'Deleting', now)
-  }
+  if (mover.kind === 'succeeded') return undefined
+  const stepped = mover.kind === 'failed' ? mover : stepWork(release, { mover, progress, settings, now })
+  return 'kind' in stepped ? fail(release, stepped, now) : stepped
 }
 
-function fail(release: ReleaseStatus, message: string, now: number): ReleaseStatus {
+function fail(release: ReleaseStatus, { code, message }: MoverFailure, now: number): ReleaseStatus {
   const failures = (release.failures ?? 0) + 1
   const retryTime = toTime(now + retryDelayMs(failures, true))
-  return { ...enter({ ...release, failures }, 'Failed', now, message), retryTime }
+  return { ...enter({ ...release, failures }, 'Failed', now, `${code}: ${message}`), retryTime }
 }
 
 function again(release: ReleaseStatus): ReleaseStatus {
@@ -106,7 +93,7 @@ function again(release: ReleaseStatus): ReleaseStatus {
 }
 
 function enter(release: ReleaseStatus, state: ReleaseState, now: number, message?: string): ReleaseStatus {
-  const { message: _, ...rest } = release
+  const { message: _, ...rest } = withoutProgress(release)
   const since = release.state === state ? (release.since ?? toTime(now)) : toTime(now)
   return { ...rest, state, ...(message && { message }), since }
 }

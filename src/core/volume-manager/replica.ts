@@ -1,23 +1,17 @@
 /** One replica, one step: from its state and what is seen of its mover and its node to the state that it is in now. */
 import type { ReplicaState, ReplicaStatus } from '../../api/volume-manager.ts'
 import { retryDelayMs } from './backoff.ts'
-import type { Mended, MoverProgress } from './input.ts'
-import { BEGINNING, DELETED, isForNode, type MoverFailure, type MoverView, overdue } from './mover-view.ts'
+import type { MoverSight } from './mover-sight.ts'
+import { BEGINNING, DELETED, isForNode, type MoverFailure, overdue } from './mover-view.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
 
 /** What is seen around a replica. */
-export interface ReplicaSight {
-  /** Its current mover; undefined when there is none. */
-  mover: MoverView | undefined
-  progress: MoverProgress | undefined
+export interface ReplicaSight extends MoverSight {
   /** Its node; undefined when it has none. `gone`: the Node object is. */
   node: NodeSight | undefined
   /** Whether another replica of the same data is ready on the node of its mover. */
   nodeHasData: boolean
-  /** Whether the volume can be used before all of it is there. */
-  streams: boolean
-  mended: ReadonlySet<Mended>
   settings: VolumeSettings
   now: number
 }
@@ -29,11 +23,6 @@ export type NodeSight =
 /** Whether the data of a replica can be used. */
 export function isReady({ state }: ReplicaStatus): boolean {
   return state === 'Ready'
-}
-
-/** Whether a mover is at work for it, or should be. */
-export function isMoving({ state }: ReplicaStatus): boolean {
-  return state === 'Starting' || state === 'Downloading'
 }
 
 /** The replica as it is now. What is to be done about it is decided elsewhere. */
@@ -100,12 +89,14 @@ function stepRunning(replica: ReplicaStatus, node: string | undefined, sight: Re
   const { progress, now, settings } = sight
   const running = replica.state === 'Downloading' ? replica : enter(replica, 'Downloading', now, 'Downloading', '')
   const placed = { ...running, ...(node && { node }) }
-  const isNews = progress?.attempt === replica.attempt && progress.bytes !== replica.bytes
+  // While it lists a bucket it is the total that grows.
+  const { bytes, totalBytes = replica.totalBytes } = progress ?? {}
+  const isNews = progress?.attempt === replica.attempt && (bytes !== replica.bytes || totalBytes !== replica.totalBytes)
   if (isNews) {
     return {
       ...placed,
       bytes: progress.bytes,
-      ...(progress.totalBytes !== undefined && { totalBytes: progress.totalBytes }),
+      ...(totalBytes !== undefined && { totalBytes }),
       progressTime: toTime(now),
     }
   }

@@ -17,7 +17,7 @@ export interface VolumeSettings extends VolumeLimits {
     maxPerNode: number
     /** How long a mover may take to begin: to find a node, get its image and mount what it needs. */
     prepareTimeoutSeconds: number
-    /** How long a mover may go without a byte. */
+    /** How long a download may go without a byte, and any other mover without a byte or a file. */
     progressTimeoutSeconds: number
     /** How many of the last lines of a mover's log are taken over into ours when it ends; 0 for none. */
     logLines: number

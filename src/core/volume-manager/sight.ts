@@ -1,12 +1,12 @@
 /** What is seen of the replicas of a volume: their movers, nodes and users; and what has become of them since the last look. */
 import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../api/volume-manager.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { moverOf, nameOfTask, taskOf } from './mover-task.ts'
-import { refused, viewMover } from './mover-view.ts'
+import { type MoverSight, seeMover } from './mover-sight.ts'
+import { taskOf } from './mover-task.ts'
 import { healthOf } from './node-health.ts'
 import { isReady, type NodeSight, queueAgain, type ReplicaSight, stepReplica } from './replica.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
-import { fromTime, toTime } from './time.ts'
+import { toTime } from './time.ts'
 import { stepUpload } from './upload.ts'
 
 /** Every replica one step on, and the nodes that were left on the way. */
@@ -16,34 +16,28 @@ export function lookAround(
   config: VolumeConfig | undefined,
   before: VolumeStatus | undefined,
 ): ReplicaSet {
+  const { settings, now } = input
   const known = before?.replicas ?? []
   const withData = new Set(known.filter(isReady).flatMap(placeOf))
   const replicas: ReplicaStatus[] = []
   let set: ReplicaSet = { replicas, releases: before?.releases ?? [], nextIndex: before?.nextIndex ?? 0 }
   for (const replica of known) {
-    const sight = sightOf(input, id, config, replica, withData)
+    const sight = sightOf(input, id, replica, withData)
     const stepped = withUse(input, wakeUp(input, stepReplica(replica, sight)))
-    const { mended, now } = input
-    const after = stepUpload(stepped, { config, mover: uploader(input, id, replica), mended, now })
+    const after = stepUpload(stepped, { ...seeUploader(input, id, replica), config, settings, now })
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
     const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
     const isLeft = left !== undefined && input.nodes.get(left) !== undefined
     const { path, revision } = replica
-    if (isLeft && path !== undefined)
-      set = abandonNode(set, { node: left, path, revision, code: after.reason }, input.now)
+    if (isLeft && path !== undefined) set = abandonNode(set, { node: left, path, revision, code: after.reason }, now)
   }
   return set
 }
 
-function uploader({ manager, movers, refusals, now }: VolumeManagerInput, id: string, replica: ReplicaStatus) {
-  const { index, upload } = replica
-  if (!upload) return undefined
-  const task = taskOf(manager, id, 'upload', { index, attempt: upload.attempt })
-  const pod = moverOf(manager, task, movers)
-  const refusal = refusals.get(nameOfTask(manager, task))
-  if (pod) return viewMover(pod, now - (fromTime(upload.since) ?? now))
-  return refusal === undefined ? undefined : refused(refusal)
+/** The mover that writes back; of what is not written back none was ever made. */
+function seeUploader(input: VolumeManagerInput, id: string, { index, upload }: ReplicaStatus): MoverSight {
+  return seeMover(input, taskOf(input.manager, id, 'upload', { index, attempt: upload?.attempt ?? 0 }), upload?.since)
 }
 
 /** Where data is, as a key; nowhere is no place. */
@@ -52,28 +46,18 @@ function placeOf({ node, path }: ReplicaStatus): string[] {
 }
 
 function sightOf(
-  { manager, settings, movers, refusals, progress, nodes, mended, now }: VolumeManagerInput,
+  input: VolumeManagerInput,
   id: string,
-  config: VolumeConfig | undefined,
   replica: ReplicaStatus,
   withData: ReadonlySet<string>,
 ): ReplicaSight {
-  const task = taskOf(manager, id, 'replica', replica)
-  const pod = moverOf(manager, task, movers)
-  const refusal = refusals.get(nameOfTask(manager, task))
-  const mover = pod
-    ? viewMover(pod, now - (fromTime(replica.since) ?? now))
-    : refusal === undefined
-      ? undefined
-      : refused(refusal)
-  const name = mover?.node ?? replica.node
+  const { manager, settings, nodes, now } = input
+  const seen = seeMover(input, taskOf(manager, id, 'replica', replica), replica.since)
+  const name = seen.mover?.node ?? replica.node
   return {
-    mover,
-    progress: pod && progress.get(pod.metadata.name ?? ''),
+    ...seen,
     node: name === undefined ? undefined : nodeSight(nodes, name),
     nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
-    streams: config?.sourceType === 'Stream',
-    mended,
     settings,
     now,
   }

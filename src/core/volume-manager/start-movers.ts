@@ -2,17 +2,15 @@
 import type { Pod } from '../../api/pod.ts'
 import type { ReleaseStatus, ReplicaStatus, VolumeConfig } from '../../api/volume-manager.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { type Lanes, openLanes } from './lanes.ts'
-import { directoryOfMover, isUnschedulable, nodeOfMover } from './mover-place.ts'
-import type { Placement } from './mover-pod.ts'
+import { openLanes } from './lanes.ts'
 import { readTask } from './mover-task.ts'
 import { releaseMover, replicaMover, uploadMover } from './mover-work.ts'
-import { allowsNode } from './node-affinity.ts'
-import { healthOf } from './node-health.ts'
-import { isEnded } from './pod-use.ts'
-import { NO_NODE } from './queue.ts'
+import { claimNameOf } from './names.ts'
+import { laneFor, lookingForNode, placementOf } from './placement.ts'
+import { STUCK } from './queue.ts'
 import { startDeleting } from './release.ts'
 import { start } from './replica.ts'
+import { sourceTypeOf } from './source-types.ts'
 import { startUpload } from './upload.ts'
 import type { VolumeDraft } from './volume-draft.ts'
 
@@ -56,17 +54,21 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
     const { config, wanted } = draft
     if (!config || !wanted) {
       // Nobody knows what would be fetched; the queue goes past it.
-      byId.set(draft.id, { ...draft, set: { ...draft.set, replicas: draft.set.replicas.map(stuck) } })
+      byId.set(draft.id, {
+        ...draft,
+        set: { ...draft.set, replicas: draft.set.replicas.map((one) => stuck(one, 'InvalidSpec')) },
+      })
       continue
     }
     let looking = lookingForNode(draft, input)
     const replicas = draft.set.replicas.map((replica) => {
       if (slots <= 0 || !mayStart(replica, draft, input)) return replica
+      if (!hasClaim(config, input)) return stuck(replica, 'NoClaim')
       const isPinned = replica.node !== undefined
-      if (!isPinned && looking !== 'nobody') return looking === 'in vain' ? stuck(replica) : replica
+      if (!isPinned && looking !== 'nobody') return looking === 'in vain' ? stuck(replica, 'NoNode') : replica
       const placement = placementOf(replica, draft, input)
       const lane = placement && laneFor(placement, draft, input, lanes)
-      if (!placement || lane === undefined) return stuck(replica)
+      if (!placement || lane === undefined) return stuck(replica, 'NoNode')
       slots--
       if (!isPinned) looking = 'somebody'
       pods.push(replicaMover({ ...common, config, replica, placement, lane }))
@@ -77,34 +79,9 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
   return { drafts: drafts.map((draft) => byId.get(draft.id) ?? draft), pods }
 }
 
-/**
- * Whether a mover of the same data is still to be placed. One at a time: a mover that has ended is nobody to keep away from for the
- * scheduler, so a quick one and the next could meet on a node before it has its label.
- */
-function lookingForNode(
-  { id, wanted }: VolumeDraft,
-  { movers }: VolumeManagerInput,
-): 'nobody' | 'somebody' | 'in vain' {
-  const unplaced = [...moversTo(movers, id, wanted?.path)].filter(
-    (pod) => !isEnded(pod.status) && nodeOfMover(pod) === undefined,
-  )
-  if (unplaced.length === 0) return 'nobody'
-  return unplaced.some(isUnschedulable) ? 'in vain' : 'somebody'
-}
-
-/** The movers that bring a volume's data to this directory of whatever node. */
-function moversTo(movers: VolumeManagerInput['movers'], id: string, path: string | undefined): Pod[] {
-  return [...movers.values()].filter((pod) => {
-    const task = readTask(pod)
-    return task?.id === id && task.role === 'replica' && directoryOfMover(pod) === path
-  })
-}
-
 /** Whoever cannot start although there is a slot lets the others go first. */
-function stuck(replica: ReplicaStatus): ReplicaStatus {
-  if (replica.state !== 'Queued') return replica
-  const { reason: _, message: _message, ...rest } = replica
-  return { ...rest, reason: NO_NODE, message: 'there is no node that could take it now' }
+function stuck(replica: ReplicaStatus, reason: keyof typeof STUCK): ReplicaStatus {
+  return replica.state === 'Queued' ? { ...replica, reason, message: STUCK[reason] } : replica
 }
 
 function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
@@ -137,57 +114,8 @@ function mayStart(replica: ReplicaStatus, { id, before }: VolumeDraft, { movers 
   })
 }
 
-/** Where the replica's mover may run; undefined when that is nowhere right now. */
-function placementOf(replica: ReplicaStatus, draft: VolumeDraft, input: VolumeManagerInput): Placement | undefined {
-  const { config, set, wanted, id } = draft
-  const releasing = set.releases.filter(({ path }) => path === replica.path).map(({ node }) => node)
-  if (replica.node !== undefined) return releasing.includes(replica.node) ? undefined : { on: replica.node }
-  if (wanted?.path === undefined) return { affinity: config?.nodeAffinity, withoutLabels: [], notOn: [] }
-  // The label keeps movers from nodes that have the data; where it is still on its way, the name does.
-  const unlabelled = set.replicas
-    .filter((one) => one.path === replica.path && one.node !== undefined && !hasLabel(one, draft, input))
-    .flatMap(({ node }) => node ?? [])
-  const moving = moversTo(input.movers, id, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
-  const { shard: _, ...whole } = replica
-  return {
-    affinity: config?.nodeAffinity,
-    withoutLabels: wanted.labelsOf(whole),
-    notOn: [...new Set([...releasing, ...unlabelled, ...moving])].sort(),
-  }
-}
-
-function hasLabel(replica: ReplicaStatus, { wanted }: VolumeDraft, { nodes }: VolumeManagerInput): boolean {
-  const labels = replica.node === undefined ? {} : nodes.get(replica.node)?.metadata.labels
-  return wanted?.labelsOf(replica).every((label) => labels?.[label] !== undefined) ?? false
-}
-
-/** A lane on a node that could take it: a mover for which there is no node would only wait, and hold a slot. */
-function laneFor(
-  placement: Placement,
-  draft: VolumeDraft,
-  input: VolumeManagerInput,
-  lanes: Lanes,
-): number | undefined {
-  return 'on' in placement
-    ? lanes.takeOn(placement.on)
-    : lanes.takeAmong(freeNodes(draft, input, lanes, placement.notOn))
-}
-
-/** The nodes that could take a replica now. */
-function freeNodes(
-  { config, set, wanted }: VolumeDraft,
-  { nodes }: VolumeManagerInput,
-  lanes: Lanes,
-  notOn: readonly string[],
-): Set<string> {
-  const path = wanted?.path
-  const here = path === undefined ? [] : [...set.replicas, ...set.releases].filter((one) => one.path === path)
-  const taken = new Set([...notOn, ...here.flatMap(({ node }) => node ?? [])])
-  const free = new Set<string>()
-  for (const node of nodes.all()) {
-    const { name = '' } = node.metadata
-    if (taken.has(name) || lanes.isFull(name)) continue
-    if (healthOf(node).isReady && allowsNode(config?.nodeAffinity, node)) free.add(name)
-  }
-  return free
+/** Whether the claim that a mover mounts is there, where it mounts one: without it the scheduler would lay the mover aside. */
+function hasClaim(config: VolumeConfig, { manager, claims }: VolumeManagerInput): boolean {
+  if (sourceTypeOf(config.sourceType).delivery !== 'mounted') return true
+  return claims.some(({ metadata }) => metadata.name === claimNameOf(manager, config))
 }

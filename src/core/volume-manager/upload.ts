@@ -2,10 +2,12 @@
 import type { ReplicaStatus, UploadStatus, VolumeConfig } from '../../api/volume-manager.ts'
 import { parseDuration } from '../locality/duration.ts'
 import { retryDelayMs } from './backoff.ts'
-import type { Mended } from './input.ts'
-import { DELETED, type MoverView } from './mover-view.ts'
+import type { MoverSight } from './mover-sight.ts'
+import { DELETED } from './mover-view.ts'
 import { parseBoolean } from './option-values.ts'
+import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
+import { stepWork, withoutProgress } from './work.ts'
 
 /** Whether changes of a volume are written back at all. */
 export function isWrittenBack(config: VolumeConfig | undefined): boolean {
@@ -19,11 +21,9 @@ export function hasChanges({ lastUsedTime, uploadedTime, inUse }: ReplicaStatus)
   return used !== undefined && used >= (fromTime(uploadedTime) ?? 0)
 }
 
-export interface UploadSight {
+export interface UploadSight extends MoverSight {
   config: VolumeConfig | undefined
-  /** The mover of its current attempt; undefined when there is none. */
-  mover: MoverView | undefined
-  mended: ReadonlySet<Mended>
+  settings: VolumeSettings
   now: number
 }
 
@@ -75,25 +75,20 @@ function queued({ upload, uploads = 0 }: ReplicaStatus, now: number): UploadStat
 function stepUploading(
   replica: ReplicaStatus,
   upload: UploadStatus,
-  { mover = DELETED, now }: UploadSight,
+  { mover = DELETED, progress, settings, now }: UploadSight,
 ): ReplicaStatus {
   const { upload: _, ...rest } = replica
-  switch (mover.kind) {
-    case 'succeeded':
-      // What was changed while it ran was perhaps not seen.
-      return { ...rest, uploadedTime: upload.since ?? toTime(now) }
-    case 'failed': {
-      const failures = (upload.failures ?? 0) + 1
-      const retryTime = toTime(now + retryDelayMs(failures, mover.retry))
-      const message = `${mover.code}: ${mover.message}`
-      return { ...rest, upload: { ...enter(upload, 'Failed', now), failures, message, retryTime } }
-    }
-    default:
-      return { ...rest, upload: enter(upload, 'Uploading', now) }
-  }
+  // What was changed while it ran was perhaps not seen.
+  if (mover.kind === 'succeeded') return { ...rest, uploadedTime: upload.since ?? toTime(now) }
+  const stepped = mover.kind === 'failed' ? mover : stepWork(upload, { mover, progress, settings, now })
+  if (!('kind' in stepped)) return { ...rest, upload: stepped }
+  const failures = (upload.failures ?? 0) + 1
+  const retryTime = toTime(now + retryDelayMs(failures, stepped.retry))
+  const message = `${stepped.code}: ${stepped.message}`
+  return { ...rest, upload: { ...enter(upload, 'Failed', now), failures, message, retryTime } }
 }
 
 function enter(upload: UploadStatus, state: UploadStatus['state'], now: number): UploadStatus {
-  const { message: _, retryTime: _retry, ...rest } = upload
+  const { message: _, retryTime: _retry, ...rest } = withoutProgress(upload)
   return { ...rest, state, since: upload.state === state ? (upload.since ?? toTime(now)) : toTime(now) }
 }

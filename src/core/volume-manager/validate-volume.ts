@@ -45,10 +45,17 @@ const labelSyntax: Rule = ({ labels: given = {} }) => {
   return problem('labels', 'Invalid', message)
 }
 
-const replicas: Rule = ({ replicas: count }) =>
-  count !== undefined && count >= 1
-    ? undefined
-    : problem('replicas', 'Invalid', 'replicas cannot be empty or less than 1.')
+/** The status speaks of each one, and an object has no more than 1.5 MiB. */
+const MAX_REPLICAS = 1000
+
+const replicas: Rule = ({ replicas: count }) => {
+  if (count === undefined || count < 1) {
+    return problem('replicas', 'Invalid', 'replicas cannot be empty or less than 1.')
+  }
+  return count > MAX_REPLICAS
+    ? problem('replicas', 'Invalid', `replicas cannot be more than ${MAX_REPLICAS}.`)
+    : undefined
+}
 
 function accessMode(allowed: readonly string[], message: string, statusMessage: string): Rule {
   return ({ accessMode: mode }) => {
@@ -99,7 +106,11 @@ const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
     pattern.endsWith('*') ? image?.startsWith(pattern.slice(0, -1)) : image === pattern
   return image === undefined || allowedMoverImages.some(isAllowed)
     ? undefined
-    : problem('mover.image', 'Forbidden', `mover.image ${image} is not allowed by the configuration.`)
+    : problem(
+        'mover.image',
+        'Forbidden',
+        `mover.image ${image} is not allowed: leave it out, or have it added to volumes.allowedMoverImages of the configuration.`,
+      )
 }
 
 const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
@@ -134,6 +145,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     endpoint('endpointURL'),
     region,
     replicas,
+    distribution,
     timeout,
     hostDirectory('dataPath'),
     anyMode,

@@ -89,6 +89,18 @@ describe('a volume is refused in the words that VCK has for it', () => {
       want: ['awsCredentialsSecretName key has to be set in options.', 'sourceURL has to be set in options.'],
     },
     { name: 'S3 without replicas', volume: { replicas: 0 }, want: ['replicas cannot be empty or less than 1.'] },
+    {
+      name: 'S3 with more replicas than can be',
+      volume: { replicas: 2 ** 31 - 1 },
+      want: ['replicas cannot be more than 1000.'],
+    },
+    {
+      name: 'a stream in more parts than replicas',
+      volume: { sourceType: 'Stream', options: { distributionStrategy: '{"*": 2000000000}' } },
+      want: [
+        'total number of replicas: [2000000000] in distributionStrategy [{"*": 2000000000}], does not match number of replicas provided: [1]',
+      ],
+    },
     { name: 'S3 without a mode', volume: { accessMode: '' }, want: ['accessMode has to be set.'] },
     {
       name: 'S3 of another mode',
@@ -216,7 +228,7 @@ describe('nobody gets further than allowed', () => {
     {
       name: 'to an image of one’s own',
       volume: { mover: { image: 'evil.example.org/x' } },
-      want: 'is not allowed by the configuration',
+      want: 'have it added to volumes.allowedMoverImages',
     },
     { name: 'to our labels', volume: { labels: { 'lodestone.dev/volume': 'x' } }, want: 'it is set by the controller' },
     { name: 'to VCK’s labels', volume: { labels: { vckname: 'x' } }, want: 'it is set by the controller' },

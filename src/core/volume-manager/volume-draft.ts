@@ -11,17 +11,17 @@ import type {
 import { wantedReplicas } from './distribution.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { directoryOfMover } from './mover-place.ts'
-import { moverOf, nameOfTask, readTask, taskOf } from './mover-task.ts'
-import { refused, viewMover } from './mover-view.ts'
+import { seeMover } from './mover-sight.ts'
+import { readTask, taskOf } from './mover-task.ts'
 import { directoryOf, nodeLabelsOf } from './names.ts'
 import { allowsNode } from './node-affinity.ts'
+import { moversAtWork } from './recorded-movers.ts'
 import { stepRelease } from './release.ts'
-import { isMoving, isReady } from './replica.ts'
+import { isReady } from './replica.ts'
 import { abandonNode, arrangeReplicas, type Letting, type ReplicaSet, releaseAll, type Wanted } from './replica-set.ts'
 import { revisionOf } from './revision.ts'
 import { lookAround } from './sight.ts'
 import { sourceTypeOf } from './source-types.ts'
-import { fromTime } from './time.ts'
 import { hasChanges, isWrittenBack } from './upload.ts'
 import { volumeProblems } from './validate-volume.ts'
 
@@ -63,7 +63,10 @@ export function draftVolume(
       ? seen
       : releaseAll(seen, lettingOf(manager, id, config), now)
   const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
-  const orphansOf = (set: ReplicaSet) => own.filter((pod) => !isAwaited(pod, manager, id, set))
+  const orphansOf = (set: ReplicaSet) => {
+    const awaited = new Set(moversAtWork(manager, { id, ...set }))
+    return own.filter(({ metadata }) => !awaited.has(metadata.name ?? ''))
+  }
   const accounted = orphansOf(arranged).reduce((set, pod) => accountFor(set, pod, now), arranged)
   const releases = accounted.releases.flatMap((release) => lookAtRelease(input, id, release, accounted.replicas) ?? [])
   const set = { ...accounted, releases }
@@ -127,20 +130,6 @@ function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted:
   return `replicas [${count}] greater than number of nodes [${allowed}]`
 }
 
-function isAwaited(pod: Pod, manager: VolumeManager, id: string, { replicas, releases }: ReplicaSet): boolean {
-  const { name } = pod.metadata
-  return (
-    replicas.some((one) => isMoving(one) && nameOfTask(manager, taskOf(manager, id, 'replica', one)) === name) ||
-    replicas.some((one) => uploadOf(manager, id, one) === name) ||
-    releases.some((one) => nameOfTask(manager, taskOf(manager, id, 'release', one)) === name)
-  )
-}
-
-function uploadOf(manager: VolumeManager, id: string, { index, upload }: ReplicaStatus): string | undefined {
-  if (upload?.state !== 'Uploading') return undefined
-  return nameOfTask(manager, taskOf(manager, id, 'upload', { index, attempt: upload.attempt }))
-}
-
 /** A mover that nobody waits for may have written to its node all the same. */
 function accountFor(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
   const node = pod.spec?.nodeName
@@ -156,18 +145,11 @@ function lookAtRelease(
   release: ReleaseStatus,
   replicas: readonly ReplicaStatus[],
 ): ReleaseStatus | undefined {
-  const { manager, movers, refusals, nodes, users, mended, settings, now } = input
-  const task = taskOf(manager, id, 'release', release)
-  const pod = moverOf(manager, task, movers)
-  const refusal = refusals.get(nameOfTask(manager, task))
+  const { manager, movers, nodes, users, settings, now } = input
   const node = nodes.get(release.node)
   const needed = replicas.filter((one) => one.node === release.node).flatMap(labeller(manager, id))
   return stepRelease(release, {
-    mover: pod
-      ? viewMover(pod, now - (fromTime(release.since) ?? now))
-      : refusal === undefined
-        ? undefined
-        : refused(refusal),
+    ...seeMover(input, taskOf(manager, id, 'release', release), release.since),
     nodeGone: node === undefined,
     labelled: release.nodeLabels.some(
       (label) => node?.metadata.labels?.[label] !== undefined && !needed.includes(label),
@@ -175,7 +157,6 @@ function lookAtRelease(
     users: users(release.path).filter((user) => user.node === release.node),
     evenInUse: evenInUse(manager),
     written: [...movers.values()].some((mover) => isWriting(mover, release)),
-    mended,
     settings,
     now,
   })

@@ -51,7 +51,11 @@ function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found
     return unusable(path, `${title} cannot be used: ${reason}; see kubectl describe volumemanager ${manager.name}`)
   }
   const { source } = volume
-  if (!source) return unusable(path, `nobody can tell what volume ${volume.id} of ${title} is mounted as`)
+  if (!source)
+    return unusable(
+      path,
+      `volume ${volume.id} of ${title} cannot be mounted: its sourceType or options are wrong; correct them first`,
+    )
   if (request.shard === undefined) return { wanted: { ...placed, volume, source } }
   const shard = volume.shards.find(({ name }) => name === request.shard)
   if (!shard) {

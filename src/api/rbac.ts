@@ -1,0 +1,47 @@
+/** Roles and their bindings, as far as Lodestone makes them. */
+import type { K8sObject, ResourceType } from './meta.ts'
+
+const GROUP = 'rbac.authorization.k8s.io'
+const API_VERSION = `${GROUP}/v1`
+
+export const roleBindings: ResourceType = {
+  group: GROUP,
+  version: 'v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+}
+
+export const clusterRoles: ResourceType = {
+  group: GROUP,
+  version: 'v1',
+  kind: 'ClusterRole',
+  plural: 'clusterroles',
+  namespaced: false,
+}
+
+export interface PolicyRule {
+  apiGroups: string[]
+  resources: string[]
+  verbs: string[]
+  resourceNames?: string[]
+}
+
+export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { rules: PolicyRule[] } {
+  return { apiVersion: API_VERSION, kind: clusterRoles.kind, metadata: { name }, rules }
+}
+
+/** Gives a ServiceAccount what a ClusterRole allows: in one namespace where `metadata` has one, else in all of the cluster. */
+export function bindingOf(
+  role: string,
+  metadata: { name: string; namespace?: string },
+  account: { name: string; namespace: string },
+): K8sObject & Record<string, unknown> {
+  return {
+    apiVersion: API_VERSION,
+    kind: metadata.namespace === undefined ? 'ClusterRoleBinding' : roleBindings.kind,
+    metadata,
+    roleRef: { apiGroup: GROUP, kind: clusterRoles.kind, name: role },
+    subjects: [{ kind: 'ServiceAccount', namespace: account.namespace, name: account.name }],
+  }
+}
