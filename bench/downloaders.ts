@@ -45,17 +45,21 @@ export async function downloaders(s3: S3): Promise<{ s5cmd: Downloader; all: Dow
       RCLONE_S3_ENV_AUTH: 'true',
     },
   }
-  const mover: Downloader = {
-    name: 'lodestone mover',
+  const mover = (name: string, ...options: string[]): Downloader => ({
+    name,
     command: process.execPath,
     args: (prefix, into) => [
       ...[MAIN, 'mover', 'download', '--endpoint', s3.url, '--source', `s3://${BUCKET}/${prefix}/`],
-      ...['--root', into, '--target', join(into, 'data')],
+      ...['--root', into, '--target', join(into, 'data'), ...options],
     ],
     // As in the Dockerfile.
     env: { ...keys, NODE_OPTIONS: '--max-semi-space-size=16' },
+  })
+  // The others take what comes for what was sent: the second row does the same.
+  return {
+    s5cmd,
+    all: [mover('lodestone mover'), mover('lodestone mover --verify size', '--verify', 'size'), s5cmd, rclone],
   }
-  return { s5cmd, all: [mover, s5cmd, rclone] }
 }
 
 async function build(peer: string, path: string): Promise<string> {

@@ -21,7 +21,7 @@ const { values } = parseArgs({
     files: { type: 'string', default: '20000' },
     'file-kib': { type: 'string', default: '64' },
     /** A multiple of the number of programs: each has been the first as often. */
-    rounds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '8' },
     /** Part of a name: only these programs. */
     only: { type: 'string', default: '' },
   },

@@ -18,6 +18,11 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefine
     want: { endpoint: undefined, region: 'eu-central-1' },
   },
   {
+    name: 'S3 of which only the sizes are compared',
+    volume: { options: { sourceURL: 's3://lake/', verify: 'size' } },
+    want: { verify: 'size' },
+  },
+  {
     name: 'a stream in a region',
     volume: { sourceType: 'Stream', options: { sourceURL: 's3://lake/', region: 'garage' } },
     want: { region: 'garage' },

@@ -9,6 +9,8 @@ export interface MoverSource {
   endpoint: string | undefined
   /** Undefined where the mover is to ask the server. */
   region: string | undefined
+  /** How what came is looked at; undefined for all that can be. */
+  verify: string | undefined
   env: EnvVar[]
   /** Where in the volume the data goes. */
   folder?: string
@@ -42,6 +44,7 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
     // Without one it is AWS, which is what the mover takes for granted as well.
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,
+    verify: options['verify'] || undefined,
     env: secret ? credentials(secret, 'awsAccessKeyID', 'awsSecretAccessKey') : [],
   }
 }
@@ -58,6 +61,7 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
     url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,
     endpoint: options['s3GatewayURL'] ?? (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY),
     region: options['region'] || undefined,
+    verify: options['verify'] || undefined,
     env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken') : [],
     folder: outputPath.replace(/\/+$/, ''),
   }

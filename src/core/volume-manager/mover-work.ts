@@ -38,6 +38,7 @@ export function replicaMover({ manager, config, replica, placement, lane, settin
       ...(source ? ['--source', source.url] : []),
       ...serverOf(source),
       ...(source ? ['--keep-free', settings.keepFree] : []),
+      ...(source?.verify ? ['--verify', source.verify] : []),
       ...(replica.shard === undefined ? [] : ['--match', replica.shard, '--flat', 'true']),
       ...(source && config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
     ],

@@ -68,6 +68,11 @@ export const region: Rule = whenSet('region', (name) =>
     : 'region has to be the name of a region, e.g. eu-central-1.',
 )
 
+/** How the mover looks at what came (docs/movers.md). */
+export const verify: Rule = whenSet('verify', (level) =>
+  level === 'checksum' || level === 'size' ? undefined : 'verify has to be checksum or size.',
+)
+
 export const timeout: Rule = ({ options = {} }) => {
   const text = options['timeoutForDataDownload']
   const ms = text === undefined ? 1 : parseDuration(text)

@@ -19,6 +19,7 @@ import {
   server,
   sourceUrl,
   timeout,
+  verify,
 } from './option-rules.ts'
 import { isQuantity } from './option-values.ts'
 import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
@@ -122,6 +123,7 @@ const S3 = [
   sourceUrl,
   endpoint('endpointURL'),
   region,
+  verify,
 ]
 
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
@@ -133,6 +135,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     outputPath,
     endpoint('s3GatewayURL'),
     region,
+    verify,
     secretName('pachAuthSecretName'),
     ...DOWNLOADED,
     ownMode,
@@ -144,6 +147,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     sourceUrl,
     endpoint('endpointURL'),
     region,
+    verify,
     replicas,
     distribution,
     timeout,

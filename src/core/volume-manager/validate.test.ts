@@ -40,6 +40,7 @@ describe('a VolumeManager is fine', () => {
       volumes: [{ ...s3({ endpointURL: 'http://minio:9000' }), replicas: 3 }],
     },
     { name: 'in a region', volumes: [s3({ region: 'eu-central-1' })] },
+    { name: 'of a server whose ETags are no checksums', volumes: [s3({ verify: 'size' })] },
     { name: 'with an endpoint at an IPv6 address', volumes: [s3({ endpointURL: 'https://[fd00::7]:9000' })] },
     { name: 'of public data', volumes: [s3({ awsCredentialsSecretName: '' })] },
     { name: 'with a data path below an allowed root', volumes: [s3({ dataPath: '/mnt/data/fast' })] },
@@ -160,6 +161,7 @@ describe('a volume is refused in the words that VCK has for it', () => {
     { option: 'endpointURL', value: 'http://u:p@host', want: 'endpointURL has to be a valid URL' },
     { option: 'region', value: 'eu central', want: 'region has to be the name of a region, e.g. eu-central-1.' },
     { option: 'region', value: '--parallel', want: 'region has to be the name of a region' },
+    { option: 'verify', value: 'md5', want: 'verify has to be checksum or size.' },
     { option: 'timeoutForDataDownload', value: '10', want: 'timeoutForDataDownload has the incorrect format.' },
     { option: 'timeoutForDataDownload', value: '-10s', want: 'timeoutForDataDownload has the incorrect format.' },
   ])('$option $value', ({ option, value, want }) => {
