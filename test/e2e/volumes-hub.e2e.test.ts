@@ -29,8 +29,10 @@ beforeAll(async () => {
   await joinMember(hubPlane, 'datacenter', member.plane)
   hub = hubOn(hubPlane)
   const kubeconfig = await installLodestone(hubPlane)
-  // It looks for kinds when it starts, and then only every thirty seconds.
-  await hubPlane.restart('karmada-controller-manager')
+  // They look for kinds when they start, and then only every thirty seconds.
+  await Promise.all(
+    (['karmada-controller-manager', 'kube-controller-manager'] as const).map((one) => hubPlane.restart(one)),
+  )
   lodestone = await startLodestone(hubPlane, { kubeconfig })
 }, 240_000)
 
