@@ -1,6 +1,6 @@
 /** What the loop of VolumeManagers knows beside the store. Lost with the process, which costs a few reads and nothing else. */
 import { events } from '../api/event.ts'
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { Mended, MoverProgress } from '../core/volume-manager/input.ts'
@@ -33,7 +33,7 @@ export function emptyMemory(): MoverMemory {
 
 /** The notes on a VolumeManager's movers. Those on movers that others have followed are dropped. */
 export function notesOn(manager: VolumeManager, { notes }: MoverMemory): MoverNotes {
-  const key = objectKey(manager.metadata.namespace, manager.metadata.name ?? '')
+  const key = keyOfObject(manager)
   const known = notes.get(key) ?? { refusals: new Map(), mended: new Map() }
   const unsettled = new Set(unsettledMovers(manager))
   for (const map of [known.refusals, known.mended]) {
@@ -48,7 +48,7 @@ export function noteMended(change: StoreChange, store: ObjectStore, memory: Move
   const [what, keys = []] = mendedManagers(change, store) ?? []
   if (what === undefined) return []
   for (const key of keys) {
-    const [namespace, name = ''] = key.split('/')
+    const { namespace, name } = splitObjectKey(key)
     const manager = store.get(volumeManagers, namespace, name)
     if (!manager) continue
     const { mended } = notesOn(manager, memory)
@@ -59,7 +59,7 @@ export function noteMended(change: StoreChange, store: ObjectStore, memory: Move
 
 /** A mover was seen, or its end. */
 export function forgetMover({ created, asked }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
-  const key = objectKey(metadata.namespace, metadata.name ?? '')
+  const key = keyOfObject({ metadata })
   created.delete(key)
   if (isGone || isEnded(status)) asked.delete(key)
 }

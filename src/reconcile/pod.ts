@@ -1,5 +1,5 @@
 /** The loop of pods that wait for volumes: takes their gate away when the data is there. */
-import { objectKey } from '../api/meta.ts'
+import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { isGated, planGate } from '../core/workload/plan-gate.ts'
@@ -11,17 +11,17 @@ export const podLoop: ReconcileLoop = {
   name: 'pod',
   concurrency: 4,
   *keysOf({ type, after, before }, store) {
-    if (type.kind === pods.kind && after && waits(after as Pod)) yield keyOf(after as Pod)
+    if (type.kind === pods.kind && after && waits(after as Pod)) yield keyOfObject(after as Pod)
     const manager = type.kind === volumeManagers.kind ? (after ?? before)?.metadata : undefined
     if (!manager) return
     for (const pod of store.byIndex(pods, 'waitsFor', objectKey(manager.namespace, manager.name ?? '')))
-      yield keyOf(pod)
+      yield keyOfObject(pod)
   },
   *allKeys(store) {
-    for (const pod of store.list(pods)) yield waits(pod) ? keyOf(pod) : undefined
+    for (const pod of store.list(pods)) yield waits(pod) ? keyOfObject(pod) : undefined
   },
   async reconcile(key, { store, events }) {
-    const [namespace = '', name = ''] = key.split('/')
+    const { namespace = '', name } = splitObjectKey(key)
     const pod = store.get(pods, namespace, name)
     if (!pod || !waits(pod)) return undefined
     await applyPlan({ store, events }, planGate(pod, volumeManagersOf(store, namespace)))
@@ -32,8 +32,4 @@ export const podLoop: ReconcileLoop = {
 /** The cache holds the spec of those that wait, and of no others. */
 function waits(pod: Pod): boolean {
   return (pod as Partial<Pod>).spec !== undefined && isGated(pod)
-}
-
-function keyOf({ metadata }: Pod): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
 }

@@ -1,5 +1,5 @@
 /** The loop of VolumeManagers: movers, labels, claims and a status that says how things stand. */
-import { type K8sObject, objectKey } from '../api/meta.ts'
+import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import type { Action } from '../core/plan.ts'
@@ -45,10 +45,10 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       return [...concernedManagers(change, store), ...noteMended(change, store, memory)]
     },
     *allKeys(store) {
-      for (const manager of store.list(volumeManagers)) yield keyOf(manager)
+      for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
     },
     async reconcile(key, { store, events, now }) {
-      const [namespace = '', name = ''] = key.split('/')
+      const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
         memory.notes.delete(key)
@@ -64,8 +64,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
       const movers = plan.actions.filter(isMoverCreation)
       // Before anybody else can plan: what was counted as free is taken from here on.
-      for (const { object } of movers) created.set(keyOf(object), object as Pod)
-      const untried = new Set(movers.map(({ object }) => keyOf(object)))
+      for (const { object } of movers) created.set(keyOfObject(object), object as Pod)
+      const untried = new Set(movers.map(({ object }) => keyOfObject(object)))
       let [waits, isRefused] = [false, false]
       try {
         if (movers.length > 0) await access.grant(namespace, moverSettings.serviceAccountName, store)
@@ -74,7 +74,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
           const isKept = isEndOfMover(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
           waits ||= isKept
           if (isMoverCreation(action)) {
-            untried.delete(keyOf(action.object))
+            untried.delete(keyOfObject(action.object))
             const refusal = await createMover(action, memory, { store, events })
             if (refusal === undefined) continue
             isRefused = true
@@ -106,7 +106,7 @@ function isMoverCreation(action: Action): action is Creation {
 /** Creates one mover. That the API server will not have it is for the status to say, and given back; anything else is thrown. */
 async function createMover(action: Creation, { created }: MoverMemory, writers: Writers): Promise<string | undefined> {
   const { namespace, name = '' } = action.object.metadata
-  const key = keyOf(action.object)
+  const key = keyOfObject(action.object)
   try {
     await applyPlan(writers, { actions: [action] })
     // A store that is its own server has told of it already.
@@ -126,13 +126,9 @@ async function deleteMovers(key: string, store: ObjectStore, { created }: MoverM
   for (const { metadata } of unseen) {
     const pod = await store.read(pods, metadata.namespace, metadata.name ?? '')
     if (pod && !pod.metadata.deletionTimestamp) await store.delete(pods, pod)
-    created.delete(objectKey(metadata.namespace, metadata.name ?? ''))
+    created.delete(keyOfObject({ metadata }))
   }
   for (const pod of moversOf(store, key)) {
     if (!pod.metadata.deletionTimestamp) await store.delete(pods, pod)
   }
-}
-
-function keyOf({ metadata }: K8sObject): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
 }

@@ -1,6 +1,6 @@
 /** Collects from a store's memory what the plan for a VolumeManager starts from. */
 import { secrets } from '../api/dependencies.ts'
-import { type K8sObject, objectKey } from '../api/meta.ts'
+import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
 import { type Pod, pods } from '../api/pod.ts'
@@ -85,7 +85,7 @@ export function usersOf(store: ObjectStore, namespace: string | undefined, place
   return store.byIndex(pods, index, key).map((pod) => {
     const { use } = pod as HeldPod
     return {
-      pod: objectKey(pod.metadata.namespace, pod.metadata.name ?? ''),
+      pod: keyOfObject(pod),
       ...(use?.node !== undefined && { node: use.node }),
     }
   })
@@ -99,7 +99,7 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
   const objects = [before, after].filter((object) => object !== undefined)
   switch (type.kind) {
     case volumeManagers.kind:
-      return [...objects.map(keyOf), ...(waits(before) && !waits(after) ? nextInQueue(store) : [])]
+      return [...objects.map(keyOfObject), ...(waits(before) && !waits(after) ? nextInQueue(store) : [])]
     case pods.kind:
       return objects.flatMap((pod) => concernedByPod(pod as HeldPod, store))
     case nodes.kind:
@@ -117,7 +117,7 @@ export function mendedManagers(
   { type, before, after }: StoreChange,
   store: ObjectStore,
 ): [Mended, string[]] | undefined {
-  if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOf(after))]
+  if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOfObject(after))]
   if (type.kind !== nodes.kind || !after || !isFit(after as Node) || (before && isFit(before as Node))) return undefined
   return ['node', managersBy(store, 'failed', 'all')]
 }
@@ -127,7 +127,7 @@ function isFit(node: Node): boolean {
 }
 
 function managersBy(store: ObjectStore, index: string, key: string): string[] {
-  return store.byIndex(volumeManagers, index, key).map(keyOf)
+  return store.byIndex(volumeManagers, index, key).map(keyOfObject)
 }
 
 type HeldPod = Pod & { use?: PodUse }
@@ -161,7 +161,7 @@ function withoutOurs(node: Node): Node {
 }
 
 function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {
-  return owner === undefined ? [] : store.byIndex(volumeManagers, 'owner', owner).map(keyOf)
+  return owner === undefined ? [] : store.byIndex(volumeManagers, 'owner', owner).map(keyOfObject)
 }
 
 function nextInQueue(store: ObjectStore): string[] {
@@ -170,8 +170,4 @@ function nextInQueue(store: ObjectStore): string[] {
 
 function waits(manager: K8sObject | undefined): boolean {
   return manager !== undefined && isInQueue(manager as VolumeManager)
-}
-
-function keyOf({ metadata }: K8sObject): string {
-  return objectKey(metadata.namespace, metadata.name ?? '')
 }

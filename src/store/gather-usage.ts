@@ -26,7 +26,7 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
   return usesOf(workload, propagateDeps).flatMap((use) => {
     const manager = store.get(volumeManagers, namespace, use.name)
     const binding = bindingNamed({ namespace, name: bindingName(volumeManagers.kind, use.name) }, store)
-    return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, store) }) ?? []
+    return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) }) ?? []
   })
 }
 
@@ -50,14 +50,15 @@ export async function readVolumes(
     usesOf(workloadOf(object), dependenciesFollow).map(async (use) => {
       const manager = await store.read(volumeManagers, namespace, use.name)
       const binding = await store.read(resourceBindings, namespace, bindingName(volumeManagers.kind, use.name))
-      return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, store) })
+      return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) })
     }),
   )
   return located.filter((answer) => answer !== undefined)
 }
 
-function isSelected(manager: VolumeManager | undefined, store: ObjectStore): boolean {
-  return manager !== undefined && isPropagated(manager, store)
+/** Whether a policy selects a VolumeManager that Karmada has not placed: of one that it has nobody asks. */
+function isSelected(manager: VolumeManager | undefined, binding: ResourceBinding | undefined, store: ObjectStore) {
+  return manager !== undefined && !binding?.spec.placement && isPropagated(manager, store)
 }
 
 function usesOf(
@@ -89,14 +90,10 @@ function bindingsUsingVolumes(namespace: string | undefined, name: string, store
  * whose pods name some, or that was waited for.
  */
 export function bindingsByVolume({ before, after }: StoreChange, store: ObjectStore): ResourceBinding[] {
-  const awaited = before || !after ? [] : bindingsOfWorkload(referenceOf(after), store)
-  return [
-    ...[before, after].flatMap((object) => (object ? bindingsAround(object, store) : [])),
-    ...awaited.filter(({ metadata }) => hasNotes(metadata.annotations)),
-  ]
+  return [before, after].flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))
 }
 
-function bindingsAround(object: K8sObject, store: ObjectStore): ResourceBinding[] {
+function bindingsAround(object: K8sObject, isNew: boolean, store: ObjectStore): ResourceBinding[] {
   const { namespace, name = '' } = object.metadata
   if (object.kind === volumeManagers.kind) return bindingsUsingVolumes(namespace, name, store)
   if (isBinding(object.kind)) {
@@ -105,5 +102,8 @@ function bindingsAround(object: K8sObject, store: ObjectStore): ResourceBinding[
     return bindingsUsingVolumes(resource.namespace, resource.name, store)
   }
   const { facts } = object as Partial<Workload>
-  return facts && facts.volumeManagers.length > 0 ? bindingsOfWorkload(referenceOf(object), store) : []
+  const usesVolumes = facts !== undefined && facts.volumeManagers.length > 0
+  if (!facts || (!usesVolumes && !isNew)) return []
+  const bindings = bindingsOfWorkload(referenceOf(object), store)
+  return usesVolumes ? bindings : bindings.filter(({ metadata }) => hasNotes(metadata.annotations))
 }

@@ -1,5 +1,5 @@
 /** What goes when a node is short of disk: the replica that nobody has used for the longest time, if its owner allows that. */
-import { objectKey } from '../../api/meta.ts'
+import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import type { Node } from '../../api/node.ts'
 import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { Plan } from '../plan.ts'
@@ -59,10 +59,9 @@ export function planEviction({ node, managers, users, settings, lastAt, now }: E
     .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
   const [oldest] = candidates
   if (!oldest) return NOTHING
-  const { namespace, name: manager = '' } = oldest.manager.metadata
   return {
     ...evict(oldest, name, now),
-    evicted: { volumeManager: objectKey(namespace, manager), volume: oldest.id, node: name },
+    evicted: { volumeManager: keyOfObject(oldest.manager), volume: oldest.id, node: name },
     requeueAfterMs: settings.pauseSeconds * 1000,
   }
 }
@@ -93,11 +92,11 @@ function candidatesOf(manager: VolumeManager, node: string): Candidate[] {
 }
 
 function keyOf({ manager, id }: Candidate): string {
-  return `${manager.metadata.namespace}/${manager.metadata.name}/${id}`
+  return `${keyOfObject(manager)}/${id}`
 }
 
 function evict({ manager, id, replica }: Candidate, node: string, now: number): Plan {
-  const { namespace, name = '', resourceVersion } = manager.metadata
+  const { resourceVersion } = manager.metadata
   const letting = { labelsOf: labeller(manager, id), isHeld: () => false }
   const volumes = (manager.status?.volumes ?? []).map((volume) => {
     if (volume.id !== id) return volume
@@ -113,7 +112,7 @@ function evict({ manager, id, replica }: Candidate, node: string, now: number): 
     }
     return { ...volume, replicas: [...set.replicas, evicted], releases: set.releases, nextIndex: set.nextIndex }
   })
-  const of = { type: volumeManagers, ...(namespace && { namespace }), name }
+  const of = { type: volumeManagers, ...nameOfObject(manager) }
   return {
     actions: [
       { kind: 'patch', of, patch: { metadata: { resourceVersion }, status: { volumes } }, subresource: 'status' },

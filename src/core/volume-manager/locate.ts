@@ -15,7 +15,7 @@ export interface VolumeUse {
   manager: VolumeManager | undefined
   /** Of the VolumeManager. */
   binding: ResourceBinding | undefined
-  /** Whether a policy selects it, which Karmada may not have followed yet. */
+  /** Whether a policy selects it that Karmada has not followed yet. */
   isSelected: boolean
   /** Whether the workload's dependencies are put where it is. */
   dependenciesFollow: boolean

@@ -1,6 +1,6 @@
 /** What of a mover's log is worth keeping: its last lines, without what a terminal would obey, within a limit of bytes. */
 
-import { objectKey } from '../../api/meta.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import type { Pod } from '../../api/pod.ts'
 import { cut } from '../outcome.ts'
 import { type MoverTask, readTask } from './mover-task.ts'
@@ -15,10 +15,10 @@ export interface MoverLogHead extends Partial<MoverTask> {
 }
 
 export function moverLogHead(pod: Pod): MoverLogHead {
-  const { metadata, spec, status } = pod
+  const { spec, status } = pod
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode
   return {
-    pod: objectKey(metadata.namespace, metadata.name ?? ''),
+    pod: keyOfObject(pod),
     ...readTask(pod),
     ...(spec?.nodeName && { node: spec.nodeName }),
     ...(status?.phase && { phase: status.phase }),

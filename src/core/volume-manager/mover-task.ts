@@ -1,6 +1,6 @@
 /** For whom a mover works: noted on its pod, so that whoever comes later knows without any memory. */
 import { MOVER_TASK_ANNOTATION } from '../../api/lodestone.ts'
-import { objectKey } from '../../api/meta.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
 import { isObject, jsonEqual } from '../json.ts'
@@ -51,7 +51,7 @@ export function taskOf(
   role: MoverTask['role'],
   { index, attempt }: { index: number; attempt: number },
 ): MoverTask {
-  return { manager: objectKey(manager.metadata.namespace, manager.metadata.name ?? ''), id, role, index, attempt }
+  return { manager: keyOfObject(manager), id, role, index, attempt }
 }
 
 export function nameOfTask(manager: VolumeManager, { id, role, index, attempt }: MoverTask): string {

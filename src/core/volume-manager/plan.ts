@@ -1,5 +1,6 @@
 /** What a VolumeManager needs done: movers, labels, claims, a status that says how things stand, and a clean leave. */
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
+import { nameOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { mergePatch } from '../merge-patch.ts'
@@ -96,8 +97,8 @@ function deletePod(pod: Pod): Write[] {
   return pod.metadata.deletionTimestamp ? [] : [{ kind: 'delete', type: pods, object: pod }]
 }
 
-function referenceTo({ metadata: { namespace, name = '' } }: VolumeManager) {
-  return { type: volumeManagers, ...(namespace && { namespace }), name }
+function referenceTo(manager: VolumeManager) {
+  return { type: volumeManagers, ...nameOfObject(manager) }
 }
 
 function setFinalizers(manager: VolumeManager, finalizers: string[]): Write {

@@ -1,5 +1,5 @@
 /** Who may start movers next: all VolumeManagers in one queue, since they share the nodes and the network. */
-import { objectKey } from '../../api/meta.ts'
+import { keyOfObject } from '../../api/meta.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { ReleaseStatus, ReplicaStatus, UploadStatus, VolumeManager } from '../../api/volume-manager.ts'
 import type { MoverAllowance } from './input.ts'
@@ -52,7 +52,7 @@ export function queueOf(waiting: Iterable<VolumeManager>): string[] {
 }
 
 function turnsOf({ metadata, spec, status }: VolumeManager): Turn[] {
-  const manager = objectKey(metadata.namespace, metadata.name ?? '')
+  const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], releases = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
     const turn = ({ since }: Pick<UploadStatus, 'since'>) => ({

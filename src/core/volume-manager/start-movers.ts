@@ -3,7 +3,7 @@ import type { Pod } from '../../api/pod.ts'
 import type { ReleaseStatus, ReplicaStatus, VolumeConfig } from '../../api/volume-manager.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { openLanes } from './lanes.ts'
-import { readTask } from './mover-task.ts'
+import { type MoverTask, readTask } from './mover-task.ts'
 import { releaseMover, replicaMover, uploadMover } from './mover-work.ts'
 import { claimNameOf } from './names.ts'
 import { laneFor, lookingForNode, placementOf } from './placement.ts'
@@ -93,11 +93,7 @@ function mayUpload(replica: ReplicaStatus, { id, before }: VolumeDraft, { movers
   const { index, upload } = replica
   const known = before?.replicas?.find((one) => one.index === index)?.upload
   const isKnown = upload?.state === 'Queued' && known?.state === 'Queued' && known.attempt === upload.attempt
-  if (!isKnown) return false
-  return ![...movers.values()].some((pod) => {
-    const task = readTask(pod)
-    return task?.id === id && task.role === 'upload' && task.index === index
-  })
+  return isKnown && !hasMover(movers, id, 'upload', index)
 }
 
 function isKnownQueued<T extends ReplicaStatus | ReleaseStatus>(one: T, before: readonly T[] = []): boolean {
@@ -107,10 +103,13 @@ function isKnownQueued<T extends ReplicaStatus | ReleaseStatus>(one: T, before: 
 
 /** Not before the last mover of the replica is gone: two would write to one directory. */
 function mayStart(replica: ReplicaStatus, { id, before }: VolumeDraft, { movers }: VolumeManagerInput): boolean {
-  if (!isKnownQueued(replica, before?.replicas)) return false
-  return ![...movers.values()].some((pod) => {
+  return isKnownQueued(replica, before?.replicas) && !hasMover(movers, id, 'replica', replica.index)
+}
+
+function hasMover(movers: VolumeManagerInput['movers'], id: string, role: MoverTask['role'], index: number): boolean {
+  return [...movers.values()].some((pod) => {
     const task = readTask(pod)
-    return task?.id === id && task.role === 'replica' && task.index === replica.index
+    return task?.id === id && task.role === role && task.index === index
   })
 }
 
