@@ -51,8 +51,8 @@ export interface Member {
   nodeOf(app: string): Promise<string>
   // Where a volume's data is on a node, as a folder of this machine.
   dataOn(node: string, volume: VolumeStatus): string
-  // A bucket of a scenario's own.
-  putBucket(name: string, files: Readonly<Record<string, string>>): Promise<void>
+  // A bucket of a scenario's own, with files in a folder of it such as `train/`.
+  putBucket(name: string, files: Readonly<Record<string, string>>, folder?: string): Promise<void>
 }
 
 const image = 'lodestone:e2e'
@@ -134,9 +134,9 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
         timeoutMs,
       ),
     dataOn: (node, { volumeSource }) => kubelet.pathOn(node, volumeSource?.hostPath?.path ?? ''),
-    putBucket: async (name, files) => {
+    putBucket: async (name, files, folder = '') => {
       await s3.createBucket(name)
-      for (const [key, text] of Object.entries(files)) await s3.putObject(name, key, text)
+      for (const [key, text] of Object.entries(files)) await s3.putObject(name, `${folder}${key}`, text)
     },
   }
 }

@@ -15,10 +15,7 @@ beforeAll(async () => {
   cluster = await startMember({
     volumes: { allowedMoverImages: [SMALL_DISK], eviction: { pauseSeconds: 1 } },
   })
-  await cluster.putBucket(
-    'lake',
-    Object.fromEntries(Object.entries(FILES).map(([key, text]) => [`train/${key}`, text])),
-  )
+  await cluster.putBucket('lake', FILES, 'train/')
 })
 afterAll(() => cluster?.plane.stopAll())
 

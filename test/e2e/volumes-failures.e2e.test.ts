@@ -28,10 +28,7 @@ beforeAll(async () => {
     volumes: { allowedMoverImages: ['example.org/movers/*'] },
     movers: { prepareTimeoutSeconds: 75 },
   })
-  await cluster.putBucket(
-    'lake',
-    Object.fromEntries(Object.entries(FILES).map(([key, text]) => [`train/${key}`, text])),
-  )
+  await cluster.putBucket('lake', FILES, 'train/')
 })
 afterAll(() => cluster?.plane.stopAll())
 

@@ -20,8 +20,7 @@ let lodestone: Lodestone
 
 beforeAll(async () => {
   member = await startMember()
-  await member.s3.createBucket('lake')
-  await member.s3.putObject('lake', 'sales/one.csv', 'a,b\n1,2\n')
+  await member.putBucket('lake', { 'one.csv': 'a,b\n1,2\n' }, 'sales/')
   hubPlane = await startControlPlane({
     garbageCollector: true,
     flags: { 'karmada-controller-manager': [memberControllers] },

@@ -374,8 +374,7 @@ describe('data that cannot be had makes the VolumeManager Failed and says why', 
   })
 })
 
-const putBucket = (name: string) =>
-  cluster.putBucket(name, Object.fromEntries(Object.entries(TRAIN).map(([key, text]) => [`train/${key}`, text])))
+const putBucket = (name: string) => cluster.putBucket(name, TRAIN, 'train/')
 
 function downloaded(bucket: string): number {
   return Object.keys(TRAIN).reduce((sum, key) => sum + cluster.proxy.bytesOf(`${bucket}/train/${key}`), 0)

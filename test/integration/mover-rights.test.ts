@@ -44,6 +44,8 @@ test('a mover has what its work takes, and one that downloads has nothing', asyn
 
 const SETPRIV = '/usr/bin/setpriv'
 const mayTakeAway = process.getuid?.() === 0 && existsSync(SETPRIV)
+if (!mayTakeAway)
+  process.stderr.write(`[test] skipped: the rights of movers, which only root with ${SETPRIV} can take away\n`)
 
 /** A root with data as a pod of another user leaves it: for nobody else, and some of it in a sticky directory. */
 function rootOfSomebody(): string {
