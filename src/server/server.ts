@@ -11,6 +11,7 @@ import { readBody } from './body.ts'
 import type { Answer } from './call.ts'
 import { serveInterpreter } from './interpreter.ts'
 import { problemBody, RequestProblem } from './problem.ts'
+import { openTurns } from './turns.ts'
 
 export interface ServerLimits {
   /** Largest body in bytes; object, old object and envelope of the largest object that etcd takes fit in 7 MiB. */
@@ -132,9 +133,13 @@ export function buildServer({ webhooks, interpreter, tls, limits, ...dependencie
       body: problemBody(404, `nothing is served at ${request.url}; webhooks are at ${known}`),
     })
   })
+  const take = openTurns()
   for (const { path, takes, serve } of endpoints) {
-    server.post(path, (request: FastifyRequest, reply) =>
-      send(reply, serve(typeof request.body === 'string' ? request.body : '')),
+    server.post(path, ({ body }: FastifyRequest, reply) =>
+      take({
+        decide: () => serve(typeof body === 'string' ? body : ''),
+        send: (answer) => void send(reply, answer),
+      }),
     )
     server.route({
       method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],

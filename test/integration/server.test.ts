@@ -169,6 +169,7 @@ describe('bad input is a clear 4xx with a JSON body and one log line, and harms 
       wantMessage: 'larger than',
     },
     { name: 'a GET', options: { method: 'GET', body: '' }, wantStatus: 405, wantMessage: 'POST an AdmissionReview' },
+    { name: 'a PUT', options: { method: 'PUT' }, wantStatus: 405, wantMessage: 'POST an AdmissionReview' },
     {
       name: 'an unknown path',
       options: { path: '/mutate/nothing' },
