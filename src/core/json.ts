@@ -33,10 +33,13 @@ export function withoutEmpties<T>(value: T): T | undefined {
   if (Array.isArray(value)) {
     return value.length === 0 ? undefined : (value.map((item) => withoutEmpties(item) ?? item) as T)
   }
-  const entries = Object.entries(value)
-    .map(([key, member]) => [key, withoutEmpties(member)] as const)
-    .filter(([, member]) => member !== undefined)
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as T)
+  const kept = { ...(value as Record<string, unknown>) }
+  for (const [key, member] of Object.entries(kept)) {
+    const cleaned = withoutEmpties(member)
+    if (cleaned === undefined) delete kept[key]
+    else if (cleaned !== member) kept[key] = cleaned
+  }
+  return Object.keys(kept).length === 0 ? undefined : (kept as T)
 }
 
 /** Whether a value is a JSON object: neither null nor a list. */
@@ -46,7 +49,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** The strings sorted by code unit and without doubles: the one order of every list that we write. */
 export function sortedUnique(values: Iterable<string>): string[] {
-  return [...new Set(values)].sort()
+  const unique = [...new Set(values)]
+  return unique.length < 2 ? unique : unique.sort()
 }
 
 /** Whether a value is a whole number that counts something. */

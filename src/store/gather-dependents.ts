@@ -53,7 +53,8 @@ const dependentTypes = new Map<string, ResourceType<Dependent>>(
   ].map((type) => [kindKey(type), type]),
 )
 
-const workloadTypesByKind = new Map(workloadTypes.map((type) => [kindKey(type), type]))
+/** By kind alone, which hardly two groups share: a look-up in a hot path must not spell a key. */
+const workloadTypesByKind = Map.groupBy(workloadTypes, ({ kind }) => kind)
 
 /** The type of a dependency's kind; undefined for a kind that is never one. */
 export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
@@ -83,7 +84,7 @@ export function interpretObject(object: K8sObject, store: ObjectStore): Dependen
 
 /** The type of a kind whose dependencies are known, whatever its version. */
 export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind: string }) {
-  return workloadTypesByKind.get(kindKey({ group: groupOf(apiVersion), kind }))
+  return workloadTypesByKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))
 }
 
 /** The workload of a binding; undefined for one that is not there or of a kind that nobody interprets. */

@@ -45,5 +45,6 @@ function isMember(object: Record<string, unknown>, key: string): boolean {
 
 /** Appends a member name to a JSON Pointer (RFC 6901 §3). */
 function join(path: string, key: string): string {
-  return `${path}/${key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key}`
+  const escaped = key.includes('~') ? key.replaceAll('~', '~0') : key
+  return `${path}/${escaped.includes('/') ? escaped.replaceAll('/', '~1') : escaped}`
 }

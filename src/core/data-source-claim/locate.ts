@@ -40,22 +40,25 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
 }
 
 function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: number): Answer {
-  const asked = `${claim.spec.system} ${claim.spec.dataSourceType} ${claim.spec.dataSourceName}`
-  if (!source) return { kind: 'unknown', reason: `no DataSource for ${asked} yet` }
-  const name = `DataSource ${source.metadata.name}`
-  if (source.status?.phase === 'Unavailable') return { kind: 'nowhere', reason: `${name} is Unavailable` }
+  if (!source) {
+    const { system, dataSourceType, dataSourceName } = claim.spec
+    return { kind: 'unknown', reason: `no DataSource for ${system} ${dataSourceType} ${dataSourceName} yet` }
+  }
+  const of = (reason: string) => `DataSource ${source.metadata.name} ${reason}`
+  if (source.status?.phase === 'Unavailable') return { kind: 'nowhere', reason: of('is Unavailable') }
   if (now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
-    return { kind: 'unknown', reason: `${name} is older than ${claim.spec.policy?.maxStalenessSeconds} s` }
+    return { kind: 'unknown', reason: of(`is older than ${claim.spec.policy?.maxStalenessSeconds} s`) }
   }
   const { clusterNames, bytes } = source.spec.locality ?? {}
-  if (!clusterNames) return { kind: 'unknown', reason: `${name} has no locality yet` }
-  if (clusterNames.length === 0) return { kind: 'nowhere', reason: `${name} is in none of the clusters` }
+  if (!clusterNames) return { kind: 'unknown', reason: of('has no locality yet') }
+  if (clusterNames.length === 0) return { kind: 'nowhere', reason: of('is in none of the clusters') }
   return { kind: 'located', clusters: sortedUnique(clusterNames), bytes }
 }
 
 /** When a location will be too old for a claim, in ms since the epoch; undefined when never, as where nobody ever asked (made by hand). */
 export function staleAt({ spec }: DataSourceClaim, source: DataSource): number | undefined {
-  const confirmed = Date.parse(source.status?.lastResolvedTime ?? '')
   const maxAge = spec.policy?.maxStalenessSeconds
-  return maxAge === undefined || Number.isNaN(confirmed) ? undefined : confirmed + maxAge * 1000
+  if (maxAge === undefined) return undefined
+  const confirmed = Date.parse(source.status?.lastResolvedTime ?? '')
+  return Number.isNaN(confirmed) ? undefined : confirmed + maxAge * 1000
 }

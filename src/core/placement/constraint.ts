@@ -12,15 +12,19 @@ export interface DataConstraint {
 
 /** The constraint of every located claim; the order of the claims does not matter. Claims that are not located say nothing here. */
 export function constraintOf(claims: readonly ClaimAnswer[]): DataConstraint {
-  const located = claims.flatMap(({ enforcement, answer }) =>
-    answer.kind === 'located' ? [{ enforcement, clusters: answer.clusters, bytes: answer.bytes ?? 0 }] : [],
-  )
-  const required = located.filter(({ enforcement }) => enforcement === 'Required').map(({ clusters }) => clusters)
-  const preferred = rank(located.filter(({ enforcement }) => enforcement === 'Preferred'))
-  return {
-    ...(required.length > 0 && { required: intersect(required) }),
-    ...(preferred.length > 0 && { preferred }),
+  const required: (readonly string[])[] = []
+  const preferred: { clusters: readonly string[]; bytes: number }[] = []
+  for (const { enforcement, answer } of claims) {
+    if (answer.kind !== 'located') continue
+    const { clusters, bytes = 0 } = answer
+    if (enforcement === 'Required') required.push(clusters)
+    else preferred.push({ clusters, bytes })
   }
+  const constraint: DataConstraint = {}
+  if (required.length > 0) constraint.required = intersect(required)
+  const tiers = rank(preferred)
+  if (tiers.length > 0) constraint.preferred = tiers
+  return constraint
 }
 
 function intersect(sets: readonly (readonly string[])[]): string[] {

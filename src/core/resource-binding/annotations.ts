@@ -14,7 +14,10 @@ export interface LocalityNote extends DataConstraint {
 
 /** What the data demanded when it was noted. */
 export function constraintIn({ required, preferred }: LocalityNote): DataConstraint {
-  return { ...(required && { required }), ...(preferred && { preferred }) }
+  const constraint: DataConstraint = {}
+  if (required) constraint.required = required
+  if (preferred) constraint.preferred = preferred
+  return constraint
 }
 
 /** A suspension of scheduling that is ours. */
@@ -47,7 +50,11 @@ export function readNotes(annotations: Annotations): BindingNotes {
   const base = parse<PlacementAffinity>(annotations, BASE_AFFINITY_ANNOTATION, isAffinity)
   const locality = parse<LocalityNote>(annotations, LOCALITY_ANNOTATION, isLocality)
   const hold = parse<HoldNote>(annotations, HOLD_ANNOTATION, isHold)
-  return { ...(base && { base }), ...(locality && { locality }), ...(hold && { hold }) }
+  const notes: BindingNotes = {}
+  if (base) notes.base = base
+  if (locality) notes.locality = locality
+  if (hold) notes.hold = hold
+  return notes
 }
 
 /** The annotations with ours replaced by these notes; the very same object when nothing changes, undefined when none is left. */
@@ -62,19 +69,16 @@ export function writeNotes(annotations: Annotations, notes: BindingNotes): Annot
   ) {
     return annotations
   }
-  const {
-    [BASE_AFFINITY_ANNOTATION]: _base,
-    [LOCALITY_ANNOTATION]: _locality,
-    [HOLD_ANNOTATION]: _hold,
-    ...kept
-  } = annotations ?? {}
-  const all = {
-    ...kept,
-    ...(base && { [BASE_AFFINITY_ANNOTATION]: base }),
-    ...(locality && { [LOCALITY_ANNOTATION]: locality }),
-    ...(hold && { [HOLD_ANNOTATION]: hold }),
-  }
+  const all = { ...annotations }
+  put(all, BASE_AFFINITY_ANNOTATION, base)
+  put(all, LOCALITY_ANNOTATION, locality)
+  put(all, HOLD_ANNOTATION, hold)
   return Object.keys(all).length === 0 ? undefined : all
+}
+
+function put(annotations: Record<string, string>, key: string, text: string | undefined): void {
+  if (text !== undefined) annotations[key] = text
+  else if (Object.hasOwn(annotations, key)) delete annotations[key]
 }
 
 export function hasNotes(annotations: Annotations): boolean {

@@ -58,13 +58,12 @@ export function decideBinding(input: BindingInput): BindingDecision {
 
 /** The admission's answer: a patch when the binding changes, and a warning when it is not simply narrowed. */
 export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
-  const notes = {
-    ...(NOTEWORTHY.has(state) && { warnings: [cut(`lodestone: ${state.toLowerCase()}: ${message}`)] }),
-    ...(state !== 'Untouched' && {
-      auditAnnotations: { decision: state, ...(message && { reason: cut(message, 512) }) },
-    }),
+  const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
+  if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${state.toLowerCase()}: ${message}`)]
+  if (state !== 'Untouched') {
+    outcome.auditAnnotations = message ? { decision: state, reason: cut(message, 512) } : { decision: state }
   }
-  return binding === input.binding ? { kind: 'allow', ...notes } : { kind: 'patch', object: binding, ...notes }
+  return outcome
 }
 
 const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['Held', 'Kept', 'Relaxed', 'Released', 'Ignored'])
@@ -82,7 +81,7 @@ function rewrite(facts: BindingFacts, placement: Placement, { affinity, notes }:
   else delete metadata.annotations
   const spec = { ...binding.spec, placement: samePlacement ? placement : withAffinity(placement, affinity) }
   if (suspension.value) spec.suspension = suspension.value
-  else delete spec.suspension
+  else if (spec.suspension) delete spec.suspension
   return { ...binding, metadata, spec }
 }
 

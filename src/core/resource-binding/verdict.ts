@@ -222,13 +222,10 @@ function note(
   { required, preferred }: DataConstraint,
   message: string,
 ): LocalityNote {
-  return {
-    state,
-    message,
-    claims: claims.map(({ claim }) => claim),
-    ...(required && { required }),
-    ...(preferred && { preferred }),
-  }
+  const written: LocalityNote = { state, message, claims: claims.map(({ claim }) => claim) }
+  if (required) written.required = required
+  if (preferred) written.preferred = preferred
+  return written
 }
 
 function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
