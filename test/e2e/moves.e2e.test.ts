@@ -61,6 +61,9 @@ test('when the data of many moves at once, no more move than the budget allows, 
   await runsByItsData(...fleet)
   // The moves of other tests are not to count: the budget of a new process is full.
   await lodestone.restart()
+  // What Karmada wrote meanwhile is made good first, and whom the scheduler had placed by it has to move.
+  await runWhereTheirDataIs(fleet)
+  const madeGood = await lodestone.metric('lodestone_moves_total')
 
   const started = Date.now()
   moveData(...names)
@@ -87,7 +90,7 @@ test('when the data of many moves at once, no more move than the budget allows, 
   const oneByOne = [0, 1, 2, 3].map((more) => movesPerMinute + more)
   expect(counts, 'a full budget at once, then one by one').toEqual(expect.arrayContaining(oneByOne))
   expect(waiting.size, 'Karmada wrote bindings whose turn had not come').toBeGreaterThan(0)
-  expect(await lodestone.metric('lodestone_moves_total')).toBe(fleet.length)
+  expect(await lodestone.metric('lodestone_moves_total')).toBe(madeGood + fleet.length)
   await plane.eventually('all run where their data is now', async () => {
     const clusters = await Promise.all(fleet.map(clustersOf))
     return clusters.every((names) => names === 'member3')
@@ -114,8 +117,12 @@ async function runsByItsData(...workloads: Workload[]): Promise<void> {
   })
   const input = objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
   await plane.kubectl(['create', '-f', '-'], { input })
+  await runWhereTheirDataIs(workloads)
+}
+
+async function runWhereTheirDataIs(workloads: Workload[]): Promise<void> {
   await plane.eventually('all run where their data is', async () => {
-    const clusters = await Promise.all(workloads.map(clustersOf))
+    const clusters = await Promise.all([...workloads.map(clustersOf), ...workloads.map(allowedOf)])
     return clusters.every((names) => names === 'member1,member2')
   })
 }
