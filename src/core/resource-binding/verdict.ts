@@ -219,13 +219,10 @@ function relaxed(facts: BindingFacts, base: PlacementAffinity, constraint: DataC
 function note(
   state: LocalityNote['state'],
   claims: readonly ClaimAnswer[],
-  { required, preferred }: DataConstraint,
+  constraint: DataConstraint,
   message: string,
 ): LocalityNote {
-  const written: LocalityNote = { state, message, claims: claims.map(({ claim }) => claim) }
-  if (required) written.required = required
-  if (preferred) written.preferred = preferred
-  return written
+  return { state, message, claims: claims.map(({ claim }) => claim), ...constraint }
 }
 
 function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
