@@ -49,7 +49,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** The strings sorted by code unit and without doubles: the one order of every list that we write. */
 export function sortedUnique(values: Iterable<string>): string[] {
-  return [...new Set(values)].sort()
+  const unique = [...new Set(values)]
+  return unique.length < 2 ? unique : unique.sort()
 }
 
 /** Whether a value is a whole number that counts something. */

@@ -81,6 +81,7 @@ function encode(response: AdmissionResponse): string {
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response })
 }
 
+/** Nearly every patch is ASCII, which needs no encoding. */
 function toBase64(text: string): string {
-  return Buffer.from(text).toString('base64')
+  return Buffer.byteLength(text) === text.length ? btoa(text) : Buffer.from(text).toString('base64')
 }

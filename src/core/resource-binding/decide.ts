@@ -81,7 +81,7 @@ function rewrite(facts: BindingFacts, placement: Placement, { affinity, notes }:
   else delete metadata.annotations
   const spec = { ...binding.spec, placement: samePlacement ? placement : withAffinity(placement, affinity) }
   if (suspension.value) spec.suspension = suspension.value
-  else delete spec.suspension
+  else if ('suspension' in spec) delete spec.suspension
   return { ...binding, metadata, spec }
 }
 

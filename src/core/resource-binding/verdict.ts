@@ -219,10 +219,13 @@ function relaxed(facts: BindingFacts, base: PlacementAffinity, constraint: DataC
 function note(
   state: LocalityNote['state'],
   claims: readonly ClaimAnswer[],
-  constraint: DataConstraint,
+  { required, preferred }: DataConstraint,
   message: string,
 ): LocalityNote {
-  return { state, message, claims: claims.map(({ claim }) => claim), ...constraint }
+  const written: LocalityNote = { state, message, claims: claims.map(({ claim }) => claim) }
+  if (required) written.required = required
+  if (preferred) written.preferred = preferred
+  return written
 }
 
 function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
