@@ -40,9 +40,7 @@ export function serveCalls<Request>(
   { metrics, ...dependencies }: CallDependencies,
 ): (body: string) => Answer {
   const log = dependencies.log.child({ webhook: name })
-  const latency = metrics.latency.labels(name)
-  const requests = remember((status) => metrics.requests.labels(name, status))
-  const decisions = remember((result) => metrics.decisions.labels(name, result))
+  const count = metrics.countCalls(name)
 
   function read(body: string): Request {
     if (body === '') throw new RequestProblem(400, `the body is empty; POST ${takes}`)
@@ -60,33 +58,32 @@ export function serveCalls<Request>(
   return (body) => {
     const started = performance.now()
     let request: Request | undefined
-    let answer: Answer
     try {
       request = read(body)
       const { body: text, decision, line } = answerTo(request)
-      decisions(decision).inc()
-      answer = { status: 200, body: text }
-      line['ms'] = since(started)
+      const ms = performance.now() - started
+      line['ms'] = rounded(ms)
       log.info(line, told.answered)
+      count({ status: 200, decision, seconds: ms / 1000 })
+      return { status: 200, body: text }
     } catch (error) {
+      const ms = performance.now() - started
       const status = error instanceof RequestProblem ? error.status : 500
       const message = error instanceof Error ? error.message : String(error)
-      answer = {
-        status,
-        body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message),
-      }
       const uid = error instanceof RequestProblem ? error.uid : undefined
-      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: since(started) }
+      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: rounded(ms) }
       if (status === 500) {
         metrics.faults.labels(name).inc()
         log.error({ ...line, err: error }, told.failed)
       } else {
         log.warn({ ...line, reason: message }, told.refused)
       }
+      count({ status, seconds: ms / 1000 })
+      return {
+        status,
+        body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message),
+      }
     }
-    requests(String(answer.status)).inc()
-    latency.observe((performance.now() - started) / 1000)
-    return answer
   }
 }
 
@@ -96,19 +93,7 @@ function uidIn(parsed: unknown): string | undefined {
   return typeof uid === 'string' ? uid.slice(0, 64) : undefined
 }
 
-function since(started: number): number {
-  return Math.round((performance.now() - started) * 1000) / 1000
-}
-
-/** Finding a counter by its labels costs more than counting; each is looked up once. */
-function remember<T>(find: (label: string) => T): (label: string) => T {
-  const found = new Map<string, T>()
-  return (label) => {
-    let known = found.get(label)
-    if (known === undefined) {
-      known = find(label)
-      found.set(label, known)
-    }
-    return known
-  }
+/** Milliseconds with three decimals. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
 }

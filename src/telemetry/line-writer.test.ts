@@ -1,26 +1,11 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openLineWriter } from './line-writer.ts'
+import { useLogFile } from './log-file.case.ts'
 
-let folder = ''
-let fd = 0
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'lodestone-log-'))
-  fd = openSync(join(folder, 'log'), 'w')
-})
-
-afterEach(() => {
-  closeSync(fd)
-  rmSync(folder, { recursive: true })
-})
-
-const written = () => readFileSync(join(folder, 'log'), 'utf8')
+const { fd, written } = useLogFile()
 
 test('every line is written once and in order, however many there are', async () => {
-  const writer = openLineWriter(fd)
+  const writer = openLineWriter(fd())
   const lines = Array.from({ length: 5_000 }, (_, i) => `${i} äöü ${'x'.repeat(i % 50)}\n`)
 
   for (const line of lines) writer.write(line)
@@ -29,16 +14,17 @@ test('every line is written once and in order, however many there are', async ()
   expect(written()).toBe(lines.join(''))
 })
 
-test('a lonely line comes out by itself, soon', async () => {
-  const writer = openLineWriter(fd)
+test('a line that was taken comes out when it is sent', async () => {
+  const writer = openLineWriter(fd())
 
   writer.write('alone\n')
+  writer.send()
 
   await expect.poll(written).toBe('alone\n')
 })
 
 test('when nobody takes the lines, the newest are dropped and counted, and memory stays bounded', async () => {
-  const writer = openLineWriter(fd)
+  const writer = openLineWriter(fd())
   const line = `${'x'.repeat(1023)}\n`
 
   for (let i = 0; i < 6 * 1024; i++) writer.write(line)

@@ -2,14 +2,14 @@
 import { write } from 'node:fs'
 
 export interface LineWriter {
+  /** Takes a line for the next `send`. */
   write(line: string): void
+  /** Begins to write what was taken. */
+  send(): void
   /** Resolves when everything written so far is out, or lost because the descriptor is broken. */
   flush(): Promise<void>
 }
 
-/** A line waits for company at most this long, in ms. */
-const WAIT_MS = 100
-const BATCH_CHARACTERS = 64 * 1024
 /** A reader that stalls (a full pipe) must not cost memory without end: beyond this, lines are dropped, and counted. */
 const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
@@ -21,7 +21,6 @@ export function openLineWriter(fd: number): LineWriter {
   let pending = ''
   let dropped = 0
   let writing: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
 
   function writeAll(text: Buffer): Promise<void> {
     return new Promise((resolve) => {
@@ -34,16 +33,14 @@ export function openLineWriter(fd: number): LineWriter {
     })
   }
 
-  function start(): void {
-    clearTimeout(timer)
-    timer = undefined
+  function send(): void {
     if (writing || pending === '') return
     const text = dropped === 0 ? pending : `${pending}{"level":"warn","dropped":${dropped},"msg":"log lines dropped"}\n`
     pending = ''
     dropped = 0
     writing = writeAll(Buffer.from(text)).then(() => {
       writing = undefined
-      if (pending.length >= BATCH_CHARACTERS) start()
+      send()
     })
   }
 
@@ -54,12 +51,11 @@ export function openLineWriter(fd: number): LineWriter {
         return
       }
       pending += line
-      if (pending.length >= BATCH_CHARACTERS) start()
-      else timer ??= setTimeout(start, WAIT_MS).unref()
     },
+    send,
     async flush() {
       while (writing || pending !== '') {
-        start()
+        send()
         await writing
       }
     },

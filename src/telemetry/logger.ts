@@ -1,6 +1,7 @@
 /** The one logger: JSON lines for machines, colours for a person at a terminal. Objects of users are never logged, only their names. */
 import { type Logger, pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
+import { openLineQueue } from './line-queue.ts'
 import { openLineWriter } from './line-writer.ts'
 
 export type { Logger } from 'pino'
@@ -19,14 +20,14 @@ export interface LoggerOptions {
 /**
  * Opens a logger. Every line has level, time (RFC 3339), msg and the fields of its event.
  *
- * With a file descriptor, lines are gathered for up to a tenth of a second: `close` writes the rest.
+ * With a file descriptor, lines are made and written up to a tenth of a second later, many at once: `close` writes the rest.
  */
 export function openLogger({ level, format, output }: LoggerOptions): { log: Logger; close(): Promise<void> } {
   const pretty = format === 'pretty' || (format === 'auto' && output.isTTY === true)
   const options = {
     level,
     base: null,
-    timestamp: openClock(),
+    timestamp: openClock(Date.now),
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: pino.stdSerializers.err },
   }
@@ -45,18 +46,25 @@ export function openLogger({ level, format, output }: LoggerOptions): { log: Log
     return { log: pino(options, { write: (line: string) => void output.write(line) }), close: async () => undefined }
   }
   const writer = openLineWriter(output.fd)
-  return { log: pino(options, writer), close: () => writer.flush() }
+  const queue = openLineQueue(writer.send)
+  return {
+    log: pino({ ...options, timestamp: openClock(queue.now), hooks: { logMethod: queue.logMethod } }, writer),
+    close() {
+      queue.flush()
+      return writer.flush()
+    },
+  }
 }
 
 /** The time as pino wants it. Many lines fall into one millisecond, and a date is dear to format. */
-function openClock(): () => string {
+function openClock(now: () => number): () => string {
   let last = 0
   let text = ''
   return () => {
-    const now = Date.now()
-    if (now !== last) {
-      last = now
-      text = `,"time":"${new Date(now).toISOString()}"`
+    const time = now()
+    if (time !== last) {
+      last = time
+      text = `,"time":"${new Date(time).toISOString()}"`
     }
     return text
   }

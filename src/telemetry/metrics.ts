@@ -1,15 +1,14 @@
-/** Every metric of Lodestone, declared in one place. Names that dashboards know (controller-runtime's) where there is one. */
+/** Every metric of Lodestone; those of calls are in call-metrics.ts. Names that dashboards know (controller-runtime's) where there is one. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type CallCounter, openCallMetrics } from './call-metrics.ts'
 
 export interface Metrics {
   registry: Registry
-  requests: Counter<'webhook' | 'code'>
-  latency: Histogram<'webhook'>
+  countCalls: CallCounter
   /** The gauge asks when it is read, instead of being told twice a request. */
   observeInFlight(read: () => number): void
   /** Likewise for how many objects of each kind are in memory. */
   observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
-  decisions: Counter<'webhook' | 'result'>
   faults: Counter<'webhook'>
   shed: Counter
   lists: Counter<'kind'>
@@ -106,31 +105,13 @@ export function openMetrics(): Metrics {
   })
   return {
     registry,
-    requests: new Counter({
-      name: 'controller_runtime_webhook_requests_total',
-      help: 'Admission requests by HTTP status code',
-      labelNames: ['webhook', 'code'],
-      registers,
-    }),
-    latency: new Histogram({
-      name: 'controller_runtime_webhook_latency_seconds',
-      help: 'Time from the whole body to the answer',
-      labelNames: ['webhook'],
-      buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
-      registers,
-    }),
+    countCalls: openCallMetrics(registers),
     observeInFlight(read) {
       readInFlight = read
     },
     observeObjects(read) {
       readObjects = read
     },
-    decisions: new Counter({
-      name: 'lodestone_decisions_total',
-      help: 'Decisions by result',
-      labelNames: ['webhook', 'result'],
-      registers,
-    }),
     faults: new Counter({
       name: 'controller_runtime_webhook_panics_total',
       help: 'Reviews that failed inside and were answered with HTTP 500',

@@ -1,0 +1,20 @@
+/** For tests: a file that a log is written to, a new one for each test. */
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+
+/** Gives the open file's descriptor and what is in it. */
+export function useLogFile(): { fd: () => number; written: () => string } {
+  let folder = ''
+  let fd = 0
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'lodestone-log-'))
+    fd = openSync(join(folder, 'log'), 'w')
+  })
+  afterEach(() => {
+    closeSync(fd)
+    rmSync(folder, { recursive: true })
+  })
+  return { fd: () => fd, written: () => readFileSync(join(folder, 'log'), 'utf8') }
+}

@@ -1,0 +1,77 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, expect, test, vi } from 'vitest'
+import { useLogFile } from './log-file.case.ts'
+import { openLogger } from './logger.ts'
+
+const { fd, written } = useLogFile()
+
+afterEach(() => void vi.useRealTimers())
+
+const open = () => openLogger({ level: 'info', format: 'json', output: { write: () => true, fd: fd() } })
+
+const lines = (): unknown[] =>
+  written()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+test('a line that is written later has the time at which it was said, and the order stays', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const { log, close } = open()
+
+  vi.setSystemTime('2026-11-20T10:00:00.001Z')
+  log.child({ webhook: 'resource-binding' }).info({ uid: '1' }, 'reviewed')
+  vi.setSystemTime('2026-11-20T10:00:00.002Z')
+  log.warn('no leader')
+  vi.setSystemTime('2026-11-20T10:00:05.000Z')
+  await close()
+
+  expect(lines()).toEqual([
+    { level: 'info', time: '2026-11-20T10:00:00.001Z', webhook: 'resource-binding', uid: '1', msg: 'reviewed' },
+    { level: 'warn', time: '2026-11-20T10:00:00.002Z', msg: 'no leader' },
+  ])
+})
+
+test('a lonely line comes out by itself, soon', async () => {
+  const { log, close } = open()
+
+  log.info('alone')
+
+  await expect.poll(lines).toMatchObject([{ msg: 'alone' }])
+  await close()
+})
+
+test('many lines do not wait for the clock, and none is made while they are said', async () => {
+  const { log, close } = open()
+  let made = 0
+  const line = { toJSON: () => ++made }
+
+  for (let i = 0; i < 200; i++) log.info({ line }, 'reviewed')
+  const meanwhile = made
+  await turn()
+
+  expect(meanwhile).toBe(0)
+  expect(made).toBe(200)
+  await close()
+})
+
+test('who never pauses to say lines gets them made all the same', async () => {
+  const { log, close } = open()
+  let made = 0
+  const line = { toJSON: () => ++made }
+
+  for (let i = 0; i < 3_000; i++) log.info({ line }, 'again')
+
+  expect(made).toBeGreaterThanOrEqual(2_000)
+  await close()
+  expect(lines()).toHaveLength(3_000)
+})
+
+test('what a level leaves out is not kept either', async () => {
+  const { log, close } = open()
+
+  log.debug('detail')
+  await close()
+
+  expect(lines()).toEqual([])
+})
