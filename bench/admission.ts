@@ -5,9 +5,9 @@
 import { parseArgs } from 'node:util'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { type Lodestone, startLodestone } from '../test/e2e/lodestone.ts'
-import { type Row, report, type StartFigures } from './admission-report.ts'
+import { type Round, type Row, report, type StartFigures } from './admission-report.ts'
 import { type Fleet, resolvedFleet } from './fleet.ts'
-import { runLoad } from './load.ts'
+import { type Load, openLoad } from './load.ts'
 import { log } from './log.ts'
 import { machine } from './machine.ts'
 import { startPlane, stopControllers, untilIdle } from './plane.ts'
@@ -17,8 +17,8 @@ import { answeredPatch, karmadaTarget, lodestoneTarget, readReview, startBaselin
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '12' },
     claims: { type: 'string', default: '10000' },
     bindings: { type: 'string', default: '100000' },
   },
@@ -31,6 +31,7 @@ const fleet: Fleet = {
   bindings: Number(values.bindings),
 }
 const CONNECTIONS = [1, 16]
+const WARM_UP_SECONDS = 2
 /** What the detector sends: a binding that comes into being, and the same one overwritten with the policy's placement. */
 const REVIEWS = [
   { review: 'CREATE', body: readReview('005-ResourceBinding-CREATE-app-deployment') },
@@ -51,40 +52,44 @@ try {
   }
   const memory = memoryMiB(lodestone.pid)
   const sizes = REVIEWS.map(({ review, body }) => `${review} ${Buffer.byteLength(body)} bytes`).join(', ')
-  const setting = `${machine()}; ${seconds} s × ${rounds} rounds a cell, the median round counts. Reviews: ${sizes}.`
+  const setting = `${machine()}; ${seconds} s × ${rounds} rounds a cell, medians of them. Reviews: ${sizes}.`
   process.stdout.write(report({ setting, rows, fleet, figures, memory }))
 } finally {
   await plane.stopAll()
 }
 process.exit(0)
 
-/** Every target in turn, several rounds, so that a machine whose speed drifts is unjust to nobody. */
+/** Every target in turn, many short rounds, so that a machine whose speed drifts is unjust to nobody. */
 async function measure(targets: Target[], review: string, body: string): Promise<Row[]> {
   const rows: Row[] = []
   for (const connections of CONNECTIONS) {
-    const taken = targets.map(() => [] as Row[])
-    for (const target of targets) await runLoad({ ...target, body, connections, seconds: 1, poll: true })
+    const measured = await Promise.all(
+      targets.map(async (target) => ({
+        target,
+        load: await openLoad({ ...target, body, connections }),
+        rounds: [] as Round[],
+      })),
+    )
+    for (const { load } of measured) await load.run({ seconds: WARM_UP_SECONDS, poll: true })
     for (let round = 0; round < rounds; round++) {
-      for (const [i, target] of targets.entries()) taken[i]?.push(await measureOnce(target, review, body, connections))
-      log(`${review}, ${connections} connections: round ${round + 1} of ${rounds}`)
+      for (const { target, load, rounds: taken } of measured) taken.push(await measureOnce(target, load))
     }
-    rows.push(...taken.map(median))
+    log(`${review}, ${connections} connections: ${rounds} rounds`)
+    for (const { target, load, rounds: taken } of measured) {
+      load.close()
+      rows.push({ target: target.target, review, connections, rounds: taken })
+    }
   }
   return rows
 }
 
 /** CPU cost with a client that polls, latency with one that waits as kube-apiserver does. */
-async function measureOnce(target: Target, review: string, body: string, connections: number): Promise<Row> {
-  const before = cpuSeconds(target.pid)
-  const busy = await runLoad({ ...target, body, connections, seconds, poll: true })
-  const spent = cpuSeconds(target.pid) - before
-  const { p50, p99 } = await runLoad({ ...target, body, connections, seconds, poll: false })
-  const rate = busy.reviews / busy.seconds
-  return { target: target.target, review, connections, perCpuSecond: busy.reviews / spent, rate, p50, p99 }
-}
-
-function median(rows: Row[]): Row {
-  return rows.toSorted((a, b) => a.perCpuSecond - b.perCpuSecond)[Math.floor(rows.length / 2)] as Row
+async function measureOnce({ pid }: Target, load: Load): Promise<Round> {
+  const before = cpuSeconds(pid)
+  const busy = await load.run({ seconds, poll: true })
+  const spent = cpuSeconds(pid) - before
+  const { p50, p99 } = await load.run({ seconds, poll: false })
+  return { perCpuSecond: busy.reviews / spent, rate: busy.reviews / busy.seconds, p50, p99 }
 }
 
 async function startWithFleet(target: ControlPlane): Promise<{ lodestone: Lodestone; figures: StartFigures }> {

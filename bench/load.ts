@@ -1,4 +1,5 @@
 /** Sends one review over and over on keep-alive connections, as kube-apiserver would, and measures each answer. */
+import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
 
 export interface LoadOptions {
@@ -28,36 +29,75 @@ export interface LoadResult {
   max: number
 }
 
-/** Runs for the given time. Throws when an answer is anything but 200. */
-export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const { port, ca, path, body, connections, seconds, poll, pauseMs = 0, signal } = options
-  const head = `POST ${path}?timeout=3s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kube-apiserver-admission\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
-  const request = Buffer.from(head + body)
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port, ca)))
-  const latencies: number[] = []
-  let polling = poll
-  const turn = () => void (polling && setImmediate(turn))
-  turn()
-  const started = performance.now()
-  const until = started + seconds * 1000
-  const isOver = () => signal?.aborted === true || performance.now() >= until
-  await Promise.all(sockets.map((socket) => drive(socket, { request, pauseMs, isOver, latencies })))
-  polling = false
-  const elapsed = (performance.now() - started) / 1000
-  for (const socket of sockets) socket.destroy()
-  latencies.sort((a, b) => a - b)
-  const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
-  return { reviews: latencies.length, seconds: elapsed, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1) }
+/** Connections that are open. What they cost to open is in nobody's figures. */
+export interface Load {
+  /** Runs for so long. Throws when an answer is anything but 200. */
+  run(how: { seconds: number; poll: boolean }): Promise<LoadResult>
+  close(): void
 }
 
-function open(port: number, ca: string): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] }, () =>
-      resolve(socket),
-    )
-    socket.setNoDelay(true)
+/** Opens the connections. */
+export async function openLoad({
+  port,
+  ca,
+  path,
+  body,
+  connections,
+  pauseMs = 0,
+  signal,
+}: Omit<LoadOptions, 'seconds' | 'poll'>): Promise<Load> {
+  const head = `POST ${path}?timeout=3s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kube-apiserver-admission\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+  const request = Buffer.from(head + body)
+  const opened = await Promise.all(Array.from({ length: connections }, () => open(port, ca)))
+  return {
+    async run({ seconds, poll }) {
+      const latencies: number[] = []
+      let polling = poll
+      const turn = () => void (polling && setImmediate(turn))
+      turn()
+      const started = performance.now()
+      const until = started + seconds * 1000
+      const isOver = () => signal?.aborted === true || performance.now() >= until
+      await Promise.all(opened.map((connection) => drive(connection, { request, pauseMs, isOver, latencies })))
+      polling = false
+      const elapsed = (performance.now() - started) / 1000
+      latencies.sort((a, b) => a - b)
+      const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
+      return { reviews: latencies.length, seconds: elapsed, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1) }
+    },
+    close() {
+      for (const { socket } of opened) socket.destroy()
+    },
+  }
+}
+
+/** Opens connections, runs for the given time and closes them. Throws when an answer is anything but 200. */
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const load = await openLoad(options)
+  try {
+    return await load.run(options)
+  } finally {
+    load.close()
+  }
+}
+
+interface Connection {
+  socket: TLSSocket
+  /** Rejects when the server ends it. */
+  broken: Promise<never>
+}
+
+async function open(port: number, ca: string): Promise<Connection> {
+  const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost', ALPNProtocols: ['http/1.1'] })
+  socket.setNoDelay(true)
+  const broken = new Promise<never>((_, reject) => {
     socket.once('error', reject)
+    socket.once('close', () => reject(new Error('the server closed the connection')))
   })
+  // Told to whoever sends on it; we close it ourselves in the end.
+  broken.catch(() => undefined)
+  await Promise.race([once(socket, 'secureConnect'), broken])
+  return { socket, broken }
 }
 
 interface Drive {
@@ -69,31 +109,34 @@ interface Drive {
 }
 
 /** One request after the other on one connection. The answers have a Content-Length; more of HTTP is not needed to tell their end. */
-function drive(socket: TLSSocket, { request, pauseMs, isOver, latencies }: Drive): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let sent = 0
-    let pending: Buffer = Buffer.alloc(0)
-    const send = () => {
-      sent = performance.now()
-      socket.write(request)
-    }
-    socket.on('data', (chunk: Buffer) => {
-      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
-      const end = pending.indexOf('\r\n\r\n')
-      if (end < 0) return
-      const head = pending.subarray(0, end).toString('latin1')
-      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
-      if (!head.startsWith('HTTP/1.1 200') || Number.isNaN(length))
-        return reject(new Error(`unexpected answer: ${pending.toString()}`))
-      if (pending.length < end + 4 + length) return
-      pending = Buffer.alloc(0)
-      latencies.push(performance.now() - sent)
-      if (isOver()) resolve()
-      else if (pauseMs > 0) setTimeout(send, pauseMs)
-      else send()
-    })
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error('the server closed the connection')))
-    send()
-  })
+async function drive({ socket, broken }: Connection, { request, pauseMs, isOver, latencies }: Drive): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let sent = 0
+  let pending: Buffer = Buffer.alloc(0)
+  function send() {
+    sent = performance.now()
+    socket.write(request)
+  }
+  function take(chunk: Buffer) {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    const end = pending.indexOf('\r\n\r\n')
+    if (end < 0) return
+    const head = pending.subarray(0, end).toString('latin1')
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN)
+    if (!head.startsWith('HTTP/1.1 200') || Number.isNaN(length))
+      return reject(new Error(`unexpected answer: ${pending.toString()}`))
+    if (pending.length < end + 4 + length) return
+    pending = Buffer.alloc(0)
+    latencies.push(performance.now() - sent)
+    if (isOver()) resolve()
+    else if (pauseMs > 0) setTimeout(send, pauseMs)
+    else send()
+  }
+  socket.on('data', take)
+  send()
+  try {
+    await Promise.race([promise, broken])
+  } finally {
+    socket.off('data', take)
+  }
 }
