@@ -1,15 +1,15 @@
 /** Runs a load in a thread of its own: whatever the main thread reads meanwhile, it keeps no answer waiting. */
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { type LoadOptions, type LoadResult, runLoad } from './load.ts'
+import { type LoadOptions, type LoadResult, openLoad } from './load.ts'
 
 /** A load that goes on until it is ended, which gives its figures. */
 export interface RunningLoad {
   end(): Promise<LoadResult>
 }
 
-type ThreadOptions = Omit<LoadOptions, 'signal' | 'seconds'>
+type ThreadOptions = Omit<LoadOptions, 'signal'>
 
-/** Starts a load. It ends with this process, whatever happens. */
+/** Starts a load that waits for its answers. It ends with this process, whatever happens. */
 export function startLoad(options: ThreadOptions): RunningLoad {
   const worker = new Worker(new URL(import.meta.url), { workerData: { load: options } })
   const result = new Promise<LoadResult>((resolve, reject) => {
@@ -30,7 +30,9 @@ export function startLoad(options: ThreadOptions): RunningLoad {
 async function runInThread(options: ThreadOptions): Promise<void> {
   const aborter = new AbortController()
   parentPort?.once('message', () => aborter.abort())
-  parentPort?.postMessage(await runLoad({ ...options, seconds: Number.POSITIVE_INFINITY, signal: aborter.signal }))
+  const load = await openLoad({ ...options, signal: aborter.signal })
+  parentPort?.postMessage(await load.run({ seconds: Number.POSITIVE_INFINITY, poll: false }))
+  load.close()
 }
 
 if (workerData?.load) await runInThread(workerData.load)

@@ -8,12 +8,6 @@ export interface LoadOptions {
   path: string
   body: string
   connections: number
-  seconds: number
-  /**
-   * Polls instead of sleeping between answers. A server that is quicker than its client never finds it asleep; one that is slower
-   * pays, with every answer, for waking it: tens of microseconds on a virtual machine. Polling charges that to nobody.
-   */
-  poll: boolean
   /** Milliseconds between an answer and the next review; without it the next follows at once. */
   pauseMs?: number
   /** Ends it before its time. */
@@ -29,23 +23,24 @@ export interface LoadResult {
   max: number
 }
 
+interface RunOptions {
+  seconds: number
+  /**
+   * Polls instead of sleeping between answers. A server that is quicker than its client never finds it asleep; one that is slower
+   * pays, with every answer, for waking it: tens of microseconds on a virtual machine. Polling charges that to nobody.
+   */
+  poll: boolean
+}
+
 /** Connections that are open. What they cost to open is in nobody's figures. */
 export interface Load {
   /** Runs for so long. Throws when an answer is anything but 200. */
-  run(how: { seconds: number; poll: boolean }): Promise<LoadResult>
+  run(options: RunOptions): Promise<LoadResult>
   close(): void
 }
 
 /** Opens the connections. */
-export async function openLoad({
-  port,
-  ca,
-  path,
-  body,
-  connections,
-  pauseMs = 0,
-  signal,
-}: Omit<LoadOptions, 'seconds' | 'poll'>): Promise<Load> {
+export async function openLoad({ port, ca, path, body, connections, pauseMs = 0, signal }: LoadOptions): Promise<Load> {
   const head = `POST ${path}?timeout=3s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: kube-apiserver-admission\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
   const request = Buffer.from(head + body)
   const opened = await Promise.all(Array.from({ length: connections }, () => open(port, ca)))
@@ -68,16 +63,6 @@ export async function openLoad({
     close() {
       for (const { socket } of opened) socket.destroy()
     },
-  }
-}
-
-/** Opens connections, runs for the given time and closes them. Throws when an answer is anything but 200. */
-export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const load = await openLoad(options)
-  try {
-    return await load.run(options)
-  } finally {
-    load.close()
   }
 }
 

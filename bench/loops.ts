@@ -113,7 +113,7 @@ async function prepare(plane: ControlPlane): Promise<Catalog> {
 
 /** Reviews for all at once: what the busy machine does to a server that has nothing else to do is no fault of Lodestone's. */
 function startLoads(targets: Target[]): () => Promise<LoadResult[]> {
-  const loads = targets.map((target) => startLoad({ ...target, body, connections: 1, poll: false, pauseMs: PAUSE_MS }))
+  const loads = targets.map((target) => startLoad({ ...target, body, connections: 1, pauseMs: PAUSE_MS }))
   return () => Promise.all(loads.map((load) => load.end()))
 }
 

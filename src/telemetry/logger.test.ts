@@ -1,13 +1,21 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { useLogFile } from './log-file.case.ts'
-import { openLogger } from './logger.ts'
+import { type Logger, openLogger } from './logger.ts'
 
 const { fd, written } = useLogFile()
 
 afterEach(() => void vi.useRealTimers())
 
 const open = () => openLogger({ level: 'info', format: 'json', output: { write: () => true, fd: fd() } })
+
+/** Says so many lines; tells how many of them have been made. */
+function say(log: Logger, times: number): () => number {
+  let made = 0
+  const line = { toJSON: () => ++made }
+  for (let i = 0; i < times; i++) log.info({ line }, 'said')
+  return () => made
+}
 
 const lines = (): unknown[] =>
   written()
@@ -43,26 +51,22 @@ test('a lonely line comes out by itself, soon', async () => {
 
 test('many lines do not wait for the clock, and none is made while they are said', async () => {
   const { log, close } = open()
-  let made = 0
-  const line = { toJSON: () => ++made }
 
-  for (let i = 0; i < 200; i++) log.info({ line }, 'reviewed')
-  const meanwhile = made
+  const made = say(log, 200)
+  const meanwhile = made()
   await turn()
 
   expect(meanwhile).toBe(0)
-  expect(made).toBe(200)
+  expect(made()).toBe(200)
   await close()
 })
 
 test('who never pauses to say lines gets them made all the same', async () => {
   const { log, close } = open()
-  let made = 0
-  const line = { toJSON: () => ++made }
 
-  for (let i = 0; i < 3_000; i++) log.info({ line }, 'again')
+  const made = say(log, 3_000)
 
-  expect(made).toBeGreaterThanOrEqual(2_000)
+  expect(made()).toBeGreaterThanOrEqual(2_000)
   await close()
   expect(lines()).toHaveLength(3_000)
 })
