@@ -47,8 +47,8 @@ interface CredentialSource {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
-/** A page of 500 objects stays far below this. */
-const MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+/** Larger than any object that etcd takes; lists are streams. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 const MAX_ERROR_BYTES = 1024 * 1024
 
 /** Builds a connection; nothing is sent yet. Throws for a server that is no URL. */

@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../api/karmada.ts'
 import { isListOf, json, status } from './api-server.case.ts'
-import { settle } from './clock.case.ts'
+import { settle, TestClock } from './clock.case.ts'
 import { listAll } from './lister.ts'
 import { openStage, pass } from './reflector.case.ts'
 import { buildBinding } from './store.case.ts'
@@ -62,14 +63,14 @@ describe('a list', () => {
   test('lets other work run between its pages, and hands objects on as they come', async () => {
     const order: string[] = []
     const pages = [
-      { metadata: { resourceVersion: '7', continue: '1' }, items: [buildBinding('a')] },
+      { items: [buildBinding('a')], metadata: { resourceVersion: '7', continue: '1' } },
       { metadata: { resourceVersion: '7', continue: '2' }, items: [buildBinding('b')] },
       { metadata: { resourceVersion: '7' }, items: null },
     ]
     const connection = {
       server: '',
-      request: async () => pages.shift(),
-      stream: () => Promise.reject(new Error('not used')),
+      request: () => Promise.reject(new Error('not used')),
+      stream: async () => Readable.from([Buffer.from(JSON.stringify(pages.shift()))]),
       close: async () => {},
     }
     const add = (raw: { metadata: { name?: string } }): void => {
@@ -80,8 +81,8 @@ describe('a list', () => {
     const input = {
       connection,
       kind: { type: resourceBindings, metadataOnly: false },
-      pageSize: 1,
-      pageTimeoutMs: 1000,
+      clock: new TestClock(),
+      options: { pageSize: 1 },
       signal,
       add,
     }
@@ -93,6 +94,7 @@ describe('a list', () => {
   test.each([
     { name: 'is no object', body: 'hello', want: 'is no object' },
     { name: 'has no version to watch from', body: { items: [] }, want: 'has no resourceVersion' },
+    { name: 'has items that are no objects', body: { items: ['a'] }, want: 'cannot be cached' },
   ])('that $name is an error and is tried again', async ({ body, want }) => {
     const { server, clock, store, heard } = await openStage()
     server.misbehave(isListOf(resourceBindings), json(200, body))

@@ -8,15 +8,11 @@ import type { HeldKind } from './cached-store.ts'
 import { type Clock, sleep } from './clock.ts'
 import { drain } from './drain.ts'
 import { withType } from './kinds.ts'
-import { listAll } from './lister.ts'
+import { type ListOptions, listAll } from './lister.ts'
 import type { RelistReason, StoreObserver } from './observer.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
 
-export interface ReflectorOptions {
-  /** Objects per LIST page. Default 250: a page of bindings then holds the event loop for some 5 ms. */
-  pageSize?: number
-  /** How long one page may take. Default 60 s. */
-  pageTimeoutMs?: number
+export interface ReflectorOptions extends ListOptions {
   /** A watch without a byte for this long is resumed. Default 90 s: conforming servers send a bookmark every minute. */
   silenceMs?: number
   /** How often a kind that is not served is looked for. Default 30 s. */
@@ -103,8 +99,8 @@ export class Reflector {
       const version = await listAll({
         connection,
         kind,
-        pageSize: options.pageSize ?? 250,
-        pageTimeoutMs: options.pageTimeoutMs ?? 60_000,
+        clock,
+        options,
         signal: this.#abort.signal,
         begin: () => {
           staged = kind.cache.stage()

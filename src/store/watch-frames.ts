@@ -1,4 +1,5 @@
 /** Cuts a watch's byte stream into its lines, one JSON document each, whatever the borders of the chunks are. */
+import { PendingBytes } from './pending-bytes.ts'
 
 const NEWLINE = 0x0a
 /** Larger than any object that etcd takes (1.5 MiB by default), small enough to hold. */
@@ -17,13 +18,10 @@ export class FrameTooLargeError extends Error {
  * are decoded: so a chunk border inside a character needs no special care.
  */
 export class FrameDecoder {
-  readonly #maxBytes: number
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
-  #pending: Uint8Array[] = []
-  #pendingBytes = 0
+  readonly #pending: PendingBytes
 
   constructor(maxBytes = MAX_FRAME_BYTES) {
-    this.#maxBytes = maxBytes
+    this.#pending = new PendingBytes(maxBytes, () => new FrameTooLargeError(maxBytes))
   }
 
   /**
@@ -33,33 +31,16 @@ export class FrameDecoder {
   *push(chunk: Uint8Array): Generator<string, void, undefined> {
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      this.#hold(chunk.subarray(start, end))
+      this.#pending.hold(chunk.subarray(start, end))
       start = end + 1
-      const line = this.#take()
+      const line = this.#pending.take()
       if (line.trim() !== '') yield line
     }
-    this.#hold(chunk.subarray(start))
+    this.#pending.hold(chunk.subarray(start))
   }
 
   /** Bytes of a line that has not ended yet. At the end of a stream they are a cut-off event, which the next watch repeats. */
   get pendingBytes(): number {
-    return this.#pendingBytes
-  }
-
-  #hold(part: Uint8Array): void {
-    this.#pendingBytes += part.length
-    if (this.#pendingBytes > this.#maxBytes) {
-      this.#pending = []
-      throw new FrameTooLargeError(this.#maxBytes)
-    }
-    if (part.length > 0) this.#pending.push(part)
-  }
-
-  #take(): string {
-    const [first] = this.#pending
-    const bytes = this.#pending.length === 1 && first !== undefined ? first : Buffer.concat(this.#pending)
-    this.#pending = []
-    this.#pendingBytes = 0
-    return this.#decoder.decode(bytes)
+    return this.#pending.size
   }
 }

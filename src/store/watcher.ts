@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts'
 import { acceptFor } from './metadata.ts'
 import type { WatchResult } from './observer.ts'
 import { FrameDecoder } from './watch-frames.ts'
+import { startWatchdog } from './watchdog.ts'
 
 interface WatchInput {
   connection: Connection
@@ -114,21 +115,4 @@ function parseFrame(frame: string): { type?: string; object?: K8sObject } {
     throw new MalformedEventError(`an event is no JSON: ${frame.slice(0, 100)}`, { cause: error })
   }
   throw new MalformedEventError(`an event is no object: ${frame.slice(0, 100)}`)
-}
-
-/** Calls `bark` once nothing was fed for `silenceMs`. One timer at a time; feeding costs a number, not a timer. */
-function startWatchdog(clock: Clock, silenceMs: number, bark: () => void): { fed(): void; stop(): void } {
-  let fedAt = clock.now()
-  let cancel = clock.after(silenceMs, look)
-  function look(): void {
-    const restMs = fedAt + silenceMs - clock.now()
-    if (restMs <= 0) bark()
-    else cancel = clock.after(restMs, look)
-  }
-  return {
-    fed() {
-      fedAt = clock.now()
-    },
-    stop: () => cancel(),
-  }
 }

@@ -1,0 +1,37 @@
+/** Bytes of something that has not ended yet, gathered from chunk to chunk. */
+export class PendingBytes {
+  readonly #maxBytes: number
+  readonly #tooLarge: () => Error
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+  #parts: Uint8Array[] = []
+  #size = 0
+
+  /** @param tooLarge makes the error that is thrown when more than `maxBytes` are held */
+  constructor(maxBytes: number, tooLarge: () => Error) {
+    this.#maxBytes = maxBytes
+    this.#tooLarge = tooLarge
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Takes a further part. Throws, and forgets everything, when that is too much. */
+  hold(part: Uint8Array): void {
+    this.#size += part.length
+    if (this.#size > this.#maxBytes) {
+      this.#parts = []
+      throw this.#tooLarge()
+    }
+    if (part.length > 0) this.#parts.push(part)
+  }
+
+  /** What is held, as text; nothing is held afterwards. Throws a TypeError for bytes that are not UTF-8. */
+  take(): string {
+    const [first] = this.#parts
+    const bytes = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#size = 0
+    return this.#decoder.decode(bytes)
+  }
+}
