@@ -5,6 +5,8 @@ import { runCli } from './cli/index.ts'
 
 // What fills the caches lives for good; V8 would learn from it to make what a review makes live for good as well (docs/adr/0014).
 setFlagsFromString('--no-allocation-site-pretenuring')
+// A review goes through much code once; more of it may become one piece (docs/adr/0014).
+setFlagsFromString('--max-inlined-bytecode-size-cumulative=2500')
 
 // V8 forgets the shape of objects of which none is alive, and may have no room for it any more when the next one comes: of those that
 // Node makes for every step of every request, one stays alive, as long as this module does (docs/adr/0014).
