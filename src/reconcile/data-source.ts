@@ -6,6 +6,7 @@ import { sourceName } from '../core/data-source/name.ts'
 import { type Attempt, CONFIRMATIONS, planSource } from '../core/data-source/plan.ts'
 import { retryDelayMs } from '../core/data-source/retry.ts'
 import { questionOfClaim, sourceKeyOfClaim } from '../core/data-source-claim/keys.ts'
+import { counts } from '../core/data-source-claim/leave.ts'
 import { fnv1a } from '../core/hash.ts'
 import { LocalityError, type System } from '../locality/plugin.ts'
 import { claimsOfSource } from '../store/gather-binding.ts'
@@ -59,7 +60,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         memories.delete(name)
         return undefined
       }
-      const claims = claimsOfSource(source, store).filter(({ metadata }) => !metadata.deletionTimestamp)
+      const claims = claimsOfSource(source, store).filter((claim) => counts(claim, now()))
       const system = systems.get(source.spec.system)
       const isStored = source.metadata.resourceVersion !== undefined
       // Without an answer to come, a source would only say that nobody knows.

@@ -9,6 +9,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { boundSourceOf, sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
+import { counts } from '../core/data-source-claim/leave.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
@@ -30,7 +31,7 @@ export function gatherBindingInput(
   { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
-  const claims = claimsOf(binding, store).map((claim) => locateClaim(claim, sourceOf(claim, store), now))
+  const claims = claimsOf(binding, store, now).map((claim) => locateClaim(claim, sourceOf(claim, store), now))
   return {
     binding,
     stored,
@@ -42,11 +43,9 @@ export function gatherBindingInput(
   }
 }
 
-/** The claims for the bound workload; none for a malformed binding. */
-function claimsOf({ spec }: ResourceBinding, store: ObjectStore): readonly DataSourceClaim[] {
-  return store
-    .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+/** The claims for the bound workload that have a say; none for a malformed binding. */
+function claimsOf({ spec }: ResourceBinding, store: ObjectStore, now: number): readonly DataSourceClaim[] {
+  return store.byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource)).filter((claim) => counts(claim, now))
 }
 
 /** The source that a claim is bound to, else the one that answers the same question. */

@@ -3,6 +3,7 @@ import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from
 import { storeOf } from '../../test/stores.ts'
 import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { LEAVE_MS } from '../core/data-source-claim/leave.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openFolderStore } from '../store/folder.ts'
 import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
@@ -30,12 +31,17 @@ describe('the claims that a binding is decided by', () => {
     expect(claims).toEqual([])
   })
 
-  test('are not those on their way out', async () => {
-    const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.org/hold'] }
+  test('are for a moment still those that are being deleted: their workload may be next', async () => {
+    const leaving = (forMs: number) => ({
+      deletionTimestamp: new Date(NOW - forMs).toISOString(),
+      finalizers: ['example.org/hold'],
+    })
 
-    const { claims } = await gather(makeClaim({}, leaving), makeSource())
+    const during = await gather(makeClaim({}, leaving(LEAVE_MS - 1000)), makeSource())
+    const after = await gather(makeClaim({}, leaving(LEAVE_MS)), makeSource())
 
-    expect(claims).toEqual([])
+    expect(during.claims).toMatchObject([{ claim: 'default/sales', countsUntil: NOW + 1000 }])
+    expect(after.claims).toEqual([])
   })
 
   test('are unknown, not nowhere, while no source answers them', async () => {

@@ -277,6 +277,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       for (const one of [bound, where, workload]) {
         await plane.eventually('it is gone', async () => (await hub.read(one)) === undefined)
       }
+      for (const one of [workload, ...needs]) expect(await hub.membersThatEverHad(one)).toBe('member2')
       await plane.eventually('nothing is marked', async () => {
         expect((await everythingIn('leaving')).filter(isMarked)).toEqual([])
         return true

@@ -14,18 +14,26 @@ export interface RunInput {
   /** None unless given. */
   systems?: Systems
   maxMovesPerMinute?: number
+  /** Milliseconds since the epoch; the time of day unless given. */
+  now?: () => number
 }
 
 /** Starts the loops on a store that has been read. Gives their controller, for tests that stop it themselves. */
-export function runLoops({ store, loops, systems = NO_SYSTEMS, maxMovesPerMinute = 60 }: RunInput): Controller {
+export function runLoops({
+  store,
+  loops,
+  systems = NO_SYSTEMS,
+  maxMovesPerMinute = 60,
+  now = Date.now,
+}: RunInput): Controller {
   const failures: string[] = []
-  const events = openEventRecorder({ store, now: Date.now, observer: { recorded: () => undefined } })
+  const events = openEventRecorder({ store, now, observer: { recorded: () => undefined } })
   const controller = startController({
     loops,
     store,
     events,
     systems,
-    now: Date.now,
+    now,
     maxMovesPerMinute,
     driftIntervalMs: 600_000,
     observer: {

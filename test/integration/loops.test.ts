@@ -4,6 +4,7 @@ import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { propagationPolicies, type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
+import { LEAVE_MS } from '../../src/core/data-source-claim/leave.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugin.ts'
 import type { Controller } from '../../src/reconcile/controller.ts'
@@ -13,7 +14,7 @@ import { gatherBindingInput } from '../../src/store/gather-binding.ts'
 import { ConflictError } from '../../src/store/store.ts'
 import { makeBinding, makeClaim, makePolicy } from '../builders.ts'
 import { storeOf } from '../stores.ts'
-import { runLoops } from './controller.ts'
+import { type RunInput, runLoops } from './controller.ts'
 
 let store: FolderStore
 let controller: Controller
@@ -49,7 +50,7 @@ function locatedIn(...clusters: string[]): () => LocalityAnswer {
   return () => ({ kind: 'located', location: 's3://lake/sales', clusters, bytes: 42 })
 }
 
-function start(options: { maxMovesPerMinute?: number } = {}) {
+function start(options: Pick<RunInput, 'maxMovesPerMinute' | 'now'> = {}) {
   controller = runLoops({
     store,
     loops: openLoops({ propagate: 'dataBound', distribution: 'builtin' }),
@@ -230,18 +231,45 @@ test('"no such data" has to be said three times before it replaces a location, a
 })
 
 test('a deleted claim goes when its binding has the base back, and the source is told', async () => {
-  start()
+  let aheadMs = 0
+  start({ now: () => Date.now() + aheadMs })
   await binding()
   await claim()
   await expect.poll(affinity).toEqual(['member2'])
   await expect.poll(async () => (await readClaim())?.metadata.finalizers).toEqual(['lodestone.dev/claim'])
 
+  aheadMs = LEAVE_MS - 500
   await store.delete(dataSourceClaims, (await readClaim()) as DataSourceClaim)
 
   await expect.poll(affinity).toEqual(['member1', 'member2', 'member3'])
   await expect.poll(readClaim).toBeUndefined()
   await expect.poll(async () => (await source())?.status?.boundClaims).toBe(0)
   expect((await readBinding())?.metadata.annotations).not.toHaveProperty('lodestone.dev/locality')
+})
+
+test('a claim that is deleted shortly before its workload goes with it, and the workload stays where it is until then', async () => {
+  start()
+  await binding()
+  await claim()
+  await expect.poll(affinity).toEqual(['member2'])
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  const narrowed = (await readBinding()) as ResourceBinding
+
+  await store.delete(dataSourceClaims, (await readClaim()) as DataSourceClaim)
+  // Loops take keys in turn: when this one has its answer, the deletion has been looked at.
+  await store.create(
+    dataSourceClaims,
+    makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'other' } }, { name: 'other' }),
+  )
+  await expect
+    .poll(async () => (await store.read<DataSourceClaim>(dataSourceClaims, 'default', 'other'))?.status?.phase)
+    .toBe('Bound')
+  expect(await readBinding()).toEqual(narrowed)
+  expect(await readClaim()).toBeDefined()
+  await store.delete(resourceBindings, narrowed)
+
+  await expect.poll(readClaim).toBeUndefined()
+  await expect.poll(async () => (await source())?.status?.boundClaims).toBe(1)
 })
 
 test('a system that is configured anew is asked at once', async () => {

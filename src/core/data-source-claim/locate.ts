@@ -3,6 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../json.ts'
+import { countsUntil } from './leave.ts'
 
 /** What a claim asks, with every default filled in. */
 export interface ClaimTerms {
@@ -13,6 +14,8 @@ export interface ClaimTerms {
   onUnsatisfiable: HoldOrIgnore
   rebalance: 'Auto' | 'Always' | 'Never'
   holdTimeoutSeconds: number | undefined
+  /** When a claim that is being deleted stops having a say, in ms since the epoch. */
+  countsUntil?: number
 }
 
 /** Where a claim's data is, as far as is known. */
@@ -28,6 +31,7 @@ export type ClaimAnswer = ClaimTerms & { answer: Answer }
 /** The claim's terms and its answer at `now` (ms since the epoch). */
 export function locateClaim(claim: DataSourceClaim, source: DataSource | undefined, now: number): ClaimAnswer {
   const policy = claim.spec.policy ?? {}
+  const until = countsUntil(claim)
   return {
     claim: keyOfObject(claim),
     enforcement: policy.enforcement ?? 'Required',
@@ -35,6 +39,7 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
     rebalance: policy.rebalance ?? 'Auto',
     holdTimeoutSeconds: policy.holdTimeoutSeconds,
+    ...(until !== undefined && { countsUntil: until }),
     answer: answerOf(claim, source, now),
   }
 }

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import type { Action } from '../plan.ts'
+import type { Action, Plan } from '../plan.ts'
+import { LEAVE_MS } from './leave.ts'
 import { type ClaimPlanInput, planClaim } from './plan.ts'
 
 const held = { finalizers: ['lodestone.dev/claim'], resourceVersion: '7' }
 const available = makeSource({}, { status: { phase: 'Available' } })
 
-function plan(overrides: Partial<ClaimPlanInput> = {}): Action[] {
+const plan = (overrides: Partial<ClaimPlanInput> = {}): Action[] => planWhole(overrides).actions
+
+function planWhole(overrides: Partial<ClaimPlanInput> = {}): Plan {
   const input = {
     claim: makeClaim({}, held),
     source: available,
@@ -16,8 +19,10 @@ function plan(overrides: Partial<ClaimPlanInput> = {}): Action[] {
     bindings: [],
     now: NOW,
   }
-  return planClaim({ ...input, ...overrides }).actions
+  return planClaim({ ...input, ...overrides })
 }
+
+const goes = { kind: 'patch', patch: { metadata: { finalizers: [] } } }
 
 const statusIn = (actions: Action[]) =>
   actions.flatMap((action) =>
@@ -73,7 +78,13 @@ test('a claim that is being deleted waits for the bindings that are narrowed for
   const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(note) } })
 
   expect(plan({ claim, bindings: [narrowed] })).toEqual([])
-  expect(plan({ claim, bindings: [makeBinding()] })).toMatchObject([
-    { kind: 'patch', patch: { metadata: { finalizers: [] } } },
-  ])
+  expect(plan({ claim, bindings: [makeBinding()] })).toMatchObject([goes])
+})
+
+test('it goes at once with its workload, and else when its leave is over', () => {
+  const claim = makeClaim({}, { ...held, deletionTimestamp: new Date(NOW - 2000).toISOString() })
+
+  expect(planWhole({ claim, bindings: [makeBinding()] })).toEqual({ actions: [], requeueAfterMs: LEAVE_MS - 2000 })
+  expect(plan({ claim, bindings: [makeBinding()], now: NOW + LEAVE_MS })).toMatchObject([goes])
+  expect(plan({ claim })).toMatchObject([goes])
 })

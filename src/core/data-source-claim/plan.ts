@@ -6,8 +6,9 @@ import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../conditions.ts'
 import { jsonEqual } from '../json.ts'
-import type { Action, Plan } from '../plan.ts'
+import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readNotes } from '../resource-binding/annotations.ts'
+import { counts, countsUntil } from './leave.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
 
 export interface ClaimPlanInput {
@@ -34,7 +35,7 @@ export interface ClaimPlanInput {
  */
 export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input
-  if (claim.metadata.deletionTimestamp) return { actions: releaseClaim(input) }
+  if (claim.metadata.deletionTimestamp) return planLeave(input)
   const finalizer = addFinalizer(claim)
   // One guarded write a round: the next round starts from what the first one made.
   if (finalizer.length > 0) return { actions: finalizer }
@@ -64,15 +65,22 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
   ]
 }
 
-/** The claim goes when no binding is narrowed for it any more: the binding loop restores them, since a deleted claim counts for none. */
-function releaseClaim({ claim, bindings }: ClaimPlanInput): Action[] {
+/**
+ * The claim goes with its workload, or else when its leave is over and no binding is narrowed for it any more: the binding loop
+ * restores them then.
+ */
+function planLeave({ claim, bindings, now }: ClaimPlanInput): Plan {
   const { finalizers = [], resourceVersion } = claim.metadata
-  if (!finalizers.includes(CLAIM_FINALIZER)) return []
+  if (!finalizers.includes(CLAIM_FINALIZER)) return NOTHING
+  const until = countsUntil(claim)
+  if (until !== undefined && counts(claim, now) && bindings.length > 0) {
+    return { actions: [], requeueAfterMs: until - now }
+  }
   const key = keyOfObject(claim)
   const narrowed = bindings.some(({ metadata }) => readNotes(metadata.annotations).locality?.claims.includes(key))
-  if (narrowed) return []
+  if (narrowed) return NOTHING
   const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)
-  return [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }]
+  return { actions: [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }] }
 }
 
 function updateStatus(input: ClaimPlanInput): Action[] {

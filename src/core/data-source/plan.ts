@@ -19,7 +19,7 @@ export type Attempt =
 export interface SourcePlanInput {
   /** As it is stored; without a resource version it is one that is to be made. */
   source: DataSource
-  /** The claims that ask this question and are not being deleted. */
+  /** The claims that ask this question and have a say. */
   claims: readonly DataSourceClaim[]
   /** Undefined when nobody was asked: not due yet, or no plugin knows the system. */
   attempt: Attempt | undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { located, makeBinding, makeInput } from '../../../test/builders.ts'
+import { located, makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { decideBinding } from './decide.ts'
 import { planBinding } from './plan.ts'
@@ -22,4 +22,19 @@ test('one whose scheduler has not followed yet is not moved a second time, whate
   const mended = { ...moved, metadata: { ...moved.metadata, annotations } }
 
   expect(plan(mended)).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
+})
+
+test.each([
+  { name: 'nothing but a change', claims: [located(['member1'])], waitMs: undefined },
+  { name: 'a claim that is being deleted', claims: [located(['member1'], { countsUntil: NOW + 3000 })], waitMs: 3000 },
+  { name: 'a hold that times out', claims: [unknown({ holdTimeoutSeconds: 60 })], waitMs: 60_000 },
+  {
+    name: 'the first of several',
+    claims: [unknown({ holdTimeoutSeconds: 60 }), unknown({ claim: 'default/b', countsUntil: NOW + 3000 })],
+    waitMs: 3000,
+  },
+])('a binding is looked at again for $name', ({ claims, waitMs }) => {
+  const binding = makeBinding()
+
+  expect(planBinding(makeInput({ binding, stored: binding, claims })).requeueAfterMs).toBe(waitMs)
 })

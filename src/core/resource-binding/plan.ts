@@ -18,7 +18,7 @@ export interface BindingPlan extends Plan {
 export function planBinding(input: BindingInput): BindingPlan {
   const { binding } = input
   const decided = decideBinding({ ...input, stored: binding }).binding
-  const requeueAfterMs = untilRelease(decided, input)
+  const requeueAfterMs = untilNextLook(decided, input)
   const patch = mergePatch(binding, decided)
   if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
   const { namespace, resourceVersion } = binding.metadata
@@ -66,13 +66,16 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
   ]
 }
 
-/** How long until a hold that is in force would be released, in ms. */
-function untilRelease(binding: ResourceBinding, { claims, now }: BindingInput): number | undefined {
-  const { hold } = readNotes(binding.metadata.annotations)
-  if (!hold || hold.released) return undefined
-  const timeouts = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
-  if (timeouts.length === 0) return undefined
-  return Math.max(0, Date.parse(hold.since) + Math.min(...timeouts) * 1000 - now)
+/** How long until time alone changes the decision, in ms: a claim that is being deleted has no say any more, or a hold is released. */
+function untilNextLook(decided: ResourceBinding, { claims, now }: BindingInput): number | undefined {
+  const times = claims.flatMap(({ countsUntil }) => countsUntil ?? [])
+  const { hold } = readNotes(decided.metadata.annotations)
+  if (hold && !hold.released) {
+    const heldSince = Date.parse(hold.since)
+    const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
+    times.push(...seconds.map((timeout) => heldSince + timeout * 1000))
+  }
+  return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
 /** A move is counted when the affinity changes; until the scheduler has followed, the workload still runs where it was. */

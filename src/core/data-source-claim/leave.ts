@@ -1,0 +1,19 @@
+/** How a claim leaves: who deletes it together with its workload does not see that workload go to other clusters first. */
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+
+/** As long as one `kubectl delete -f` of an application takes to come from its claims to its workloads, in ms. */
+export const LEAVE_MS = 5000
+
+/**
+ * Until when a claim that is being deleted still counts, in ms since the epoch; undefined for one that stays. The API server notes
+ * whole seconds, and by its own clock: who is further from it than a claim's leave is long counts no time at all.
+ */
+export function countsUntil({ metadata }: DataSourceClaim): number | undefined {
+  return metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp) + LEAVE_MS
+}
+
+/** Whether a claim has a say at `now` (ms since the epoch). */
+export function counts(claim: DataSourceClaim, now: number): boolean {
+  const until = countsUntil(claim)
+  return until === undefined || (now < until && now >= until - 2 * LEAVE_MS)
+}
