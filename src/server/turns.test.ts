@@ -25,8 +25,53 @@ async function afterTurns(turns = 1): Promise<string[]> {
   return done
 }
 
-test('what came together is decided before anything is sent, and everybody gets the own answer, in order', async () => {
+/** Gives one that takes several to come together: two just did. */
+async function openBusyTurns(now = () => 0): Promise<(request: Waiting) => void> {
+  const take = openTurns(now)
+  take(request('before'))
+  take(request('beside'))
+  await afterTurns()
+  return take
+}
+
+test('who comes alone is answered at once', async () => {
   const take = openTurns(() => 0)
+
+  take(request('first'))
+
+  expect(told).toEqual(['decide first', 'send first'])
+  expect(await afterTurns()).toHaveLength(2)
+})
+
+test('of those that come together after that, only the first is answered by itself', async () => {
+  const take = openTurns(() => 0)
+
+  for (const name of ['first', 'second', 'third']) take(request(name))
+
+  expect(await afterTurns()).toEqual([
+    'decide first',
+    'send first',
+    'decide second',
+    'decide third',
+    'send second',
+    'send third',
+  ])
+})
+
+test('who comes alone again waits for company once, and then no more', async () => {
+  const take = await openBusyTurns()
+
+  take(request('first'))
+  expect(told).toEqual([])
+  expect(await afterTurns()).toEqual(['decide first', 'send first'])
+
+  take(request('second'))
+  expect(told).toEqual(['decide second', 'send second'])
+  expect(await afterTurns()).toHaveLength(2)
+})
+
+test('what came together is decided before anything is sent, and everybody gets the own answer, in order', async () => {
+  const take = await openBusyTurns()
 
   take(request('first'))
   take(request('second'))
@@ -36,7 +81,7 @@ test('what came together is decided before anything is sent, and everybody gets 
 })
 
 test('what comes while answers are sent has the next turn', async () => {
-  const take = openTurns(() => 0)
+  const take = await openBusyTurns()
 
   take(request('first', { sending: () => take(request('second')) }))
 
@@ -45,7 +90,7 @@ test('what comes while answers are sent has the next turn', async () => {
 
 test('a decision that takes long keeps only those waiting that came before it', async () => {
   let now = 0
-  const take = openTurns(() => now)
+  const take = await openBusyTurns(() => now)
   const long = () => {
     now += 50
   }
