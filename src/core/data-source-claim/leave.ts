@@ -4,15 +4,15 @@ import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 /** As long as one `kubectl delete -f` of an application takes to come from its claims to its workloads, in ms. */
 export const LEAVE_MS = 5000
 
-/**
- * Until when a claim that is being deleted still counts, in ms since the epoch; undefined for one that stays. The API server notes
- * whole seconds, and by its own clock: who is further from it than a claim's leave is long counts no time at all.
- */
+/** Until when a claim that is being deleted has a say, in ms since the epoch; undefined for one that stays. */
 export function countsUntil({ metadata }: DataSourceClaim): number | undefined {
   return metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp) + LEAVE_MS
 }
 
-/** Whether a claim has a say at `now` (ms since the epoch). */
+/**
+ * Whether a claim has a say at `now` (ms since the epoch). The API server notes a deletion by its own clock: where ours is behind it
+ * by more than a leave, a deleted claim has none, so that it never waits for as long as the clocks are apart.
+ */
 export function counts(claim: DataSourceClaim, now: number): boolean {
   const until = countsUntil(claim)
   return until === undefined || (now < until && now >= until - 2 * LEAVE_MS)

@@ -15,7 +15,7 @@ export interface ClaimTerms {
   rebalance: 'Auto' | 'Always' | 'Never'
   holdTimeoutSeconds: number | undefined
   /** When a claim that is being deleted stops having a say, in ms since the epoch. */
-  countsUntil?: number
+  countsUntil?: number | undefined
 }
 
 /** Where a claim's data is, as far as is known. */
@@ -31,7 +31,6 @@ export type ClaimAnswer = ClaimTerms & { answer: Answer }
 /** The claim's terms and its answer at `now` (ms since the epoch). */
 export function locateClaim(claim: DataSourceClaim, source: DataSource | undefined, now: number): ClaimAnswer {
   const policy = claim.spec.policy ?? {}
-  const until = countsUntil(claim)
   return {
     claim: keyOfObject(claim),
     enforcement: policy.enforcement ?? 'Required',
@@ -39,7 +38,7 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
     rebalance: policy.rebalance ?? 'Auto',
     holdTimeoutSeconds: policy.holdTimeoutSeconds,
-    ...(until !== undefined && { countsUntil: until }),
+    countsUntil: countsUntil(claim),
     answer: answerOf(claim, source, now),
   }
 }
