@@ -81,18 +81,19 @@ export class ObjectCache<T extends K8sObject> {
 
   /**
    * Swaps the staged state in at once and marks the cache synced. Returns the differences, deletions included; they are
-   * computed while they are read, so the caller can pause between them, but must read them before the next change.
+   * computed while they are read, so the caller can pause between them, but must read them before the next change. The first
+   * state differs from nothing: that it is read now says nothing of when its objects came.
    */
   commit(): Iterable<ObjectChange<T>> {
-    const before = this.#table
+    const before = this.#synced ? this.#table : undefined
     const after = this.#staged ?? new ObjectTable(this.#indexes)
     this.#table = after
     this.#staged = undefined
     this.#synced = true
-    return differences(before, after)
+    return before ? differences(before, after) : []
   }
 
-  /** Replaces everything by `objects`, at once. Returns the differences, deletions included. */
+  /** Replaces everything by `objects`, at once. Returns the differences as `commit` does. */
   replaceAll(objects: Iterable<T>): ObjectChange<T>[] {
     const staged = this.stage()
     for (const object of objects) staged.add(object)

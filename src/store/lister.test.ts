@@ -25,7 +25,7 @@ describe('a list', () => {
   })
 
   test('whose continue token expired begins anew at once, and never shows a mixture of both', async () => {
-    const { server, start, names, changes } = await openStage({ pageSize: 2 })
+    const { server, start, names } = await openStage({ pageSize: 2 })
     for (const binding of bindings) server.put(resourceBindings, binding)
     server.misbehave(isContinued, (response) => {
       server.remove(resourceBindings, 'shop', 'a')
@@ -33,7 +33,6 @@ describe('a list', () => {
     })
     await start()
     expect(names()).toEqual(['b', 'c', 'd', 'e'])
-    expect(changes).toEqual(['+b', '+c', '+d', '+e'])
     expect(server.lists(resourceBindings)).toHaveLength(4)
   })
 

@@ -7,7 +7,7 @@ export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' 
 export type RelistReason = 'initial' | 'expired' | 'rejected' | 'unserved'
 
 export interface StoreObserver {
-  /** A complete LIST is in the cache. `changes` after the first one counts what the watch had not delivered. */
+  /** A complete LIST is in the cache. `changes` counts what the watch had not delivered: none the first time. */
   listed(event: { kind: string; items: number; changes: number; durationMs: number }): void
   /** A list begins. */
   relisted(event: { kind: string; reason: RelistReason }): void

@@ -55,6 +55,9 @@ export interface ObjectStore {
   unsynced(): readonly ResourceType[]
   /** How long ago the server last answered for each kind, in ms, where there is a server; `ageMs` is absent when it never did. */
   contactAges?(): readonly { kind: string; ageMs?: number }[]
+  /**
+   * Tells of every change from when a kind was first read; what was there then is in `list`, and no news. Gives the way to hear no more.
+   */
   subscribe(listener: (change: StoreChange) => void): () => void
 
   /** Creates an object, under a name of the server's making where it has only a `generateName`. Throws `ConflictError` when it exists. */
