@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { type Lodestone, startLodestone } from '../test/e2e/lodestone.ts'
 import { type Round, type Row, report, type StartFigures } from './admission-report.ts'
+import { BUILT } from './built.ts'
 import { type Fleet, resolvedFleet } from './fleet.ts'
 import { type Load, openLoad } from './load.ts'
 import { log } from './log.ts'
@@ -103,7 +104,7 @@ async function startWithFleet(target: ControlPlane): Promise<{ lodestone: Lodest
   const begun = performance.now()
   // Admission alone is measured: the loops would work on the fleet meanwhile.
   const config = { loops: { enabled: false } }
-  const lodestone = await startLodestone(target, { kubeconfig, readyTimeoutMs: 300_000, config })
+  const lodestone = await startLodestone(target, { kubeconfig, entry: BUILT, readyTimeoutMs: 300_000, config })
   const figures = {
     seconds: (performance.now() - begun) / 1000,
     ownCpu: cpuSeconds(lodestone.pid),

@@ -14,6 +14,7 @@ import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { startLodestone } from '../test/e2e/lodestone.ts'
 import { countRequests, type Writes, writesBetween } from './api-writes.ts'
+import { BUILT } from './built.ts'
 import { type DistributorRun, type Phase, report } from './dependencies-report.ts'
 import { DEPENDENCIES, dependencyFleet, isOfWorkload, scheduled } from './dependency-fleet.ts'
 import { log } from './log.ts'
@@ -71,6 +72,7 @@ async function measure({ name, karmada, lodestone: distribution }: Distributor):
     const lodestone =
       distribution &&
       (await startLodestone(plane, {
+        entry: BUILT,
         kubeconfig,
         readyTimeoutMs: 300_000,
         config: { dependencies: { distribution }, loops: { writesPerSecond: allowed } },

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { builtOnce } from '../test/e2e/peers/built-once.ts'
 import type { S3 } from '../test/e2e/peers/s3.ts'
+import { BUILT } from './built.ts'
 
 export interface Downloader {
   name: string
@@ -12,8 +13,6 @@ export interface Downloader {
 }
 
 const BUCKET = 'bench'
-/** As it is in the image; `npm run bench:mover` builds it. */
-const MAIN = join(import.meta.dirname, '..', 'dist', 'main.js')
 
 export async function downloaders(s3: S3): Promise<{ s5cmd: Downloader; all: Downloader[] }> {
   const keys = { AWS_ACCESS_KEY_ID: s3.accessKey, AWS_SECRET_ACCESS_KEY: s3.secretKey, AWS_REGION: s3.region }
@@ -49,7 +48,7 @@ export async function downloaders(s3: S3): Promise<{ s5cmd: Downloader; all: Dow
     name,
     command: process.execPath,
     args: (prefix, into) => [
-      ...[MAIN, 'mover', 'download', '--endpoint', s3.url, '--source', `s3://${BUCKET}/${prefix}/`],
+      ...[BUILT, 'mover', 'download', '--endpoint', s3.url, '--source', `s3://${BUCKET}/${prefix}/`],
       ...['--root', into, '--target', join(into, 'data'), ...options],
     ],
     // As in the Dockerfile.

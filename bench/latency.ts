@@ -8,6 +8,7 @@ import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { startLodestone } from '../test/e2e/lodestone.ts'
 import { deployment, policy, tableClaim } from '../test/e2e/manifests.ts'
+import { BUILT } from './built.ts'
 import { startCatalog } from './catalog.ts'
 import { type Changes, followChanges } from './changes.ts'
 import { clusterOf, tableOf } from './fleet.ts'
@@ -50,6 +51,7 @@ process.exit(0)
 async function prepare(target: ControlPlane): Promise<Changes> {
   const catalog = await startCatalog(target, { tables: 1, answerMs: 0 })
   await startLodestone(target, {
+    entry: BUILT,
     kubeconfig,
     // Every claim moves a workload that is scheduled; how many of those a minute may bring is not measured here.
     config: { systems: { directory: catalog.systems }, loops: { maxMovesPerMinute: 10_000 } },

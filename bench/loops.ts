@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
 import { startLodestone } from '../test/e2e/lodestone.ts'
 import { CONFLICTS, countWrites, writesBetween } from './api-writes.ts'
+import { BUILT } from './built.ts'
 import { type Catalog, startCatalog } from './catalog.ts'
 import { clusterOf, unresolvedFleet } from './fleet.ts'
 import type { LoadResult } from './load.ts'
@@ -61,6 +62,7 @@ async function measure({ plane, kubeconfig }: MeasuredPlane, allowed: number): P
   const apiServer = plane.pidOf('kube-apiserver') ?? 0
   const before = await countWrites(plane)
   const lodestone = await startLodestone(plane, {
+    entry: BUILT,
     readyTimeoutMs: 300_000,
     kubeconfig,
     config: { systems: { directory: catalog.systems }, loops: { writesPerSecond: allowed } },

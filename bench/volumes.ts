@@ -9,6 +9,7 @@ import type { KubeObject } from '../test/e2e/api-client.ts'
 import { type ApiGate, startApiGate } from '../test/e2e/api-gate.ts'
 import { type ControlPlane, startControlPlane } from '../test/e2e/control-plane.ts'
 import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from '../test/e2e/lodestone.ts'
+import { BUILT } from './built.ts'
 import { log } from './log.ts'
 import { machine } from './machine.ts'
 import { cpuSeconds, memoryMiB } from './process-stats.ts'
@@ -65,6 +66,7 @@ async function start(on: ControlPlane, gate: ApiGate): Promise<Lodestone> {
   await writeFile(kubeconfig, gate.kubeconfig)
   const movers = { maxInAll: allowed.movers, maxPerNode: allowed.movers }
   return startLodestone(on, {
+    entry: BUILT,
     kubeconfig,
     config: { volumes: { enabled: true, movers }, loops: { writesPerSecond: allowed.writes } },
   })

@@ -19,13 +19,16 @@ import { compileSchema } from '../core/schema-errors.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
 import { isVolumeManager, validateVolumeManager } from '../core/volume-manager/validate.ts'
 
+const validateBinding = compileSchema(bindingSchema)
+const validatePolicy = compileSchema(policySchema)
+
 const validators: readonly { type: ResourceType; validate: (object: K8sObject) => FieldError[] }[] = [
   { type: dataSourceClaims, validate: (object) => validateDataSourceClaim(object as DataSourceClaim) },
   { type: dataSources, validate: (object) => validateDataSource(object as DataSource) },
-  { type: resourceBindings, validate: compileSchema(bindingSchema) },
-  { type: clusterResourceBindings, validate: compileSchema(bindingSchema) },
-  { type: propagationPolicies, validate: compileSchema(policySchema) },
-  { type: clusterPropagationPolicies, validate: compileSchema(policySchema) },
+  { type: resourceBindings, validate: validateBinding },
+  { type: clusterResourceBindings, validate: validateBinding },
+  { type: propagationPolicies, validate: validatePolicy },
+  { type: clusterPropagationPolicies, validate: validatePolicy },
   { type: clusters, validate: compileSchema(clusterSchema) },
 ]
 

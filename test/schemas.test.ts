@@ -1,0 +1,31 @@
+// The schemas that Lodestone checks by are valid ones: at a start they are taken as they are, without a look at each of them.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..', 'src')
+const files = [
+  ...readdirSync(join(root, 'api')).map((file) => join('api', file)),
+  join('app', 'config.ts'),
+  join('app', 'volumes-config.ts'),
+  join('locality', 'config-schema.ts'),
+]
+const modules = await Promise.all(
+  files
+    .filter((file) => !file.endsWith('.test.ts'))
+    .map((file): Promise<Record<string, object>> => import(join(root, file))),
+)
+const schemas = modules.flatMap((module) => Object.entries(module).filter(([name]) => /schema$/i.test(name)))
+
+test('all of them are looked at', () => {
+  const names = schemas.map(([name]) => name)
+  expect(names).toContain('admissionReviewSchema')
+  expect(names).toContain('systemSchema')
+  expect(names.length).toBeGreaterThanOrEqual(12)
+})
+
+test.each(schemas)('%s is a valid JSON Schema', (_name, schema) => {
+  const ajv = new Ajv({ strict: false })
+  expect(ajv.validateSchema(schema), ajv.errorsText()).toBe(true)
+})
