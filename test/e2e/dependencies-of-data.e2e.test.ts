@@ -35,7 +35,11 @@ test('a claim, a VolumeManager and the Secret with which it reads its source are
   template.metadata.annotations = { 'lodestone.dev/volumes': '{"name":"training-data"}' }
   const claimed = claim('trainer', { data: 'table' })
 
-  const { stderr } = await hub.apply(source('table', ['member2']), claimed, password, data, workload, policy('trainer'))
+  await hub.apply(source('table', ['member2']), claimed, password, data, workload)
+  await plane.eventually('Lodestone knows the claim', async () => {
+    return (await plane.getJson('datasourceclaims', claimed.metadata.name, 'default'))?.metadata['finalizers']
+  })
+  const { stderr } = await hub.apply(policy('trainer'))
 
   expect(stderr).toContain('propagateDeps set')
   for (const one of [workload, claimed, data, password]) await hub.isOnlyIn(one, 'member2')

@@ -50,6 +50,7 @@ export async function installLodestone(plane: ControlPlane): Promise<string> {
   const volumes = plane.components.includes('karmada-webhook') ? [] : ['volumes']
   const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
+  await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
   return plane.kubeconfigFor(lodestoneUser)
 }
 
@@ -87,7 +88,7 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
       },
       logFile,
       ready: () => answersOk(`${healthUrl}/readyz`),
-      readyTimeoutMs: options.readyTimeoutMs ?? 30_000,
+      readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
     })
 
   let running = await start()
@@ -119,7 +120,8 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
 function lodestoneConfig(port: number, healthPort: number, certificates: string): Record<string, unknown> {
   return {
     server: { host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort, drainSeconds: 0 },
-    registration: { mode: 'url', url: `https://127.0.0.1:${port}` },
+    // Nothing is to be admitted unseen because a busy machine took its time.
+    registration: { mode: 'url', url: `https://127.0.0.1:${port}`, timeoutSeconds: 10 },
     certificates: { directory: certificates },
   }
 }

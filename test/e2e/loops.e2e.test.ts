@@ -91,7 +91,7 @@ test('2. a catalog that is down at creation holds the workload, visibly, and rel
     'it is released and scheduled',
     async () => (await clustersOf('late')).join() === 'member1,member2',
   )
-  expect(Date.now() - back).toBeLessThan(5_000)
+  expect(Date.now() - back).toBeLessThan(10_000)
 })
 
 test('3. the data moves: a Deployment moves with it', async () => {
@@ -136,7 +136,7 @@ test('3. … and a Job stays where it began', async () => {
 test('2. … and a hold that lasts longer than the claim allows is released, with an Event', async () => {
   amoro.fault = (response) => response.writeHead(503).end()
   const impatient = claimOf('impatient', 'dc1.db.never')
-  impatient.spec['policy'] = { holdTimeoutSeconds: 2 }
+  impatient.spec['policy'] = { holdTimeoutSeconds: 10 }
   await create(impatient, policy('impatient'), deployment('impatient'))
   await plane.eventually('it is held', async () => (await bindingOf('impatient'))?.spec.suspension?.scheduling)
 
@@ -168,8 +168,8 @@ test('4. whatever else the catalog says, nothing moves; "no such table", said th
     else response.writeHead(200, { 'content-type': 'text/html' }).end('<html>a proxy</html>')
   }
   await plane.eventually('faults were answered', async () => once < -8)
+  await plane.eventually('the fault is noted', async () => (await sourceOf('dc1.db.steady'))?.status?.['lastError'])
   expect(await sourceIs('Available')()).toBe(true)
-  expect((await sourceOf('dc1.db.steady'))?.status?.['lastError']).toBeDefined()
   amoro.fault = undefined
   await plane.eventually('it recovers', async () => !(await sourceOf('dc1.db.steady'))?.status?.['lastError'])
 

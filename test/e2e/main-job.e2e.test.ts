@@ -59,7 +59,10 @@ describe('1. a Deployment whose data is in one of three clusters', () => {
   })
 
   test('was narrowed by the admission request that created it', async () => {
-    expect(await decisions('default/web-deployment')).toContainEqual({ operation: 'CREATE', decision: 'Narrowed' })
+    await plane.eventually('the log says so', async () => {
+      expect(await decisions('default/web-deployment')).toContainEqual({ operation: 'CREATE', decision: 'Narrowed' })
+      return true
+    })
     expect(await binding('web-deployment')).toMatchObject({
       metadata: {
         annotations: {
@@ -470,8 +473,10 @@ async function worksOf(member: string): Promise<string[]> {
 
 /** What Lodestone's log says it decided for a binding, in order. */
 async function decisions(key: string): Promise<{ operation: string; decision: string | undefined }[]> {
-  const lines = (await lodestone.readLog()).split('\n').filter((line) => line.startsWith('{'))
+  // The last line may not be there whole.
+  const lines = (await lodestone.readLog()).split('\n').slice(0, -1)
   return lines
+    .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
     .filter(({ msg, object }) => msg === 'reviewed' && object === `ResourceBinding ${key}`)
     .map(({ operation, decision }) => ({ operation, decision }))

@@ -25,7 +25,7 @@ describe('a policy for a workload whose data is claimed', () => {
     { kind: 'PropagationPolicy', make: policy('told') },
     { kind: 'ClusterPropagationPolicy', make: clusterPolicy('told', deployment('told')) },
   ])('propagates its dependencies, and who creates the $kind is told', async ({ make }) => {
-    await plane.apply(claim('told', { data: 'told' }))
+    await know(claim('told', { data: 'told' }))
 
     const { stderr } = await create(make)
 
@@ -39,7 +39,7 @@ describe('a policy for a workload whose data is claimed', () => {
     const failover = { application: { decisionConditions: { tolerationSeconds: 60 } } }
     const free = withSpec(policy('failover-free'), { failover })
     const bound = withSpec(policy('failover'), { failover })
-    await plane.apply(claim('failover', { data: 'failover' }))
+    await know(claim('failover', { data: 'failover' }))
 
     const refused = await plane.kubectl(['create', '-f', '-'], { input: stringify(free), allowFailure: true })
     await create(bound)
@@ -53,7 +53,7 @@ describe('who says propagateDeps: false', () => {
   const quiet = policy('quiet', { propagateDeps: false })
 
   test('is remembered, although Karmada drops the field', async () => {
-    await plane.apply(claim('quiet', { data: 'quiet' }))
+    await know(claim('quiet', { data: 'quiet' }))
 
     const { stderr } = await create(quiet)
 
@@ -83,7 +83,7 @@ describe('who says propagateDeps: false', () => {
 
   test('by server-side apply, again and again, meets no conflict', async () => {
     const applied = policy('quiet-ssa', { propagateDeps: false })
-    await plane.apply(claim('quiet-ssa', { data: 'quiet-ssa' }))
+    await know(claim('quiet-ssa', { data: 'quiet-ssa' }))
 
     for (let round = 0; round < 3; round++) {
       await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: stringify(applied) })
@@ -158,6 +158,15 @@ test('when all is said nobody writes a policy any more', async () => {
 test('nothing that Lodestone did was forbidden to it', async () => {
   expect(await lodestone.readLog()).not.toContain('forbidden')
 })
+
+/** A policy that comes at once could come before Lodestone has heard of the claim. */
+async function know(one: KubeObject): Promise<void> {
+  const { name, namespace } = one.metadata
+  await plane.apply(one)
+  await plane.eventually('Lodestone knows the claim', async () => {
+    return (await plane.getJson('datasourceclaims', name, namespace))?.metadata['finalizers']
+  })
+}
 
 function create(object: KubeObject) {
   return plane.kubectl(['create', '-f', '-'], { input: stringify(object) })

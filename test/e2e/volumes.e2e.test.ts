@@ -346,7 +346,7 @@ describe('data that cannot be had makes the VolumeManager Failed and says why', 
     expect(status?.message).toBe('failed to deploy all the sub-resources')
     expect(status?.volumes?.[0]?.message).toContain('error during data download using pod [name: vck-resource-')
     expect(status?.volumes?.[0]?.message).toMatch(message)
-    const { stderr } = await cluster.tryCreate(podOf('refused', label))
+    const stderr = await refusalOfPodFor(label)
     expect(stderr).toContain('cannot be used: failed to deploy all the sub-resources')
     expect(stderr).toMatch(message)
   })
@@ -373,6 +373,16 @@ describe('data that cannot be had makes the VolumeManager Failed and says why', 
     await cluster.plane.kubectl(['delete', 'vm', 'unsecret', '--wait=false'])
   })
 })
+
+/** Admission answers from what it has heard: what a status says may be on its way to it. */
+function refusalOfPodFor(manager: string): Promise<string> {
+  return cluster.plane.eventually(`a pod for ${manager} is refused`, async () => {
+    const { code, stderr } = await cluster.tryCreate(podOf('refused', manager))
+    if (code !== 0) return stderr
+    await cluster.plane.kubectl(['delete', 'pod', 'refused'])
+    return undefined
+  })
+}
 
 const putBucket = (name: string) => cluster.putBucket(name, TRAIN, 'train/')
 
