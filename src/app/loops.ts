@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
-import { volumeManagers } from '../api/volume-manager.ts'
 import { openSystems } from '../locality/systems.ts'
 import { startController } from '../reconcile/controller.ts'
 import { openEventRecorder } from '../reconcile/event-recorder.ts'
@@ -53,14 +52,13 @@ export async function startLoops({
   const figures = openDomainFigures(store, now)
   metrics.observeDomain(figures.read)
   async function run(signal: AbortSignal): Promise<void> {
-    // A hub serves VolumeManagers to hand them on; its members move the data.
-    const movesData = config.volumes.enabled && store.serves(volumeManagers)
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
       loops: openLoops({
         ...config.dependencies,
-        ...(movesData && { volumes: () => live.current().volumes, moverLogs }),
+        // Also while VolumeManagers are not served: their kind may be installed after us, and without it there is nothing to do.
+        ...(config.volumes.enabled && { volumes: () => live.current().volumes, moverLogs }),
       }),
       store,
       events,

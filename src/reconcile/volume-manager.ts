@@ -51,6 +51,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
+        // A kind that is not served just now is no proof that its objects are gone: an API server that restarts misses CRDs for a moment.
+        if (!store.serves(volumeManagers)) return undefined
         memory.notes.delete(key)
         await deleteMovers(key, store, memory)
         return undefined

@@ -1,0 +1,98 @@
+/** Things are installed in any order: the whole application on an API server that comes to serve VolumeManagers later. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { events } from '../../src/api/event.ts'
+import { MOVER_LABEL, MOVER_TASK_ANNOTATION } from '../../src/api/lodestone.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { nodes } from '../../src/api/node.ts'
+import { type Pod, pods } from '../../src/api/pod.ts'
+import { roleBindings } from '../../src/api/rbac.ts'
+import { volumeManagers } from '../../src/api/volume-manager.ts'
+import { startApp } from '../../src/app/app.ts'
+import { type Config, DEFAULT_CONFIG } from '../../src/app/config.ts'
+import { createConnection } from '../../src/store/api-connection.ts'
+import { FakeApiServer } from '../../src/store/api-server.case.ts'
+import { kindsFor } from '../../src/store/cached-kinds.ts'
+import { openClusterStore } from '../../src/store/cluster.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { makeVolumeManager } from '../builders.ts'
+
+/** What is waited for comes at once; a busy machine may take longer. */
+const PATIENCE = { timeout: 10_000 }
+
+/** Starts everything in a cluster of its own that has a node, and whose API server does not serve VolumeManagers. */
+async function start() {
+  const directory = mkdtempSync(join(tmpdir(), 'lodestone-late-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const config: Config = {
+    ...DEFAULT_CONFIG,
+    server: {
+      ...DEFAULT_CONFIG.server,
+      host: '127.0.0.1',
+      port: 0,
+      healthHost: '127.0.0.1',
+      healthPort: 0,
+      drainSeconds: 0,
+    },
+    certificates: { ...DEFAULT_CONFIG.certificates, directory },
+    volumes: { ...DEFAULT_CONFIG.volumes, enabled: true },
+  }
+  const kinds = kindsFor({ dependencies: true, movesData: true })
+  const server = await new FakeApiServer([...kinds.map(({ type }) => type), roleBindings, events]).listen()
+  server.serve(volumeManagers, false)
+  const status = { conditions: [{ type: 'Ready', status: 'True' }] }
+  server.put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, status } as K8sObject)
+  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
+  const connection = createConnection(source)
+  const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
+  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
+  const app = await startApp({ config, store, log, metrics: openMetrics(), now: Date.now })
+  onTestFinished(async () => {
+    await app.stop()
+    await connection.close()
+    await server.close()
+  })
+  await app.ready
+  /** Each run of a loop that went well and each that did not, as metrics tell it. */
+  const runs = async (loop: string) => {
+    const metrics = await (await fetch(`http://127.0.0.1:${app.addresses.health}/metrics`)).text()
+    return metrics.split('\n').filter((line) => /^\w+_reconcile_total/.test(line) && line.includes(`"${loop}"`))
+  }
+  return { server, store, runs }
+}
+
+test('where VolumeManagers are installed after Lodestone, their data is moved without a restart', async () => {
+  const { server, store, runs } = await start()
+  expect(store.serves(volumeManagers)).toBe(false)
+  const asked = server.requests.filter(({ method }) => method !== 'GET')
+  expect([asked, await runs('volume-manager')]).toEqual([[], []])
+
+  server.serve(volumeManagers, true)
+  server.put(volumeManagers, makeVolumeManager())
+
+  const movers = () => [...store.list(pods)].filter(({ metadata }) => metadata.labels?.[MOVER_LABEL])
+  await expect.poll(() => movers().map(({ metadata }) => metadata.labels?.['vckname']), PATIENCE).toEqual(['sales'])
+})
+
+test('movers are left to their work while the API server does not serve VolumeManagers, as when it restarts', async () => {
+  const task = { manager: 'default/sales', id: 'vol1', role: 'replica', index: 0, attempt: 1 }
+  const { server, runs } = await start()
+
+  server.put(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'sales-mover',
+      namespace: 'default',
+      labels: { [MOVER_LABEL]: 'download' },
+      annotations: { [MOVER_TASK_ANNOTATION]: JSON.stringify(task) },
+    },
+    spec: { containers: [{ name: 'mover' }] },
+  } as Pod)
+
+  await expect.poll(() => runs('volume-manager'), PATIENCE).toEqual([expect.stringContaining('"success"')])
+  expect(server.requests.filter(({ method }) => method === 'DELETE')).toEqual([])
+})
