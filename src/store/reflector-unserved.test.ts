@@ -14,10 +14,10 @@ describe('an optional kind that the server does not serve', () => {
     await store.start(new AbortController().signal)
     expect([store.serves(clusters), store.size(clusters)]).toEqual([false, 0])
     expect(heard.filter((line) => line.startsWith('error'))).toEqual([])
-    await until(() => clock.waits.includes(30_000))
+    await until(() => clock.waits.includes(2000))
     server.serve(clusters, true)
     server.put(clusters, buildCluster('north-1'))
-    clock.advance(29_000)
+    clock.advance(1000)
     await settle()
     expect(server.lists(clusters)).toHaveLength(1)
     clock.advance(1000)
@@ -25,6 +25,21 @@ describe('an optional kind that the server does not serve', () => {
     expect(store.serves(clusters)).toBe(true)
     expect(changes).toEqual(['+north-1'])
     expect(heard.filter((line) => /^(not )?served$/.test(line))).toEqual(['not served', 'served'])
+  })
+
+  test('is looked for soon at first, and ever more seldom', async () => {
+    const { server, store, clock } = await openStage({ kinds: [optionalClusters] })
+    server.serve(clusters, false)
+    await store.start(new AbortController().signal)
+    const waits = [2000, 4000, 8000, 16_000, 30_000, 30_000]
+    for (const [looks, waitMs] of waits.entries()) {
+      await until(() => clock.waits.includes(waitMs))
+      clock.advance(waitMs - 1)
+      await settle()
+      expect(server.lists(clusters)).toHaveLength(looks + 1)
+      clock.advance(1)
+      await until(() => server.lists(clusters).length === looks + 2)
+    }
   })
 
   test('any more is empty once that is sure, and its objects are told as deleted', async () => {

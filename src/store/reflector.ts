@@ -15,7 +15,7 @@ import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
 export interface ReflectorOptions extends ListOptions {
   /** A watch without a byte for this long is resumed. Default 90 s: conforming servers send a bookmark every minute. */
   silenceMs?: number
-  /** How often a kind that is not served is looked for. Default 30 s. */
+  /** How often a kind that is not served is looked for after a while; sooner at first. Default 30 s. */
   unservedRetryMs?: number
   backoff?: BackoffOptions
 }
@@ -39,6 +39,8 @@ const SHORT_WATCH_MS = 1000
 const MAX_RETRY_AFTER_MS = 300_000
 /** Answers of 404 in a row before a kind that was served counts as gone: a restarting API server misses CRDs for a moment. */
 const GONE_AFTER = 2
+/** When a kind that is not served is first looked for again, then twice as late each time: CRDs are often applied together with us. */
+const FIRST_LOOK_MS = 2000
 
 export class Reflector {
   readonly #input: ReflectorInput
@@ -135,7 +137,7 @@ export class Reflector {
       await this.#commit(false)
       observer.served({ kind: kind.type.kind, served: false })
     }
-    const retryMs = options.unservedRetryMs ?? 30_000
+    const retryMs = Math.min(options.unservedRetryMs ?? 30_000, FIRST_LOOK_MS * 2 ** (this.#missing - 1))
     return retryMs * (0.8 + 0.4 * clock.random())
   }
 
