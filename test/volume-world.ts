@@ -9,6 +9,7 @@ import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/node-affinity.ts'
 import { hasDiskPressure } from '../src/core/volume-manager/node-health.ts'
 import type { VolumeSettings } from '../src/core/volume-manager/settings.ts'
+import { toTime } from '../src/core/volume-manager/time.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
 import type { MoverLogs } from '../src/reconcile/mover-logs.ts'
 import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
@@ -55,6 +56,8 @@ export class VolumeWorld {
   readonly violations: string[] = []
   settings = VOLUME_SETTINGS
   now = NOW
+  /** How far the clocks of the nodes are ahead of that. */
+  nodesAheadMs = 0
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
   /** Who takes the logs of movers. */
@@ -101,17 +104,17 @@ export class VolumeWorld {
 
   /** A pod of somebody who has the directory mounted, on a node or waiting for one. */
   async use(name: string, path: string, nodeName?: string): Promise<void> {
-    const spec = { containers: [], volumes: [{ name: 'data', hostPath: { path } }], ...(nodeName && { nodeName }) }
-    await this.store.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec })
+    await this.store.create(pods, podOf(name, path, nodeName))
   }
 
   async end(name: string): Promise<void> {
-    await this.store.patch(
-      pods,
-      { namespace: 'default', name },
-      { status: { phase: 'Succeeded' } },
-      { subresource: 'status' },
-    )
+    const patch = { status: this.#endedNow() }
+    await this.store.patch(pods, { namespace: 'default', name }, patch, { subresource: 'status' })
+  }
+
+  /** A pod of which nobody sees more than its end. */
+  async cameAndWent(name: string, path: string, nodeName: string): Promise<void> {
+    await this.store.create(pods, { ...podOf(name, path, nodeName), status: this.#endedNow() })
   }
 
   async useOnce(name: string, path: string, nodeName: string): Promise<void> {
@@ -267,7 +270,7 @@ export class VolumeWorld {
       this.disks.set(place, 'whole')
     }
     const message = moverSays({ outcome: 'completed', bytes: 4096, files: 2 })
-    await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message }))
+    await this.setStatus(pod, ended('Succeeded', { exitCode: 0, message, finishedAt: this.#timeOfNodes() }))
   }
 
   /** Whether every label leads to data, and every directory has one mover at most. */
@@ -284,6 +287,14 @@ export class VolumeWorld {
       )
       if (labels.length > whole.length) this.violations.push(`${metadata.name} has a label and no data`)
     }
+  }
+
+  #endedNow(): PodStatus {
+    return ended('Succeeded', { exitCode: 0, finishedAt: this.#timeOfNodes() })
+  }
+
+  #timeOfNodes(): string {
+    return toTime(this.now + this.nodesAheadMs)
   }
 
   #isUsed(place: string): boolean {
@@ -358,6 +369,11 @@ export function moverSays(result: Partial<ReadMoverResult>): string {
 /** A pod that has ended. */
 export function ended(phase: 'Succeeded' | 'Failed', terminated: object, reason?: string): PodStatus {
   return { phase, ...(reason && { reason }), containerStatuses: [{ name: 'mover', state: { terminated } }] }
+}
+
+function podOf(name: string, path: string, nodeName: string | undefined): Pod {
+  const spec = { containers: [], volumes: [{ name: 'data', hostPath: { path } }], ...(nodeName && { nodeName }) }
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec }
 }
 
 function placeOf({ spec, metadata }: Pod): string {

@@ -71,7 +71,8 @@ interface ContainerStatus {
   name: string
   state?: {
     waiting?: { reason?: string; message?: string }
-    terminated?: { exitCode?: number; reason?: string; message?: string }
+    /** Without a time where the kubelet did not find out what became of the container. */
+    terminated?: { exitCode?: number; reason?: string; message?: string; finishedAt?: string | null }
   }
 }
 
@@ -80,6 +81,7 @@ interface PodCondition {
   status: string
   reason?: string
   message?: string
+  lastTransitionTime?: string | null
 }
 
 export interface PodStatus {
@@ -88,6 +90,9 @@ export interface PodStatus {
   message?: string
   conditions?: PodCondition[]
   containerStatuses?: ContainerStatus[]
+  initContainerStatuses?: ContainerStatus[]
+  /** When its kubelet took it on. */
+  startTime?: string
 }
 
 export interface Pod extends K8sObject {

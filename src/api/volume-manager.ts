@@ -140,6 +140,8 @@ export interface ReplicaStatus {
   inUse?: boolean
   /** When a pod was last seen to begin or end using it. */
   lastUsedTime?: string
+  /** Up to which end, by the clock of its node, pods that used it and have ended are accounted for. */
+  lastEndTime?: string
   /** Up to when its changes were written back to the source (option `resync`). */
   uploadedTime?: string
   /** How many movers were started to write back, ever. */

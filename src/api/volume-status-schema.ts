@@ -31,6 +31,7 @@ const replica: Schema = {
     retryTime: time('When it is tried again.'),
     inUse: { type: 'boolean', description: 'Whether a pod has it mounted.' },
     lastUsedTime: time('When a pod was last seen to begin or to end using it.'),
+    lastEndTime: time('Up to when ends of pods that used it are accounted for, by the clock of its node.'),
     uploadedTime: time('Up to when its changes were written back to the source.'),
     uploads: count('How many movers were started to write back.'),
     upload: {

@@ -4,7 +4,7 @@ import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { crampedNodes, planEviction } from '../core/volume-manager/evict.ts'
 import { hasDiskPressure } from '../core/volume-manager/node-health.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
-import { usersOf } from '../store/gather-movers.ts'
+import { lastEndOf, usersOf } from '../store/gather-movers.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 
@@ -35,6 +35,7 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
         node,
         managers: [...new Set(store.byIndex(volumeManagers, 'node', name))],
         users: (directory) => usersOf(store, undefined, directory),
+        lastEnd: (...place) => lastEndOf(store, ...place),
         settings: settings().eviction,
         lastAt: evictedAt.get(name),
         now: now(),

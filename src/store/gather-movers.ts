@@ -10,10 +10,12 @@ import type { Mended, NodeLookup, VolumeManagerInput, VolumeUser } from '../core
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/names.ts'
 import { hasDiskPressure, healthOf } from '../core/volume-manager/node-health.ts'
-import { isEnded, type PodUse } from '../core/volume-manager/pod-use.ts'
+import { isEnded } from '../core/volume-manager/pod-use.ts'
 import { allowanceOf, isInQueue, queueOf } from '../core/volume-manager/queue.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import { latestOf } from '../core/volume-manager/time.ts'
 import type { ObjectStore, StoreChange } from './store.ts'
+import { type HeldUse, placeKey } from './volume-kinds.ts'
 
 /** What a loop knows beside the store. */
 export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'mended'> {
@@ -43,6 +45,7 @@ export function gatherVolumeManager(
     refusals,
     mended,
     users: (place) => usersOf(store, namespace, place),
+    lastEnd: (...place) => lastEndOf(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
     claims: store.byIndex(persistentVolumeClaims, 'owner', owner),
     allowance: allowanceOf({
@@ -91,6 +94,12 @@ export function usersOf(store: ObjectStore, namespace: string | undefined, place
   })
 }
 
+/** When the last pod ended that had a directory of a node mounted: by the clock of that node. */
+export function lastEndOf(store: ObjectStore, node: string, directory: string): string | undefined {
+  const ended: readonly HeldPod[] = store.byIndex(pods, 'endedIn', placeKey(node, directory))
+  return latestOf(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
+}
+
 /** How many of those that wait are woken when a slot may be free: one would do, were it not for those that cannot start. */
 const WOKEN = 4
 
@@ -130,13 +139,15 @@ function managersBy(store: ObjectStore, index: string, key: string): string[] {
   return store.byIndex(volumeManagers, index, key).map(keyOfObject)
 }
 
-type HeldPod = Pod & { use?: PodUse }
+type HeldPod = Pod & HeldUse
 
 function concernedByPod(pod: HeldPod, store: ObjectStore): string[] {
   const task = readTask(pod)
   if (task) return [task.manager, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
   const { directories = [], claims = [] } = pod.use ?? {}
-  return [...directories, ...claims].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
+  // One that has ended may be seen for the first time.
+  const { directories: left = [] } = pod.pastUse ?? {}
+  return [...directories, ...claims, ...left].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
 }
 
 /** Those that have data there, and, when the node can do more or less than before, those that look for one. */

@@ -21,7 +21,7 @@ import { secretsOf } from '../core/dependencies/interpret.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfVolumeKey } from '../core/volume-manager/names.ts'
-import { isEnded, type PodUse, useOf } from '../core/volume-manager/pod-use.ts'
+import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../core/volume-manager/pod-use.ts'
 import { isInQueue } from '../core/volume-manager/queue.ts'
 import { isGated } from '../core/workload/plan-gate.ts'
 import { keepContent, workloadKind } from './dependency-kinds.ts'
@@ -108,11 +108,15 @@ const nodeKind: CachedKind<Node> = {
 const asWorkload = workloadKind(pods)
 
 /** A pod; of the others than movers and those that wait for volumes, only what they need and what they use. */
-export interface HeldPod extends Workload, Dependent {
+export interface HeldPod extends Workload, Dependent, HeldUse {
   spec?: Pod['spec']
   status?: NonNullable<Pod['status']>
-  /** Of others than movers that have not ended: which data they have mounted. */
+}
+
+/** Of others than movers: which data they have mounted, or had before they ended. */
+export interface HeldUse {
   use?: PodUse
+  pastUse?: PastUse
 }
 
 const podKind: CachedKind<HeldPod> = {
@@ -123,7 +127,8 @@ const podKind: CachedKind<HeldPod> = {
     const kept = asWorkload.keep(raw as Workload & Dependent)
     if (isMover(pod.metadata)) return keepMover(kept, pod)
     const use = useOf(pod)
-    const used = { ...kept, ...(use && { use }) }
+    const pastUse = pastUseOf(pod)
+    const used = { ...kept, ...(use && { use }), ...(pastUse && { pastUse }) }
     const { spec } = raw
     if (!spec?.schedulingGates || !isGated(pod)) return used
     const { annotations, ownerReferences } = raw.metadata
@@ -146,10 +151,17 @@ const podKind: CachedKind<HeldPod> = {
     // Who has a directory or a claim mounted.
     directory: ({ use }) => use?.directories ?? [],
     claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
+    // Who had a directory of a node mounted, and has ended.
+    endedIn: ({ pastUse }) => pastUse?.directories.map((directory) => placeKey(pastUse.node, directory)) ?? [],
     // The movers of a VolumeManager, and those that are at work.
     mover: (pod) => (isMover(pod.metadata) ? [readTask(pod)?.manager ?? ''].filter((key) => key !== '') : []),
     active: ({ metadata, status }) => (isMover(metadata) && !isEnded(status) ? ['all'] : []),
   },
+}
+
+/** The key of a directory of one node. */
+export function placeKey(node: string, directory: string): string {
+  return `${node}:${directory}`
 }
 
 function isMover({ labels }: ObjectMeta): boolean {

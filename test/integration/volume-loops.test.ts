@@ -64,6 +64,19 @@ test('a VolumeManager becomes Running, follows its nodes and its spec, and goes 
   await expect.poll(() => world.movers()).toEqual([])
 })
 
+test('what a Job changed is written back although its pod was first seen when it had ended', async () => {
+  const world = await start('n1')
+  await create(world, 'sales', { options: { ...makeVolume().options, resync: 'true' } })
+  await expect.poll(stateOf(world)).toBe('Running')
+  await expect.poll(() => world.movers()).toEqual([])
+  const path = (await world.volume())?.volumeSource?.hostPath?.path ?? ''
+  world.now += 60_000
+
+  await world.cameAndWent('trainer', path, 'n1')
+
+  await expect.poll(async () => (await world.volume())?.replicas?.[0]?.uploadedTime).toBeDefined()
+})
+
 test('those that wait for a turn get it when another one is done', async () => {
   const world = await start('n1', 'n2', 'n3')
   world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 1 } }

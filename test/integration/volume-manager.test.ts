@@ -976,6 +976,79 @@ describe('resync', () => {
     expect(seen).toHaveLength(1)
   })
 
+  test.each([
+    { name: 'as ours', nodesAheadMs: 0 },
+    { name: 'behind', nodesAheadMs: -30_000 },
+    { name: 'ahead', nodesAheadMs: 30_000 },
+    { name: 'an hour ahead', nodesAheadMs: 3_600_000 },
+  ])('writes back once what a Job did that came and went unseen, by a clock $name', async ({ nodesAheadMs }) => {
+    const world = await worldWith([{ options }])
+    world.nodesAheadMs = nodesAheadMs
+    const seen = uploads(world)
+    await world.settle()
+    world.now += 2_000
+    await world.cameAndWent('trainer', await pathOf(world), 'n1')
+    await world.pass(60)
+    expect(seen).toHaveLength(1)
+    for (let i = 0; i < 5; i++) await world.pass(20)
+    expect(seen).toHaveLength(1)
+
+    world.restart()
+    await world.cameAndWent('again', await pathOf(world), 'n1')
+    await world.unuse('trainer')
+    for (let i = 0; i < 5; i++) await world.pass(20)
+
+    expect(seen).toHaveLength(2)
+    expect((await world.volume())?.replicas?.[0]).not.toHaveProperty('inUse')
+  })
+
+  test('writes back before the data goes what a Job did while Lodestone was away', async () => {
+    const world = await worldWith([{ options }])
+    const seen = uploads(world)
+    await world.settle()
+    await world.pass(60)
+    await world.cameAndWent('trainer', await pathOf(world), 'n1')
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(60)
+
+    expect(seen).toHaveLength(1)
+    expect(await world.manager()).toBeUndefined()
+    expect(world.disks.size).toBe(0)
+  })
+
+  test('writes back what a Job did on a node that could not say so for a while', async () => {
+    const world = await worldWith([{ options }], ['n1'])
+    const seen = uploads(world)
+    await world.settle()
+    await world.setCondition('n1', 'Ready', 'Unknown')
+    await world.pass(301)
+    expect(await replicaStates(world)).toContain('Unreachable')
+    await world.cameAndWent('trainer', await pathOf(world), 'n1')
+    await world.pass(60)
+    expect(seen).toEqual([])
+
+    await world.setCondition('n1', 'Ready', 'True')
+    await world.pass(60)
+
+    expect(seen).toHaveLength(1)
+  })
+
+  test('of what nobody used since it came writes nothing, whoever used what was there before', async () => {
+    const world = await worldWith([{ options }], ['n1'])
+    await world.settle()
+    await world.cameAndWent('trainer', await pathOf(world), 'n1')
+    await world.pass(60)
+    await world.change({ spec: { state: 'Completed' } })
+    for (let i = 0; i < 3; i++) await world.pass(60)
+    expect(world.disks.size).toBe(0)
+    const seen = uploads(world)
+    await world.change({ spec: { state: 'Running' } })
+    for (let i = 0; i < 3; i++) await world.pass(60)
+
+    expect(wholeOn(world)).toEqual(['n1'])
+    expect(seen).toEqual([])
+  })
+
   test('of what nobody ever used writes nothing', async () => {
     const world = await worldWith([{ options }])
     const seen = uploads(world)
@@ -1086,6 +1159,32 @@ describe('a node that is short of disk', () => {
     await world.evict('n1')
 
     expect([await stateOf(world, 'old'), await stateOf(world, 'new')]).toEqual(['Ready', 'Evicted'])
+  })
+
+  test('keeps what a Job used last of whose end the loop of its VolumeManager does not know yet', async () => {
+    const world = await cramped()
+    world.now += 60_000
+    await world.cameAndWent('trainer', (await world.volume('vol1', 'old'))?.volumeSource?.hostPath?.path ?? '', 'n1')
+    await world.evict('n1')
+
+    expect([await stateOf(world, 'old'), await stateOf(world, 'new')]).toEqual(['Ready', 'Evicted'])
+  })
+
+  test('keeps what a Job changed that came and went unseen, until that is written back', async () => {
+    const world = await new VolumeWorld().start('n1')
+    const options = { ...makeVolume().options, resync: 'true' }
+    await world.store.create(volumeManagers, makeVolumeManager([{ options, evictionPolicy: 'LeastRecentlyUsed' }]))
+    await world.settle()
+    await world.pass(60)
+    await world.cameAndWent('trainer', await pathOf(world), 'n1')
+    await world.setCondition('n1', 'DiskPressure', 'True')
+    await world.evict('n1')
+    expect(await stateOf(world, 'sales')).toBe('Ready')
+
+    await world.pass(60)
+    await world.evict('n1')
+
+    expect(await stateOf(world, 'sales')).toBe('Evicted')
   })
 
   test('gets the data again when a pod waits for it', async () => {

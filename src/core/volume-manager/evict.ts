@@ -4,9 +4,10 @@ import type { Node } from '../../api/node.ts'
 import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { Plan } from '../plan.ts'
 import { NOTHING } from '../plan.ts'
-import type { VolumeUser } from './input.ts'
+import type { LastEnd, VolumeUser } from './input.ts'
 import { hasDiskPressure } from './node-health.ts'
 import { abandonsFor, dropReplica, lastUse } from './replica-set.ts'
+import { noteEnd } from './replica-use.ts'
 import type { VolumeSettings } from './settings.ts'
 import { toTime } from './time.ts'
 import { hasChanges, isWrittenBack } from './upload.ts'
@@ -17,6 +18,7 @@ export interface EvictionInput {
   /** Those that have data on the node. */
   managers: readonly VolumeManager[]
   users: (directory: string) => readonly VolumeUser[]
+  lastEnd: LastEnd
   settings: VolumeSettings['eviction']
   /** When something was last evicted from the node, in ms since the epoch. */
   lastAt: number | undefined
@@ -46,7 +48,8 @@ interface Candidate {
  * One replica at a time, and the next one only when that one is gone and the kubelet has had time to see it: by its own words a node is
  * short of disk for minutes after it no longer is.
  */
-export function planEviction({ node, managers, users, settings, lastAt, now }: EvictionInput): EvictionPlan {
+export function planEviction(input: EvictionInput): EvictionPlan {
+  const { node, managers, users, settings, lastAt, now } = input
   const { name = '' } = node.metadata
   if (!settings.enabled || !(hasDiskPressure(node) || managers.some((one) => crampedNodes(one).includes(name))))
     return NOTHING
@@ -54,7 +57,7 @@ export function planEviction({ node, managers, users, settings, lastAt, now }: E
   if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
   if (managers.some((manager) => isMakingRoom(name, manager))) return NOTHING
   const candidates = managers
-    .flatMap((manager) => candidatesOf(manager, name))
+    .flatMap((manager) => candidatesOf(manager, name, input))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
     .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
   const [oldest] = candidates
@@ -79,13 +82,15 @@ function isMakingRoom(node: string, { status }: VolumeManager): boolean {
   )
 }
 
-function candidatesOf(manager: VolumeManager, node: string): Candidate[] {
+/** What may go. Ends of pods count that the loop of the VolumeManager has perhaps not noticed yet. */
+function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
   if (manager.metadata.deletionTimestamp) return []
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
     const config = manager.spec.volumeConfigs.find((one) => one.id === id)
     if (config?.evictionPolicy !== 'LeastRecentlyUsed') return []
     return replicas
       .filter((replica) => replica.state === 'Ready' && replica.node === node && !replica.inUse && replica.path)
+      .map((replica) => noteEnd(replica, lastEnd, now))
       .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
       .map((replica) => ({ manager, id, replica }))
   })

@@ -17,6 +17,7 @@ export interface VolumeManagerInput {
   progress: ReadonlyMap<string, MoverProgress>
   /** The pods that have data of this manager mounted, by the directory or the name of the claim. Ended ones are none. */
   users: (directoryOrClaim: string) => readonly VolumeUser[]
+  lastEnd: LastEnd
   /** The volumes and claims of this manager, for NFS. */
   persistentVolumes: readonly PersistentVolume[]
   claims: readonly PersistentVolumeClaim[]
@@ -42,6 +43,12 @@ export interface MoverProgress {
   totalBytes?: number
   files: number
 }
+
+/**
+ * When the last of the pods that had a directory of a node mounted, and have ended, did so: by the clock of that node. Undefined where
+ * there is no such pod, or no more.
+ */
+export type LastEnd = (node: string, directory: string) => string | undefined
 
 export interface VolumeUser {
   /** `namespace/name` of the pod. */

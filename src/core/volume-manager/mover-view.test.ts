@@ -16,8 +16,11 @@ describe('a mover that has ended', () => {
   test.each<{ name: string; status: PodStatus; want: object }>([
     {
       name: 'well',
-      status: ended('Succeeded', { message: said({ outcome: 'completed', bytes: 7 }) }),
-      want: { kind: 'succeeded', bytes: 7 },
+      status: ended('Succeeded', {
+        message: said({ outcome: 'completed', bytes: 7 }),
+        finishedAt: '2026-01-01T00:00:05Z',
+      }),
+      want: { kind: 'succeeded', bytes: 7, endTime: '2026-01-01T00:00:05Z' },
     },
     { name: 'well, without a word', status: { phase: 'Succeeded' }, want: { kind: 'succeeded' } },
     {

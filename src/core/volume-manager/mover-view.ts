@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/pod.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../mover/contract.ts'
 import { cut } from '../outcome.ts'
+import { endTimeOf } from './pod-use.ts'
 
 export interface MoverFailure {
   kind: 'failed'
@@ -15,10 +16,18 @@ export interface MoverFailure {
   elsewhere: boolean
 }
 
+export interface MoverSuccess {
+  kind: 'succeeded'
+  node?: string
+  bytes?: number
+  /** By the clock of its node. */
+  endTime?: string
+}
+
 export type MoverView =
   | { kind: 'waiting'; node?: string; reason: string; message: string }
   | { kind: 'running'; node?: string }
-  | { kind: 'succeeded'; node?: string; bytes?: number }
+  | MoverSuccess
   | MoverFailure
 
 /** What is said of a mover with which nothing is wrong, before it runs. */
@@ -118,7 +127,8 @@ function succeeded(pod: Pod, node: { node?: string }): MoverView {
     const said = result.message || result.outcome
     return { ...node, ...failure('Unexpected', `the mover ended well but said ${said}`, true) }
   }
-  return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }) }
+  const endTime = endTimeOf(pod.status)
+  return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }), ...(endTime && { endTime }) }
 }
 
 function failureOf(pod: Pod): MoverFailure {

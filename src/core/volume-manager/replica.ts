@@ -2,7 +2,7 @@
 import type { ReplicaState, ReplicaStatus } from '../../api/volume-manager.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { MoverSight } from './mover-sight.ts'
-import { BEGINNING, DELETED, isForNode, type MoverFailure, overdue } from './mover-view.ts'
+import { BEGINNING, DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from './mover-view.ts'
 import type { VolumeSettings } from './settings.ts'
 import { fromTime, toTime } from './time.ts'
 
@@ -109,13 +109,20 @@ function stepRunning(replica: ReplicaStatus, node: string | undefined, sight: Re
 
 function arrive(
   replica: ReplicaStatus,
-  { node, bytes }: { node?: string; bytes?: number },
+  { node, bytes, endTime }: MoverSuccess,
   { now, node: seen }: ReplicaSight,
 ): ReplicaStatus {
-  const { progressTime: _progress, totalBytes: _total, ...rest } = withoutFailures(replica)
+  const { progressTime: _progress, totalBytes: _total, lastEndTime: _end, ...rest } = withoutFailures(replica)
   const uid = seen?.kind === 'present' ? seen.uid : undefined
   return enter(
-    { ...rest, ...(node && { node }), ...(uid && { nodeUID: uid }), ...(bytes !== undefined && { bytes }) },
+    {
+      ...rest,
+      ...(node && { node }),
+      ...(uid && { nodeUID: uid }),
+      ...(bytes !== undefined && { bytes }),
+      // Pods that ended before had other data, or none.
+      ...(endTime && { lastEndTime: endTime }),
+    },
     'Ready',
     now,
   )

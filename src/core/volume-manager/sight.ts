@@ -6,7 +6,7 @@ import { taskOf } from './mover-task.ts'
 import { healthOf } from './node-health.ts'
 import { isReady, type NodeSight, queueAgain, type ReplicaSight, stepReplica } from './replica.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
-import { toTime } from './time.ts'
+import { noteUse } from './replica-use.ts'
 import { stepUpload } from './upload.ts'
 
 /** Every replica one step on, and the nodes that were left on the way. */
@@ -23,7 +23,7 @@ export function lookAround(
   let set: ReplicaSet = { replicas, releases: before?.releases ?? [], nextIndex: before?.nextIndex ?? 0 }
   for (const replica of known) {
     const sight = sightOf(input, id, replica, withData)
-    const stepped = withUse(input, wakeUp(input, stepReplica(replica, sight)))
+    const stepped = noteUse(wakeUp(input, stepReplica(replica, sight)), input)
     const after = stepUpload(stepped, { ...seeUploader(input, id, replica), config, settings, now })
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
@@ -75,13 +75,4 @@ function wakeUp({ users, now }: VolumeManagerInput, replica: ReplicaStatus): Rep
   if (replica.state !== 'Evicted' || replica.path === undefined) return replica
   const isWaitedFor = users(replica.path).some(({ node }) => node === undefined)
   return isWaitedFor ? queueAgain(replica, now, 'Demanded', 'a pod needs the data again') : replica
-}
-
-/** Whether pods use it, and when that last began or ended. */
-function withUse({ users, now }: VolumeManagerInput, replica: ReplicaStatus): ReplicaStatus {
-  const { inUse = false, ...rest } = replica
-  const { path, node } = replica
-  const isUsed = isReady(replica) && path !== undefined && users(path).some((user) => user.node === node)
-  if (isUsed === inUse) return replica
-  return { ...rest, ...(isUsed && { inUse: true }), lastUsedTime: toTime(now) }
 }
