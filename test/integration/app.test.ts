@@ -25,6 +25,7 @@ import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { INTERPRETER_PATH, interpreterTypes } from '../../src/webhooks/interpreter.ts'
 import { call } from './https-client.ts'
+import { LOOPBACK } from './loopback.ts'
 
 const PATH = '/mutate/resource-binding'
 /** What is waited for comes at once; a busy machine may take longer. */
@@ -73,15 +74,7 @@ async function start({
   for (const [i, object] of given.entries()) writeFileSync(join(hub, `given-${i}.yaml`), stringify(object))
   const config: Config = {
     ...DEFAULT_CONFIG,
-    server: {
-      ...DEFAULT_CONFIG.server,
-      host: '127.0.0.1',
-      port: 0,
-      healthHost: '127.0.0.1',
-      healthPort: 0,
-      drainSeconds: 0,
-      ...server,
-    },
+    server: { ...DEFAULT_CONFIG.server, ...LOOPBACK, ...server },
     registration: { ...DEFAULT_CONFIG.registration, ...registration },
     certificates: { ...DEFAULT_CONFIG.certificates, directory: makeFolder(), ...certificates },
     dependencies,
@@ -516,10 +509,8 @@ describe('lodestone serve --folder', () => {
     return { shown, status, end: () => ending.abort() }
   }
 
-  const loopback = { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0, port: 0, healthPort: 0 }
-
   test('says what to try next at the ports that it got, and ends with status 0 when it is told to', async () => {
-    const { shown, status, end } = serve([], { server: loopback, certificates: { directory: makeFolder() } })
+    const { shown, status, end } = serve([], { server: LOOPBACK, certificates: { directory: makeFolder() } })
 
     await expect.poll(() => shown.stdout, PATIENCE).toContain('Serving examples/hub. Try, in another terminal:')
     const [, admission] = /https:\/\/localhost:(\d+)\/mutate\/resource-binding/.exec(shown.stdout) ?? []
@@ -537,7 +528,7 @@ describe('lodestone serve --folder', () => {
     const { port } = await takePort()
 
     const { shown, status } = serve(['--port', String(port)], {
-      server: loopback,
+      server: LOOPBACK,
       certificates: { directory: makeFolder() },
     })
 

@@ -19,6 +19,7 @@ import { openClusterStore } from '../../src/store/cluster.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { makeVolumeManager } from '../builders.ts'
+import { LOOPBACK } from './loopback.ts'
 
 /** What is waited for comes at once; a busy machine may take longer. */
 const PATIENCE = { timeout: 10_000 }
@@ -29,14 +30,7 @@ async function start() {
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const config: Config = {
     ...DEFAULT_CONFIG,
-    server: {
-      ...DEFAULT_CONFIG.server,
-      host: '127.0.0.1',
-      port: 0,
-      healthHost: '127.0.0.1',
-      healthPort: 0,
-      drainSeconds: 0,
-    },
+    server: { ...DEFAULT_CONFIG.server, ...LOOPBACK },
     certificates: { ...DEFAULT_CONFIG.certificates, directory },
     volumes: { ...DEFAULT_CONFIG.volumes, enabled: true },
   }

@@ -17,6 +17,7 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { call } from './https-client.ts'
+import { LOOPBACK } from './loopback.ts'
 
 /** What is waited for comes at once; a busy machine may take longer. */
 const PATIENCE = { timeout: 10_000 }
@@ -53,8 +54,7 @@ function mountConfigMap(given: object) {
 
 async function start(volumes: object) {
   const certificates = makeFolder()
-  const server = { host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0, drainSeconds: 0 }
-  const base = { server, certificates: { directory: certificates } }
+  const base = { server: LOOPBACK, certificates: { directory: certificates } }
   const configMap = mountConfigMap({ ...base, volumes })
   const lines: Line[] = []
   const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }
