@@ -986,7 +986,6 @@ describe('resync', () => {
     world.nodesAheadMs = nodesAheadMs
     const seen = uploads(world)
     await world.settle()
-    world.now += 2_000
     await world.cameAndWent('trainer', await pathOf(world), 'n1')
     await world.pass(60)
     expect(seen).toHaveLength(1)

@@ -7,9 +7,9 @@ const NOW = Date.parse('2026-01-01T12:00:00Z')
 const replica: ReplicaStatus = { index: 0, state: 'Downloading', revision: 'r', attempt: 2, node: 'n2', path: '/data' }
 
 test.each([
-  { name: 'is when its mover ended', endTime: '2026-01-01T11:59:00Z' },
-  { name: 'is none, where nobody knows when that was', endTime: undefined },
-])('of data that has just come, the end up to which pods are accounted for $name', ({ endTime }) => {
+  { name: 'is the second before its mover ended', endTime: '2026-01-01T11:59:00Z', want: '2026-01-01T11:58:59Z' },
+  { name: 'is none, where nobody knows when that was', endTime: undefined, want: undefined },
+])('of data that has just come, the end up to which pods are accounted for $name', ({ endTime, want }) => {
   const elsewhere = { ...replica, lastEndTime: '2026-01-01T13:00:00Z' }
   const mover = { kind: 'succeeded' as const, node: 'n2', ...(endTime && { endTime }) }
   const settings = {} as VolumeManagerInput['settings']
@@ -27,6 +27,6 @@ test.each([
     ...replica,
     state: 'Ready',
     since: '2026-01-01T12:00:00Z',
-    ...(endTime && { lastEndTime: endTime }),
+    ...(want && { lastEndTime: want }),
   })
 })

@@ -114,14 +114,15 @@ function arrive(
 ): ReplicaStatus {
   const { progressTime: _progress, totalBytes: _total, lastEndTime: _end, ...rest } = withoutFailures(replica)
   const uid = seen?.kind === 'present' ? seen.uid : undefined
+  const endMs = fromTime(endTime)
   return enter(
     {
       ...rest,
       ...(node && { node }),
       ...(uid && { nodeUID: uid }),
       ...(bytes !== undefined && { bytes }),
-      // Pods that ended before had other data, or none.
-      ...(endTime && { lastEndTime: endTime }),
+      // Pods that ended before had other data, or none. In that very second, which is as exact as these times are, one may have had these.
+      ...(endMs !== undefined && { lastEndTime: toTime(endMs - 1000) }),
     },
     'Ready',
     now,
