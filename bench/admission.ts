@@ -20,12 +20,14 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '12' },
+    starts: { type: 'string', default: '3' },
     claims: { type: 'string', default: '10000' },
     bindings: { type: 'string', default: '100000' },
   },
 })
 const seconds = Number(values.seconds)
 const rounds = Number(values.rounds)
+const starts = Number(values.starts)
 const fleet: Fleet = {
   claims: Number(values.claims),
   sources: Number(values.claims),
@@ -43,7 +45,7 @@ const template = JSON.parse(REVIEWS[0]?.body ?? '').request.object
 
 const { plane, kubeconfig } = await startPlane()
 try {
-  const { lodestone, figures } = await startWithFleet(plane)
+  const { lodestone, started } = await startWithFleet(plane)
   const own = lodestoneTarget(plane, lodestone)
   const karmada = karmadaTarget(plane)
   const rows: Row[] = []
@@ -54,7 +56,7 @@ try {
   const memory = memoryMiB(lodestone.pid)
   const sizes = REVIEWS.map(({ review, body }) => `${review} ${Buffer.byteLength(body)} bytes`).join(', ')
   const setting = `${machine()}; ${seconds} s × ${rounds} rounds a cell, medians of them. Reviews: ${sizes}.`
-  process.stdout.write(report({ setting, rows, fleet, figures, memory }))
+  process.stdout.write(report({ setting, rows, fleet, started, memory }))
 } finally {
   await plane.stopAll()
 }
@@ -93,24 +95,33 @@ async function measureOnce({ pid }: Target, load: Load): Promise<Round> {
   return { perCpuSecond: busy.reviews / spent, rate: busy.reviews / busy.seconds, p50, p99 }
 }
 
-async function startWithFleet(target: ControlPlane): Promise<{ lodestone: Lodestone; figures: StartFigures }> {
+/** Starts several times, since how long the API server takes differs from one time to the next; the last one stays. */
+async function startWithFleet(target: ControlPlane): Promise<{ lodestone: Lodestone; started: StartFigures[] }> {
   await stopControllers(target)
   const kib = Math.round(JSON.stringify(template).length / 102.4) / 10
   log(`seeding ${fleet.claims} claims, ${fleet.sources} sources and ${fleet.bindings} bindings of ${kib} KiB`)
   await seed(target.url('etcd'), resolvedFleet(template, fleet))
   const apiServer = target.pidOf('kube-apiserver') ?? 0
-  await untilIdle(apiServer)
-  const apiServerBefore = cpuSeconds(apiServer)
-  const begun = performance.now()
   // Admission alone is measured: the loops would work on the fleet meanwhile.
   const config = { loops: { enabled: false } }
-  const lodestone = await startLodestone(target, { kubeconfig, entry: BUILT, readyTimeoutMs: 300_000, config })
-  const figures = {
-    seconds: (performance.now() - begun) / 1000,
-    ownCpu: cpuSeconds(lodestone.pid),
-    apiServerCpu: cpuSeconds(apiServer) - apiServerBefore,
-    memory: memoryMiB(lodestone.pid).now,
+  const first = () => startLodestone(target, { kubeconfig, entry: BUILT, readyTimeoutMs: 300_000, config })
+  const started: StartFigures[] = []
+  let lodestone: Lodestone | undefined
+  for (;;) {
+    await untilIdle(apiServer)
+    const apiServerBefore = cpuSeconds(apiServer)
+    const begun = performance.now()
+    if (lodestone) await lodestone.restart()
+    else lodestone = await first()
+    const { pid } = lodestone
+    started.push({
+      seconds: (performance.now() - begun) / 1000,
+      ownCpu: cpuSeconds(pid),
+      apiServerCpu: cpuSeconds(apiServer) - apiServerBefore,
+      memory: memoryMiB(pid).now,
+    })
+    log(`Lodestone is ready after ${started.at(-1)?.seconds.toFixed(1)} s`)
+    if (started.length >= starts) return { lodestone, started }
+    await lodestone.stop()
   }
-  log(`Lodestone is ready after ${figures.seconds.toFixed(1)} s`)
-  return { lodestone, figures }
 }
