@@ -1,7 +1,8 @@
 /** The configuration as it is now: its file is read again when it changes, and what is no good leaves the last good one in use. */
+import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { jsonEqual } from '../core/json.ts'
-import { systemClock } from '../store/clock.ts'
+import { type Clock, systemClock } from '../store/clock.ts'
 import { watchFolder } from '../store/folder-watch.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -25,6 +26,7 @@ interface LiveConfigInput {
   /** Absent where there is no file, and nothing changes. */
   source: ConfigSource | undefined
   log: Logger
+  clock?: Clock
 }
 
 // The kubelet swaps one link, people write file after file: a moment's patience saves a complaint about half a change.
@@ -32,11 +34,13 @@ const SETTLE_MS = 200
 const POLL_MS = 10_000
 
 /** Follows the file, as it is and as a ConfigMap is mounted. What is asked for and cannot change while we run is told once. */
-export function openLiveConfig({ config, source, log }: LiveConfigInput): LiveConfig {
+export function openLiveConfig({ config, source, log, clock = systemClock }: LiveConfigInput): LiveConfig {
   const listeners = new Set<() => void>()
   let used = config
   let read = config
   let refused: string | undefined
+  /** The text of what was read last, unless it was refused. */
+  let seen: string | undefined
   const stop = source ? follow(source) : () => undefined
 
   return {
@@ -52,7 +56,7 @@ export function openLiveConfig({ config, source, log }: LiveConfigInput): LiveCo
     return watchFolder({
       directory: dirname(file),
       recursive: false,
-      clock: systemClock,
+      clock,
       debounceMs: SETTLE_MS,
       pollMs: POLL_MS,
       changed: () => look(file, readNow),
@@ -62,10 +66,15 @@ export function openLiveConfig({ config, source, log }: LiveConfigInput): LiveCo
   }
 
   function look(file: string, readNow: () => Config): void {
+    // Whatever changes in the folder brings us here: the file may lie beside logs, which change all the time.
+    const text = textOf(file)
+    if (text !== undefined && text === seen) return
     let next: Config
     try {
       next = readNow()
+      seen = text
     } catch (error) {
+      seen = undefined
       if (!(error instanceof ConfigError)) throw error
       if (error.message !== refused) {
         log.error({ file, reason: error.message }, 'configuration refused; the last good one stays')
@@ -88,5 +97,14 @@ export function openLiveConfig({ config, source, log }: LiveConfigInput): LiveCo
     log.info({ file, keys }, keys.length > 0 ? 'configuration changed' : 'configuration read again')
     if (later.length > 0) log.warn({ file, keys: later }, 'these changes take effect at the next start')
     if (keys.length > 0) for (const listener of listeners) listener()
+  }
+}
+
+/** Nothing where it cannot be read: whoever reads it in earnest says why. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
   }
 }

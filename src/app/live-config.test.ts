@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { TestClock } from '../store/clock.case.ts'
+import { ConfigError, DEFAULT_CONFIG, loadConfig } from './config.ts'
+import { openLiveConfig } from './live-config.ts'
+
+/** Longer than until the file is looked at again, whether or not the system says that it changed. */
+const NEXT_LOOK_MS = 15_000
+
+function follow() {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-live-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'config.yaml')
+  const write = (level: string) => writeFileSync(file, `log: { level: ${level} }\n`)
+  write('info')
+  const clock = new TestClock()
+  const told: string[] = []
+  const log = pino({ base: null }, { write: (line: string) => void told.push(JSON.parse(line).msg) })
+  let reads = 0
+  const read = () => {
+    reads++
+    return loadConfig(file)
+  }
+  const live = openLiveConfig({ config: DEFAULT_CONFIG, source: { file, read }, log, clock })
+  onTestFinished(() => live.stop())
+  return { file, write, told, look: () => clock.advance(NEXT_LOOK_MS), reads: () => reads }
+}
+
+test('a file that says what it said is not taken apart again, whatever else changes in its folder', () => {
+  const { look, reads, write, told } = follow()
+  for (let time = 0; time < 5; time++) look()
+  expect(reads()).toBe(1)
+
+  write('debug')
+  for (let time = 0; time < 5; time++) look()
+  expect([reads(), told]).toEqual([2, ['configuration read again', 'these changes take effect at the next start']])
+})
+
+test('a file that is refused and then says again what it said before is told to be good', () => {
+  const { look, write, told, file } = follow()
+  look()
+  write('loud')
+  expect(() => loadConfig(file)).toThrow(ConfigError)
+  look()
+  write('info')
+  look()
+  expect(told).toEqual(['configuration refused; the last good one stays', 'configuration read again'])
+})
