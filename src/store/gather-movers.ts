@@ -6,6 +6,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-vol
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { jsonEqual } from '../core/json.ts'
+import { evictionsUnderWay } from '../core/volume-manager/evict.ts'
 import type { Mended, NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/names.ts'
@@ -127,12 +128,22 @@ export function mendedManagers(
   store: ObjectStore,
 ): [Mended, string[]] | undefined {
   if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOfObject(after))]
-  if (type.kind !== nodes.kind || !after || !isFit(after as Node) || (before && isFit(before as Node))) return undefined
-  return ['node', managersBy(store, 'failed', 'all')]
+  const isMended =
+    type.kind === nodes.kind
+      ? isFit(after as Node | undefined) && !isFit(before as Node | undefined)
+      : type.kind === volumeManagers.kind &&
+        hasMadeRoom(before as VolumeManager | undefined, after as VolumeManager | undefined)
+  return isMended ? ['node', managersBy(store, 'failed', 'all')] : undefined
 }
 
-function isFit(node: Node): boolean {
-  return healthOf(node).isReady && !hasDiskPressure(node)
+/** Whether evicted data is gone from its node. The kubelet may never have said that there was too little room, or says so for minutes yet. */
+function hasMadeRoom(before: VolumeManager | undefined, after: VolumeManager | undefined): boolean {
+  const left = new Set(after && evictionsUnderWay(after))
+  return before !== undefined && evictionsUnderWay(before).some((eviction) => !left.has(eviction))
+}
+
+function isFit(node: Node | undefined): boolean {
+  return node !== undefined && healthOf(node).isReady && !hasDiskPressure(node)
 }
 
 function managersBy(store: ObjectStore, index: string, key: string): string[] {

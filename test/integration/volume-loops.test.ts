@@ -167,6 +167,20 @@ describe('a node', () => {
     expect((await world.volume('vol1', 'wrong'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
   })
 
+  test('from which data had to go is tried at once by who found no room, also where the kubelet never complained', async () => {
+    const world = await start('n1')
+    await create(world, 'old', { evictionPolicy: 'LeastRecentlyUsed' })
+    await expect.poll(stateOf(world, 'old')).toBe('Running')
+    world.fate = ({ spec }) =>
+      spec.containers[0]?.args?.includes('download') && world.disks.size > 0 ? failed('NoSpace') : 'completes'
+
+    await create(world, 'sales')
+
+    await expect.poll(stateOf(world), { timeout: 12_000 }).toBe('Running')
+    expect((await world.volume('vol1', 'old'))?.replicas).toMatchObject([{ state: 'Evicted' }])
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', attempt: 2 }])
+  })
+
   test('that comes is used by who waited for it', async () => {
     const world = await start('n1')
     await create(world, 'sales', { replicas: 2 })

@@ -76,6 +76,13 @@ export function crampedNodes({ status }: Pick<VolumeManager, 'status'>): string[
   )
 }
 
+/** The evicted data of a manager that is not deleted yet, each by a name that no other has. */
+export function evictionsUnderWay({ status }: Pick<VolumeManager, 'status'>): string[] {
+  return (status?.volumes ?? []).flatMap(({ id, releases = [] }) =>
+    releases.filter(({ reason }) => reason === 'Evicted').map(({ index }) => `${id}/${index}`),
+  )
+}
+
 function isMakingRoom(node: string, { status }: VolumeManager): boolean {
   return (status?.volumes ?? []).some(({ releases = [] }) =>
     releases.some((release) => release.node === node && release.reason !== abandonsFor('NoSpace')),
