@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -12,6 +13,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 900_000,
           fileParallelism: false,
+          env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
         },
       },
     ],

@@ -86,6 +86,9 @@ export function componentFlags(component: Component, context: ComponentContext):
         `--initial-advertise-peer-urls=${peer}`,
         `--initial-cluster=default=${peer}`,
         '--unsafe-no-fsync',
+        // It votes for itself after that time, which is a second by default.
+        '--heartbeat-interval=10',
+        '--election-timeout=100',
       ]
     }
     case 'kube-apiserver':

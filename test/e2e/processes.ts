@@ -182,11 +182,17 @@ interface SpawnOptions {
 function spawnTied(command: string, args: string[], options: SpawnOptions): ChildProcess {
   installExitHooks()
   const [program = command, ...rest] = [...tieToParent(), command, ...args]
-  const child = spawn(program, rest, options)
+  const child = spawn(program, rest, { ...options, env: { ...compileCache(), ...options.env } })
   children.add(child)
   child.once('exit', () => children.delete(child))
   child.once('error', () => children.delete(child))
   return child
+}
+
+// Lodestone starts some hundred times in a run, and is compiled once: vitest.config.ts says where that is kept.
+function compileCache(): Record<string, string> {
+  const folder = process.env['NODE_COMPILE_CACHE']
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
 }
 
 // With a parent-death signal the kernel ends the child even when this process is killed with SIGKILL and no hook of

@@ -32,127 +32,8 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.plane.stopAll())
 
-describe.concurrent('a mover that ends before its work is done is seen with its reason, and followed by another one', () => {
-  test.each<{ name: string; end: (name: string) => Promise<unknown>; reason: RegExp; says: string }>([
-    {
-      name: 'killed for want of memory',
-      end: (name) => cluster.kubelet.strike(name, 'OOMKilled'),
-      reason: /^OOMKilled$/,
-      says: 'the mover ran out of memory',
-    },
-    {
-      name: 'evicted from its node',
-      end: (name) => cluster.kubelet.strike(name, 'Evicted'),
-      reason: /^Evicted$/,
-      says: 'The node was low on resource: ephemeral-storage.',
-    },
-    {
-      name: 'deleted by somebody',
-      end: async (name) => {
-        const [mover] = await cluster.moversOf(name)
-        await cluster.plane.kubectl(['delete', 'pod', mover?.metadata.name ?? '', '--wait=false'])
-      },
-      // Whether its last word was read before it was gone.
-      reason: /^(PodDeleted|Cancelled)$/,
-      says: 'the mover',
-    },
-  ])('$name', async ({ name, end, reason, says }) => {
-    const manager = name.replaceAll(' ', '-')
-    const proxy = await heldBack()
-    await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
-    await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
-    await end(manager)
-
-    const replica = await failed(manager)
-
-    expect(replica).toMatchObject({ reason: expect.stringMatching(reason), failures: 1 })
-    expect(replica.message).toContain(says)
-    const { status } = (await cluster.volumeManager(manager)) ?? {}
-    expect(status?.state).toBe('Pending')
-    expect(status?.conditions?.find(({ type }) => type === 'ReplicasReady')?.message).toContain(replica.message)
-    await cluster.plane.eventually('kubectl describe tells it', async () => {
-      const { stdout } = await cluster.plane.kubectl(['describe', 'vm', manager])
-      return /Warning\s+MoverFailed/.test(stdout)
-    })
-    proxy.release()
-    await isWholeOnOneNode(manager)
-  })
-
-  test('out of time, by the limit that VCK has for that', async () => {
-    const proxy = await heldBack()
-    const options = { timeoutForDataDownload: '10s' }
-    await cluster.create(volumeManagerOf('slow', s3Volume(proxy, 's3://lake/train/', { options })))
-
-    expect(await failed('slow')).toMatchObject({
-      reason: 'DeadlineExceeded',
-      message: 'timed out waiting for the condition',
-    })
-    proxy.release()
-    await isWholeOnOneNode('slow')
-  })
-})
-
-describe('a controller that is killed when a mover has failed counts that failure once', () => {
-  const isFailure = ({ method, path, body }: GatedRequest) =>
-    method === 'PATCH' && path.includes('/volumemanagers/') && body.includes('"reason":"OOMKilled"')
-
-  test.each([
-    ['before it wrote it down', 'there'],
-    ['after it wrote it down', 'back'],
-  ] as const)('%s', async (name, when) => {
-    const manager = name.replaceAll(' ', '-')
-    const proxy = await heldBack()
-    await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
-    await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
-    const stopped = cluster.gate.stopAt(isFailure, when)
-    expect(await cluster.kubelet.strike(manager, 'OOMKilled')).toBe(1)
-    await stopped
-    await cluster.lodestone.kill()
-    await cluster.lodestone.restart()
-
-    // Also when the next attempt has begun meanwhile.
-    await said(manager, { reason: 'OOMKilled', failures: 1 })
-    proxy.release()
-    await isWholeOnOneNode(manager)
-    const made = cluster.gate.requests.filter(
-      ({ method, path, body }) =>
-        method === 'POST' && /\/pods(\?|$)/.test(path) && body.includes(`"vckname":"${manager}"`),
-    )
-    expect(made).toHaveLength(2)
-  })
-})
-
-describe('a mover that cannot begin says for what it waits', () => {
-  test('a node that takes nobody: the scheduler’s words, until it does', async () => {
-    const { plane } = cluster
-    const config = { nodeAffinity: onNodes('node-5') }
-    await plane.kubectl(['taint', 'node', 'node-5', 'gpu=v100:NoSchedule'])
-    await cluster.create(volumeManagerOf('unschedulable', s3Volume(cluster.proxy, 's3://lake/train/', config)))
-
-    const replica = await said('unschedulable', { state: 'Starting', reason: 'Unschedulable' })
-
-    expect(replica.message).toContain('untolerated taint')
-    await plane.kubectl(['taint', 'node', 'node-5', 'gpu-'])
-    await isWholeOnOneNode('unschedulable')
-  })
-
-  test('that is for those who do not tolerate it: the others are there, and deleted there', async () => {
-    const { plane } = cluster
-    const tolerations = [{ key: 'gpu', operator: 'Equal', value: 'v100', effect: 'NoSchedule' }]
-    const config: Partial<VolumeConfig> = { nodeAffinity: onNodes('node-4'), tolerations }
-    await plane.kubectl(['taint', 'node', 'node-4', 'gpu=v100:NoSchedule'])
-    await cluster.create(volumeManagerOf('tolerant', s3Volume(cluster.proxy, 's3://lake/train/', config)))
-
-    const volume = await isWholeOnOneNode('tolerant')
-
-    expect(cluster.nodesWith(volume)).toEqual(['node-4'])
-    await plane.kubectl(['delete', 'vm', 'tolerant', '--timeout=60s'], { timeoutMs: 70_000 })
-    expect(cluster.nodesWith(volume)).toEqual([])
-    await plane.kubectl(['taint', 'node', 'node-4', 'gpu-'])
-  })
-})
-
-describe.concurrent('what takes a minute to be told from a delay', () => {
+// Together, since most of it is waiting. First what takes a minute to be told from a delay.
+describe.concurrent('what fails says why, and the data comes all the same', () => {
   test('an image that is not there: the mover fails after a minute, and goes on when the image comes', {
     timeout: 240_000,
   }, async () => {
@@ -224,6 +105,124 @@ describe.concurrent('what takes a minute to be told from a delay', () => {
     await level('privileged')
     // Without credentials of its own it is refused now by the S3 server, which is further than before.
     await plane.eventually('a mover was made', async () => /reason: AccessDenied/.test((await seen()).stdout), 120_000)
+  })
+
+  test.each<{ name: string; end: (name: string) => Promise<unknown>; reason: RegExp; says: string }>([
+    {
+      name: 'killed for want of memory',
+      end: (name) => cluster.kubelet.strike(name, 'OOMKilled'),
+      reason: /^OOMKilled$/,
+      says: 'the mover ran out of memory',
+    },
+    {
+      name: 'evicted from its node',
+      end: (name) => cluster.kubelet.strike(name, 'Evicted'),
+      reason: /^Evicted$/,
+      says: 'The node was low on resource: ephemeral-storage.',
+    },
+    {
+      name: 'deleted by somebody',
+      end: async (name) => {
+        const [mover] = await cluster.moversOf(name)
+        await cluster.plane.kubectl(['delete', 'pod', mover?.metadata.name ?? '', '--wait=false'])
+      },
+      // Whether its last word was read before it was gone.
+      reason: /^(PodDeleted|Cancelled)$/,
+      says: 'the mover',
+    },
+  ])('a mover $name: another one follows', async ({ name, end, reason, says }) => {
+    const manager = name.replaceAll(' ', '-')
+    const proxy = await heldBack()
+    await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
+    await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
+    await end(manager)
+
+    const replica = await failed(manager)
+
+    expect(replica).toMatchObject({ reason: expect.stringMatching(reason), failures: 1 })
+    expect(replica.message).toContain(says)
+    const { status } = (await cluster.volumeManager(manager)) ?? {}
+    expect(status?.state).toBe('Pending')
+    expect(status?.conditions?.find(({ type }) => type === 'ReplicasReady')?.message).toContain(replica.message)
+    await cluster.plane.eventually('kubectl describe tells it', async () => {
+      const { stdout } = await cluster.plane.kubectl(['describe', 'vm', manager])
+      return /Warning\s+MoverFailed/.test(stdout)
+    })
+    proxy.release()
+    await isWholeOnOneNode(manager)
+  })
+
+  test('a mover out of time, by the limit that VCK has for that: another one follows', async () => {
+    const proxy = await heldBack()
+    const options = { timeoutForDataDownload: '10s' }
+    await cluster.create(volumeManagerOf('slow', s3Volume(proxy, 's3://lake/train/', { options })))
+
+    expect(await failed('slow')).toMatchObject({
+      reason: 'DeadlineExceeded',
+      message: 'timed out waiting for the condition',
+    })
+    proxy.release()
+    await isWholeOnOneNode('slow')
+  })
+})
+
+describe('a controller that is killed when a mover has failed counts that failure once', () => {
+  const isFailure = ({ method, path, body }: GatedRequest) =>
+    method === 'PATCH' && path.includes('/volumemanagers/') && body.includes('"reason":"OOMKilled"')
+
+  test.each([
+    ['before it wrote it down', 'there'],
+    ['after it wrote it down', 'back'],
+  ] as const)('%s', async (name, when) => {
+    const manager = name.replaceAll(' ', '-')
+    const proxy = await heldBack()
+    await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
+    await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
+    const stopped = cluster.gate.stopAt(isFailure, when)
+    expect(await cluster.kubelet.strike(manager, 'OOMKilled')).toBe(1)
+    await stopped
+    await cluster.lodestone.kill()
+    await cluster.lodestone.restart()
+
+    // Also when the next attempt has begun meanwhile.
+    await said(manager, { reason: 'OOMKilled', failures: 1 })
+    proxy.release()
+    await isWholeOnOneNode(manager)
+    const made = cluster.gate.requests.filter(
+      ({ method, path, body }) =>
+        method === 'POST' && /\/pods(\?|$)/.test(path) && body.includes(`"vckname":"${manager}"`),
+    )
+    expect(made).toHaveLength(2)
+  })
+})
+
+describe('a mover that cannot begin says for what it waits', () => {
+  test('a node that takes nobody: the scheduler’s words, until it does', async () => {
+    const { plane } = cluster
+    const config = { nodeAffinity: onNodes('node-5') }
+    await plane.kubectl(['taint', 'node', 'node-5', 'gpu=v100:NoSchedule'])
+    await cluster.create(volumeManagerOf('unschedulable', s3Volume(cluster.proxy, 's3://lake/train/', config)))
+
+    const replica = await said('unschedulable', { state: 'Starting', reason: 'Unschedulable' })
+
+    expect(replica.message).toContain('untolerated taint')
+    await plane.kubectl(['taint', 'node', 'node-5', 'gpu-'])
+    await isWholeOnOneNode('unschedulable')
+  })
+
+  test('that is for those who do not tolerate it: the others are there, and deleted there', async () => {
+    const { plane } = cluster
+    const tolerations = [{ key: 'gpu', operator: 'Equal', value: 'v100', effect: 'NoSchedule' }]
+    const config: Partial<VolumeConfig> = { nodeAffinity: onNodes('node-4'), tolerations }
+    await plane.kubectl(['taint', 'node', 'node-4', 'gpu=v100:NoSchedule'])
+    await cluster.create(volumeManagerOf('tolerant', s3Volume(cluster.proxy, 's3://lake/train/', config)))
+
+    const volume = await isWholeOnOneNode('tolerant')
+
+    expect(cluster.nodesWith(volume)).toEqual(['node-4'])
+    await plane.kubectl(['delete', 'vm', 'tolerant', '--timeout=60s'], { timeoutMs: 70_000 })
+    expect(cluster.nodesWith(volume)).toEqual([])
+    await plane.kubectl(['taint', 'node', 'node-4', 'gpu-'])
   })
 })
 
