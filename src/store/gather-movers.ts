@@ -6,10 +6,11 @@ import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-vol
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { jsonEqual } from '../core/json.ts'
-import { evictionsUnderWay } from '../core/volume-manager/evict.ts'
+import { evictingNodes } from '../core/volume-manager/evict.ts'
 import type { Mended, NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
 import { readTask } from '../core/volume-manager/mover-task.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/names.ts'
+import { allowsNode } from '../core/volume-manager/node-affinity.ts'
 import { hasDiskPressure, healthOf } from '../core/volume-manager/node-health.ts'
 import { isEnded } from '../core/volume-manager/pod-use.ts'
 import { allowanceOf, isInQueue, queueOf } from '../core/volume-manager/queue.ts'
@@ -123,27 +124,40 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
 }
 
 /** The VolumeManagers for which a change may have mended what failed, and what it is. */
-export function mendedManagers(
-  { type, before, after }: StoreChange,
-  store: ObjectStore,
-): [Mended, string[]] | undefined {
+export function mendedManagers(change: StoreChange, store: ObjectStore): [Mended, string[]] | undefined {
+  const { type, after } = change
   if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOfObject(after))]
-  const isMended =
-    type.kind === nodes.kind
-      ? isFit(after as Node | undefined) && !isFit(before as Node | undefined)
-      : type.kind === volumeManagers.kind &&
-        hasMadeRoom(before as VolumeManager | undefined, after as VolumeManager | undefined)
-  return isMended ? ['node', managersBy(store, 'failed', 'all')] : undefined
+  const mended = mendedNodes(change, store)
+  if (mended.length === 0) return undefined
+  const failed = store.byIndex(volumeManagers, 'failed', 'all')
+  return ['node', failed.filter((manager) => mended.some((node) => mayUse(manager, node, store))).map(keyOfObject)]
 }
 
-/** Whether evicted data is gone from its node. The kubelet may never have said that there was too little room, or says so for minutes yet. */
-function hasMadeRoom(before: VolumeManager | undefined, after: VolumeManager | undefined): boolean {
-  const left = new Set(after && evictionsUnderWay(after))
-  return before !== undefined && evictionsUnderWay(before).some((eviction) => !left.has(eviction))
+/** The nodes that can take more than before. */
+function mendedNodes({ type, before, after }: StoreChange, store: ObjectStore): Node[] {
+  switch (type.kind) {
+    case nodes.kind:
+      return isFit(after as Node | undefined) && !isFit(before as Node | undefined) ? [after as Node] : []
+    case volumeManagers.kind: {
+      const left = new Set(evictingNodes(after as VolumeManager | undefined))
+      const freed = evictingNodes(before as VolumeManager | undefined).filter((node) => !left.has(node))
+      // One that still says that it is short of disk says it when it no longer is.
+      return freed.flatMap((name) => store.get(nodes, undefined, name) ?? []).filter(isFit)
+    }
+    default:
+      return []
+  }
 }
 
 function isFit(node: Node | undefined): boolean {
   return node !== undefined && healthOf(node).isReady && !hasDiskPressure(node)
+}
+
+/** Whether data may be brought to the node, or is still to be deleted there. */
+function mayUse(manager: VolumeManager, node: Node, store: ObjectStore): boolean {
+  const configs = manager.spec?.volumeConfigs ?? []
+  const isAllowed = configs.some(({ nodeAffinity }) => allowsNode(nodeAffinity, node))
+  return isAllowed || store.byIndex(volumeManagers, 'node', node.metadata.name ?? '').includes(manager)
 }
 
 function managersBy(store: ObjectStore, index: string, key: string): string[] {

@@ -5,7 +5,7 @@ import type { K8sObject } from '../../src/api/meta.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
-import { makeVolume, makeVolumeManager } from '../builders.ts'
+import { makeVolume, makeVolumeManager, nodesWith } from '../builders.ts'
 import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
 
 let controller: Controller | undefined
@@ -167,16 +167,23 @@ describe('a node', () => {
     expect((await world.volume('vol1', 'wrong'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
   })
 
-  test('from which data had to go is tried at once by who found no room, also where the kubelet never complained', async () => {
-    const world = await start('n1')
-    await create(world, 'old', { evictionPolicy: 'LeastRecentlyUsed' })
+  test('from which data had to go is tried at once by who found no room and may go there, also where the kubelet never complained', async () => {
+    const world = await start()
+    for (const zone of ['a', 'b']) await world.addNode(`n-${zone}`, { labels: { [zone]: '' } })
+    await create(world, 'old', { evictionPolicy: 'LeastRecentlyUsed', nodeAffinity: nodesWith('a') })
     await expect.poll(stateOf(world, 'old')).toBe('Running')
-    world.fate = ({ spec }) =>
-      spec.containers[0]?.args?.includes('download') && world.disks.size > 0 ? failed('NoSpace') : 'completes'
+    const [old] = world.disks.keys()
+    world.fate = ({ spec }) => {
+      const isFull = spec.nodeName === 'n-b' || world.disks.has(old ?? '')
+      return spec.containers[0]?.args?.includes('download') && isFull ? failed('NoSpace') : 'completes'
+    }
+    await create(world, 'elsewhere', { nodeAffinity: nodesWith('b') })
+    await expect.poll(stateOf(world, 'elsewhere')).toBe('Failed')
 
-    await create(world, 'sales')
+    await create(world, 'sales', { nodeAffinity: nodesWith('a') })
 
     await expect.poll(stateOf(world), { timeout: 12_000 }).toBe('Running')
+    expect((await world.volume('vol1', 'elsewhere'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
     expect((await world.volume('vol1', 'old'))?.replicas).toMatchObject([{ state: 'Evicted' }])
     expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', attempt: 2 }])
   })

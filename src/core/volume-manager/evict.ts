@@ -6,7 +6,7 @@ import type { Plan } from '../plan.ts'
 import { NOTHING } from '../plan.ts'
 import type { LastEnd, VolumeUser } from './input.ts'
 import { hasDiskPressure } from './node-health.ts'
-import { abandonsFor, dropReplica, lastUse } from './replica-set.ts'
+import { abandonsFor, dropReplica, lastUse, type ReleaseReason } from './replica-set.ts'
 import { noteEnd } from './replica-use.ts'
 import type { VolumeSettings } from './settings.ts'
 import { toTime } from './time.ts'
@@ -70,16 +70,18 @@ export function planEviction(input: EvictionInput): EvictionPlan {
 }
 
 /** The nodes on which movers of a manager found no room. */
-export function crampedNodes({ status }: Pick<VolumeManager, 'status'>): string[] {
-  return (status?.volumes ?? []).flatMap(({ releases = [] }) =>
-    releases.filter(({ reason }) => reason === abandonsFor('NoSpace')).map(({ node }) => node),
-  )
+export function crampedNodes(manager: Pick<VolumeManager, 'status'>): string[] {
+  return nodesLeftFor(manager, abandonsFor('NoSpace'))
 }
 
-/** The evicted data of a manager that is not deleted yet, each by a name that no other has. */
-export function evictionsUnderWay({ status }: Pick<VolumeManager, 'status'>): string[] {
-  return (status?.volumes ?? []).flatMap(({ id, releases = [] }) =>
-    releases.filter(({ reason }) => reason === 'Evicted').map(({ index }) => `${id}/${index}`),
+/** The nodes on which evicted data of a manager is not deleted yet. */
+export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined): string[] {
+  return nodesLeftFor(manager, 'Evicted')
+}
+
+function nodesLeftFor(manager: Pick<VolumeManager, 'status'> | undefined, why: ReleaseReason): string[] {
+  return (manager?.status?.volumes ?? []).flatMap(({ releases = [] }) =>
+    releases.filter(({ reason }) => reason === why).map(({ node }) => node),
   )
 }
 
