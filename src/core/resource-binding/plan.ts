@@ -66,10 +66,14 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
   ]
 }
 
+/** Admission has the last word on a release, by its own clock and cache: the loop asks for it again until it is stored. */
+const RELEASE_RETRY_MS = 5000
+
 /** How long until time alone changes the decision, in ms: a claim that is being deleted has no say any more, or a hold is released. */
-function untilNextLook(decided: ResourceBinding, { claims, now }: BindingInput): number | undefined {
+function untilNextLook(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
   const times = claims.flatMap(({ countsUntil }) => countsUntil ?? [])
   const { hold } = readNotes(decided.metadata.annotations)
+  if (hold?.released && !readNotes(binding.metadata.annotations).hold?.released) times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {
     const heldSince = Date.parse(hold.since)
     const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])

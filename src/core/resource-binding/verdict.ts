@@ -7,6 +7,7 @@ import type { DataConstraint } from '../placement/constraint.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
 import { type BindingNotes, constraintIn, type HoldReason, type LocalityNote } from './annotations.ts'
 import type { BindingFacts } from './facts.ts'
+import { holdNote } from './hold.ts'
 import { mayMove } from './rebalance.ts'
 
 /**
@@ -158,14 +159,12 @@ function holdOrGoOn(facts: BindingFacts, base: PlacementAffinity, doubts: readon
   const holding = doubts.filter(({ hold }) => hold)
   const [first] = holding
   if (!first) return goOn('Ignored', base, message)
-  const before = facts.storedNotes.hold ?? facts.notes.hold
-  const hold = { message, reason: first.reason, since: before?.since ?? new Date(facts.now).toISOString() }
-  const timeout = shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds))
-  const waited = facts.now - Date.parse(hold.since)
-  const released = before?.released === true || (timeout !== undefined && waited >= timeout * 1000)
-  return released
-    ? { state: 'Released', affinity: base, notes: { hold: { ...hold, released: true } }, message }
-    : { state: 'Held', affinity: base, notes: { hold }, message }
+  const hold = holdNote(
+    facts,
+    { message, reason: first.reason },
+    shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds)),
+  )
+  return { state: hold.released ? 'Released' : 'Held', affinity: base, notes: { hold }, message }
 }
 
 function goOn(state: BindingState, base: PlacementAffinity, message: string): Verdict {

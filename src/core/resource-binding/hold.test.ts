@@ -1,0 +1,117 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
+import { readNotes } from './annotations.ts'
+import { type BindingDecision, decideBinding } from './decide.ts'
+import { planBinding } from './plan.ts'
+
+const MINUTE = 60_000
+const claims = [unknown({ holdTimeoutSeconds: 60 })]
+const at = (ms: number) => new Date(NOW + ms).toISOString()
+
+/** A binding that its requester sends with this hold annotation, not suspended. */
+function sent(hold: unknown): ResourceBinding {
+  return makeBinding({}, { annotations: { [HOLD_ANNOTATION]: JSON.stringify(hold) } })
+}
+
+/** The binding as it was held `ms` ago. */
+function heldFor(ms: number): ResourceBinding {
+  return decideBinding(makeInput({ binding: makeBinding(), claims, now: NOW - ms })).binding
+}
+
+/** The state, and the parts of the hold that decide about its end. */
+function summary({ state, binding }: BindingDecision) {
+  const { since, released } = readNotes(binding.metadata.annotations).hold ?? {}
+  return { state, since, released, suspended: binding.spec.suspension?.scheduling }
+}
+
+const begins = { state: 'Held', since: at(0), released: undefined, suspended: true }
+const crafted = [
+  { name: 'says that it is released', hold: { since: at(0), reason: 'Unresolved', released: true } },
+  { name: 'says that it was released long ago', hold: { since: at(-90 * MINUTE), reason: 'x', released: true } },
+  { name: 'is in the far past', hold: { since: '1970-01-01T00:00:00Z', reason: 'Unresolved' } },
+  { name: 'is in the far future', hold: { since: '9999-12-31T00:00:00Z', reason: 'Unresolved' } },
+  { name: 'is not a date', hold: { since: 'yesterday', reason: 'Unresolved', released: true } },
+]
+
+describe('a hold note in the request does not count where none is stored', () => {
+  test.each(crafted)('when the binding is created and the note $name', ({ hold }) => {
+    expect(summary(decideBinding(makeInput({ binding: sent(hold), claims })))).toEqual(begins)
+  })
+
+  test.each(crafted)('when the binding is updated and the note $name', ({ hold }) => {
+    expect(summary(decideBinding(makeInput({ binding: sent(hold), stored: makeBinding(), claims })))).toEqual(begins)
+  })
+
+  test('except for when the first round of the same request began the hold', () => {
+    const first = decideBinding(makeInput({ claims })).binding
+    const again = decideBinding(makeInput({ binding: first, claims, now: NOW + 20 }))
+
+    expect(again.binding).toBe(first)
+  })
+})
+
+describe('where a hold is stored, its note counts and that of the request does not', () => {
+  test.each(crafted)('when the note in the request $name', ({ hold }) => {
+    const stored = heldFor(10_000)
+    const decision = decideBinding(makeInput({ binding: sent(hold), stored, claims }))
+
+    expect(summary(decision)).toEqual({ state: 'Held', since: at(-10_000), released: undefined, suspended: true })
+    expect(decision.binding.metadata.annotations?.[HOLD_ANNOTATION]).toBe(
+      stored.metadata.annotations?.[HOLD_ANNOTATION],
+    )
+  })
+
+  test('when it is over, whatever the request says', () => {
+    const decision = decideBinding(makeInput({ binding: sent({}), stored: heldFor(MINUTE), claims }))
+
+    expect(summary(decision)).toEqual({ state: 'Released', since: at(-MINUTE), released: true, suspended: undefined })
+  })
+
+  test('but one from the future, which would never end, begins now', () => {
+    const stored = heldFor(-90 * MINUTE)
+
+    expect(summary(decideBinding(makeInput({ binding: stored, stored, claims })))).toEqual(begins)
+  })
+})
+
+describe('the release by the loop', () => {
+  test('passes admission', () => {
+    const stored = heldFor(MINUTE)
+    const written = decideBinding(makeInput({ binding: stored, stored, claims })).binding
+
+    expect(summary(decideBinding(makeInput({ binding: written, stored, claims })))).toMatchObject({
+      state: 'Released',
+      released: true,
+    })
+  })
+
+  test('is asked for again until it is stored, since admission may have an older cache or clock', () => {
+    const held = heldFor(MINUTE)
+    const released = decideBinding(makeInput({ binding: held, stored: held, claims })).binding
+    const plan = (binding: ResourceBinding) => planBinding(makeInput({ binding, stored: binding, claims }))
+
+    expect(plan(held).requeueAfterMs).toBe(5000)
+    expect(plan(released)).toEqual({ actions: [], moves: false })
+  })
+})
+
+test('no note that a requester can write releases a hold of a minute that is not stored', async () => {
+  const note = fc.record(
+    {
+      since: fc.oneof(fc.date({ noInvalidDate: true }).map(String), fc.string(), fc.integer()),
+      reason: fc.string(),
+      released: fc.anything(),
+    },
+    { requiredKeys: [] },
+  )
+  await fc.assert(
+    fc.property(note, (hold) => {
+      const once = decideBinding(makeInput({ binding: sent(hold), claims }))
+      expect(once.state).toBe('Held')
+      expect(decideBinding(makeInput({ binding: once.binding, claims })).binding).toBe(once.binding)
+    }),
+  )
+})

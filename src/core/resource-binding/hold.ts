@@ -1,0 +1,32 @@
+/** The note of a hold: when it began, and whether it lasted too long. Only the stored note counts, since any requester can write one. */
+import type { HoldNote } from './annotations.ts'
+import type { BindingFacts } from './facts.ts'
+
+/** The API server waits for a webhook for 30 s at most: a note that is not stored and older was not written in the same request. */
+const SAME_REQUEST_MS = 30_000
+
+type HoldInput = Pick<BindingFacts, 'now' | 'notes' | 'storedNotes'>
+
+/**
+ * The note of a hold that is to be. A hold that is not stored yet begins now, or in the first round of this request: a note in the
+ * request may neither release it nor make it look old.
+ *
+ * @param timeoutSeconds how long the claims let it last; undefined for as long as it takes
+ */
+export function holdNote(
+  { now, notes, storedNotes }: HoldInput,
+  cause: Pick<HoldNote, 'message' | 'reason'>,
+  timeoutSeconds: number | undefined,
+): HoldNote {
+  const since = storedNotes.hold ? Math.min(Date.parse(storedNotes.hold.since), now) : firstRound(notes.hold, now)
+  const { message, reason } = cause
+  const hold: HoldNote = { message, reason, since: new Date(since).toISOString() }
+  const isOver = timeoutSeconds !== undefined && now - since >= timeoutSeconds * 1000
+  return storedNotes.hold && (storedNotes.hold.released === true || isOver) ? { ...hold, released: true } : hold
+}
+
+/** When the first round of this request noted the hold, in ms since the epoch; now, where this is the first round. */
+function firstRound(hold: HoldNote | undefined, now: number): number {
+  const since = Date.parse(hold?.since ?? '')
+  return since <= now && since > now - SAME_REQUEST_MS ? since : now
+}
