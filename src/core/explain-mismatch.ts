@@ -1,0 +1,149 @@
+/** Explains why data does not match a JSON Schema: a bounded list of errors, the length of a list before its items. */
+import { ErrorList, type FieldError, type FieldErrorCode } from './field-errors.ts'
+import { isObject } from './json.ts'
+
+/** The part of JSON Schema that our schemas use. */
+export interface JsonSchema {
+  type?: string | readonly string[]
+  properties?: Record<string, JsonSchema>
+  required?: readonly string[]
+  additionalProperties?: JsonSchema | boolean
+  items?: JsonSchema
+}
+
+/** What a keyword demands of a value of its type; `undefined` when the value has it. */
+type Check = (limit: never, value: never) => [FieldErrorCode, string] | undefined
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  const: (wanted: unknown, value: unknown) =>
+    value === wanted ? undefined : ['NotSupported', `must be ${JSON.stringify(wanted)}`],
+  enum: (allowed: readonly unknown[], value: unknown) =>
+    allowed.includes(value) ? undefined : ['NotSupported', `must be one of ${allowed.join(', ')}`],
+}
+
+const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  string: {
+    minLength: (limit: number, value: string) => {
+      if (value.length >= 2 * limit || characters(value) >= limit) return undefined
+      return ['Invalid', limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`]
+    },
+    maxLength: (limit: number, value: string) =>
+      value.length <= limit || characters(value) <= limit
+        ? undefined
+        : ['TooLong', `must have at most ${limit} characters`],
+    pattern: (pattern: string, value: string) =>
+      new RegExp(pattern, 'u').test(value) ? undefined : ['Invalid', `must match pattern "${pattern}"`],
+  },
+  number: {
+    minimum: (limit: number, value: number) =>
+      value >= limit ? undefined : ['Invalid', `must be greater than or equal to ${limit}`],
+    maximum: (limit: number, value: number) =>
+      value <= limit ? undefined : ['Invalid', `must be less than or equal to ${limit}`],
+  },
+  array: {
+    minItems: (limit: number, value: readonly unknown[]) =>
+      value.length >= limit ? undefined : ['Invalid', `must have at least ${limit} items`],
+    maxItems: (limit: number, value: readonly unknown[]) =>
+      value.length <= limit ? undefined : ['TooLong', `must have at most ${limit} items, has ${value.length}`],
+  },
+  object: {
+    maxProperties: (limit: number, value: object) => {
+      const count = Object.keys(value).length
+      return count <= limit ? undefined : ['TooLong', `must have at most ${limit} members, has ${count}`]
+    },
+  },
+}
+
+/**
+ * Lists the errors of data that does not match. The cost grows with the data, not with the number of errors. What is too long, or of
+ * another type, is not looked into.
+ *
+ * @returns the first errors in the order of the schema, and the number of the remaining ones
+ */
+export function explainMismatch(schema: JsonSchema, data: unknown): FieldError[] {
+  const errors = new ErrorList()
+  explain(schema, data, () => '', errors)
+  return errors.errors()
+}
+
+/** @param path is made only for the errors that are listed */
+function explain(schema: JsonSchema, value: unknown, path: () => string, errors: ErrorList): void {
+  const type = typeOf(value)
+  if (schema.type !== undefined && !isOfType(schema.type, type, value)) {
+    const wanted = typeof schema.type === 'string' ? schema.type : schema.type.join(' or ')
+    errors.add(() => at(path, 'Invalid', `must be of type ${wanted}`))
+    return
+  }
+  if (!passes(CHECKS, schema, value, path, errors)) return
+  if (!passes(CHECKS_BY_TYPE[type] ?? {}, schema, value, path, errors)) return
+  if (Array.isArray(value)) explainItems(schema, value, path, errors)
+  else if (isObject(value)) explainMembers(schema, value, path, errors)
+}
+
+function passes(
+  checks: Readonly<Record<string, Check>>,
+  schema: JsonSchema,
+  value: unknown,
+  path: () => string,
+  errors: ErrorList,
+): boolean {
+  let isValid = true
+  for (const [keyword, check] of Object.entries(checks)) {
+    if (!Object.hasOwn(schema, keyword)) continue
+    const problem = check((schema as Record<string, unknown>)[keyword] as never, value as never)
+    if (problem === undefined) continue
+    errors.add(() => at(path, ...problem))
+    isValid = false
+  }
+  return isValid
+}
+
+function explainItems({ items }: JsonSchema, list: readonly unknown[], path: () => string, errors: ErrorList): void {
+  if (!items) return
+  for (const [i, item] of list.entries()) explain(items, item, () => `${path()}[${i}]`, errors)
+}
+
+function explainMembers(
+  { properties = {}, required = [], additionalProperties = true }: JsonSchema,
+  object: Record<string, unknown>,
+  path: () => string,
+  errors: ErrorList,
+): void {
+  for (const name of required) {
+    if (object[name] === undefined) errors.add(() => at(() => member(path(), name), 'Required', 'is required'))
+  }
+  for (const name of Object.keys(object)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties
+    if (schema === false) errors.add(() => at(() => member(path(), name), 'NotSupported', 'unknown field'))
+    else if (isObject(schema) && object[name] !== undefined) {
+      explain(schema, object[name], () => member(path(), name), errors)
+    }
+  }
+}
+
+function at(path: () => string, code: FieldErrorCode, message: string): FieldError {
+  return { path: path() || '(root)', code, message }
+}
+
+/** A path as kubectl writes it: a name with dots or slashes, or that looks like an index, is bracketed. */
+function member(path: string, name: string): string {
+  if (/^\d+$/.test(name) || /[./]/.test(name)) return `${path}[${name}]`
+  return path === '' ? name : `${path}.${name}`
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  return value === null ? 'null' : typeof value
+}
+
+function isOfType(wanted: string | readonly string[], type: string, value: unknown): boolean {
+  const isOne = (name: string) => name === type || (name === 'integer' && Number.isInteger(value))
+  return typeof wanted === 'string' ? isOne(wanted) : wanted.some(isOne)
+}
+
+/** Unicode characters, as JSON Schema counts them. */
+function characters(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
