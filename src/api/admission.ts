@@ -52,9 +52,49 @@ const groupVersion = (last: string) => ({
   properties: { group: { type: 'string' }, version: { type: 'string' }, [last]: { type: 'string' } },
 })
 
+const strings = { type: 'object', additionalProperties: { type: 'string' } }
+
+/**
+ * What we read of an object of any kind. The API server decodes metadata before it calls a webhook, so that other types than these come
+ * from something that is not an API server.
+ */
 const objectOrNull = {
   type: ['object', 'null'],
-  properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' } },
+  required: ['apiVersion', 'kind', 'metadata'],
+  properties: {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    metadata: {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        generateName: { type: 'string' },
+        namespace: { type: 'string' },
+        uid: { type: 'string' },
+        resourceVersion: { type: 'string' },
+        generation: { type: 'integer' },
+        creationTimestamp: { type: ['string', 'null'] },
+        deletionTimestamp: { type: 'string' },
+        labels: strings,
+        annotations: strings,
+        finalizers: { type: 'array', items: { type: 'string' } },
+        ownerReferences: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['apiVersion', 'kind', 'name', 'uid'],
+            properties: {
+              apiVersion: { type: 'string' },
+              kind: { type: 'string' },
+              name: { type: 'string' },
+              uid: { type: 'string' },
+              controller: { type: 'boolean' },
+            },
+          },
+        },
+      },
+    },
+  },
 }
 
 /** JSON Schema of what we need of a review; unknown fields are welcome, as newer API servers add some. */

@@ -2,6 +2,7 @@
 import type { AdmissionRequest, AdmissionResponse } from '../api/admission.ts'
 import { apiVersionOf, objectKey } from '../api/meta.ts'
 import { type DecodedReview, decodeReview, encodeResponse } from '../core/admission/review.ts'
+import { describeErrors } from '../core/field-errors.ts'
 import type { GatherContext, Webhook } from '../webhooks/define.ts'
 import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 
@@ -39,13 +40,17 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
   )
 }
 
-function decodeFor({ resources }: Webhook, parsed: unknown): DecodedReview {
+function decodeFor({ resources, validateStored }: Webhook, parsed: unknown): DecodedReview {
   const decoded = decodeReview(parsed)
   if ('error' in decoded) return decoded
-  const { group, version, kind } = decoded.request.kind
-  if (resources.some((type) => group === type.group && kind === type.kind && version === type.version)) return decoded
-  const expected = resources.map((type) => `${type.kind} of ${apiVersionOf(type)}`).join(', ')
-  return { error: `this path reviews ${expected}, not ${kind} of ${apiVersionOf({ group, version })}` }
+  const { kind: reviewed, oldObject } = decoded.request
+  const { group, version, kind } = reviewed
+  if (!resources.some((type) => group === type.group && kind === type.kind && version === type.version)) {
+    const expected = resources.map((type) => `${type.kind} of ${apiVersionOf(type)}`).join(', ')
+    return { error: `this path reviews ${expected}, not ${kind} of ${apiVersionOf({ group, version })}` }
+  }
+  const errors = (oldObject && validateStored?.(oldObject)) ?? []
+  return errors.length > 0 ? { error: `request.oldObject is malformed: ${describeErrors(errors)}` } : decoded
 }
 
 function describe(request: AdmissionRequest) {

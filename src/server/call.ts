@@ -1,4 +1,4 @@
-/** One call of whoever asks us, from the text of its body to an answer that is counted and logged: the catch-all for what is thrown. */
+/** Serves one call, from the text of its body to an answer that is counted and logged: the catch-all for what is thrown. */
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { problemBody, RequestProblem } from './problem.ts'
@@ -29,11 +29,14 @@ interface CallDefinition<Request> {
   answer(request: Request): { body: string; decision: string; line: Record<string, unknown> }
 }
 
+/** A decision that takes longer, in ms, is logged as a warning and counted: a usual one takes a twentieth of a millisecond. */
+const SLOW_MS = 100
+
 /**
  * Serves one protocol.
  *
  * @returns a function from the text of a body to the answer. It throws nothing: bad input is a 4xx; a fault of ours is a 500, so that
- * the caller decides what becomes of it (only a failed call is put to `failurePolicy`; a well-formed refusal always refuses).
+ * the caller decides what follows (only a failed call is put to `failurePolicy`; a well-formed refusal always refuses).
  */
 export function serveCalls<Request>(
   { name, takes, told, decode, describe, answer: answerTo }: CallDefinition<Request>,
@@ -55,6 +58,35 @@ export function serveCalls<Request>(
     return decoded.request
   }
 
+  /** Logging and counting must not undo a decision that was made. */
+  function report(tell: () => void): void {
+    try {
+      tell()
+    } catch {
+      metrics.faults.labels(name).inc()
+    }
+  }
+
+  function reportSlow(body: string, ms: number): void {
+    if (ms < SLOW_MS) return
+    metrics.slowReviews.labels(name).inc()
+    log.warn({ characters: body.length, ms: rounded(ms) }, 'slow decision')
+  }
+
+  function refuse(error: unknown, request: Request | undefined, ms: number): Answer {
+    const status = error instanceof RequestProblem ? error.status : 500
+    const message = error instanceof Error ? error.message : String(error)
+    report(() => {
+      count({ status, seconds: ms / 1000 })
+      if (status === 500) metrics.faults.labels(name).inc()
+      const uid = error instanceof RequestProblem ? error.uid : undefined
+      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: rounded(ms) }
+      if (status === 500) log.error({ ...line, err: error }, told.failed)
+      else log.warn({ ...line, reason: message }, told.refused)
+    })
+    return { status, body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message) }
+  }
+
   return (body) => {
     const started = performance.now()
     let request: Request | undefined
@@ -62,27 +94,15 @@ export function serveCalls<Request>(
       request = read(body)
       const { body: text, decision, line } = answerTo(request)
       const ms = performance.now() - started
-      line['ms'] = rounded(ms)
-      log.info(line, told.answered)
-      count({ status: 200, decision, seconds: ms / 1000 })
+      report(() => {
+        line['ms'] = rounded(ms)
+        log.info(line, told.answered)
+        count({ status: 200, decision, seconds: ms / 1000 })
+        reportSlow(body, ms)
+      })
       return { status: 200, body: text }
     } catch (error) {
-      const ms = performance.now() - started
-      const status = error instanceof RequestProblem ? error.status : 500
-      const message = error instanceof Error ? error.message : String(error)
-      const uid = error instanceof RequestProblem ? error.uid : undefined
-      const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: rounded(ms) }
-      if (status === 500) {
-        metrics.faults.labels(name).inc()
-        log.error({ ...line, err: error }, told.failed)
-      } else {
-        log.warn({ ...line, reason: message }, told.refused)
-      }
-      count({ status, seconds: ms / 1000 })
-      return {
-        status,
-        body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message),
-      }
+      return refuse(error, request, performance.now() - started)
     }
   }
 }

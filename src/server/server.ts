@@ -135,12 +135,18 @@ export function buildServer({ webhooks, interpreter, tls, limits, ...dependencie
   })
   const take = openTurns()
   for (const { path, takes, serve } of endpoints) {
-    server.post(path, ({ body }: FastifyRequest, reply) =>
+    server.post(path, (request: FastifyRequest, reply) => {
+      const body = typeof request.body === 'string' ? request.body : ''
       take({
-        decide: () => serve(typeof body === 'string' ? body : ''),
+        size: body.length,
+        decide: () => serve(body),
         send: (answer) => void send(reply, answer),
-      }),
-    )
+        fail(error) {
+          log.error({ path, err: error }, 'request failed')
+          reply.raw.destroy()
+        },
+      })
+    })
     server.route({
       method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: path,

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
-import { openTurns, type Waiting } from './turns.ts'
+import { LARGE_BODY_BYTES, openTurns, type Waiting } from './turns.ts'
 
 let told: string[] = []
 
-function request(name: string, { deciding = () => {}, sending = () => {} } = {}): Waiting {
+function request(name: string, { deciding = () => {}, sending = () => {}, size = 100 } = {}): Waiting {
   return {
+    size,
+    fail(error) {
+      told.push(`fail ${name}: ${(error as Error).message}`)
+    },
     decide() {
       told.push(`decide ${name}`)
       deciding()
@@ -106,5 +110,61 @@ test('a decision that takes long keeps only those waiting that came before it', 
     'send huge',
     'decide late',
     'send late',
+  ])
+})
+
+test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }>([
+  {
+    name: 'a decision that throws fails its own request and no other',
+    given: {
+      deciding: () => {
+        throw new Error('a bug')
+      },
+    },
+    want: ['decide first', 'decide second', 'fail second: a bug', 'decide third', 'send first', 'send third'],
+  },
+  {
+    name: 'an answer that cannot be sent fails its own request and no other',
+    given: {
+      sending: () => {
+        throw new Error('closed')
+      },
+    },
+    want: [
+      'decide first',
+      'decide second',
+      'decide third',
+      'send first',
+      'send second',
+      'fail second: closed',
+      'send third',
+    ],
+  },
+])('$name', async ({ given, want }) => {
+  const take = await openBusyTurns()
+
+  take(request('first'))
+  take(request('second', given))
+  take(request('third'))
+
+  expect(await afterTurns()).toEqual(want)
+})
+
+test('large requests are decided one a turn, after the others: they delay none that arrives meanwhile', async () => {
+  const take = await openBusyTurns()
+
+  take(request('large 1', { size: LARGE_BODY_BYTES + 1, sending: () => take(request('small 2')) }))
+  take(request('large 2', { size: LARGE_BODY_BYTES + 1 }))
+  take(request('small 1'))
+
+  expect(await afterTurns(2)).toEqual([
+    'decide small 1',
+    'send small 1',
+    'decide large 1',
+    'send large 1',
+    'decide small 2',
+    'send small 2',
+    'decide large 2',
+    'send large 2',
   ])
 })

@@ -42,7 +42,12 @@ export function openLineQueue(made: () => void): LineQueue {
     waiting = []
     for (const { logger, method, args, at: said } of lines) {
       at = said
-      method.apply(logger, args)
+      try {
+        method.apply(logger, args)
+      } catch (error) {
+        // A line that cannot be made must not end the process, nor take the other lines with it.
+        method.apply(logger, [{ reason: String(error) }, 'a log line could not be made'])
+      }
     }
     made()
   }

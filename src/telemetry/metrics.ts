@@ -10,6 +10,7 @@ export interface Metrics {
   /** Likewise for how many objects of each kind are in memory. */
   observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
   faults: Counter<'webhook'>
+  slowReviews: Counter<'webhook'>
   shed: Counter
   lists: Counter<'kind'>
   watches: Counter<'kind' | 'result'>
@@ -115,6 +116,12 @@ export function openMetrics(): Metrics {
     faults: new Counter({
       name: 'controller_runtime_webhook_panics_total',
       help: 'Reviews that failed inside and were answered with HTTP 500',
+      labelNames: ['webhook'],
+      registers,
+    }),
+    slowReviews: new Counter({
+      name: 'lodestone_slow_reviews_total',
+      help: 'Reviews that took longer than 100 ms to decide',
       labelNames: ['webhook'],
       registers,
     }),

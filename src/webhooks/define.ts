@@ -35,6 +35,8 @@ export interface Webhook {
   objectSelector?: LabelSelector
   /** A CEL expression that keeps away calls which could only be answered "untouched". */
   matchCondition?: { name: string; expression: string }
+  /** What is wrong with the stored object of a request, which no user wrote: such a review does not come from an API server. */
+  validateStored?(stored: K8sObject): FieldError[]
   /** Decides on one request. Throws only when something is broken, e.g. NotSyncedError. */
   review(request: AdmissionRequest, context: GatherContext): Outcome
 }
@@ -86,6 +88,7 @@ export function defineKarmadaWebhook<T extends K8sObject, Input>({
     resources: [resource],
     operations: ['CREATE', 'UPDATE'],
     failurePolicy: 'FailWhereEnforced',
+    validateStored: (stored) => validate(stored as T),
     gather({ object, oldObject }, context) {
       const errors = validate(object as T)
       if (errors.length > 0) return { errors }

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { storeOf } from '../../test/stores.ts'
+import type { AdmissionRequest } from '../api/admission.ts'
+import { openLogger } from '../telemetry/logger.ts'
+import { openMetrics } from '../telemetry/metrics.ts'
+import type { Webhook } from '../webhooks/define.ts'
+import { webhooks } from '../webhooks/index.ts'
+import { serveWebhook } from './admission.ts'
+
+const recorded = (name: string): { request: AdmissionRequest } =>
+  JSON.parse(readFileSync(`test/data/reviews/${name}.json`, 'utf8'))
+const POD = '038-Pod-CREATE-trainer'
+const BINDING = '007-ResourceBinding-UPDATE-app-deployment'
+
+async function open(webhook: Webhook) {
+  const lines: Record<string, unknown>[] = []
+  const { log } = openLogger({
+    level: 'info',
+    format: 'json',
+    output: { write: (line) => lines.push(JSON.parse(line)) },
+  })
+  const metrics = openMetrics()
+  const store = await storeOf()
+  const serve = serveWebhook(webhook, {
+    store,
+    log,
+    metrics,
+    now: Date.now,
+    propagateDeps: 'dataBound',
+    volumes: () => ({ whenNotReady: 'gate' }),
+  })
+  return { serve, lines, metrics }
+}
+
+function webhookOf(name: string): Webhook {
+  const found = webhooks.find((webhook) => webhook.name === name)
+  if (!found) throw new Error(`no webhook ${name}`)
+  return found
+}
+
+describe('a malformed review is a 400 that names the field, on every path that reads it', () => {
+  test.each<{ name: string; webhook: string; review: string; change: (request: never) => void; want: string }>([
+    {
+      name: 'a name that is no string',
+      webhook: 'pod',
+      review: POD,
+      change: ({ object }: { object: { metadata: { name: unknown } } }) => {
+        object.metadata.name = { toString: 1 }
+      },
+      want: 'request.object.metadata.name: must be of type string',
+    },
+    {
+      name: 'a generateName that is no string',
+      webhook: 'pod',
+      review: POD,
+      change: ({ object }: { object: { metadata: Record<string, unknown> } }) => {
+        object.metadata['generateName'] = [{ toString: 1 }]
+      },
+      want: 'request.object.metadata.generateName: must be of type string',
+    },
+    {
+      name: 'a namespace that is no string',
+      webhook: 'pod',
+      review: POD,
+      change: (request: { namespace: unknown }) => {
+        request.namespace = { valueOf: 1 }
+      },
+      want: 'request.namespace: must be of type string',
+    },
+    {
+      name: 'a label that is no string',
+      webhook: 'pod',
+      review: POD,
+      change: ({ object }: { object: { metadata: Record<string, unknown> } }) => {
+        object.metadata['labels'] = { app: 1 }
+      },
+      want: 'request.object.metadata.labels.app: must be of type string',
+    },
+    {
+      name: 'an object without metadata',
+      webhook: 'resource-binding',
+      review: BINDING,
+      change: (request: { object: Record<string, unknown> }) => {
+        delete request.object['metadata']
+      },
+      want: 'request.object.metadata: is required',
+    },
+    {
+      name: 'a stored object without metadata',
+      webhook: 'resource-binding',
+      review: BINDING,
+      change: (request: { oldObject: Record<string, unknown> }) => {
+        delete request.oldObject['metadata']
+      },
+      want: 'request.oldObject.metadata: is required',
+    },
+    {
+      name: 'a stored object with another type where a list should be',
+      webhook: 'resource-binding',
+      review: BINDING,
+      change: (request: { oldObject: { spec: Record<string, unknown> } }) => {
+        request.oldObject.spec['clusters'] = 'member1'
+      },
+      want: 'request.oldObject is malformed: spec.clusters: must be of type array',
+    },
+  ])('$name', async ({ webhook, review, change, want }) => {
+    const { serve, lines } = await open(webhookOf(webhook))
+    const body = recorded(review)
+    change(body.request as never)
+
+    const { status, body: answer } = serve(JSON.stringify(body))
+
+    expect(status).toBe(400)
+    expect(JSON.parse(answer).error.message).toContain(want)
+    expect(lines).toEqual([expect.objectContaining({ level: 'warn', uid: body.request.uid, status: 400 })])
+  })
+})
+
+test('a fault while the answer is described is a 500 of that request, and is counted', async () => {
+  const { serve, metrics } = await open({
+    ...webhookOf('pod'),
+    review: () => ({
+      kind: 'allow',
+      auditAnnotations: {
+        get reason(): string {
+          throw new Error('a bug')
+        },
+        decision: 'Untouched',
+      },
+    }),
+  })
+
+  const { status } = serve(JSON.stringify(recorded(POD)))
+
+  expect(status).toBe(500)
+  expect(await metrics.registry.metrics()).toContain('controller_runtime_webhook_panics_total{webhook="pod"} 1')
+})
