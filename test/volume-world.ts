@@ -20,7 +20,7 @@ import { type FolderStore, openFolderStore } from '../src/store/folder.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
 import { NOW } from './builders.ts'
 
-const VOLUME_SETTINGS: VolumeSettings = {
+export const VOLUME_SETTINGS: VolumeSettings = {
   allowedRoots: ['/var/datasets'],
   allowedMoverImages: [],
   movers: {

@@ -1,6 +1,5 @@
 /** Uploads a directory below a prefix: what is there already is left alone, and nothing is ever deleted there. */
-import { constants } from 'node:fs'
-import { type FileHandle, open, opendir, readlink } from 'node:fs/promises'
+import { type FileHandle, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { uploadPartSize } from '../core/mover/parts.ts'
@@ -9,6 +8,7 @@ import { formatBytes } from '../core/quantity.ts'
 import type { Done } from './download.ts'
 import { listBelow } from './manifest.ts'
 import { MoverError } from './mover-error.ts'
+import { openBelow } from './open-below.ts'
 import { runPool } from './pool.ts'
 import type { Progress } from './progress.ts'
 import type { Bucket } from './s3.ts'
@@ -96,7 +96,7 @@ async function uploadOnce(
     async function* jobs(signal) {
       for await (const { path, stats } of walk(folder, signal)) {
         yield async () => {
-          const file = await openFile(folder, path)
+          const file = await openBelow(folder, path)
           if (file === undefined) return void changing.push(path)
           await handle(path, stats, file, signal).finally(() => file.close())
         }
@@ -108,22 +108,6 @@ async function uploadOnce(
   return { files, bytes, changing }
 }
 
-/** Undefined when it has gone meanwhile. */
-async function openFile(folder: string, path: string): Promise<FileHandle | undefined> {
-  let file: FileHandle
-  try {
-    file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-  // Whoever writes there may put a link in the place of a folder between the look and the opening: what is open is what counts.
-  const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => join(folder, path))
-  if (real.startsWith(`${folder}/`)) return file
-  await file.close()
-  return undefined
-}
-
 /** Every real file below a folder: links are not followed, since they could lead out of it. */
 async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path: string; stats: Seen }> {
   const below = ['']
@@ -133,7 +117,7 @@ async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path
       const child = path === '' ? entry.name : `${path}/${entry.name}`
       if (entry.isDirectory()) below.push(child)
       if (!entry.isFile()) continue
-      const file = await openFile(folder, child)
+      const file = await openBelow(folder, child)
       if (file === undefined) continue
       const { mtimeMs, size } = await file.stat().finally(() => file.close())
       yield { path: child, stats: { mtimeMs, size } }
