@@ -3,10 +3,9 @@ import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
-import { sourceName } from '../core/data-source/name.ts'
 import { questionOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
-import { claimsOfSource, sourceOf } from '../store/gather-binding.ts'
+import { claimsOfSource, nameOfSource, sourceOf } from '../store/gather-source.ts'
 import { bindingsOfClaim } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
@@ -37,7 +36,7 @@ export const dataSourceClaimLoop: ReconcileLoop = {
       claim,
       source,
       systemKnown: systems.get(claim.spec.system) !== undefined,
-      nameTaken: !source && isNameTaken(claim, store),
+      nameHolder: source ? undefined : nameHolder(claim, store),
       bindings: bindingsOfClaim(claim, store),
       now: now(),
     })
@@ -52,7 +51,7 @@ function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim
     .filter(({ metadata }) => metadata.deletionTimestamp)
 }
 
-/** Whether the name that this question's source would have belongs to a source of another question. */
-function isNameTaken(claim: DataSourceClaim, store: ObjectStore): boolean {
-  return store.get(dataSources, undefined, sourceName(questionOfClaim(claim))) !== undefined
+/** The DataSource that has the name for this claim's query and describes different data, where there is one. */
+function nameHolder(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
+  return store.get(dataSources, undefined, nameOfSource(questionOfClaim(claim)))
 }

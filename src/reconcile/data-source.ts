@@ -2,14 +2,13 @@
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { apiVersionOf } from '../api/meta.ts'
-import { sourceName } from '../core/data-source/name.ts'
 import { type Attempt, CONFIRMATIONS, planSource } from '../core/data-source/plan.ts'
 import { retryDelayMs } from '../core/data-source/retry.ts'
 import { questionOfClaim, sourceKeyOfClaim } from '../core/data-source-claim/keys.ts'
 import { counts } from '../core/data-source-claim/leave.ts'
 import { fnv1a } from '../core/hash.ts'
 import { LocalityError, type System } from '../locality/plugin.ts'
-import { claimsOfSource } from '../store/gather-binding.ts'
+import { claimsOfSource, nameOfSource } from '../store/gather-source.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
@@ -96,13 +95,13 @@ export function openDataSourceLoop(): ReconcileLoop {
 
 /** A source and, once it is gone, the one that would take its place. */
 function namesFor({ metadata, spec }: DataSource): string[] {
-  return [...new Set([metadata.name ?? '', sourceName(spec)])]
+  return [...new Set([metadata.name ?? '', nameOfSource(spec)])]
 }
 
 /** The sources that answer a claim, or the one that would. */
 function sourcesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
   const asked = store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).map(({ metadata }) => metadata.name ?? '')
-  const answering = asked.length > 0 ? asked : [sourceName(questionOfClaim(claim))]
+  const answering = asked.length > 0 ? asked : [nameOfSource(questionOfClaim(claim))]
   const bound = claim.status?.boundDataSource
   return bound && !answering.includes(bound) ? [...answering, bound] : answering
 }

@@ -12,7 +12,6 @@ import {
 import { PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
 import { groupOf, type ResourceType } from '../api/meta.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { sourceName } from '../core/data-source/name.ts'
 import {
   questionOfClaim,
   sourceKeyOfClaim,
@@ -23,6 +22,7 @@ import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
 import { dependencyKinds, secretKind, workloadKinds } from './dependency-kinds.ts'
+import { nameOfSource } from './gather-source.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
 import type { CachedKind } from './store.ts'
@@ -35,7 +35,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
     workload: workloadKeysOfClaim,
     selectable: selectableKeysOfClaim,
     source: (claim) => [sourceKeyOfClaim(claim)],
-    sourceName: (claim) => [sourceName(questionOfClaim(claim))],
+    sourceName: (claim) => [nameOfSource(questionOfClaim(claim))],
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
   },
 }

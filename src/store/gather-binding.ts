@@ -1,5 +1,4 @@
 /** Collects from a store's memory what the decision on a binding needs: admission, loops and command line ask the same way. */
-import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
@@ -8,12 +7,13 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { boundSourceOf, sourceKeyOfClaim, sourceKeyOfSource, workloadKey } from '../core/data-source-claim/keys.ts'
+import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { counts } from '../core/data-source-claim/leave.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { sourceOf } from './gather-source.ts'
 import { locateVolumes } from './gather-usage.ts'
 import type { ObjectName, ObjectStore } from './store.ts'
 
@@ -46,20 +46,6 @@ export function gatherBindingInput(
 /** The claims for the bound workload that have a say; none for a malformed binding. */
 function claimsOf({ spec }: ResourceBinding, store: ObjectStore, now: number): readonly DataSourceClaim[] {
   return store.byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource)).filter((claim) => counts(claim, now))
-}
-
-/** The source that a claim is bound to, else the one that answers the same question. */
-export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
-  const bound = boundSourceOf(claim)
-  const source = bound ? store.get(dataSources, undefined, bound) : undefined
-  return source ?? store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim))[0]
-}
-
-/** The claims that ask a source's question, and those that are bound to it. */
-export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
-  const asking = store.byIndex(dataSourceClaims, 'source', sourceKeyOfSource(source))
-  const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
-  return [...new Set([...asking, ...bound])]
 }
 
 /** The policy that a binding says it came from, where it is known. */

@@ -6,7 +6,8 @@ import type { K8sObject } from '../api/meta.ts'
 import { LEAVE_MS } from '../core/data-source-claim/leave.ts'
 import { cachedKinds } from '../store/cached-kinds.ts'
 import { openFolderStore } from '../store/folder.ts'
-import { gatherBindingInput, policyOf, sourceOf } from '../store/gather-binding.ts'
+import { gatherBindingInput, policyOf } from '../store/gather-binding.ts'
+import { sourceOf } from '../store/gather-source.ts'
 import { NotSyncedError } from '../store/store.ts'
 
 async function gather(...objects: K8sObject[]) {

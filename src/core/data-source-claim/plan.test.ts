@@ -15,7 +15,7 @@ function planWhole(overrides: Partial<ClaimPlanInput> = {}): Plan {
     claim: makeClaim({}, held),
     source: available,
     systemKnown: true,
-    nameTaken: false,
+    nameHolder: undefined,
     bindings: [],
     now: NOW,
   }
@@ -64,6 +64,20 @@ test.each([
   expect(statusIn(actions)).toMatchObject({ phase })
   expect(statusIn(actions)?.conditions).toContainEqual(expect.objectContaining({ type: 'Bound', reason }))
   expect(actions.filter(({ kind }) => kind === 'event')).toMatchObject([{ reason }])
+})
+
+test('a claim whose name is taken says which DataSource has it, and the way out', () => {
+  const nameHolder = makeSource({ name: 'lake.shop.users' })
+  const { conditions } = statusIn(plan({ source: undefined, nameHolder })) ?? {}
+
+  expect(conditions).toContainEqual(
+    expect.objectContaining({
+      type: 'Bound',
+      reason: 'NameTaken',
+      message:
+        'DataSource amoro-table-lake.shop.sales exists but describes different data; delete it, and one for this claim is created',
+    }),
+  )
 })
 
 test('a status that is right is not written again', () => {

@@ -17,8 +17,8 @@ export interface ClaimPlanInput {
   source: DataSource | undefined
   /** Whether a data system of the claim's `system` is configured: without one a source would never get an answer. */
   systemKnown: boolean
-  /** Whether a source of that name exists and answers another question. */
-  nameTaken: boolean
+  /** The DataSource that has the name for this claim's query and describes different data, where there is one. */
+  nameHolder: DataSource | undefined
   /** The bindings of the workload that the claim names. */
   bindings: readonly ResourceBinding[]
   now: number
@@ -118,7 +118,7 @@ interface State {
   message: string
 }
 
-function stateOf({ claim, source, systemKnown, nameTaken }: ClaimPlanInput, answer: Answer): State {
+function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, answer: Answer): State {
   switch (answer.kind) {
     case 'located':
       return { phase: 'Bound', reason: 'Located', message: `the data is in ${answer.clusters.join(', ')}` }
@@ -134,8 +134,8 @@ function stateOf({ claim, source, systemKnown, nameTaken }: ClaimPlanInput, answ
     const message = `no data system ${claim.spec.system} is configured, and no DataSource answers`
     return { phase: 'Pending', reason: 'SystemUnknown', message }
   }
-  if (nameTaken) {
-    const message = 'the DataSource of the name that this question has answers another question'
+  if (nameHolder) {
+    const message = `DataSource ${nameHolder.metadata.name} exists but describes different data; delete it, and one for this claim is created`
     return { phase: 'Pending', reason: 'NameTaken', message }
   }
   return { phase: 'Pending', reason: 'Resolving', message: answer.reason }

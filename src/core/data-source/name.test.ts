@@ -1,55 +1,101 @@
+import { hash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { subdomainProblem } from '../names.ts'
 import { sourceName } from './name.ts'
 
+type Query = Parameters<typeof sourceName>[0]
+
+const nameOf = (query: Query) => sourceName(query, (text) => hash('sha256', text))
+
 test.each([
   {
-    name: 'a plain question has the name that volcano-global gave it',
-    question: ['amoro', 'table', 'dc1.db.user'],
+    name: 'a plain query has the name that volcano-global gave it',
+    query: ['amoro', 'table', 'dc1.db.user'],
     want: /^amoro-table-dc1\.db\.user$/,
   },
   {
     name: 'upper case and underscores are made valid',
-    question: ['amoro', 'table', 'dc1.db.Sales_2024'],
-    want: /^amoro-table-dc1\.db\.sales-2024-[a-z0-9]{13}$/,
+    query: ['amoro', 'table', 'dc1.db.Sales_2024'],
+    want: /^amoro-table-dc1\.db\.sales-2024-[a-z0-9]{25}$/,
   },
   {
     name: 'a slash in a name is made valid',
-    question: ['s3', 'prefix', 'bucket/a/b'],
-    want: /^s3-prefix-bucket-a-b-[a-z0-9]{13}$/,
+    query: ['s3', 'prefix', 'bucket/a/b'],
+    want: /^s3-prefix-bucket-a-b-[a-z0-9]{25}$/,
   },
   {
     name: 'a system with a dash carries a hash, since its name could be read in two ways',
-    question: ['iceberg-rest', 'table', 'a.b'],
-    want: /^iceberg-rest-table-a\.b-[a-z0-9]{13}$/,
+    query: ['iceberg-rest', 'table', 'a.b'],
+    want: /^iceberg-rest-table-a\.b-[a-z0-9]{25}$/,
   },
-] as { name: string; question: [string, string, string]; want: RegExp }[])(
+] as { name: string; query: [string, string, string]; want: RegExp }[])(
   '$name',
-  ({ question: [system, type, name], want }) => {
-    expect(sourceName({ system, type, name })).toMatch(want)
+  ({ query: [system, type, name], want }) => {
+    expect(nameOf({ system, type, name })).toMatch(want)
   },
 )
 
-test('attributes make another question, in whatever order they are written', async () => {
-  const question = { system: 's3', type: 'bucket', name: 'a' }
-  const one = sourceName({ ...question, attributes: { x: '1', y: '2' } })
-  expect(sourceName({ ...question, attributes: { y: '2', x: '1' } })).toBe(one)
-  expect(sourceName({ ...question, attributes: { x: '1' } })).not.toBe(one)
-  expect(sourceName(question)).toBe('s3-bucket-a')
+test('attributes make another query, in whatever order they are written', async () => {
+  const query = { system: 's3', type: 'bucket', name: 'a' }
+  const one = nameOf({ ...query, attributes: { x: '1', y: '2' } })
+  expect(nameOf({ ...query, attributes: { y: '2', x: '1' } })).toBe(one)
+  expect(nameOf({ ...query, attributes: { x: '1' } })).not.toBe(one)
+  expect(nameOf(query)).toBe('s3-bucket-a')
 })
 
-test('every question has a valid name of its own', async () => {
-  const question = fc.record({
-    system: fc.string({ minLength: 1, maxLength: 63 }),
-    type: fc.string({ minLength: 1, maxLength: 63 }),
-    name: fc.string({ minLength: 1, maxLength: 300 }),
-  })
+test.each([
+  { name: 'a name that ends like a hash', query: 'prod.sales.orders-3ldg3oaoyj9do3ldg3oaoyj9d', hashed: true },
+  { name: 'a name that ends in fewer characters', query: 'prod.sales.orders-3ldg3oaoyj9do', hashed: false },
+  { name: 'a name that ends in a UUID', query: 'run-123e4567-e89b-12d3-a456-426614174000', hashed: false },
+])('$name has a hash of its own: $hashed', ({ query: name, hashed }) => {
+  expect(nameOf({ system: 'iceberg', type: 'table', name }).length > `iceberg-table-${name}`.length).toBe(hashed)
+})
+
+/** Short texts of few characters, so that different queries look alike. */
+const word = fc.oneof(fc.string({ minLength: 1, maxLength: 63 }), fc.stringMatching(/^[ab.-]{1,4}$/))
+const queries: fc.Arbitrary<Query> = fc.record(
+  {
+    system: word,
+    type: word,
+    name: fc.oneof(word, fc.string({ minLength: 1, maxLength: 300 })),
+    attributes: fc.dictionary(word, word, { maxKeys: 2 }),
+  },
+  { requiredKeys: ['system', 'type', 'name'] },
+)
+
+/** Every way to read a name as the plain name of a query. */
+function readings(name: string): Query[] {
+  const parts = name.split('-')
+  return parts.flatMap((_, first) =>
+    parts.slice(first + 2, first + 6).map((_, second) => ({
+      system: parts.slice(0, first + 1).join('-'),
+      type: parts.slice(first + 1, first + 2 + second).join('-'),
+      name: parts.slice(first + 2 + second).join('-'),
+    })),
+  )
+}
+
+/** Equal for equal queries: no attributes are as good as none. */
+const identityOf = ({ system, type, name, attributes = {} }: Query) =>
+  JSON.stringify([system, type, name, Object.entries(attributes).sort()])
+
+test('every query has a valid name of its own', async () => {
   await fc.assert(
-    fc.property(question, question, (a, b) => {
-      expect(subdomainProblem(sourceName(a))).toBeUndefined()
-      const same = a.system === b.system && a.type === b.type && a.name === b.name
-      expect(sourceName(a) === sourceName(b)).toBe(same)
+    fc.property(queries, queries, (a, b) => {
+      expect(subdomainProblem(nameOf(a))).toBeUndefined()
+      expect(nameOf(a) === nameOf(b)).toBe(identityOf(a) === identityOf(b))
     }),
+  )
+})
+
+test('no query can be crafted to take the name of another one', async () => {
+  await fc.assert(
+    fc.property(queries, (victim) => {
+      const name = nameOf(victim)
+      const crafted = readings(name).filter((query) => identityOf(query) !== identityOf(victim))
+      expect(crafted.filter((query) => nameOf(query) === name)).toEqual([])
+    }),
+    { examples: [[{ system: 'iceberg', type: 'table', name: 'prod.sales.orders', attributes: { warehouse: 'eu' } }]] },
   )
 })

@@ -1,29 +1,40 @@
-/** The name of the DataSource that answers a question. */
+/** The name of the DataSource that answers a query. */
 import type { DataSource } from '../../api/data-source.ts'
-import { fnv1a } from '../hash.ts'
 import { subdomainProblem } from '../names.ts'
 
-type Question = Pick<DataSource['spec'], 'system' | 'type' | 'name' | 'attributes'>
+type Query = Pick<DataSource['spec'], 'system' | 'type' | 'name' | 'attributes'>
 
 const MAX_NAME_LENGTH = 253
+/** 128 bits in base 36: a tenant who wants the name of another query would have to find a second preimage of SHA-256. */
+const HASH_LENGTH = 25
+const HASHED = new RegExp(`-[0-9a-z]{${HASH_LENGTH}}$`)
 
 /**
- * `<system>-<type>-<name>` as volcano-global has it, where that is a valid name and cannot be read in two ways; else the same made valid,
- * with a hash of the whole question. Different questions never share a name.
+ * `<system>-<type>-<name>` as volcano-global has it, where that is a valid name, cannot be read in two ways and does not end like a
+ * hash; else the same made valid, with a hash of the whole query. So different queries never share a name.
+ *
+ * @param sha256 gives the hash of a text in hexadecimal digits
  */
-export function sourceName({ system, type, name, attributes = {} }: Question): string {
+export function sourceName({ system, type, name, attributes = {} }: Query, sha256: (text: string) => string): string {
   const plain = `${system}-${type}-${name}`
   const entries = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
-  const isPlain = entries.length === 0 && !system.includes('-') && !type.includes('-') && !subdomainProblem(plain)
-  if (isPlain) return plain
-  const hash = fnv1a(JSON.stringify([system, type, name, entries]))
+  const isUnambiguous = !system.includes('-') && !type.includes('-') && !HASHED.test(plain)
+  if (entries.length === 0 && isUnambiguous && !subdomainProblem(plain)) return plain
+  const hash = compact(sha256(JSON.stringify([system, type, name, entries])))
   const valid = plain
     .toLowerCase()
     .split('.')
     .map((part) => part.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, ''))
     .filter((part) => part !== '')
     .join('.')
-    .slice(0, MAX_NAME_LENGTH - hash.length - 1)
+    .slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)
     .replaceAll(/[-.]+$/g, '')
   return valid === '' ? `source-${hash}` : `${valid}-${hash}`
+}
+
+/** The first 128 bits of a hash, as characters that a Kubernetes name may have. */
+function compact(hexadecimal: string): string {
+  return BigInt(`0x${hexadecimal.slice(0, 32)}`)
+    .toString(36)
+    .padStart(HASH_LENGTH, '0')
 }
