@@ -22,6 +22,7 @@ import { NOW } from './builders.ts'
 
 export const VOLUME_SETTINGS: VolumeSettings = {
   allowedRoots: ['/var/datasets'],
+  localRoots: ['/mnt/local'],
   allowedMoverImages: [],
   movers: {
     image: 'lodestone:test',

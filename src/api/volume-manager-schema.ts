@@ -27,6 +27,10 @@ const volumeConfig: Schema = {
     nodeAffinity: nodeAffinity('On which nodes the data is to be.'),
     tolerations,
     options: strings('What the source type needs to know. All values are strings.', 64, 8192),
+    readOnly: {
+      type: 'boolean',
+      description: 'Whether every mount of the data in pods is read-only, whatever the pods ask for. Default false.',
+    },
     priority: {
       type: 'integer',
       format: 'int32',

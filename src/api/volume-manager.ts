@@ -19,6 +19,8 @@ export interface VolumeConfig {
   tolerations?: Toleration[]
   options?: Record<string, string>
 
+  /** Whether pods can only read it: then every mount of it is read-only, whatever the pod asks for. Default false. */
+  readOnly?: boolean
   /** Which downloads go first when there are more than may run at once: the higher. Default 0. */
   priority?: number
   /** Whether replicas that nobody uses may be deleted when their node is short of disk. Default Never. */

@@ -140,6 +140,10 @@ describe('a value out of its range is named by its path', () => {
     { given: { volumes: { allowedRoots: [] } }, want: 'volumes.allowedRoots' },
     { given: { volumes: { allowedRoots: ['/data/../etc'] } }, want: 'volumes.allowedRoots[0]' },
     { given: { volumes: { allowedRoots: ['/'] } }, want: 'volumes.allowedRoots[0]' },
+    { given: { volumes: { localRoots: ['srv'] } }, want: 'volumes.localRoots[0]' },
+    { given: { volumes: { localRoots: ['/srv', '/var/datasets/public'] } }, want: 'volumes.localRoots[1]' },
+    { given: { volumes: { localRoots: ['/var'] } }, want: 'volumes.localRoots[0]' },
+    { given: { volumes: { localRoots: ['/srv/a/'], allowedRoots: ['/srv/a'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { movers: { keepFree: '1.5G' } } }, want: 'volumes.movers.keepFree' },
     { given: { volumes: { movers: { maxPerNode: 1001 } } }, want: 'volumes.movers.maxPerNode' },
     {

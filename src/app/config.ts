@@ -1,12 +1,12 @@
 /** The configuration: a YAML file, checked once by schema, with a default for everything. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { describeErrors } from '../core/field-errors.ts'
+import { describeErrors, type FieldError } from '../core/field-errors.ts'
 import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
-import { DEFAULT_VOLUMES, type VolumesConfig, volumesSchema } from './volumes-config.ts'
+import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
 
 export interface Config {
   server: {
@@ -194,12 +194,14 @@ export function completeConfig(given: unknown, file: string): Config {
   const errors = validate(given ?? {})
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
   const config = overlay(DEFAULT_CONFIG, given ?? {})
-  if (config.registration.mode === 'url' && !config.registration.url) {
-    throw new ConfigError(
-      `${file}: registration.url: is required with mode url, e.g. https://lodestone.lodestone-system.svc:9443`,
-    )
-  }
+  const wrong = [...registrationErrors(config), ...volumesErrors(config.volumes)]
+  if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)
   return config
+}
+
+function registrationErrors({ registration: { mode, url } }: Config): FieldError[] {
+  const message = 'is required with mode url, e.g. https://lodestone.lodestone-system.svc:9443'
+  return mode === 'url' && !url ? [{ path: 'registration.url', code: 'Required', message }] : []
 }
 
 function readConfig(file: string): unknown {

@@ -1,5 +1,7 @@
 /** The part of the configuration that is about volumes: what may be asked for, and how data is moved. */
+import type { FieldError } from '../core/field-errors.ts'
 import { BYTES } from '../core/quantity.ts'
+import { overlap } from '../core/volume-manager/host-paths.ts'
 import { QUANTITY } from '../core/volume-manager/option-values.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
@@ -42,6 +44,16 @@ const directory = { type: 'string', pattern: '^(/(?!\\.\\.?(/|$))[^/]+)+/?$' }
 const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 
+/** What is wrong with the part as a whole. */
+export function volumesErrors({ allowedRoots, localRoots }: VolumesConfig): FieldError[] {
+  return localRoots.flatMap((root, i) => {
+    const managed = allowedRoots.find((one) => overlap(root, one))
+    if (managed === undefined) return []
+    const message = `${root} overlaps ${managed} of volumes.allowedRoots; name a directory outside of it`
+    return [{ path: `volumes.localRoots[${i}]`, code: 'Invalid' as const, message }]
+  })
+}
+
 /** JSON Schema of the part. */
 export const volumesSchema = {
   type: 'object',
@@ -49,6 +61,7 @@ export const volumesSchema = {
     enabled: { type: 'boolean' },
     whenNotReady: { enum: ['gate', 'refuse'] },
     allowedRoots: { type: 'array', minItems: 1, items: directory },
+    localRoots: { type: 'array', items: directory },
     allowedMoverImages: { type: 'array', items: text },
     movers: {
       type: 'object',

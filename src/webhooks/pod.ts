@@ -16,12 +16,12 @@ export const pod = defineWebhook({
   objectSelector: { matchLabels: { [INJECT_LABEL]: 'true' } },
   // A pod that asks for data and gets none would run on nothing; those that do not ask are never sent here.
   failurePolicy: 'Fail',
-  gather({ object, namespace }, { store, whenNotReady }) {
+  gather({ object, namespace }, { store, whenNotReady, volumeLimits }) {
     const pod = object as Pod
     const errors = validatePodSpec(pod.spec)
     if (errors.length > 0) return { errors }
     // Of a pod being created its own namespace may be missing (kube-apiserver before 1.27).
-    const managers = volumeManagersOf(store, namespace || pod.metadata.namespace)
+    const managers = volumeManagersOf(store, namespace || pod.metadata.namespace, volumeLimits)
     return { pod, managers, whenNotReady, isHub: isHub(store) }
   },
   decide: (input) => ('errors' in input ? leaveMalformed(input.errors) : decidePod(input)),

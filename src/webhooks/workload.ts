@@ -20,13 +20,13 @@ export const workload = defineWebhook({
   },
   // What is not checked here is checked when the pods are created.
   failurePolicy: 'Ignore',
-  gather({ object, oldObject, namespace }, { store }) {
+  gather({ object, oldObject, namespace }, { store, volumeLimits }) {
     const { apiVersion, kind, metadata } = object
     return {
       object,
       stored: oldObject ?? undefined,
       templatePaths: interpretedKind(apiVersion, kind)?.templates ?? [],
-      managers: volumeManagersOf(store, namespace || metadata.namespace),
+      managers: volumeManagersOf(store, namespace || metadata.namespace, volumeLimits),
       isHub: isHub(store),
     }
   },

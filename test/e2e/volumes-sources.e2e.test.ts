@@ -17,7 +17,9 @@ const TARBALL = 'example.org/movers/tarball:1'
 let cluster: Member
 
 beforeAll(async () => {
-  cluster = await startMember({ volumes: { allowedMoverImages: ['example.org/movers/*'] } })
+  cluster = await startMember({
+    volumes: { allowedMoverImages: ['example.org/movers/*'], localRoots: ['/mnt/local'] },
+  })
   await cluster.putBucket('lake', {
     'train/0_1.csv': 'first',
     'train/1_1.csv': 'second',
@@ -202,7 +204,7 @@ describe('NFS', () => {
 })
 
 test('Local data is used where it is, and is nobody’s to delete', async () => {
-  const path = '/var/datasets/imagenet'
+  const path = '/mnt/local/imagenet'
   for (const node of ['node-1', 'node-2']) {
     await mkdir(cluster.kubelet.pathOn(node, path), { recursive: true })
     await cluster.plane.kubectl(['label', 'node', node, 'imagenet=yes'])

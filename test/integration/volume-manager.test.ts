@@ -1335,7 +1335,7 @@ test('Local data is where its nodes are, and nothing is moved or deleted', async
       nodeSelectorTerms: [{ matchExpressions: [{ key: 'imagenet', operator: 'Exists' }] }],
     },
   }
-  const options = { path: '/var/datasets/imagenet' }
+  const options = { path: '/mnt/local/imagenet' }
   const world = await worldWith([{ sourceType: 'Local', options, nodeAffinity }])
   await world.settle()
   expect((await world.manager())?.status?.state).toBe('Failed')
@@ -1345,7 +1345,7 @@ test('Local data is where its nodes are, and nothing is moved or deleted', async
 
   expect(await world.volume()).toMatchObject({
     message: 'success',
-    volumeSource: { hostPath: { path: '/var/datasets/imagenet' } },
+    volumeSource: { hostPath: { path: '/mnt/local/imagenet' } },
     nodeAffinity,
   })
   expect(world.movers()).toEqual([])

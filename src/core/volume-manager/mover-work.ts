@@ -6,6 +6,7 @@ import { MOUNT_PATH, moverPod } from './mover-pod.ts'
 import { type MoverSource, moverSourceOf } from './mover-source.ts'
 import { taskOf } from './mover-task.ts'
 import { claimNameOf } from './names.ts'
+import { isReadOnly } from './published.ts'
 import type { VolumeSettings } from './settings.ts'
 import { sourceTypeOf } from './source-types.ts'
 
@@ -58,7 +59,7 @@ function serverOf(source: MoverSource | undefined): string[] {
 
 function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
   if (sourceTypeOf(config.sourceType).delivery === 'mounted') {
-    const readOnly = config.accessMode === 'ReadOnlyMany'
+    const readOnly = isReadOnly(config)
     const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
     return { at: TARGET, volume: { persistentVolumeClaim: claim }, ...(readOnly && { readOnly }) }
   }

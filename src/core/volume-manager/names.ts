@@ -5,7 +5,7 @@ import { fnv1a } from '../hash.ts'
 import { revisionOf } from './revision.ts'
 
 /** Where data is put unless the option `dataPath` says otherwise (VCK's default). */
-const DEFAULT_DATA_PATH = '/var/datasets'
+export const DEFAULT_DATA_PATH = '/var/datasets'
 
 /** VCK's prefix of everything that it makes. */
 const PREFIX = 'vck-resource-'
@@ -19,7 +19,7 @@ type Owner = Pick<VolumeManager, 'metadata'>
  * can choose to share it; the digest is of the id and the source, so data of another source is never mixed in.
  */
 export function directoryOf(manager: Owner, config: VolumeConfig): string {
-  const root = (config.options?.['dataPath'] ?? DEFAULT_DATA_PATH).replace(/\/+$/, '')
+  const root = (config.options?.['dataPath'] || DEFAULT_DATA_PATH).replace(/\/+$/, '')
   return `${root}/${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revisionOf(config)]))}`
 }
 
@@ -59,7 +59,8 @@ export function ownerOfVolumeKey(key: string): string | undefined {
   return VOLUME_KEY.exec(key)?.[1]
 }
 
-const DIRECTORY = /^(\/.*)?\/vck-resource-[^/]+/
+/** Names may have characters that end lines. */
+const DIRECTORY = /^(\/.*)?\/vck-resource-[^/]+/s
 const OWNED = /(?:^|\/)vck-resource-([0-9a-z-]+)-[0-9a-z]{13}$/
 
 /** The key of the manager that a directory or a claim belongs to, by its name. */
@@ -70,6 +71,11 @@ export function ownerOfPlace(place: string): string | undefined {
 /** The directory of a volume that a path is in; undefined for a path that is in none. */
 export function directoryAround(path: string): string | undefined {
   return DIRECTORY.exec(path)?.[0]
+}
+
+/** Whether the name of a directory is that of a volume's. */
+export function isVolumeDirectory(name: string): boolean {
+  return name.startsWith(PREFIX)
 }
 
 /** The labels of a node that has a replica: the volume's and, for a part of the data, that part's. */

@@ -3,7 +3,9 @@ import type { VolumeConfig } from '../../api/volume-manager.ts'
 import { parseDuration } from '../locality/duration.ts'
 import { subdomainProblem } from '../names.ts'
 import { parseDistribution } from './distribution.ts'
-import { isBelow, isEndpoint, isPlainPath, isPlainRelativePath, parseBoolean, parseSourceUrl } from './option-values.ts'
+import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
+import { DEFAULT_DATA_PATH } from './names.ts'
+import { isEndpoint, parseBoolean, parseSourceUrl } from './option-values.ts'
 import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
 
 export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined
@@ -96,6 +98,12 @@ export const resyncInterval: Rule = whenSet('resyncInterval', (text) =>
   (parseDuration(text) ?? 0) > 0 ? undefined : 'resyncInterval has to be a duration, e.g. 5m.',
 )
 
+/** What pods cannot write, nothing can be written back of. */
+export const resyncReadOnly: Rule = ({ readOnly, options = {} }) =>
+  readOnly && parseBoolean(options['resync'] ?? '')
+    ? problem('readOnly', 'Invalid', 'readOnly cannot be set when resync is: pods could write nothing to write back.')
+    : undefined
+
 export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
   parseBoolean(options['resync'] ?? '') && replicas > 1
     ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')
@@ -112,17 +120,32 @@ export const distribution: Rule = whenSet('distributionStrategy', (text, { repli
     : `total number of replicas: [${total}] in distributionStrategy [${text}], does not match number of replicas provided: [${replicas}]`
 })
 
-/** A host directory is only for those who may use it. */
-export function hostDirectory(option: string): Rule {
-  return (config, { allowedRoots }) => {
-    const path = config.options?.[option]
-    if (!path) return undefined
-    if (!isPlainPath(path)) {
-      return problem(`options.${option}`, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
+/** A directory of nodes that movers fill, or, with `local`, that pods mount as it is. Without the option VCK's default counts. */
+export function hostDirectory(option: string, use: HostPathUse): Rule {
+  return (config, limits) => {
+    const given = config.options?.[option]
+    const path = given || (use === 'data' ? DEFAULT_DATA_PATH : '')
+    const fault = path && hostPathFault(path, use, limits)
+    if (!fault) return undefined
+    const field = `options.${option}`
+    const { allowedRoots, localRoots } = limits
+    if (fault === 'not plain') {
+      return problem(field, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
     }
-    return isBelow(path, allowedRoots)
-      ? undefined
-      : problem(`options.${option}`, 'Forbidden', `${option} has to be below ${allowedRoots.join(' or ')}.`)
+    if (fault === 'of a volume') {
+      return problem(field, 'Forbidden', `${option} cannot be inside the directory of a volume (vck-resource-…).`)
+    }
+    if (use === 'data') {
+      const what = given ? option : `${option} has to be set in options: its default ${path} is not allowed. It`
+      return problem(field, given ? 'Forbidden' : 'Required', `${what} has to be below ${allowedRoots.join(' or ')}.`)
+    }
+    return problem(
+      field,
+      'Forbidden',
+      localRoots.length > 0
+        ? `${option} has to be below ${localRoots.join(' or ')}.`
+        : `${option} ${path} is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.`,
+    )
   }
 }
 

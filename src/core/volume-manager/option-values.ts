@@ -36,24 +36,3 @@ export const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text)
 }
-
-/** Whether a path is absolute and has no parts that lead elsewhere. */
-export function isPlainPath(path: string): boolean {
-  return path.startsWith('/') && arePlain(path.replace(/\/$/, '').split('/').slice(1))
-}
-
-/** The same of a path that does not begin at the root. */
-export function isPlainRelativePath(path: string): boolean {
-  return arePlain(path.replace(/\/$/, '').split('/'))
-}
-
-/** Whether a plain path is one of the roots or below one. */
-export function isBelow(path: string, roots: readonly string[]): boolean {
-  const plain = `${path.replace(/\/+$/, '')}/`
-  return roots.some((root) => plain.startsWith(`${root.replace(/\/+$/, '')}/`))
-}
-
-function arePlain(parts: readonly string[]): boolean {
-  // Control characters end lines in logs and messages.
-  return parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/\p{Cc}/u.test(part))
-}

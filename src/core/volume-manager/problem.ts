@@ -1,5 +1,7 @@
 /** What is wrong with a volume, in the words of admission and in those of the status. */
 import type { FieldErrorCode } from '../field-errors.ts'
+import type { HostRoots } from './host-paths.ts'
+import { DEFAULT_DATA_PATH } from './names.ts'
 
 export interface VolumeProblem {
   /** Below the volume: `options.sourceURL`. */
@@ -12,15 +14,17 @@ export interface VolumeProblem {
 }
 
 /** What the configuration allows volumes to ask for. */
-export interface VolumeLimits {
-  /** The directories of nodes below which data may be. */
-  allowedRoots: readonly string[]
+export interface VolumeLimits extends HostRoots {
   /** The images of other movers that may be named: each itself, or, ending in `*`, what it begins with. */
   allowedMoverImages: readonly string[]
 }
 
-/** VCK's default directory, and no image but our own. */
-export const DEFAULT_VOLUME_LIMITS: VolumeLimits = { allowedRoots: ['/var/datasets'], allowedMoverImages: [] }
+/** VCK's default directory, none for Local volumes, and no image but our own. */
+export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
+  allowedRoots: [DEFAULT_DATA_PATH],
+  localRoots: [],
+  allowedMoverImages: [],
+}
 
 export function problem(field: string, code: FieldErrorCode, message: string, statusMessage?: string): VolumeProblem {
   return { field, code, message, ...(statusMessage && { statusMessage }) }

@@ -23,7 +23,7 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig): Pub
   const revision = revisionOf(config)
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'mounted': {
-      const readOnly = config.accessMode === 'ReadOnlyMany'
+      const readOnly = isReadOnly(config)
       const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
       return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {}, shards: [] }
     }
@@ -45,6 +45,11 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig): Pub
         })),
       }
   }
+}
+
+/** Whether pods and movers can only read the data. S3 volumes of VCK have to be ReadWriteOnce, hence the field. */
+export function isReadOnly({ accessMode, readOnly }: VolumeConfig): boolean {
+  return accessMode === 'ReadOnlyMany' || readOnly === true
 }
 
 /** As VCK has it: the label's presence, whatever its value. */

@@ -14,6 +14,7 @@ import {
   required,
   resync,
   resyncInterval,
+  resyncReadOnly,
   resyncReplicas,
   secretName,
   server,
@@ -115,7 +116,10 @@ const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
 }
 
 const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
-const DOWNLOADED = [replicas, timeout, distribution, resync, resyncInterval, resyncReplicas, hostDirectory('dataPath')]
+const DOWNLOADED = [
+  ...[replicas, timeout, distribution, resync, resyncInterval, resyncReplicas, resyncReadOnly],
+  hostDirectory('dataPath', 'data'),
+]
 const S3 = [
   credentials,
   secretName('awsCredentialsSecretName'),
@@ -140,7 +144,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     ...DOWNLOADED,
     ownMode,
   ],
-  Local: [required('path'), hostDirectory('path'), dataNodes, anyMode],
+  Local: [required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
   Stream: [
     (config, limits) => (config.options?.['sourceURL'] ? credentials(config, limits) : undefined),
     secretName('awsCredentialsSecretName'),
@@ -151,7 +155,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     replicas,
     distribution,
     timeout,
-    hostDirectory('dataPath'),
+    hostDirectory('dataPath', 'data'),
     anyMode,
   ],
 }

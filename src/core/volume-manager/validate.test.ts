@@ -8,6 +8,7 @@ import { volumeProblems } from './validate-volume.ts'
 
 const LIMITS: VolumeLimits = {
   allowedRoots: ['/var/datasets', '/mnt/data/'],
+  localRoots: ['/srv/local/'],
   allowedMoverImages: ['example.org/movers/*'],
 }
 
@@ -57,7 +58,7 @@ describe('a VolumeManager is fine', () => {
     { name: 'of S3-Dev, which older manifests have', volumes: [{ sourceType: 'S3-Dev' }] },
     {
       name: 'of what is on nodes already',
-      volumes: [{ sourceType: 'Local', options: { path: '/var/datasets/imagenet' }, nodeAffinity: hostnameIn('a') }],
+      volumes: [{ sourceType: 'Local', options: { path: '/srv/local/imagenet' }, nodeAffinity: hostnameIn('a') }],
     },
     { name: 'of an empty cache', volumes: [{ sourceType: 'Stream', ...WITHOUT_OPTIONS }] },
     { name: 'with sources of several types', volumes: [{}, { ...NFS, id: 'vol2' }, { ...PACHYDERM, id: 'vol3' }] },
@@ -212,10 +213,20 @@ describe('nobody gets further than allowed', () => {
       volume: { ...PACHYDERM, options: { ...PACHYDERM.options, outputPath: '../x' } },
       want: 'outputPath has to be a path inside',
     },
+    ...['/root', '/var/datasets', '/var/datasets/imagenet', '/mnt', '/srv'].map((path) => ({
+      name: `to a directory that Local has no right to, ${path}`,
+      volume: { sourceType: 'Local', options: { path }, nodeAffinity: hostnameIn('a') },
+      want: 'path has to be below /srv/local/.',
+    })),
     {
-      name: 'to a directory that Local has no right to',
-      volume: { sourceType: 'Local', options: { path: '/root' }, nodeAffinity: hostnameIn('a') },
-      want: 'path has to be below',
+      name: 'to the data of another VolumeManager',
+      volume: s3({ dataPath: '/var/datasets/vck-resource-4b1d-0123456789abc/data' }),
+      want: 'dataPath cannot be inside the directory of a volume',
+    },
+    {
+      name: 'to a root for Local volumes',
+      volume: s3({ dataPath: '/srv/local/data' }),
+      want: 'dataPath has to be below /var/datasets or /mnt/data/.',
     },
     {
       name: 'to a Secret elsewhere by its name',
@@ -357,4 +368,34 @@ test.each<{ volume: Partial<VolumeConfig>; want: string }>([
   },
 ])('the status says "$want", as VCK’s handlers do', ({ volume, want }) => {
   expect(volumeProblems(makeVolume(volume), LIMITS)[0]?.statusMessage).toBe(want)
+})
+
+describe('where the configuration has other directories', () => {
+  const problemsOf = (volume: Partial<VolumeConfig>, limits: Partial<VolumeLimits>) =>
+    volumeProblems(makeVolume(volume), { ...LIMITS, ...limits }).map(({ message }) => message)
+
+  test.each([{}, { dataPath: '' }])('the default directory has to be allowed as well (%o)', (options) => {
+    const volume = s3(options)
+    expect(problemsOf(volume, {})).toEqual([])
+    expect(problemsOf(volume, { allowedRoots: ['/data'] })).toEqual([
+      'dataPath has to be set in options: its default /var/datasets is not allowed. It has to be below /data.',
+    ])
+  })
+
+  test('Local volumes have none by default, and the message says what to configure', () => {
+    const volume = { sourceType: 'Local', options: { path: '/mnt/x' }, nodeAffinity: hostnameIn('a') }
+    expect(problemsOf(volume, { localRoots: [] })).toEqual([
+      'path /mnt/x is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.',
+    ])
+  })
+})
+
+test('a volume that pods can only read has nothing to write back', () => {
+  expect(messagesOf({ readOnly: true })).toEqual([])
+  expect(messagesOf({ readOnly: true, ...s3({ resync: 'true' }) })).toEqual([
+    'readOnly cannot be set when resync is: pods could write nothing to write back.',
+  ])
+  expect(errorsOf(makeVolumeManager([{ readOnly: 'yes' as never }]))).toMatchObject([
+    { path: 'spec.volumeConfigs[0].readOnly' },
+  ])
 })

@@ -62,7 +62,11 @@ function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonl
     MAX_REASON_LENGTH,
   )
   const decision = waiting.length > 0 ? 'Gated' : 'Injected'
-  const warnings = [...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []), ...undecidedShards(wanted)]
+  const warnings = [
+    ...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []),
+    ...undecidedShards(wanted),
+    ...deniedWrites(wanted),
+  ]
   return {
     kind: 'patch',
     object: { ...pod, spec } as Pod,
@@ -116,6 +120,15 @@ function undecidedShards(wanted: readonly WantedVolume[]): string[] {
       const names = volume.shards.map(({ name }) => name).join(', ')
       return cut(`lodestone: ${request.name}/${volume.id} is divided; shard names the part the pod needs: ${names}`)
     })
+}
+
+/** Of what a pod asks to write and can only read. */
+function deniedWrites(wanted: readonly WantedVolume[]): string[] {
+  return wanted
+    .filter(({ request, volume }) => request.readOnly === false && volume.readOnly)
+    .map(({ request, volume }) =>
+      cut(`lodestone: ${request.name}/${volume.id} is read-only: every mount of it is, too`),
+    )
 }
 
 function titlesOf(wanted: readonly WantedVolume[]): string {

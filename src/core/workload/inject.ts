@@ -4,6 +4,7 @@ import type { PodSpec, PodVolume } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { addPreferences, narrowTerms } from './affinity.ts'
 import { mountVolumes, type WantedMount } from './mounts.ts'
+import { withReadOnlyMounts } from './read-only.ts'
 import type { WantedVolume } from './resolve.ts'
 import { volumeName } from './volume-name.ts'
 import { findVolume, mountedSource } from './volume-source.ts'
@@ -39,10 +40,11 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
   const all = [...errors, ...('errors' in mounted ? mounted.errors : []), ...tooMany]
   if (all.length > 0 || 'errors' in mounted) return { errors: all }
   const { affinity } = spec
+  const containers = withReadOnlyMounts(mounted.containers, volumes, sourcesToProtect(wanted))
   return {
     spec: {
       ...spec,
-      ...mounted.containers,
+      ...containers,
       ...(volumes.length > 0 && { volumes }),
       ...(nodeAffinity && {
         affinity: nodeAffinity === affinity?.nodeAffinity ? affinity : { ...affinity, nodeAffinity },
@@ -51,11 +53,15 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
   }
 }
 
+function sourcesToProtect(wanted: readonly WantedVolume[]) {
+  return wanted.filter(({ volume }) => volume.readOnly).map(({ source }) => source)
+}
+
 function addVolumes(own: readonly PodVolume[], wanted: readonly WantedVolume[], at: string) {
   const volumes = [...own]
   const errors: FieldError[] = []
   const mounts = wanted.map(({ path, request, volume, source }): WantedMount => {
-    const readOnly = request.readOnly ?? volume.readOnly
+    const readOnly = volume.readOnly || request.readOnly === true
     const found = findVolume(volumes, source)
     if (found) return { path, request, volume: found.name, readOnly }
     const name = volumeName(request.name, volume.id, request.shard)

@@ -116,3 +116,32 @@ describe('a VolumeManager cannot be used', () => {
 test('a VolumeManager without volumes has none', () => {
   expect(viewVolumeManager(makeVolumeManager([])).volumes).toEqual([])
 })
+
+describe('a Local volume', () => {
+  const local = makeVolumeManager([{ sourceType: 'Local', options: { path: '/var/datasets' } }], {
+    status: { state: 'Running', volumes: [{ ...done, revision: undefined as never }] },
+  })
+
+  test('that was stored before its directory was forbidden is not mounted, whatever its status says', () => {
+    const roots = { allowedRoots: ['/var/datasets'], localRoots: ['/srv'] }
+    expect(viewVolumeManager(local, roots).volumes[0]?.source).toBeUndefined()
+    expect(
+      viewVolumeManager(local, { allowedRoots: ['/data'], localRoots: ['/var/datasets'] }).volumes[0]?.source,
+    ).toBe(done.volumeSource)
+  })
+})
+
+test.each([
+  { volume: {}, want: false },
+  { volume: { readOnly: true }, want: true },
+  { volume: { accessMode: 'ReadOnlyMany' }, want: true },
+])('a volume with $volume is read-only: $want', ({ volume, want }) => {
+  expect(viewVolumeManager(makeVolumeManager([volume])).volumes[0]?.readOnly).toBe(want)
+})
+
+test('the claim of a read-only NFS volume is read-only in pods', () => {
+  const nfs = { sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: '10.0.0.7', path: '/x' } }
+  const claimOf = (readOnly: boolean) => viewVolumeManager(makeVolumeManager([{ ...nfs, readOnly }])).volumes[0]?.source
+  expect(claimOf(true)?.persistentVolumeClaim?.readOnly).toBe(true)
+  expect(claimOf(false)?.persistentVolumeClaim).not.toHaveProperty('readOnly')
+})

@@ -2,7 +2,8 @@
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import { SUCCESS_MESSAGE, type VolumeConfig, type VolumeManager, type VolumeStatus } from '../../api/volume-manager.ts'
-import { publishVolume } from '../volume-manager/published.ts'
+import { type HostRoots, hostPathFault } from '../volume-manager/host-paths.ts'
+import { isReadOnly, publishVolume } from '../volume-manager/published.ts'
 import { revisionOf } from '../volume-manager/revision.ts'
 import { isUsable } from '../volume-manager/usable.ts'
 
@@ -24,7 +25,7 @@ export interface UsableVolume {
   source?: VolumeSource
   /** Where its data is or will be; without required terms it is everywhere. */
   nodeAffinity: NodeAffinity
-  /** Whether its access mode forbids to write. */
+  /** Whether pods can only read it: then all of their mounts are read-only. */
   readOnly: boolean
   bytes?: number
   /** The nodes that have it now; empty also where nobody keeps account of them. */
@@ -43,8 +44,12 @@ export interface VolumeManagerView {
 /** Finds a VolumeManager of the pod's own namespace; undefined when there is none. */
 export type VolumeManagerLookup = (name: string) => VolumeManagerView | undefined
 
-/** Reads a VolumeManager as its status has it, and as it will be where the status does not say yet. */
-export function viewVolumeManager(manager: VolumeManager): VolumeManagerView {
+/**
+ * Reads a VolumeManager as its status has it, and as it will be where the status does not say yet.
+ *
+ * @param roots where `Local` volumes may be; one that is elsewhere, since it was stored before, is not mounted
+ */
+export function viewVolumeManager(manager: VolumeManager, roots?: HostRoots): VolumeManagerView {
   const refusal = refusalOf(manager)
   return {
     name: manager.metadata.name ?? '',
@@ -53,7 +58,7 @@ export function viewVolumeManager(manager: VolumeManager): VolumeManagerView {
       const status = manager.status?.volumes?.find(({ id }) => id === config.id)
       // Data of another source than the spec has now is not what the pod asks for.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
-      return viewVolume(manager, config, isCurrent ? status : undefined)
+      return viewVolume(manager, config, isCurrent ? status : undefined, roots)
     }),
   }
 }
@@ -67,7 +72,12 @@ function refusalOf({ metadata, spec, status }: VolumeManager): string | undefine
   return status?.state === 'Failed' && !isOld ? (status.message ?? 'it has failed') : undefined
 }
 
-function viewVolume(manager: VolumeManager, config: VolumeConfig, status: VolumeStatus | undefined): UsableVolume {
+function viewVolume(
+  manager: VolumeManager,
+  config: VolumeConfig,
+  status: VolumeStatus | undefined,
+  roots: HostRoots | undefined,
+): UsableVolume {
   const published = publishVolume(manager, config)
   const source = status?.volumeSource ?? published.volumeSource
   const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
@@ -76,9 +86,9 @@ function viewVolume(manager: VolumeManager, config: VolumeConfig, status: Volume
     id: config.id,
     state: status?.message === SUCCESS_MESSAGE && status.volumeSource ? 'Ready' : 'Waiting',
     message: status?.message ?? '',
-    ...(source.hostPath?.path !== '' && { source }),
+    ...(source.hostPath?.path !== '' && mayMount(config, roots) && { source }),
     nodeAffinity: status?.volumeSource ? status.nodeAffinity : published.nodeAffinity,
-    readOnly: config.accessMode === 'ReadOnlyMany',
+    readOnly: isReadOnly(config),
     ...(status?.bytes !== undefined && { bytes: status.bytes }),
     nodes: nodesOf(ready),
     shards: published.shards.map(({ name, nodeAffinity }) => ({
@@ -87,4 +97,9 @@ function viewVolume(manager: VolumeManager, config: VolumeConfig, status: Volume
       nodes: nodesOf(ready.filter(({ shard }) => shard === name)),
     })),
   }
+}
+
+function mayMount({ sourceType, options }: VolumeConfig, roots: HostRoots | undefined): boolean {
+  if (sourceType !== 'Local' || roots === undefined) return true
+  return hostPathFault(options?.['path'] ?? '', 'local', roots) === undefined
 }

@@ -1,0 +1,46 @@
+/** Makes the mounts of read-only volumes read-only, whatever the pod asks for and whatever the volume is called in the pod. */
+import type { Container, PodSpec, PodVolume, VolumeSource } from '../../api/pod.ts'
+import { isBelow } from '../volume-manager/host-paths.ts'
+
+type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
+
+/** The containers, with every mount of data of these sources read-only. What does not change is shared. */
+export function withReadOnlyMounts(
+  given: Containers,
+  volumes: readonly PodVolume[],
+  sources: readonly VolumeSource[],
+): Containers {
+  const names = new Set(volumes.filter((one) => sources.some((source) => isOf(one, source))).map(({ name }) => name))
+  if (names.size === 0) return given
+  const { containers, initContainers } = given
+  const protect = (list: Container[]) => list.map((container) => protectMounts(container, names))
+  return {
+    containers: protect(containers),
+    ...(initContainers && { initContainers: protect(initContainers) }),
+  }
+}
+
+function protectMounts(container: Container, names: ReadonlySet<string>): Container {
+  const { volumeMounts = [] } = container
+  const isOpen = (mount: { name: string; readOnly?: boolean }) => names.has(mount.name) && mount.readOnly !== true
+  if (!volumeMounts.some(isOpen)) return container
+  return {
+    ...container,
+    volumeMounts: volumeMounts.map((mount) => (isOpen(mount) ? { ...mount, readOnly: true } : mount)),
+  }
+}
+
+/** Whether a volume of a pod is the data of a source, or a part of it. */
+function isOf({ hostPath, persistentVolumeClaim }: VolumeSource, source: VolumeSource): boolean {
+  if (persistentVolumeClaim) return persistentVolumeClaim.claimName === source.persistentVolumeClaim?.claimName
+  if (!hostPath || !source.hostPath) return false
+  return isBelow(clean(hostPath.path), [clean(source.hostPath.path)])
+}
+
+/** An API server takes doubled slashes and `.`, and refuses `..`. */
+function clean(path: string): string {
+  return `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`
+}
