@@ -336,6 +336,7 @@ export class VolumeWorld {
       now: () => this.now,
       systems: { get: () => undefined, subscribe: () => () => undefined },
       signal: new AbortController().signal,
+      enqueue: () => undefined,
       moveAllowance: () => 0,
       observer: { asked: () => undefined, moved: () => undefined },
     }

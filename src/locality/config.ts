@@ -1,5 +1,6 @@
 /** The configuration of one data system: a JSON or YAML document, checked as a whole, with every mistake named by its key. */
 import { LineCounter, parseDocument } from 'yaml'
+import type { RetryPolicy } from '../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../core/field-errors.ts'
 import { parseDuration } from '../core/locality/duration.ts'
 import { parseLocation } from '../core/locality/location.ts'
@@ -10,7 +11,6 @@ import { commonExtra, type GivenSystem, systemSchema } from './config-schema.ts'
 import type { AuthConfig, AuthType } from './credentials.ts'
 import { completeEndpoint, type EndpointRules } from './endpoint-config.ts'
 import type { LocalityPlugin } from './plugin.ts'
-import type { RetryPolicy } from './retry.ts'
 import type { TlsFiles } from './transport.ts'
 
 export interface EndpointConfig {

@@ -1,4 +1,4 @@
-/** The HTTP client: when it asks again and after which pause, how many at a time, and over which TLS. */
+/** The HTTP client: how many requests at a time, with which credentials, and over which TLS. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -30,70 +30,23 @@ function open(url: string, given: Record<string, unknown> = {}, clock = new Test
   return http
 }
 
-describe('asking again', () => {
+describe('requests', () => {
   let server: DataServer
   beforeEach(async () => {
     server = await new DataServer(() => ({ body: {} })).listen()
   })
   afterEach(() => server.close())
 
-  test('pauses longer each time, never beyond the bound, and then throws the last error', async () => {
-    server.serve = () => ({ status: 500 })
-    const clock = new TestClock()
-    const retryConfig = { maxRetries: 4, initialBackoff: '100ms', maxBackoff: '500ms', backoffMultiplier: 2 }
-    const error = await errorOf(
-      open(server.url, { retryConfig }, clock).send({ method: 'GET', url: server.url }, never),
-    )
-    expect(error.code).toBe('unavailable')
-    expect(clock.waits).toEqual([75, 150, 300, 375])
-    expect(server.requests).toHaveLength(5)
+  test.each([408, 429, 500, 503])('a request that got %i is not sent again, and throws', async (status) => {
+    server.serve = () => ({ status })
+    await errorOf(open(server.url).send({ method: 'GET', url: server.url }, never))
+    expect(server.requests).toHaveLength(1)
   })
 
-  test('takes the pause that the system asks for, unless it is longer than we are patient', async () => {
-    let answers = ['2', '31']
-    server.serve = () => ({ status: 429, headers: { 'retry-after': answers.shift() ?? '' } })
-    const clock = new TestClock()
-    const error = await errorOf(open(server.url, {}, clock).send({ method: 'GET', url: server.url }, never))
-    expect(clock.waits).toEqual([2000])
-    expect(error).toMatchObject({ code: 'throttled', retryAfterMs: 31_000 })
-    answers = []
-  })
-
-  test.each([400, 401, 403, 404, 409])('not after %i', async (status) => {
+  test.each([400, 401, 403, 404, 409])('an answer with %i is handed on', async (status) => {
     server.serve = () => ({ status })
     expect((await open(server.url).send({ method: 'GET', url: server.url }, never)).status).toBe(status)
     expect(server.requests).toHaveLength(1)
-  })
-
-  test('not what may not be repeated', async () => {
-    server.serve = () => ({ status: 503 })
-    await errorOf(open(server.url).send({ method: 'POST', url: server.url, body: 'x' }, never))
-    expect(server.requests).toHaveLength(1)
-  })
-
-  test('after a timeout and a broken connection', async () => {
-    const faults = ['hang', 'reset'] as const
-    server.fault = () => faults[server.requests.length - 1]
-    const retryConfig = { timeout: '300ms', initialBackoff: '0s' }
-    expect(await open(server.url, { retryConfig }).send({ method: 'GET', url: server.url }, never)).toMatchObject({
-      status: 200,
-    })
-    expect(server.requests).toHaveLength(3)
-  })
-
-  test('no more once it is aborted, or closed', async () => {
-    server.serve = () => ({ status: 503 })
-    const held = new TestClock(true)
-    const aborter = new AbortController()
-    const client = open(server.url, {}, held)
-    const first = client.send({ method: 'GET', url: server.url }, aborter.signal)
-    const second = client.send({ method: 'GET', url: server.url }, never)
-    const ends = Promise.allSettled([first, second])
-    await expect.poll(() => held.waits.length).toBe(2)
-    aborter.abort(new Error('enough'))
-    await client.close()
-    expect(await ends).toMatchObject([{ reason: { message: 'enough' } }, { reason: { code: 'unreachable' } }])
-    expect(server.requests).toHaveLength(2)
   })
 
   test('at most so many at a time; who gives up leaves the line', async () => {

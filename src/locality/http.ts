@@ -1,22 +1,18 @@
-/** The HTTP client of every plugin: credentials, one renewal when they are refused, retries, and JSON that is believed only when it is. */
-import { withSignals } from './abort.ts'
+/** The HTTP client of every plugin: credentials, one renewal when they are refused, and JSON that is checked. It does not retry. */
 import { openAuthenticator } from './auth.ts'
 import type { Clock } from './clock.ts'
 import type { SystemConfig } from './config.ts'
 import { errorOfStatus } from './http-error.ts'
 import { LocalityError } from './plugin.ts'
-import { withRetries } from './retry.ts'
 import { type HttpRequest, type HttpResponse, openTransport } from './transport.ts'
 
 export type { HttpRequest, HttpResponse } from './transport.ts'
 
 export interface HttpClient {
-  /** One attempt, whatever the answer is. */
+  /** Resolves with the answer, whatever its status is. */
   exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** As many attempts as the configuration allows, for requests that may be repeated; 408, 429 and 5xx are thrown in the end. */
+  /** The same, but throws on 408, 429 and 5xx. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** Attempts by hand, for a plugin with more than one server. */
-  retrying<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T>
   /** The error that an answer means. */
   refusal(response: HttpResponse, detail?: string): LocalityError
   close(): Promise<void>
@@ -28,7 +24,6 @@ export function openHttpClient(config: SystemConfig, clock: Clock): HttpClient {
   const { tls } = endpoint
   const transport = openTransport({ tls, timeoutMs: retry.timeoutMs, maxConcurrent, maxRequestsPerSecond, clock })
   const authenticator = openAuthenticator(endpoint.auth, transport, clock)
-  const closing = new AbortController()
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const sent = await authenticator.authorize(request, signal)
@@ -38,7 +33,7 @@ export function openHttpClient(config: SystemConfig, clock: Clock): HttpClient {
     return transport.exchange(await authenticator.authorize(request, signal), signal)
   }
 
-  async function attempt(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+  async function send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const response = await exchange(request, signal)
     if (isPassing(response.status)) throw refusal(response)
     return response
@@ -48,27 +43,7 @@ export function openHttpClient(config: SystemConfig, clock: Clock): HttpClient {
     return errorOfStatus(response, clock.now(), detail)
   }
 
-  async function retrying<T>(signal: AbortSignal, once: () => Promise<T>): Promise<T> {
-    try {
-      return await withSignals([signal, closing.signal], (either) => withRetries(retry, clock, either, once))
-    } catch (error) {
-      signal.throwIfAborted()
-      throw error
-    }
-  }
-
-  return {
-    exchange,
-    send: (request, signal) =>
-      request.method === 'POST' ? attempt(request, signal) : retrying(signal, () => attempt(request, signal)),
-    retrying,
-    refusal,
-    close: async () => {
-      // What is being asked may end; what waits for its next attempt is told to ask the successor.
-      closing.abort(new LocalityError('unreachable', 'the configuration of the system has changed meanwhile'))
-      await transport.close()
-    },
-  }
+  return { exchange, send, refusal, close: () => transport.close() }
 }
 
 function isPassing(status: number): boolean {

@@ -50,5 +50,5 @@ export function openNameNodes(
     throw failure
   }
 
-  return { send: (path, signal) => http.retrying(signal, () => round(path, signal)) }
+  return { send: round }
 }

@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts'
 import type { SystemConfig, SystemDefinition } from './config.ts'
 import type { SystemsObserver } from './observer.ts'
 import { LocalityError, type LocalityPlugin, type LocalityQuery, type System, type SystemHealth } from './plugin.ts'
+import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {
   /** Ends the checks and closes the plugin; what is being asked may end. */
@@ -35,7 +36,10 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   async function check(): Promise<void> {
     while (!stopping.signal.aborted) {
       const wasUnwell = health.state === 'unhealthy'
-      health = await checkOnce(inner, clock, observer, stopping.signal)
+      // One lost connection must not make a healthy system unhealthy.
+      const policy = wasUnwell ? { ...config.retry, maxRetries: 0 } : config.retry
+      const attempt = (signal: AbortSignal) => withRetries(policy, clock, signal, () => inner.health(signal))
+      health = await checkOnce(inner.system, attempt, { clock, observer, signal: stopping.signal })
       const isUnwell = health.state === 'unhealthy'
       if (isUnwell !== wasUnwell && !stopping.signal.aborted) input.healthChanged()
       // A fifth more or less, so that many systems and replicas are not checked in one beat.
@@ -46,6 +50,8 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   return {
     plugin: observed(inner, () => versionOf(rulesOf(config), input.clusters()), { clock, observer }),
     refreshIntervalMs: config.refreshIntervalMs,
+    maxConcurrent: config.maxConcurrent,
+    retry: config.retry,
     get health() {
       return health
     },
@@ -74,15 +80,13 @@ function rulesOf({ locationMapping, regionMapping, extra, plugin, endpoint }: Sy
 }
 
 async function checkOnce(
-  plugin: LocalityPlugin,
-  clock: Clock,
-  observer: SystemsObserver,
-  signal: AbortSignal,
+  system: string,
+  check: (signal: AbortSignal) => Promise<void>,
+  { clock, observer, signal }: { clock: Clock; observer: SystemsObserver; signal: AbortSignal },
 ): Promise<SystemHealth> {
-  const { system } = plugin
   const startedAt = clock.now()
   try {
-    await plugin.health(signal)
+    await check(signal)
     observer.health({ system, healthy: true, durationMs: clock.now() - startedAt })
     return { state: 'healthy', checkedAt: clock.now() }
   } catch (error) {

@@ -1,4 +1,8 @@
-/** A data system as the loops see it: asked where data is, and whether it is well. One file per system implements it. */
+/** A data system as the loops see it: asked where data is, and whether it is healthy. One file per system implements it. */
+import type { RetryPolicy } from '../core/data-source/retry.ts'
+import type { LocalityErrorCode } from '../core/locality/error-code.ts'
+
+export type { LocalityErrorCode } from '../core/locality/error-code.ts'
 
 /** A claim's question, without its system. */
 export interface LocalityQuery {
@@ -33,16 +37,6 @@ export interface LocalityPlugin {
   close(): Promise<void>
 }
 
-/** Why a system gave no answer. `rejected`: it will say the same again until somebody mends the question or the credentials. */
-export type LocalityErrorCode =
-  | 'unreachable'
-  | 'timeout'
-  | 'unavailable'
-  | 'throttled'
-  | 'unauthorized'
-  | 'rejected'
-  | 'nonsense'
-
 export class LocalityError extends Error {
   override name = 'LocalityError'
   readonly code: LocalityErrorCode
@@ -67,6 +61,9 @@ export interface SystemHealth {
 export interface System {
   readonly plugin: LocalityPlugin
   readonly refreshIntervalMs: number
+  /** How many queries run at once while the system is healthy. */
+  readonly maxConcurrent: number
+  readonly retry: RetryPolicy
   /** What the last check in the background found. */
   readonly health: SystemHealth
   /** The clusters that hold what is located there, sorted; none when nothing maps to it. */

@@ -1,18 +1,8 @@
-/** Repeats what failed in a way that may pass: with growing, jittered pauses, or the pause that the system asked for. */
+/** Repeats a health check that failed in a way that may pass. Queries are repeated by the loop of sources, which waits without a slot. */
+import type { RetryPolicy } from '../core/data-source/retry.ts'
+import { isPassing } from '../core/locality/error-code.ts'
 import type { Clock } from './clock.ts'
-import { LocalityError, type LocalityErrorCode } from './plugin.ts'
-
-export interface RetryPolicy {
-  /** 0 means one attempt only. */
-  maxRetries: number
-  initialBackoffMs: number
-  maxBackoffMs: number
-  backoffMultiplier: number
-  /** For each attempt. */
-  timeoutMs: number
-}
-
-const PASSING: readonly LocalityErrorCode[] = ['unreachable', 'timeout', 'unavailable', 'throttled']
+import { LocalityError } from './plugin.ts'
 
 /** Attempts until it succeeds, fails for good, or the retries are used up; throws the last error, or the abort's reason. */
 export async function withRetries<T>(
@@ -36,8 +26,7 @@ export async function withRetries<T>(
 
 /** How long to wait before the next attempt; undefined when there is none, or when the system wants more patience than we have here. */
 function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, clock: Clock): number | undefined {
-  if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !PASSING.includes(error.code))
-    return undefined
+  if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !isPassing(error.code)) return undefined
   const askedMs = error.retryAfterMs ?? 0
   if (askedMs > policy.maxBackoffMs) return undefined
   const boundMs = Math.min(policy.maxBackoffMs, policy.initialBackoffMs * policy.backoffMultiplier ** failures)

@@ -7,7 +7,7 @@ import { ConflictError, NotFoundError } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'
 
-export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'moveAllowance' | 'observer'> {
+export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqueue' | 'moveAllowance' | 'observer'> {
   loops: readonly ReconcileLoop[]
   /** At most so many scheduled workloads are moved a minute. */
   maxMovesPerMinute: number
@@ -33,7 +33,7 @@ export interface Controller {
 export function startController(input: ControllerInput): Controller {
   const { loops, store, systems, events, now, observer } = input
   const aborter = new AbortController()
-  const context: ReconcileContext = {
+  const context = {
     store,
     systems,
     events,
@@ -43,11 +43,11 @@ export function startController(input: ControllerInput): Controller {
     observer,
   }
   const queues = new Map<ReconcileLoop, Queue>(
-    loops.map((loop) => [
+    loops.map((loop): [ReconcileLoop, Queue] => [
       loop,
       openQueue({
         concurrency: loop.concurrency,
-        run: (key) => loop.reconcile(key, context),
+        run: (key) => loop.reconcile(key, { ...context, enqueue: (other) => queues.get(loop)?.add(other) }),
         onError: (key, error, retryInMs) =>
           void (isOvertaken(error) || observer.failed(loop.name, key, error, retryInMs)),
         onDone: (_key, timing) => observer.done(loop.name, timing),
@@ -67,18 +67,23 @@ export function startController(input: ControllerInput): Controller {
         )
       }
     }),
-    // A system that is configured anew may answer what nobody could answer before.
-    systems.subscribe(() => everything()),
+    systems.subscribe((names) => void afterPasses(() => addOfSystems(new Set(names)))),
   ]
   let passes = Promise.resolve()
-  const everything = () => {
-    passes = passes.then(addEverything)
+  const afterPasses = (pass: () => Promise<void>) => {
+    passes = passes.then(pass)
   }
-  /** In slices: a hundred thousand bindings at once would hold up an admission for a tenth of a second. */
+  const everything = () => afterPasses(addEverything)
   async function addEverything(): Promise<void> {
-    for (const loop of loops) {
-      await drain(loop.allKeys(store), (key) => void (key !== undefined && queues.get(loop)?.add(key)))
-    }
+    for (const loop of loops) await addInSlices(loop, loop.allKeys(store))
+  }
+  /** Only what a data system has a part in: a system whose health changes often must not have every binding looked at each time. */
+  async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
+    for (const loop of loops) await addInSlices(loop, loop.keysOfSystems?.(names, store) ?? [])
+  }
+  /** A hundred thousand bindings at once would hold up an admission for a tenth of a second. */
+  async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
+    await drain(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
   }
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()

@@ -26,6 +26,9 @@ export const dataSourceClaimLoop: ReconcileLoop = {
     }
     return []
   },
+  *keysOfSystems(systems, store) {
+    for (const claim of store.list(dataSourceClaims)) if (systems.has(claim.spec.system)) yield keyOfObject(claim)
+  },
   allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),
   async reconcile(key, { store, events, systems, now }) {
     const { namespace, name } = splitObjectKey(key)

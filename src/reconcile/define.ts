@@ -9,6 +9,8 @@ export interface ReconcileContext extends Writers {
   /** Milliseconds since the epoch. */
   now: () => number
   signal: AbortSignal
+  /** Adds a key to the queue of this loop, for example when something that runs in the background has ended. */
+  enqueue(key: string): void
   /** Asks whether one more scheduled workload may be moved now; gives the ms to wait when not. */
   moveAllowance: () => number
   observer: LoopObserver
@@ -30,6 +32,8 @@ export interface ReconcileLoop {
   concurrency: number
   /** The keys that are to be looked at after a change. */
   keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
+  /** The keys to look at after the configuration or the health of these data systems changed. */
+  keysOfSystems?(systems: ReadonlySet<string>, store: ObjectStore): Iterable<string | undefined>
   /** Every key there is, for the first pass and the drift pass; undefined for an object that is none of our business. */
   allKeys(store: ObjectStore): Iterable<string | undefined>
   /** Gathers, plans and applies. Gives the ms after which to look again, if so. */

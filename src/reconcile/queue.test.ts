@@ -59,6 +59,19 @@ test('a key that is added while it runs runs once more, never twice at once', as
   expect(runs).toEqual(['a', 'a'])
 })
 
+test('a key that its own run adds at once runs again afterwards, not within it', async () => {
+  const steps: string[] = []
+  const { queue } = open(async (key) => {
+    steps.push('begin')
+    if (steps.length === 1) queue.add(key)
+    steps.push('end')
+    return undefined
+  })
+  queue.add('a')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(steps).toEqual(['begin', 'end', 'begin', 'end'])
+})
+
 test('no more keys than allowed run at once', async () => {
   const { runs, run, next } = gate()
   const { queue } = open(run)

@@ -30,7 +30,7 @@ const TURNS_WITHOUT_REST = 25
  */
 export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): Queue {
   const due = new Map<string, number>()
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, Promise<void> | undefined>()
   const again = new Set<string>()
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
   const failures = new Map<string, number>()
@@ -68,6 +68,8 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
       }
       turns++
       due.delete(key)
+      // Before its run begins: a run that adds its own key at once runs again afterwards, not within itself.
+      running.set(key, undefined)
       running.set(key, turn(key, since))
     }
   }

@@ -25,6 +25,8 @@ let questions = 0
 const lake: System = {
   health: { state: 'healthy' },
   refreshIntervalMs: 100,
+  maxConcurrent: 16,
+  retry: { maxRetries: 0, initialBackoffMs: 0, maxBackoffMs: 0, backoffMultiplier: 1, timeoutMs: 1_000 },
   clustersOf: ({ clusters = [] }) => [...clusters].sort(),
   plugin: {
     system: 'amoro',
@@ -196,6 +198,23 @@ describe('an outage of the data system', () => {
     await expect.poll(affinity, { timeout: 5_000 }).toEqual(['member1'])
     expect((await readBinding())?.spec.suspension).toBeUndefined()
   })
+})
+
+test('a query that fails is sent again as retryConfig says, and the source is made with the answer', async () => {
+  const retry = { maxRetries: 2, initialBackoffMs: 20, maxBackoffMs: 20, backoffMultiplier: 1, timeoutMs: 1_000 }
+  const patient = { ...lake, retry, refreshIntervalMs: 600_000 }
+  systems.get = () => patient
+  answer = () => {
+    if (questions <= 2) throw new LocalityError('unavailable', 'HTTP 503')
+    return locatedIn('member2')()
+  }
+  start()
+  await claim()
+
+  await expect.poll(async () => (await readClaim())?.status?.phase).toBe('Bound')
+  await expect.poll(async () => (await source())?.status?.phase).toBe('Available')
+  expect(questions).toBe(3)
+  expect(events().map(({ reason }) => reason)).not.toContain('Stale')
 })
 
 test('a location is confirmed before it is too old for a claim; when it cannot be, the claim waits and what is placed stays', async () => {

@@ -1,19 +1,66 @@
 import { expect, test } from 'vitest'
-import { type RetryInput, retryDelayMs } from './retry.ts'
+import { planRetry, type RetryInput } from './retry.ts'
+
+const policy = {
+  maxRetries: 3,
+  initialBackoffMs: 1_000,
+  maxBackoffMs: 30_000,
+  backoffMultiplier: 2,
+  timeoutMs: 10_000,
+}
+const some: RetryInput = {
+  policy,
+  failures: 1,
+  isPassing: true,
+  isLocated: true,
+  refreshIntervalMs: 300_000,
+  retryAfterMs: undefined,
+  spread: 0,
+}
 
 test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
-  { name: 'soon after the first failure', input: {}, want: 1000 },
-  { name: 'later after each further one', input: { failures: 4 }, want: 8000 },
-  { name: 'no later than a refresh, where an answer stands', input: { failures: 40 }, want: 300_000 },
-  { name: 'within seconds, where nothing is known', input: { failures: 40, isLocated: false }, want: 3000 },
+  { name: 'after half of the first back-off at the earliest', input: {}, want: 500 },
+  { name: 'before the whole first back-off is over', input: { spread: 0.98 }, want: 990 },
+  { name: 'later after each failure', input: { failures: 3 }, want: 2_000 },
   {
-    name: 'no later than a refresh, also there',
-    input: { failures: 40, isLocated: false, refreshIntervalMs: 1000 },
-    want: 1000,
+    name: 'not later than the longest back-off',
+    input: { failures: 18, policy: { ...policy, maxRetries: 20 } },
+    want: 15_000,
   },
-  { name: 'when the system itself said, also there', input: { isLocated: false, retryAfterMs: 20_000 }, want: 20_000 },
-  { name: 'no later than a refresh, whatever it said', input: { retryAfterMs: 86_400_000 }, want: 300_000 },
-])('a system that gave no answer is asked again $name', ({ input, want }) => {
-  const some = { failures: 1, isLocated: true, refreshIntervalMs: 300_000, retryAfterMs: undefined }
-  expect(retryDelayMs({ ...some, ...input })).toBe(want)
+  { name: 'after the pause that the system asked for', input: { retryAfterMs: 20_000 }, want: 20_000 },
+])('a retry of the policy comes $name', ({ input, want }) => {
+  expect(planRetry({ ...some, ...input })).toEqual({ delayMs: want, isSilent: true })
+})
+
+const late: RetryInput = { ...some, policy: { ...policy, maxRetries: 0 } }
+
+test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
+  { name: 'soon', input: {}, want: 1_000 },
+  { name: 'later after each further failure', input: { failures: 4 }, want: 8_000 },
+  { name: 'counted from the end of the retries', input: { policy, failures: 4 }, want: 1_000 },
+  { name: 'at once when the error does not pass', input: { policy, isPassing: false }, want: 1_000 },
+  { name: 'no later than a refresh, with an earlier answer', input: { failures: 40 }, want: 300_000 },
+  { name: 'within seconds, without one', input: { failures: 40, isLocated: false }, want: 3_000 },
+  {
+    name: 'no later than a refresh, without one',
+    input: { failures: 40, isLocated: false, refreshIntervalMs: 1_000 },
+    want: 1_000,
+  },
+  {
+    name: 'after the pause that the system asked for',
+    input: { isLocated: false, retryAfterMs: 20_000 },
+    want: 20_000,
+  },
+  {
+    name: 'after a pause that is longer than a back-off may be',
+    input: { policy, retryAfterMs: 31_000 },
+    want: 31_000,
+  },
+  {
+    name: 'no later than a refresh, whatever the system asked for',
+    input: { retryAfterMs: 86_400_000 },
+    want: 300_000,
+  },
+])('a failure that is reported is followed by a query $name', ({ input, want }) => {
+  expect(planRetry({ ...late, ...input })).toEqual({ delayMs: want, isSilent: false })
 })

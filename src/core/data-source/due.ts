@@ -1,0 +1,32 @@
+/** Decides when the data system of a source is asked, and how often. */
+import type { DataSource } from '../../api/data-source.ts'
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { fnv1a } from '../hash.ts'
+import type { SourceMemory } from './memory.ts'
+
+/** At most this share of the interval is taken off, so that sources that were asked together are asked one by one. */
+const SPREAD_SHARE = 0.1
+
+/**
+ * When a source is due, in ms since the epoch; 0 for at once: it was never asked, does not exist yet, or is being deleted.
+ * After a failure the time of the retry counts, whatever the state of the source.
+ */
+export function dueAt({ metadata, status }: DataSource, memory: SourceMemory, intervalMs: number): number {
+  if (memory.failures > 0) return memory.nextAt ?? 0
+  if (!metadata.resourceVersion || metadata.deletionTimestamp) return 0
+  if (memory.nextAt !== undefined) return memory.nextAt
+  const last = memory.answeredAt ?? Date.parse(status?.lastResolvedTime ?? '')
+  if (Number.isNaN(last)) return 0
+  return last + intervalMs * (1 - spreadOf(metadata.name ?? '') * SPREAD_SHARE)
+}
+
+/** A number in [0, 1) that is always the same for one name. */
+export function spreadOf(name: string): number {
+  return (Number.parseInt(fnv1a(name).slice(-4), 36) % 1000) / 1000
+}
+
+/** A location that becomes too old for a claim is confirmed before that, with time for one failure. */
+export function refreshIntervalMs(systemIntervalMs: number | undefined, claims: readonly DataSourceClaim[]): number {
+  const limits = claims.flatMap(({ spec }) => spec.policy?.maxStalenessSeconds ?? [])
+  return Math.min(systemIntervalMs ?? Number.POSITIVE_INFINITY, ...limits.map((limit) => (limit * 1000) / 2))
+}

@@ -1,0 +1,65 @@
+/** Decides how many queries a data system gets at once, and when the next one starts. */
+import type { SystemSign } from '../locality/error-code.ts'
+
+/** What the queries to one system have shown so far. */
+export interface SystemRecord {
+  /** How many queries in a row have failed. */
+  failures: number
+  /** When the system last answered a query, in ms since the epoch. */
+  answeredAt?: number
+  /** A failing system gets no query before this time, in ms since the epoch. */
+  pausedUntil?: number
+}
+
+/** The state of the last health check. */
+export interface HealthCheck {
+  state: 'healthy' | 'unhealthy' | 'unknown'
+  /** In ms since the epoch. */
+  checkedAt?: number
+}
+
+export const NEW_RECORD: SystemRecord = { failures: 0 }
+
+/** One table that its catalog cannot load must not slow down the others. */
+const FAILING_AFTER = 3
+/** A failing system gets a query this often, so that it is found within a second after its recovery. */
+const PROBE_INTERVAL_MS = 1_000
+/** The longest pause that a system may ask for with `Retry-After`. */
+const MAX_PAUSE_MS = 30_000
+
+/** Whether a system counts as unhealthy: several queries in a row failed, or a health check did after its last answer. */
+export function isFailing({ failures, answeredAt = 0 }: SystemRecord, { state, checkedAt = 0 }: HealthCheck): boolean {
+  return failures >= FAILING_AFTER || (state === 'unhealthy' && answeredAt <= checkedAt)
+}
+
+/** Adds the end of one query to the record of its system. */
+export function afterQuery(
+  record: SystemRecord,
+  sign: SystemSign,
+  { now, health, retryAfterMs = 0 }: { now: number; health: HealthCheck; retryAfterMs?: number | undefined },
+): SystemRecord {
+  if (sign === 'answers') return { failures: 0, answeredAt: now }
+  const { pausedUntil: _past, ...rest } = record
+  const next = { ...rest, failures: sign === 'fails' ? record.failures + 1 : record.failures }
+  if (!isFailing(next, health)) return next
+  return { ...next, pausedUntil: now + Math.min(Math.max(PROBE_INTERVAL_MS, retryAfterMs), MAX_PAUSE_MS) }
+}
+
+export interface SlotsInput {
+  record: SystemRecord
+  health: HealthCheck
+  maxConcurrent: number
+  running: number
+  now: number
+}
+
+/** How many more queries may start now; with none, `waitMs` says when a slot opens without the end of a query. */
+export function freeSlots({ record, health, maxConcurrent, running, now }: SlotsInput): {
+  free: number
+  waitMs?: number
+} {
+  if (!isFailing(record, health)) return { free: Math.max(0, maxConcurrent - running) }
+  if (running > 0) return { free: 0 }
+  const waitMs = (record.pausedUntil ?? 0) - now
+  return waitMs > 0 ? { free: 0, waitMs } : { free: 1 }
+}

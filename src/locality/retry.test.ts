@@ -1,0 +1,59 @@
+/** Retries of a health check: how many, and after which pause. */
+import { expect, test } from 'vitest'
+import { TestClock } from './clock.case.ts'
+import { LocalityError, type LocalityErrorCode } from './plugin.ts'
+import { withRetries } from './retry.ts'
+
+const never = new AbortController().signal
+const policy = { maxRetries: 4, initialBackoffMs: 100, maxBackoffMs: 500, backoffMultiplier: 2, timeoutMs: 1_000 }
+
+/** Attempts that fail one after the other, and then succeed. */
+function failing(...errors: (LocalityErrorCode | { code: LocalityErrorCode; retryAfterMs: number })[]) {
+  const attempts: number[] = []
+  const attempt = async () => {
+    attempts.push(attempts.length)
+    const error = errors[attempts.length - 1]
+    if (error === undefined) return 'healthy'
+    const { code, ...options } = typeof error === 'string' ? { code: error } : error
+    throw new LocalityError(code, 'no', options)
+  }
+  return { attempts, attempt }
+}
+
+test('pauses grow up to the bound, and the last error is thrown', async () => {
+  const clock = new TestClock()
+  const { attempt, attempts } = failing(...Array.from({ length: 9 }, () => 'unavailable' as const))
+  await expect(withRetries(policy, clock, never, attempt)).rejects.toMatchObject({ code: 'unavailable' })
+  expect(clock.waits).toEqual([75, 150, 300, 375])
+  expect(attempts).toHaveLength(5)
+})
+
+test('the pause that the system asks for counts, unless it is longer than the longest back-off', async () => {
+  const clock = new TestClock()
+  const { attempt } = failing({ code: 'throttled', retryAfterMs: 450 }, { code: 'throttled', retryAfterMs: 501 })
+  await expect(withRetries(policy, clock, never, attempt)).rejects.toMatchObject({ retryAfterMs: 501 })
+  expect(clock.waits).toEqual([450])
+})
+
+test('a timeout and a lost connection pass', async () => {
+  const { attempt } = failing('timeout', 'unreachable')
+  expect(await withRetries(policy, new TestClock(), never, attempt)).toBe('healthy')
+})
+
+test.each<LocalityErrorCode>(['rejected', 'unauthorized', 'nonsense'])('%s does not pass', async (code) => {
+  const { attempt, attempts } = failing(code)
+  await expect(withRetries(policy, new TestClock(), never, attempt)).rejects.toMatchObject({ code })
+  expect(attempts).toHaveLength(1)
+})
+
+test('an abort during a pause ends the retries with its reason', async () => {
+  const clock = new TestClock(true)
+  const aborter = new AbortController()
+  const { attempt, attempts } = failing('unavailable', 'unavailable')
+  const end = withRetries(policy, clock, aborter.signal, attempt)
+  const ended = expect(end).rejects.toThrow('stopped')
+  await expect.poll(() => clock.waits.length).toBe(1)
+  aborter.abort(new Error('stopped'))
+  await ended
+  expect(attempts).toHaveLength(1)
+})

@@ -1,0 +1,119 @@
+/** Sends queries to data systems in the background. Each system has its own slots, so a system that fails delays only its own sources. */
+import type { QueryResult } from '../core/data-source/memory.ts'
+import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../core/data-source/query-slots.ts'
+import { signOf } from '../core/locality/error-code.ts'
+import { LocalityError, type LocalityQuery, type System } from '../locality/plugin.ts'
+
+/** The end of a query: its result, or what a plugin threw that is not a `LocalityError`. */
+export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }
+
+export interface QueryRequest {
+  system: System
+  /** Built when the query gets its slot. */
+  query: () => LocalityQuery
+  /** Not called for a query that was cancelled. */
+  done(end: QueryEnd): void
+}
+
+export interface SystemQueries {
+  /** Puts a query in the line of its system. Returns a function that cancels it while it waits, and drops its result after that. */
+  send(request: QueryRequest): () => void
+  /** Starts what may start now, for example after a health check. */
+  resume(system: System): void
+  /** Whether a system gets one query at a time because it fails. */
+  isFailing(system: System): boolean
+}
+
+export interface SystemQueriesInput {
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** Ends every query and every wait. */
+  signal: AbortSignal
+  /** A query ended; `result` is the kind of its answer or the code of its error. */
+  observe(system: string, seconds: number, result: string): void
+}
+
+/** Opens the lines, empty. */
+export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
+  const lines = new WeakMap<System, Line>()
+  const lineOf = (system: System) => {
+    const line = lines.get(system) ?? openLine(system, input)
+    lines.set(system, line)
+    return line
+  }
+  return {
+    send: (request) => lineOf(request.system).add(request),
+    resume: (system) => lineOf(system).resume(),
+    isFailing: (system) => lineOf(system).isFailing(),
+  }
+}
+
+interface Line {
+  add(request: QueryRequest): () => void
+  resume(): void
+  isFailing(): boolean
+}
+
+function openLine(system: System, { now, signal, observe }: SystemQueriesInput): Line {
+  const waiting = new Set<QueryRequest>()
+  const cancelled = new WeakSet<QueryRequest>()
+  let record = NEW_RECORD
+  let running = 0
+  let timer: NodeJS.Timeout | undefined
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+
+  function resume(): void {
+    clearTimeout(timer)
+    if (signal.aborted || waiting.size === 0) return
+    const { health, maxConcurrent } = system
+    const { free, waitMs } = freeSlots({ record, health, maxConcurrent, running, now: now() })
+    if (waitMs !== undefined) timer = setTimeout(resume, waitMs)
+    let left = free
+    for (const request of waiting) {
+      if (left-- <= 0) return
+      waiting.delete(request)
+      void run(request)
+    }
+  }
+
+  async function run(request: QueryRequest): Promise<void> {
+    running++
+    const started = performance.now()
+    const end = await locate(system, request.query(), signal)
+    running--
+    if (signal.aborted) return
+    const code = end.kind === 'failed' ? end.code : undefined
+    if (end.kind !== 'fault') {
+      observe(system.plugin.system, (performance.now() - started) / 1000, code ?? end.kind)
+      const retryAfterMs = end.kind === 'failed' ? end.retryAfterMs : undefined
+      record = afterQuery(record, signOf(code), { now: now(), health: system.health, retryAfterMs })
+    }
+    if (!cancelled.has(request)) request.done(end)
+    resume()
+  }
+
+  return {
+    add(request) {
+      waiting.add(request)
+      resume()
+      return () => {
+        cancelled.add(request)
+        waiting.delete(request)
+      }
+    },
+    resume,
+    isFailing: () => isFailing(record, system.health),
+  }
+}
+
+async function locate(system: System, query: LocalityQuery, signal: AbortSignal): Promise<QueryEnd> {
+  try {
+    const answer = await system.plugin.locate(query, signal)
+    return answer.kind === 'located' ? { ...answer, clusters: system.clustersOf(answer) } : answer
+  } catch (error) {
+    if (!(error instanceof LocalityError)) return { kind: 'fault', error }
+    const { code, message, retryAfterMs } = error
+    const reason = `${system.plugin.system}: ${message}`
+    return { kind: 'failed', code, reason, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
+}
