@@ -16,6 +16,8 @@ hook.enable()
 process.nextTick(() => undefined)
 hook.disable()
 
+const LINGER_MS = 500
+
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -33,6 +35,8 @@ try {
     signal: ending.signal,
     now: Date.now,
   })
+  // What is still open then, such as a request to an API server that hangs, must not keep an ended command alive.
+  setTimeout(() => process.exit(), LINGER_MS).unref()
 } catch (error) {
   process.stderr.write(
     `lodestone: ${error instanceof Error ? (process.env['LODESTONE_DEBUG'] ? error.stack : error.message) : error}\n`,

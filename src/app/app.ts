@@ -1,10 +1,8 @@
 /** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { startLoop } from '../reconcile/loop.ts'
-import { reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import { buildHealthServer } from '../server/health.ts'
-import { buildServer, DEFAULT_LIMITS, type TlsMaterial } from '../server/server.ts'
+import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
 import { interpretObject } from '../store/gather-dependents.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -17,7 +15,10 @@ import type { Config } from './config.ts'
 import { type ConfigSource, openLiveConfig } from './live-config.ts'
 import { startLoops } from './loops.ts'
 import { observeCertificates } from './observe.ts'
-import { registerInterpreter, wantedRegistration } from './registration.ts'
+import { type Part, stopParts } from './parts.ts'
+import { reasonsNotReady } from './readiness.ts'
+import { startRegistration } from './registration.ts'
+import { limitsOf } from './server-config.ts'
 
 export interface AppInput {
   config: Config
@@ -45,10 +46,11 @@ export interface App {
   stop(): Promise<void>
 }
 
-const REGISTRATION_INTERVAL_MS = 10_000
 const READY_POLL_MS = 20
-/** A quiet watch is heard of every minute or so by its bookmarks; this long a silence means that the cache may be out of date. */
-const STALE_AFTER_MS = 5 * 60_000
+/** After the drain, the server and the loops have this long to end what they are doing … */
+const FINISH_MS = 3000
+/** … and what they work with has this long to close. Together 1 s less than is promised for a stop. */
+const CLOSE_MS = 1000
 
 /**
  * Starts everything. Resolves when the server listens, before the caches are synced: until then `/readyz` says why not, and a review
@@ -67,28 +69,32 @@ export async function startApp({
   metrics,
   now,
 }: AppInput): Promise<App> {
-  const closers: (() => Promise<void> | void)[] = []
+  /** What the server and the loops work with. */
+  const basis: Part[] = []
+  /** What answers callers, until the drain is over. */
+  const serving: Part[] = []
+  /** What writes to the API server: stopped when the drain begins, so that another replica takes over. */
+  const writing: Part[] = []
   const aborter = new AbortController()
-  let draining = false
   const registers = config.registration.mode !== 'none'
   const interpreter = openInterpreter(config, store)
-  const live = openLiveConfig({ config, source: configSource, log })
-  closers.push(() => live.stop())
   /** The CA bundle that the API server was last seen to have. */
   let published: string | undefined
   let registered = !registers
   let certificates: CertificateSource | undefined
+  let server: AdmissionServer | undefined
   let stopping: Promise<void> | undefined
+  const live = openLiveConfig({ config, source: configSource, log })
+  basis.push({ name: 'configuration', stop: () => live.stop() })
 
-  function notReady(): string[] {
-    return [
-      ...(draining ? ['shutting down'] : []),
-      ...(certificates ? [] : ['no certificate yet']),
-      ...store.unsynced().map(({ kind }) => `${kind} objects not read yet`),
-      ...(registered ? [] : ['webhooks not registered yet']),
-      ...staleKinds(store).map((kind) => `nothing heard of ${kind} objects for ${STALE_AFTER_MS / 60_000} minutes`),
-    ]
-  }
+  const notReady = () =>
+    reasonsNotReady({
+      store,
+      draining: stopping !== undefined,
+      certificate: certificates?.current(),
+      registered,
+      now: now(),
+    })
 
   metrics.observeObjects(() => {
     // A kind that is not read yet has no size: asking for it throws, and metrics are read long before all are there.
@@ -101,39 +107,43 @@ export async function startApp({
     }))
   })
 
-  async function closeAll(): Promise<void> {
+  async function stop(drainMs: number): Promise<void> {
+    server?.drain()
+    const written = stopParts(writing, drainMs + FINISH_MS)
+    await new Promise((resolve) => setTimeout(resolve, drainMs))
     aborter.abort()
-    for (const close of closers.reverse()) await close()
+    const served = await stopParts(serving, FINISH_MS)
+    const late = [...served, ...(await written), ...(await stopParts(basis, CLOSE_MS))]
+    if (late.length > 0) log.warn({ parts: late }, 'not stopped in time')
   }
 
-  async function stop(): Promise<void> {
-    draining = true
-    log.info({ drainSeconds: config.server.drainSeconds }, 'draining')
-    await new Promise((resolve) => setTimeout(resolve, config.server.drainSeconds * 1000))
-    await closeAll()
+  async function drain(): Promise<void> {
+    const { drainSeconds } = config.server
+    log.info({ drainSeconds }, 'draining')
+    await stop(drainSeconds * 1000)
     log.info('stopped')
   }
 
   try {
     const health = buildHealthServer({ notReady, metrics })
-    closers.push(() => health.close())
+    basis.push({ name: 'health server', stop: () => health.close() })
     await health.listen({ host: config.server.healthHost, port: config.server.healthPort })
 
-    certificates = await openServingCertificates(config, observeCertificates(log, metrics), now, (bundle) =>
+    const source = await openServingCertificates(config, observeCertificates(log, metrics), now, (bundle) =>
       registers ? published === bundle : undefined,
     )
-    const source = certificates
-    closers.push(() => source.stop())
-
+    certificates = source
+    basis.push({ name: 'certificates', stop: () => source.stop() })
     // Closed after the server: a request in flight is still answered from memory.
-    closers.push(() => store.stop())
+    basis.push({ name: 'store', stop: () => store.stop() })
+
     const clientCa = config.server.clientCaFile && readFileSync(config.server.clientCaFile, 'utf8')
     const material = ({ certPem, keyPem }: ServingCertificates): TlsMaterial => ({
       cert: certPem,
       key: keyPem,
       ...(clientCa && { clientCa }),
     })
-    const server = buildServer({
+    const admission = buildServer({
       webhooks,
       ...(interpreter && { interpreter }),
       store,
@@ -146,57 +156,49 @@ export async function startApp({
       log,
       metrics,
       tls: material(source.current()),
-      limits: { ...DEFAULT_LIMITS, inFlight: config.server.maxInFlight },
+      limits: limitsOf(config.server),
     })
-    closers.push(source.subscribe((next) => server.useCertificate(material(next))))
-    closers.push(() => server.fastify.close())
-    await server.fastify.listen({ host: config.server.host, port: config.server.port })
+    server = admission
+    source.subscribe((next) => admission.useCertificate(material(next)))
+    serving.push({ name: 'admission server', stop: () => admission.close(FINISH_MS - 500) })
+    await admission.fastify.listen({ host: config.server.host, port: config.server.port })
 
     const synced = store.start(aborter.signal)
     // Loops begin when everything is read: an empty cache is no reason to act.
     let stopLoops: (() => Promise<void>) | undefined
     const loops = synced.then(async () => {
-      if (!config.loops.enabled || aborter.signal.aborted) return
+      if (!config.loops.enabled || stopping) return
       stopLoops = await startLoops({ config, live, store, leaseStore, eventStore, podLogs, log, metrics, now })
-      if (aborter.signal.aborted) await stopLoops()
+      if (stopping) await stopLoops()
     })
     loops.catch(() => undefined) // Told by `ready`.
-    closers.push(() => stopLoops?.())
+    writing.push({ name: 'loops', stop: () => stopLoops?.() })
 
     if (registers) {
-      const loop = startLoop({
-        reconcile: async () => {
-          const served = source.current()
-          const admission = await reconcileRegistration(store, wantedRegistration(config, served))
-          // Admission works from here on, whatever keeps the rest: on a hub that comes up, Karmada's own webhook may be away.
+      const registration = startRegistration({
+        ...{ config, store, interpreter, certificates: source, log, metrics },
+        registered() {
           registered = true
-          const written = admission + (await registerInterpreter({ config, store, interpreter, served }))
-          // A new CA must not sign before everybody who calls us was told of it.
-          if (store.synced()) published = served.caBundlePem
-          metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
-          if (written > 0) log.info({ written }, 'webhooks registered')
         },
-        intervalMs: REGISTRATION_INTERVAL_MS,
-        onError(error, retryInMs) {
-          metrics.registrations.labels('failed').inc()
-          log.warn({ reason: error instanceof Error ? error.message : String(error), retryInMs }, 'registration failed')
+        published(bundle) {
+          published = bundle
         },
       })
-      closers.push(source.subscribe(() => loop.trigger()))
+      source.subscribe(() => registration.trigger())
       // Only now is it known whether this is a hub, and only now could a question be answered.
-      synced.then(loop.trigger, () => undefined)
-      closers.push(() => loop.stop())
+      synced.then(registration.trigger, () => undefined)
+      writing.push({ name: 'registration', stop: () => registration.stop() })
     }
 
     const ready = loops.then(() => until(() => notReady().length === 0, aborter.signal))
     ready.catch(() => undefined) // Stopped before it was ready; whoever waits is told by the promise itself.
     return {
-      addresses: { admission: portOf(server.fastify.server.address()), health: portOf(health.server.address()) },
+      addresses: { admission: portOf(admission.fastify.server.address()), health: portOf(health.server.address()) },
       ready,
-      stop: () => (stopping ??= stop()),
+      stop: () => (stopping ??= drain()),
     }
   } catch (error) {
-    await closeAll()
+    await stop(0)
     throw error
   }
 }
@@ -205,10 +207,6 @@ export async function startApp({
 function openInterpreter({ dependencies }: Config, store: ObjectStore): Interpreter | undefined {
   if (dependencies.distribution === 'none') return undefined
   return { types: interpreterTypes, interpret: (object) => interpretObject(object, store) }
-}
-
-function staleKinds(store: ObjectStore): string[] {
-  return (store.contactAges?.() ?? []).flatMap(({ kind, ageMs = 0 }) => (ageMs > STALE_AFTER_MS ? [kind] : []))
 }
 
 async function until(condition: () => boolean, signal: AbortSignal): Promise<void> {

@@ -6,22 +6,11 @@ import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
+import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
 
 export interface Config {
-  server: {
-    /** Where admission listens. */
-    host: string
-    port: number
-    /** Where probes and metrics listen, without TLS. */
-    healthHost: string
-    healthPort: number
-    maxInFlight: number
-    /** How long a stopping server goes on serving, so that nobody is sent to it any more when it closes. */
-    drainSeconds: number
-    /** PEM file; callers must show a certificate of this CA. */
-    clientCaFile?: string
-  }
+  server: ServerConfig
   registration: {
     /** `url` for a Karmada hub, `service` for a plain cluster, `none` when somebody else registers us. */
     mode: 'url' | 'service' | 'none'
@@ -70,14 +59,7 @@ export interface Config {
 }
 
 export const DEFAULT_CONFIG: Config = {
-  server: {
-    host: '0.0.0.0',
-    port: 9443,
-    healthHost: '0.0.0.0',
-    healthPort: 8080,
-    maxInFlight: 256,
-    drainSeconds: 10,
-  },
+  server: DEFAULT_SERVER,
   registration: {
     mode: 'none',
     service: { namespace: 'lodestone-system', name: 'lodestone', port: 443 },
@@ -114,18 +96,7 @@ const port = { type: 'integer', minimum: 0, maximum: 65535 }
 export const configSchema = {
   type: 'object',
   properties: {
-    server: {
-      type: 'object',
-      properties: {
-        host: text,
-        port,
-        healthHost: text,
-        healthPort: port,
-        maxInFlight: { type: 'integer', minimum: 1 },
-        drainSeconds: { type: 'number', minimum: 0, maximum: 300 },
-        clientCaFile: text,
-      },
-    },
+    server: serverSchema,
     registration: {
       type: 'object',
       properties: {
@@ -194,7 +165,7 @@ export function completeConfig(given: unknown, file: string): Config {
   const errors = validate(given ?? {})
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
   const config = overlay(DEFAULT_CONFIG, given ?? {})
-  const wrong = [...registrationErrors(config), ...volumesErrors(config.volumes)]
+  const wrong = [...serverErrors(config.server), ...registrationErrors(config), ...volumesErrors(config.volumes)]
   if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)
   return config
 }

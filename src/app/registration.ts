@@ -3,9 +3,12 @@ import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import type { WebhookConfiguration } from '../api/registration.ts'
-import { reconcileInterpreterRegistration } from '../reconcile/webhook-registration.ts'
+import { type Loop, startLoop } from '../reconcile/loop.ts'
+import { reconcileInterpreterRegistration, reconcileRegistration } from '../reconcile/webhook-registration.ts'
 import type { ObjectStore } from '../store/store.ts'
-import type { ServingCertificates } from '../tls/source.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
 import { webhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, registrationOf } from '../webhooks/registration.ts'
@@ -43,6 +46,44 @@ function registrationTerms(
 
 function toBase64(text: string): string {
   return Buffer.from(text).toString('base64')
+}
+
+const REGISTRATION_INTERVAL_MS = 10_000
+
+export interface RegistrationInput {
+  config: Config
+  store: ObjectStore
+  interpreter: Interpreter | undefined
+  certificates: CertificateSource
+  log: Logger
+  metrics: Metrics
+  /** The admission webhooks are registered with this CA bundle; the interpreter may still be missing. */
+  registered(): void
+  /** Every caller was given this CA bundle. */
+  published(caBundlePem: string | undefined): void
+}
+
+/** Keeps the registration current until the loop is stopped. */
+export function startRegistration(input: RegistrationInput): Loop {
+  const { config, store, interpreter, certificates, log, metrics } = input
+  return startLoop({
+    async reconcile() {
+      const served = certificates.current()
+      const admission = await reconcileRegistration(store, wantedRegistration(config, served))
+      // Admission works from here on, whatever keeps the rest: on a hub that comes up, Karmada's own webhook may be away.
+      input.registered()
+      const written = admission + (await registerInterpreter({ config, store, interpreter, served }))
+      // A new CA must not sign before every caller was given it.
+      if (store.synced()) input.published(served.caBundlePem)
+      metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
+      if (written > 0) log.info({ written }, 'webhooks registered')
+    },
+    intervalMs: REGISTRATION_INTERVAL_MS,
+    onError(error, retryInMs) {
+      metrics.registrations.labels('failed').inc()
+      log.warn({ reason: error instanceof Error ? error.message : String(error), retryInMs }, 'registration failed')
+    },
+  })
 }
 
 /**

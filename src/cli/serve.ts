@@ -66,7 +66,9 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   try {
     const file = args.text('config')
     const configSource = file === undefined ? undefined : { file, read: () => configOf(args, folder !== undefined) }
-    app = await startApp({ config, configSource, ...stores, log, metrics, now: io.now })
+    const starting = startApp({ config, configSource, ...stores, log, metrics, now: io.now })
+    app = await Promise.race([starting, ended(io.signal)])
+    if (!app) return stopStarting(starting)
     log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
     await untilReady(app, io.signal)
     log.info({ objects: sizesOf(store) }, 'ready')
@@ -76,6 +78,12 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     await app?.stop()
     await closeLog()
   }
+  return 0
+}
+
+/** What is told to end while it starts ends as soon as it has started, and is not waited for: it may wait for an API server. */
+function stopStarting(starting: Promise<App>): number {
+  starting.then((app) => app.stop()).catch(() => undefined)
   return 0
 }
 
@@ -173,9 +181,9 @@ async function untilReady(app: App, signal: AbortSignal): Promise<void> {
   await Promise.race([app.ready, ended(signal)])
 }
 
-function ended(signal: AbortSignal): Promise<void> {
+function ended(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
   })
 }

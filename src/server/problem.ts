@@ -12,6 +12,16 @@ export class RequestProblem extends Error {
   }
 }
 
+/** The caller did nothing wrong: the server has no room for the request now, and its connection is closed. */
+export class BusyProblem extends RequestProblem {
+  override name = 'BusyProblem'
+  constructor(message: string) {
+    super(503, message)
+  }
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 /** The body of every answer that is not an AdmissionReview. */
 export function problemBody(status: number, message: string): string {
   return `${JSON.stringify({ error: { status, message } })}\n`

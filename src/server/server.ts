@@ -1,44 +1,26 @@
 /** The HTTPS server that the API server calls: paths, limits, timeouts and clear refusals. It does not listen by itself. */
-import { Buffer } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { pathOf, type Webhook } from '../webhooks/define.ts'
 import { INTERPRETER_PATH, type Interpreter } from '../webhooks/interpreter.ts'
 import { type AdmissionDependencies, serveWebhook } from './admission.ts'
-import { readBody } from './body.ts'
+import { type ReceivedBody, receiveBody } from './body.ts'
+import { openByteBudget } from './byte-budget.ts'
 import type { Answer } from './call.ts'
+import { checkCallers } from './callers.ts'
+import { refuseConnection } from './client-error.ts'
+import { watchConnections } from './connections.ts'
 import { serveInterpreter } from './interpreter.ts'
-import { problemBody, RequestProblem } from './problem.ts'
-import { openTurns } from './turns.ts'
-
-export interface ServerLimits {
-  /** Largest body in bytes; object, old object and envelope of the largest object that etcd takes fit in 7 MiB. */
-  bodyBytes: number
-  /** Requests served at once before callers are told to come back. */
-  inFlight: number
-  headersTimeoutMs: number
-  requestTimeoutMs: number
-  /** How often the two timeouts above are looked at. */
-  connectionCheckMs: number
-  /** Longer than the API server's 90 s, so that it is never us who close an idle connection under a request. */
-  keepAliveTimeoutMs: number
-}
-
-export const DEFAULT_LIMITS: ServerLimits = {
-  bodyBytes: 7 * 1024 * 1024,
-  inFlight: 256,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
-  connectionCheckMs: 1_000,
-  keepAliveTimeoutMs: 120_000,
-}
+import type { ServerLimits } from './limits.ts'
+import { BusyProblem, JSON_TYPE, problemBody, RequestProblem } from './problem.ts'
+import { openRequestQueue } from './request-queue.ts'
 
 export interface TlsMaterial {
   cert: string
   key: string
-  /** Callers must show a certificate of this CA, where it is given. */
+  /** Callers of webhooks must show a certificate of this CA, where it is given. */
   clientCa?: string
 }
 
@@ -47,14 +29,20 @@ export interface ServerOptions extends AdmissionDependencies {
   /** Answers Karmada's resource interpreter; without it that is not served. */
   interpreter?: Interpreter
   tls: TlsMaterial
+  /** What client certificates have to name; with none, every certificate of the client CA is accepted. */
+  clientNames?: readonly string[]
   limits: ServerLimits
 }
 
-/** A server and how to give it another certificate while it runs. */
+/** A server and what can be changed while it runs. */
 export interface AdmissionServer {
   fastify: FastifyInstance<Server>
   /** Used for every handshake from now on; open connections stay. */
   useCertificate(tls: TlsMaterial): void
+  /** From now on every response closes its connection, so that callers go elsewhere. */
+  drain(): void
+  /** Stops listening, answers what is under way for at most so long, then closes every connection. */
+  close(withinMs: number): Promise<void>
 }
 
 /** What is served at one path. */
@@ -65,117 +53,156 @@ interface Endpoint {
   serve(body: string): Answer
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+interface Refusal {
+  status: number
+  message: string
+  headers?: Record<string, string>
+}
 
-/** Builds the server. `fastify.listen` makes it reachable, `fastify.close` drains it. */
-export function buildServer({ webhooks, interpreter, tls, limits, ...dependencies }: ServerOptions): AdmissionServer {
-  const { log, metrics } = dependencies
-  const endpoints: Endpoint[] = [
-    ...webhooks.map((webhook) => ({
-      path: pathOf(webhook),
-      takes: 'an AdmissionReview',
-      serve: serveWebhook(webhook, dependencies),
-    })),
-  ]
-  if (interpreter) {
-    const serve = serveInterpreter(interpreter, dependencies)
-    endpoints.push({ path: INTERPRETER_PATH, takes: 'a ResourceInterpreterContext', serve })
-  }
+/** Longer parts of a request are cut in messages. */
+const MOST_SHOWN = 200
+
+/** Builds the server. `fastify.listen` makes it reachable, `close` ends it. */
+export function buildServer(options: ServerOptions): AdmissionServer {
+  const { tls, clientNames, limits, log, metrics } = options
+  const endpoints = endpointsOf(options)
   const server = fastify({
     https: {
       ...secureContext(tls),
       connectionsCheckingInterval: limits.connectionCheckMs,
+      handshakeTimeout: limits.handshakeTimeoutMs,
       headersTimeout: limits.headersTimeoutMs,
+      maxHeaderSize: limits.headerBytes,
     },
     logger: false,
     // Webhooks are called with `?timeout=`, which the caller keeps by itself; nobody here reads a query.
     routerOptions: { querystringParser: () => ({}) },
+    connectionTimeout: limits.stalledTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => void refuse(request, reply, { status: 400, message: error.message }),
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
       log.warn({ reason: error.message, code: error.code }, 'connection refused')
       refuseConnection(error, socket)
     },
   })
+  // Without TLS nothing can be answered, and a socket that waits to be secured before it ends would never end.
+  server.server.prependListener('tlsClientError', (_error, socket) => socket.destroy())
 
-  let inFlight = 0
-  metrics.observeInFlight(() => inFlight)
-  server.addHook('onRequest', (_request, reply, done) => {
-    inFlight++
-    reply.raw.once('close', () => {
-      inFlight--
-    })
-    if (inFlight <= limits.inFlight) return done()
-    metrics.shed.inc()
-    send(reply, {
-      status: 503,
-      body: problemBody(503, `more than ${limits.inFlight} requests in flight`),
-      headers: { 'retry-after': '1' },
-    })
+  const connections = watchConnections(server.server, limits.connections, () =>
+    metrics.shed.labels('connections').inc(),
+  )
+  const budget = openByteBudget(limits.bytesInFlight)
+  const callerRefusal = tls.clientCa === undefined ? () => undefined : checkCallers(clientNames)
+  const queue = openRequestQueue(limits.inFlight)
+  let draining = false
+  metrics.observeServer(() => ({ inFlight: queue.length(), bytes: budget.used(), connections: connections.count() }))
+
+  /** Refused by what its headers say, before a byte of the body is kept. */
+  function refusalOf(request: FastifyRequest): Refusal | undefined {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const endpoint = endpoints.find((candidate) => candidate.path === path)
+    if (!endpoint) {
+      const known = endpoints.map((candidate) => candidate.path).join(', ')
+      return { status: 404, message: `nothing is served at ${path.slice(0, MOST_SHOWN)}; webhooks are at ${known}` }
+    }
+    // Karmada has no certificate for interpreters: https://github.com/karmada-io/karmada, customized/webhook/customized.go.
+    const refusal = path === INTERPRETER_PATH ? undefined : callerRefusal(request.raw.socket as TLSSocket)
+    if (refusal !== undefined) return { status: 403, message: refusal }
+    if (request.method === 'POST') return undefined
+    const message = `${request.method} is not served here; POST ${endpoint.takes}`
+    return { status: 405, message, headers: { allow: 'POST' } }
+  }
+
+  function refuse(request: FastifyRequest, reply: FastifyReply, { status, message, headers }: Refusal): FastifyReply {
+    log.warn({ path: request.url.slice(0, MOST_SHOWN), status, reason: message }, 'request refused')
+    return send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
+  }
+
+  /** Writes the answer itself: what fastify could add (serialisation, hooks) is not needed, and costs as much as the decision. */
+  function send(
+    reply: FastifyReply,
+    { status, body, headers }: Answer & { headers?: Record<string, string> },
+  ): FastifyReply {
+    reply.hijack()
+    const { raw } = reply
+    const length = Buffer.byteLength(body)
+    // The bytes of an answer that the caller does not read count as well.
+    const holding = budget.open(() => raw.destroy())
+    raw.once('close', holding.release)
+    if (draining) raw.setHeader('connection', 'close')
+    raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
+    // Nearly every answer is ASCII, which needs no encoding.
+    raw.end(body, length === body.length ? 'latin1' : 'utf8')
+    holding.grow(length)
+    if (status === 200) connections.answered(reply.request.raw.socket)
+    return reply
+  }
+
+  server.addHook('onRequest', (request, reply, done) => {
+    const refusal = refusalOf(request)
+    if (refusal) refuse(request, reply, refusal)
+    else done()
   })
-
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', (_request, payload, done) =>
-    readBody(payload, limits.bodyBytes, done),
+    receiveBody(payload, limits.bodyBytes, budget, done),
   )
   server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    if (error instanceof BusyProblem) return turnAway(request, reply, 'bytes', error.message)
     const status = error instanceof RequestProblem ? error.status : (error.statusCode ?? 500)
-    log.warn({ path: request.url, status, reason: error.message }, 'request refused')
-    return send(reply, { status, body: problemBody(status, messageFor(error)) })
+    return refuse(request, reply, { status, message: messageFor(error) })
   })
-  server.setNotFoundHandler((request, reply) => {
-    const known = endpoints.map(({ path }) => path).join(', ')
-    log.warn({ path: request.url, status: 404 }, 'request refused')
-    return send(reply, {
-      status: 404,
-      body: problemBody(404, `nothing is served at ${request.url}; webhooks are at ${known}`),
-    })
-  })
-  const take = openTurns()
-  for (const { path, takes, serve } of endpoints) {
-    server.post(path, (request: FastifyRequest, reply) => {
-      const body = typeof request.body === 'string' ? request.body : ''
-      take({
-        size: body.length,
-        decide: () => serve(body),
+
+  /** Asks the caller to come back, which kube-apiserver does within the deadline of its call. */
+  function turnAway(request: FastifyRequest, reply: FastifyReply, reason: 'bytes' | 'in-flight', message: string) {
+    metrics.shed.labels(reason).inc()
+    // What occupied the bytes ends with its connection.
+    const headers = { 'retry-after': '1', ...(reason === 'bytes' && { connection: 'close' }) }
+    return refuse(request, reply, { status: 503, message, headers })
+  }
+
+  for (const { path, serve } of endpoints) {
+    server.post(path, (request, reply) => {
+      queue.take({
+        body: request.body as ReceivedBody | undefined,
+        serve,
         send: (answer) => void send(reply, answer),
+        turnAway: (reason, message) => void turnAway(request, reply, reason, message),
         fail(error) {
           log.error({ path, err: error }, 'request failed')
           reply.raw.destroy()
         },
       })
     })
-    server.route({
-      method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-      url: path,
-      handler: (request, reply) => {
-        log.warn({ path: request.url, status: 405 }, 'request refused')
-        return send(reply, {
-          headers: { allow: 'POST' },
-          status: 405,
-          body: problemBody(405, `${request.method} is not served here; POST ${takes}`),
-        })
-      },
-    })
   }
-  return { fastify: server, useCertificate: (next) => server.server.setSecureContext(secureContext(next)) }
+
+  return {
+    fastify: server,
+    useCertificate: (next) => server.server.setSecureContext(secureContext(next)),
+    drain() {
+      draining = true
+    },
+    async close(withinMs) {
+      draining = true
+      const late = setTimeout(() => connections.destroyAll(), withinMs)
+      await server.close()
+      clearTimeout(late)
+    },
+  }
 }
 
-/** Writes the answer itself: what fastify could add (serialisation, hooks) is not needed, and costs as much as the decision. */
-function send(
-  reply: FastifyReply,
-  { status, body, headers }: Answer & { headers?: Record<string, string> },
-): FastifyReply {
-  reply.hijack()
-  // A connection that is busy when the server closes would wait for another request, and the server for its end.
-  if (!reply.server.server.listening) reply.raw.setHeader('connection', 'close')
-  const length = Buffer.byteLength(body)
-  reply.raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
-  // Nearly every answer is ASCII, which needs no encoding.
-  reply.raw.end(body, length === body.length ? 'latin1' : 'utf8')
-  return reply
+function endpointsOf({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {
+  const endpoints = webhooks.map((webhook) => ({
+    path: pathOf(webhook),
+    takes: 'an AdmissionReview',
+    serve: serveWebhook(webhook, dependencies),
+  }))
+  if (!interpreter) return endpoints
+  const serve = serveInterpreter(interpreter, dependencies)
+  return [...endpoints, { path: INTERPRETER_PATH, takes: 'a ResourceInterpreterContext', serve }]
 }
 
 /** TLS 1.2 and newer; HTTP/1.1 is all that kube-apiserver speaks to webhooks (pkg/util/webhook/client.go). */
@@ -185,28 +212,11 @@ function secureContext({ cert, key, clientCa }: TlsMaterial) {
     key,
     minVersion: 'TLSv1.2' as const,
     ALPNProtocols: ['http/1.1'],
-    ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+    // A caller without a certificate is refused by its request, with a message that says so.
+    ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
   }
 }
 
 function messageFor(error: Error & { code?: string }): string {
   return error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? 'the content type must be application/json' : error.message
-}
-
-/** Answers what never became a request (bad HTTP, a header or a body that took too long) and ends its connection. */
-function refuseConnection(
-  error: NodeJS.ErrnoException,
-  socket: Socket & { _httpMessage?: ServerResponse<IncomingMessage> },
-): void {
-  const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const status = timedOut ? 408 : 400
-  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy()
-  const body = problemBody(
-    status,
-    timedOut ? 'the request took too long to arrive' : `not an HTTP request: ${error.message}`,
-  )
-  const reason = timedOut ? 'Request Timeout' : 'Bad Request'
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
 }

@@ -1,17 +1,15 @@
 /** Every metric of Lodestone; those of calls are in call-metrics.ts. Names that dashboards know (controller-runtime's) where there is one. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type CallCounter, openCallMetrics } from './call-metrics.ts'
+import { openServerMetrics, type ServerMetrics } from './server-metrics.ts'
 
-export interface Metrics {
+export interface Metrics extends ServerMetrics {
   registry: Registry
   countCalls: CallCounter
-  /** The gauge asks when it is read, instead of being told twice a request. */
-  observeInFlight(read: () => number): void
-  /** Likewise for how many objects of each kind are in memory. */
+  /** How many objects of each kind are in memory; asked when it is read. */
   observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
   faults: Counter<'webhook'>
   slowReviews: Counter<'webhook'>
-  shed: Counter
   lists: Counter<'kind'>
   watches: Counter<'kind' | 'result'>
   relists: Counter<'kind' | 'reason'>
@@ -46,15 +44,6 @@ export function openMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  let readInFlight = () => 0
-  new Gauge({
-    name: 'controller_runtime_webhook_requests_in_flight',
-    help: 'Admission requests being served',
-    registers,
-    collect() {
-      this.set(readInFlight())
-    },
-  })
   let readDomain: () => DomainFigures = () => ({ claims: {}, held: 0, sourceAges: {} })
   new Gauge({
     name: 'lodestone_claims',
@@ -107,9 +96,7 @@ export function openMetrics(): Metrics {
   return {
     registry,
     countCalls: openCallMetrics(registers),
-    observeInFlight(read) {
-      readInFlight = read
-    },
+    ...openServerMetrics(registers),
     observeObjects(read) {
       readObjects = read
     },
@@ -123,11 +110,6 @@ export function openMetrics(): Metrics {
       name: 'lodestone_slow_reviews_total',
       help: 'Reviews that took longer than 100 ms to decide',
       labelNames: ['webhook'],
-      registers,
-    }),
-    shed: new Counter({
-      name: 'lodestone_requests_shed_total',
-      help: 'Requests turned away at the in-flight cap',
       registers,
     }),
     lists: new Counter({ name: 'lodestone_lists_total', help: 'Complete lists read', labelNames: ['kind'], registers }),

@@ -155,6 +155,18 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** A folder with a certificate that somebody else keeps. */
+async function makeCertificates(): Promise<string> {
+  const directory = makeFolder()
+  const certificates = await openCertificates({ storage: openMemoryStorage(), hosts: ['127.0.0.1'], now: Date.now })
+  certificates.stop()
+  const { certPem, keyPem, caBundlePem = '' } = certificates.current()
+  for (const [name, pem] of Object.entries({ 'ca.crt': caBundlePem, 'tls.key': keyPem, 'tls.crt': certPem })) {
+    writeFileSync(join(directory, name), pem)
+  }
+  return directory
+}
+
 describe('probes and metrics', () => {
   test('before the manifests are read it is alive and not ready, with the reasons; after that it is ready', async () => {
     const gate = Promise.withResolvers<void>()
@@ -171,6 +183,21 @@ describe('probes and metrics', () => {
     await running.app.ready
     expect(await health(running, '/readyz')).toEqual({ status: 200, text: 'ok\n' })
     expect((await send(running)).status).toBe(200)
+  })
+
+  test('when the served certificate has expired it is not ready', async () => {
+    let passedMs = 0
+    const running = await startReady({
+      certificates: { source: 'files', directory: await makeCertificates() },
+      now: () => Date.now() + passedMs,
+    })
+
+    passedMs = 400 * 24 * 60 * 60_000
+
+    const { status, text } = await health(running, '/readyz')
+    expect(status).toBe(503)
+    expect(text).toMatch(/^not ready: the serving certificate expired at \d{4}-\d\d-\d\dT/m)
+    expect((await health(running, '/livez')).status).toBe(200)
   })
 
   test('metrics count reviews by the names that dashboards know, and tell when the certificate ends', async () => {
@@ -349,7 +376,7 @@ describe('stopping', () => {
     outgoing.write(review.slice(0, -1))
     await expect
       .poll(async () => (await health(running, '/metrics')).text, PATIENCE)
-      .toContain('controller_runtime_webhook_requests_in_flight 1')
+      .toMatch(/^lodestone_bytes_in_flight [1-9]/m)
     return { answer: promise, finish: () => outgoing.end(review.slice(-1)) }
   }
 
@@ -380,6 +407,29 @@ describe('stopping', () => {
     expect((await send(running)).status).toBe(200)
     await stopping
     expect(await isOpen(running.app.addresses.admission)).toBe(false)
+  })
+
+  test('takes the drain and at most 5 s more, whatever is open', async () => {
+    const running = await startReady({ server: { drainSeconds: 1 } })
+    const { admission: port } = running.app.addresses
+    // Never starts TLS.
+    const tcp = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
+    // Never sends the rest of its body.
+    const tls = connectTls({ host: '127.0.0.1', port, ca: running.ca })
+    for (const socket of [tcp, tls]) {
+      socket.on('error', () => undefined)
+      onTestFinished(() => void socket.destroy())
+    }
+    tls.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`)
+    await expect
+      .poll(async () => (await health(running, '/metrics')).text, PATIENCE)
+      .toMatch(/^lodestone_bytes_in_flight [1-9]/m)
+
+    const began = performance.now()
+    await running.app.stop()
+
+    expect(performance.now() - began).toBeLessThan(6000)
+    expect(await isOpen(port)).toBe(false)
   })
 
   test('twice is as good as once', async () => {

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Part, stopParts } from './parts.ts'
+
+let told: string[]
+const part = (name: string, stop: () => Promise<void> | void = () => undefined): Part => ({
+  name,
+  stop() {
+    told.push(name)
+    return stop()
+  },
+})
+const hangs = () => new Promise<void>(() => undefined)
+
+beforeEach(() => {
+  told = []
+  vi.useFakeTimers()
+})
+
+afterEach(() => vi.useRealTimers())
+
+test('parts stop in reverse order, each after the one before it has stopped', async () => {
+  const gate = Promise.withResolvers<void>()
+  const stopped = stopParts([part('store'), part('server', () => gate.promise)], 1000)
+
+  expect(told).toEqual(['server'])
+  gate.resolve()
+  expect(await stopped).toEqual([])
+  expect(told).toEqual(['server', 'store'])
+})
+
+test('a part that hangs is named, and the others are told to stop all the same', async () => {
+  const stopped = stopParts([part('store'), part('server', hangs), part('loops')], 1000)
+  await vi.advanceTimersByTimeAsync(1000)
+
+  expect(await stopped).toEqual(['server'])
+  expect(told).toEqual(['loops', 'server', 'store'])
+})
+
+test('a part that fails to stop is named, and keeps no other from stopping', async () => {
+  const fails = () => {
+    throw new Error('no such socket')
+  }
+  const rejects = () => Promise.reject(new Error('no such lease'))
+
+  expect(await stopParts([part('store'), part('server', fails), part('loops', rejects)], 1000)).toEqual([
+    'server',
+    'loops',
+  ])
+  expect(told).toEqual(['loops', 'server', 'store'])
+})

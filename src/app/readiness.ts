@@ -1,0 +1,37 @@
+/** Says what keeps the application from being ready, in words. */
+import type { ObjectStore } from '../store/store.ts'
+import type { ServingCertificates } from '../tls/source.ts'
+
+/** A quiet watch is heard of every minute or so by its bookmarks; after this silence the cache may be out of date. */
+const STALE_AFTER_MS = 5 * 60_000
+
+export interface ReadinessInput {
+  store: ObjectStore
+  draining: boolean
+  /** The certificate that is served; undefined before there is one. */
+  certificate: ServingCertificates | undefined
+  registered: boolean
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** The reasons, none when it is ready. */
+export function reasonsNotReady({ store, draining, certificate, registered, now }: ReadinessInput): string[] {
+  return [
+    ...(draining ? ['shutting down'] : []),
+    ...certificateReasons(certificate, now),
+    ...store.unsynced().map(({ kind }) => `${kind} objects not read yet`),
+    ...(registered ? [] : ['webhooks not registered yet']),
+    ...staleKinds(store).map((kind) => `nothing heard of ${kind} objects for ${STALE_AFTER_MS / 60_000} minutes`),
+  ]
+}
+
+function certificateReasons(certificate: ServingCertificates | undefined, now: number): string[] {
+  if (!certificate) return ['no certificate yet']
+  if (certificate.notAfter > now) return []
+  return [`the serving certificate expired at ${new Date(certificate.notAfter).toISOString()}`]
+}
+
+function staleKinds(store: ObjectStore): string[] {
+  return (store.contactAges?.() ?? []).flatMap(({ kind, ageMs = 0 }) => (ageMs > STALE_AFTER_MS ? [kind] : []))
+}

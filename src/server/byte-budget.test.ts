@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { openByteBudget } from './byte-budget.ts'
+
+let clock = 0
+const open = (limit: number) => {
+  const given: string[] = []
+  const budget = openByteBudget(limit, () => clock)
+  return { budget, given, hold: (name: string) => budget.open(() => given.push(name)) }
+}
+
+describe('beyond the budget', () => {
+  test('of holdings of one age the largest is given up', () => {
+    const { budget, given, hold } = open(100)
+    const [small, large] = [hold('small'), hold('large')]
+    small.grow(20)
+    large.grow(70)
+
+    expect(hold('new').grow(15)).toBe(true)
+
+    expect(given).toEqual(['large'])
+    expect(budget.used()).toBe(35)
+  })
+
+  test('many small slow senders are given up before a large quick one', () => {
+    const { given, hold } = open(1000)
+    for (let i = 0; i < 9; i++) hold(`slow ${i}`).grow(100)
+    clock += 5000
+    const quick = hold('quick')
+
+    expect([300, 300].every((bytes) => quick.grow(bytes))).toBe(true)
+
+    expect(given).toEqual(['slow 0', 'slow 1', 'slow 2', 'slow 3', 'slow 4'])
+  })
+
+  test('the one that grows is given up when none costs more, and counts no more after that', () => {
+    const { budget, given, hold } = open(100)
+    const greedy = hold('greedy')
+
+    expect(greedy.grow(101)).toBe(false)
+    expect(greedy.grow(1)).toBe(false)
+
+    expect(given).toEqual(['greedy'])
+    expect(budget.used()).toBe(0)
+  })
+})
+
+test('what is released counts no longer, once', () => {
+  const { budget, hold } = open(100)
+  const [one, other] = [hold('one'), hold('other')]
+  one.grow(40)
+  other.grow(50)
+
+  one.release()
+  one.release()
+
+  expect(budget.used()).toBe(50)
+})

@@ -1,0 +1,66 @@
+/** Takes complete requests up to a limit and has them decided; the surplus is told to come back. */
+import type { ReceivedBody } from './body.ts'
+import type { Answer } from './call.ts'
+import { LARGE_BODY_BYTES, openTurns } from './turns.ts'
+
+/** A complete request. */
+export interface QueuedRequest {
+  body: ReceivedBody | undefined
+  serve(body: string): Answer
+  send(answer: Answer): void
+  turnAway(reason: 'bytes' | 'in-flight', message: string): void
+  /** Ends the request after a fault of ours. */
+  fail(error: unknown): void
+}
+
+export interface RequestQueue {
+  take(request: QueuedRequest): void
+  /** Requests that wait for their decision. */
+  length(): number
+}
+
+/**
+ * Opens a queue. Large requests, which are decided one a turn, have the same limit for themselves: however many wait, they keep no usual
+ * request out.
+ */
+export function openRequestQueue(limit: number): RequestQueue {
+  const decideInTurn = openTurns()
+  const waiting = { usual: 0, large: 0 }
+
+  return {
+    take({ body, serve, send, turnAway, fail }) {
+      const size = body?.size ?? 0
+      const kind = size > LARGE_BODY_BYTES ? 'large' : 'usual'
+      if (waiting[kind] >= limit) {
+        body?.release()
+        turnAway('in-flight', `more than ${limit} requests in flight; retry`)
+        return
+      }
+      let isGivenUp = false
+      waiting[kind]++
+      body?.onGivenUp(() => {
+        isGivenUp = true
+        turnAway('bytes', 'too many bytes of requests in flight; retry')
+      })
+      decideInTurn({
+        size,
+        decide() {
+          waiting[kind]--
+          try {
+            return isGivenUp ? TURNED_AWAY : serve(body?.text() ?? '')
+          } finally {
+            body?.release()
+          }
+        },
+        send(answer) {
+          if (!isGivenUp) send(answer)
+        },
+        fail,
+      })
+    },
+    length: () => waiting.usual + waiting.large,
+  }
+}
+
+/** Decided, but not sent: the caller has its answer. */
+const TURNED_AWAY: Answer = { status: 503, body: '' }

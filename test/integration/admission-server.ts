@@ -1,0 +1,76 @@
+/** An admission server on the manifests of examples/hub, on a free port of this machine, for tests that speak to it over TLS. */
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { DEFAULT_LIMITS, type ServerLimits } from '../../src/server/limits.ts'
+import { type AdmissionServer, buildServer, type ServerOptions } from '../../src/server/server.ts'
+import { cachedKinds } from '../../src/store/cached-kinds.ts'
+import { openFolderStore } from '../../src/store/folder.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
+import { openCertificates } from '../../src/tls/rotation.ts'
+import { webhooks } from '../../src/webhooks/index.ts'
+
+export const REVIEW_PATH = '/mutate/resource-binding'
+export const review = readFileSync('examples/review.json', 'utf8')
+
+export interface RunningServer {
+  server: AdmissionServer
+  port: number
+  ca: string
+  lines: Record<string, unknown>[]
+  /** The value of a metric with these labels, as in `lodestone_requests_shed_total{reason="bytes"}`. */
+  figure(sample: string): Promise<number>
+}
+
+/** Starts it; closed when the test ends. */
+export async function startServer({
+  limits,
+  ...more
+}: { limits?: Partial<ServerLimits> } & Partial<Omit<ServerOptions, 'limits'>> = {}): Promise<RunningServer> {
+  const lines: RunningServer['lines'] = []
+  const { log } = openLogger({
+    level: 'info',
+    format: 'json',
+    output: { write: (line) => lines.push(JSON.parse(line)) },
+  })
+  const metrics = openMetrics()
+  const store = openFolderStore({ directory: 'examples/hub', kinds: cachedKinds, watch: false })
+  await store.start(new AbortController().signal)
+  const certificates = await openCertificates({
+    storage: openMemoryStorage(),
+    hosts: ['127.0.0.1', 'localhost'],
+    now: Date.now,
+  })
+  certificates.stop()
+  const { certPem: cert, keyPem: key, caBundlePem: ca = '' } = certificates.current()
+  const server = buildServer({
+    webhooks,
+    store,
+    tls: { cert, key },
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    log,
+    metrics,
+    now: Date.now,
+    propagateDeps: 'dataBound',
+    volumes: () => ({ whenNotReady: 'gate' }),
+    ...more,
+  })
+  await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(async () => {
+    await server.close(0)
+    await store.stop()
+  })
+  return {
+    server,
+    port: (server.fastify.server.address() as AddressInfo).port,
+    ca,
+    lines,
+    figure: async (sample) => {
+      const text = await metrics.registry.metrics()
+      const line = text.split('\n').find((one) => one.startsWith(`${sample} `))
+      return Number(line?.slice(sample.length))
+    },
+  }
+}
