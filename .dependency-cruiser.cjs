@@ -45,7 +45,7 @@ module.exports = {
       { path: '^src/(api|core)/', pathNot: '\\.test\\.ts$' },
       {
         dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'],
-        pathNot: 'node_modules/(fast-json-patch|ajv)/',
+        pathNot: 'node_modules/(fast-json-patch|ajv|ipaddr\\.js)/',
       },
     ),
     error(

@@ -48,7 +48,17 @@ export async function downloaders(s3: S3): Promise<{ s5cmd: Downloader; all: Dow
     name,
     command: process.execPath,
     args: (prefix, into) => [
-      ...[BUILT, 'mover', 'download', '--endpoint', s3.url, '--source', `s3://${BUCKET}/${prefix}/`],
+      ...[
+        BUILT,
+        'mover',
+        'download',
+        '--endpoint',
+        s3.url,
+        '--local-network',
+        '127.0.0.0/8',
+        '--source',
+        `s3://${BUCKET}/${prefix}/`,
+      ],
       ...['--root', into, '--target', join(into, 'data'), ...options],
     ],
     // As in the Dockerfile.

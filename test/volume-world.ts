@@ -23,6 +23,7 @@ import { NOW } from './builders.ts'
 export const VOLUME_SETTINGS: VolumeSettings = {
   allowedRoots: ['/var/datasets'],
   localRoots: ['/mnt/local'],
+  allowedLocalNetworks: [],
   allowedMoverImages: [],
   movers: {
     image: 'lodestone:test',

@@ -23,7 +23,7 @@ export interface VolumeMount {
 export interface EnvVar {
   name: string
   value?: string
-  valueFrom?: { secretKeyRef?: { name: string; key: string }; fieldRef?: { fieldPath: string } }
+  valueFrom?: { secretKeyRef?: { name: string; key: string; optional?: true }; fieldRef?: { fieldPath: string } }
 }
 
 export interface Container {

@@ -143,6 +143,7 @@ describe('a value out of its range is named by its path', () => {
     { given: { volumes: { allowedRoots: [] } }, want: 'volumes.allowedRoots' },
     { given: { volumes: { allowedRoots: ['/data/../etc'] } }, want: 'volumes.allowedRoots[0]' },
     { given: { volumes: { allowedRoots: ['/'] } }, want: 'volumes.allowedRoots[0]' },
+    { given: { volumes: { allowedLocalNetworks: ['::1', '127.0.0.0/33'] } }, want: 'volumes.allowedLocalNetworks[1]' },
     { given: { volumes: { localRoots: ['srv'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { localRoots: ['/srv', '/var/datasets/public'] } }, want: 'volumes.localRoots[1]' },
     { given: { volumes: { localRoots: ['/var'] } }, want: 'volumes.localRoots[0]' },

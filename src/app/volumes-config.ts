@@ -1,5 +1,6 @@
 /** The part of the configuration that is about volumes: what may be asked for, and how data is moved. */
 import type { FieldError } from '../core/field-errors.ts'
+import { isNetwork } from '../core/mover/local-address.ts'
 import { BYTES } from '../core/quantity.ts'
 import { overlap } from '../core/volume-manager/host-paths.ts'
 import { QUANTITY } from '../core/volume-manager/option-values.ts'
@@ -45,13 +46,19 @@ const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 
 /** What is wrong with the part as a whole. */
-export function volumesErrors({ allowedRoots, localRoots }: VolumesConfig): FieldError[] {
-  return localRoots.flatMap((root, i) => {
+export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }: VolumesConfig): FieldError[] {
+  const overlapping = localRoots.flatMap((root, i) => {
     const managed = allowedRoots.find((one) => overlap(root, one))
     if (managed === undefined) return []
     const message = `${root} overlaps ${managed} of volumes.allowedRoots; name a directory outside of it`
     return [{ path: `volumes.localRoots[${i}]`, code: 'Invalid' as const, message }]
   })
+  const noNetworks = allowedLocalNetworks.flatMap((text, i) => {
+    if (isNetwork(text)) return []
+    const message = `${text} is no network; write it in CIDR notation, e.g. 127.0.0.0/8`
+    return [{ path: `volumes.allowedLocalNetworks[${i}]`, code: 'Invalid' as const, message }]
+  })
+  return [...overlapping, ...noNetworks]
 }
 
 /** JSON Schema of the part. */
@@ -62,6 +69,7 @@ export const volumesSchema = {
     whenNotReady: { enum: ['gate', 'refuse'] },
     allowedRoots: { type: 'array', minItems: 1, items: directory },
     localRoots: { type: 'array', items: directory },
+    allowedLocalNetworks: { type: 'array', items: text },
     allowedMoverImages: { type: 'array', items: text },
     movers: {
       type: 'object',

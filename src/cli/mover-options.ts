@@ -1,5 +1,6 @@
 /** The options of `lodestone mover`: from the words or from the environment, checked once, here. */
 import { readFileSync } from 'node:fs'
+import { isNetwork } from '../core/mover/local-address.ts'
 import { parseS3Url, type S3Place } from '../core/mover/source.ts'
 import { parseBytes } from '../core/quantity.ts'
 import { AWS_ENDPOINT } from '../core/s3/address.ts'
@@ -24,6 +25,12 @@ export const MOVER_OPTIONS = {
   },
   endpoint: { type: 'string', value: 'URL', description: 'The S3 server (default: AWS)' },
   region: { type: 'string', value: 'NAME', description: 'Region of the bucket (default: what the server says)' },
+  'local-network': {
+    type: 'string',
+    multiple: true,
+    value: 'CIDR',
+    description: 'Loopback or link-local network in which the server may be, e.g. 127.0.0.0/8 (default: none)',
+  },
   'path-style': {
     type: 'string',
     value: 'true|false',
@@ -146,6 +153,13 @@ export function endpointOf(words: Words): string {
   }
   // Not repeated: there may be a password in it.
   throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
+}
+
+export function networksOf(words: Words): string[] {
+  const networks = words.texts('local-network')
+  const wrong = networks.find((text) => !isNetwork(text))
+  if (wrong === undefined) return networks
+  throw new UsageError(`--local-network ${wrong}: must be a network like 127.0.0.0/8`)
 }
 
 export function caOf(words: Words): string | undefined {

@@ -23,6 +23,7 @@ import {
   MOVER_OPTIONS,
   need,
   needS3,
+  networksOf,
   oneOf,
   type Words,
   wholeNumber,
@@ -165,7 +166,7 @@ function deleteWork(words: Words): Work {
 
 function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: string) {
   const ca = caOf(words)
-  const http = openHttp({ ca, env: io.env })
+  const http = openHttp({ ca, env: io.env, localNetworks: networksOf(words) })
   const directory = words.text('credentials')
   const region = words.text('region')
   const pathStyle = oneOf(words, 'path-style', ['true', 'false'])
@@ -174,7 +175,10 @@ function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: strin
     bucket: place.bucket,
     ...(region !== undefined && { region }),
     ...(pathStyle !== undefined && { pathStyle: pathStyle === 'true' }),
-    credentials: directory === undefined ? credentialsFromEnvironment(io.env) : credentialsFromDirectory(directory),
+    credentials:
+      directory === undefined
+        ? credentialsFromEnvironment(io.env, endpoint)
+        : credentialsFromDirectory(directory, endpoint),
     retry: { ...DEFAULT_RETRY, retries: wholeNumber(words, 'retries', DEFAULT_RETRY.retries, 0, 100) },
     now: io.now,
   }

@@ -1,13 +1,19 @@
 /** Opens the socket to a server, directly or through a proxy, and hands over what comes in pieces as large as there are. */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { localHostFault } from '../core/mover/local-address.ts'
 import { proxyFor } from '../core/mover/proxy.ts'
+import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 import { ResponseReader } from './http-response.ts'
 
 export interface SocketOptions {
   /** PEM, instead of the system's. */
   ca?: string | undefined
   env: Readonly<Record<string, string | undefined>>
+  /** Loopback and link-local networks in which the server may be. */
+  localNetworks: readonly string[]
+  /** How names are resolved; by the system when it is not given. */
+  resolve?: Resolve
 }
 
 export interface OpenedSocket {
@@ -31,7 +37,9 @@ export async function openSocket(origin: string, options: SocketOptions, onRead:
   const { protocol, hostname, port } = new URL(origin)
   const isTls = protocol === 'https:'
   const host = unbracket(hostname)
-  const target = { host, port: Number(port) || (isTls ? 443 : 80) }
+  const fault = localHostFault(host, options.localNetworks)
+  if (fault !== undefined) throw notAllowed(fault)
+  const target = { host, port: Number(port) || (isTls ? 443 : 80), lookup: guardedLookup(options) }
   const proxy = proxyFor({ protocol, hostname: host, port: `${target.port}` }, options.env)
   const tls = {
     // Names are looked up by the certificate, addresses are not sent.

@@ -75,7 +75,15 @@ export async function startMember({ images = {}, volumes = {}, movers = {} }: Me
     await writeFile(kubeconfig, gate.kubeconfig)
     const lodestone = await startLodestone(plane, {
       kubeconfig,
-      config: { volumes: { enabled: true, ...volumes, movers: { image, keepFree: '1Mi', maxPerNode: 20, ...movers } } },
+      config: {
+        volumes: {
+          enabled: true,
+          // The S3 servers are on this machine, as all servers of the tests.
+          allowedLocalNetworks: ['127.0.0.0/8'],
+          ...volumes,
+          movers: { image, keepFree: '1Mi', maxPerNode: 20, ...movers },
+        },
+      },
     })
     await plane.apply(credentialsSecret(secretName, s3.accessKey, s3.secretKey))
     return member({ plane, gate, lodestone, kubelet, s3, proxy })

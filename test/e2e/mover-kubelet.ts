@@ -232,6 +232,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
         if (!secret) return { missing: `secret "${secretRef.name}" not found` }
         const encoded = (secret['data'] as Record<string, string> | undefined)?.[secretRef.key]
         if (encoded === undefined) {
+          if (secretRef.optional) continue
           return { missing: `couldn't find key ${secretRef.key} in Secret ${pod.metadata.namespace}/${secretRef.name}` }
         }
         env[name] = Buffer.from(encoded, 'base64').toString()

@@ -197,7 +197,7 @@ interface MoverEnd {
 function start(s3: Keys, verb: string, words: string[], pod = `mover-${verb}`) {
   const termination = join(root, 'termination')
   const fixed = ['--root', root, '--attempt', '2', '--keep-free', '0', '--termination-log', termination]
-  const server = verb === 'delete' ? [] : ['--endpoint', s3.url]
+  const server = verb === 'delete' ? [] : ['--endpoint', s3.url, '--local-network', '127.0.0.0/8']
   const about = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'volume', uid: 'u-1' }
   const env = {
     PATH: process.env['PATH'],

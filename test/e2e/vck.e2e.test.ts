@@ -24,7 +24,12 @@ beforeAll(async () => {
   await gateway.createBucket('master.test')
   for (const key of ['s3/test', 's3/deep/test']) await gateway.putObject('master.test', key, key)
   const metadata = { name: 'pach', namespace: 'default' }
-  await cluster.plane.apply({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { pachAuthToken: token } })
+  await cluster.plane.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata,
+    stringData: { pachAuthToken: token, endpoints: gateway.url },
+  })
 })
 afterAll(() => cluster?.plane.stopAll())
 

@@ -30,7 +30,7 @@ async function listen<Kind extends Server | TcpServer>(server: Kind): Promise<{ 
 }
 
 function open(options: Partial<HttpOptions> = {}): Http {
-  const http = openHttp({ env: {}, ...options })
+  const http = openHttp({ env: {}, localNetworks: ['127.0.0.0/8'], ...options })
   onTestFinished(() => http.close())
   return http
 }

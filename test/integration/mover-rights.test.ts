@@ -65,7 +65,8 @@ function rootOfSomebody(): string {
 
 async function runWith(capabilities: readonly string[], root: string, words: string[]) {
   const bounding = ['-all', ...capabilities.map((name) => `+${name.toLowerCase()}`)].join(',')
-  const args = [`--bounding-set=${bounding}`, process.execPath, MAIN, 'mover', ...words, '--root', root]
+  const local = ['--local-network', '127.0.0.0/8']
+  const args = [`--bounding-set=${bounding}`, process.execPath, MAIN, 'mover', ...words, ...local, '--root', root]
   const child = spawn(SETPRIV, [...args, '--termination-log', join(root, 'termination')], {
     env: KEYS,
     stdio: 'ignore',

@@ -29,7 +29,8 @@ export interface MoverAnswer {
 /** Words that every test needs: the root, the target in it, little to keep free, and where the result goes. */
 function moverWords(root: string, words: string[]): string[] {
   const [verb = '', ...rest] = words
-  const fixed = ['--root', root, '--keep-free', '0', '--termination-log', join(root, 'termination')]
+  const local = ['--local-network', '127.0.0.0/8', '--local-network', '::1']
+  const fixed = ['--root', root, '--keep-free', '0', '--termination-log', join(root, 'termination'), ...local]
   return ['mover', verb, ...fixed, ...(verb === 'upload' ? [] : ['--target', join(root, 'data')]), ...rest]
 }
 

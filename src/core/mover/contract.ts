@@ -10,6 +10,9 @@ export type MoverOutcome = 'completed' | 'failed' | 'cancelled'
 /** The annotation of a mover's Pod that asks it to stop; the downward API shows it to the mover as a file. */
 export const CANCEL_ANNOTATION = 'lodestone.dev/cancel'
 
+/** Where the credentials of a mover may be sent: URLs, of which scheme, host and port count. Without it: to the endpoint it is given. */
+export const CREDENTIAL_ENDPOINTS_VARIABLE = 'MOVER_CREDENTIAL_ENDPOINTS'
+
 /** Reasons of the Events, after those of Velero's data movers, which watchers and dashboards know. */
 export const MOVER_REASONS = {
   started: 'Data-Path-Started',

@@ -18,7 +18,7 @@ const replica: ReplicaStatus = { index: 0, state: 'Queued', revision: 'r', path:
 function moversOf(volume: Partial<VolumeConfig> = {}) {
   const config = makeVolume(volume)
   const manager = makeVolumeManager([config], { uid: '4b1d' })
-  const common = { manager, config, lane: 1, settings: SETTINGS }
+  const common = { manager, config, lane: 1, settings: SETTINGS, networks: [] }
   return {
     download: replicaMover({ ...common, replica, placement: { on: 'n1' } }),
     upload: uploadMover({ ...common, replica }),
@@ -34,7 +34,10 @@ function moversOf(volume: Partial<VolumeConfig> = {}) {
 }
 
 const containerOf = ({ spec }: Pod) => spec.containers[0]
-const secretKey = (name: string, key: string) => ({ name, valueFrom: { secretKeyRef: { name: 'aws-creds', key } } })
+const secretKey = (name: string, key: string, more = {}) => ({
+  name,
+  valueFrom: { secretKeyRef: { name: 'aws-creds', key, ...more } },
+})
 const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
 
 test('the whole Pod of a download: nothing in it goes beyond what the work needs', () => {
@@ -62,6 +65,7 @@ test('the whole Pod of a download: nothing in it goes beyond what the work needs
         env: [
           secretKey('AWS_ACCESS_KEY_ID', 'awsAccessKeyID'),
           secretKey('AWS_SECRET_ACCESS_KEY', 'awsSecretAccessKey'),
+          secretKey('MOVER_CREDENTIAL_ENDPOINTS', 'endpoints', { optional: true }),
           field('POD_NAME', 'metadata.name'),
           field('POD_NAMESPACE', 'metadata.namespace'),
           field('POD_UID', 'metadata.uid'),

@@ -5,6 +5,17 @@ import { moverSourceOf } from './mover-source.ts'
 
 const PACHYDERM = { repo: 'images', branch: 'master', inputPath: '/s3/', outputPath: 'test/' }
 
+const tokenFor = (endpoints: object) => [
+  ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => ({
+    name,
+    valueFrom: { secretKeyRef: { name: 'pach', key: 'pachAuthToken' } },
+  })),
+  {
+    name: 'MOVER_CREDENTIAL_ENDPOINTS',
+    valueFrom: { secretKeyRef: { name: 'pach', key: 'endpoints', ...endpoints } },
+  },
+]
+
 test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefined }>([
   { name: 'S3 below a folder', volume: {}, want: { url: 's3://lake/sales/', endpoint: undefined } },
   {
@@ -49,11 +60,16 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefine
       url: 's3://master.images/s3/',
       endpoint: 'http://pachd.default.svc:30600',
       folder: 'test',
-      env: ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => ({
-        name,
-        valueFrom: { secretKeyRef: { name: 'pach', key: 'pachAuthToken' } },
-      })),
+      env: tokenFor({ optional: true }),
     },
+  },
+  {
+    name: 'Pachyderm elsewhere, to which the Secret has to allow its token to be sent',
+    volume: {
+      sourceType: 'Pachyderm',
+      options: { ...PACHYDERM, pachAuthSecretName: 'pach', s3GatewayURL: 'https://pach.example.org' },
+    },
+    want: { endpoint: 'https://pach.example.org', env: tokenFor({}) },
   },
   {
     name: 'Pachyderm at the host of its older address',

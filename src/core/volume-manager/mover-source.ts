@@ -1,6 +1,7 @@
 /** What movers are told of each source: where it is, and with which credentials, by reference only. */
 import type { EnvVar } from '../../api/pod.ts'
 import type { VolumeConfig } from '../../api/volume-manager.ts'
+import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../mover/contract.ts'
 import { parseSourceUrl } from './option-values.ts'
 
 export interface MoverSource {
@@ -45,7 +46,7 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
-    env: secret ? credentials(secret, 'awsAccessKeyID', 'awsSecretAccessKey') : [],
+    env: secret ? credentials(secret, 'awsAccessKeyID', 'awsSecretAccessKey', { optional: true }) : [],
   }
 }
 
@@ -57,17 +58,30 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   const { repo, branch, inputPath = '', outputPath = '', pachydermServiceAddress } = options
   const secret = options['pachAuthSecretName']
   const host = pachydermServiceAddress?.replace(/:\d+$/, '')
+  const endpoint = options['s3GatewayURL'] || (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY)
+  // Unlike a key of S3, the token itself is in every request: without a word of its Secret it goes to the cluster's own Pachyderm only.
+  const mayGo = endpoint === PACHYDERM_GATEWAY ? { optional: true as const } : {}
   return {
     url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,
-    endpoint: options['s3GatewayURL'] ?? (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY),
+    endpoint,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
-    env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken') : [],
+    env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken', mayGo) : [],
     folder: outputPath.replace(/\/+$/, ''),
   }
 }
 
-function credentials(secret: string, idKey: string, secretKey: string): EnvVar[] {
-  const from = (name: string, key: string): EnvVar => ({ name, valueFrom: { secretKeyRef: { name: secret, key } } })
-  return [from('AWS_ACCESS_KEY_ID', idKey), from('AWS_SECRET_ACCESS_KEY', secretKey)]
+/** The Secret itself says to which endpoints its credentials may be sent; without a word, to that of the VolumeManager. */
+const ENDPOINTS_KEY = 'endpoints'
+
+function credentials(secret: string, idKey: string, secretKey: string, endpoints: { optional?: true }): EnvVar[] {
+  const from = (name: string, key: string, more = {}): EnvVar => ({
+    name,
+    valueFrom: { secretKeyRef: { name: secret, key, ...more } },
+  })
+  return [
+    from('AWS_ACCESS_KEY_ID', idKey),
+    from('AWS_SECRET_ACCESS_KEY', secretKey),
+    from(CREDENTIAL_ENDPOINTS_VARIABLE, ENDPOINTS_KEY, endpoints),
+  ]
 }

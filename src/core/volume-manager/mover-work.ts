@@ -14,6 +14,8 @@ const TARGET = `${MOUNT_PATH}/data`
 const ROOT = ['--root', MOUNT_PATH]
 
 interface Work {
+  /** Loopback and link-local networks in which the server may be. */
+  networks: readonly string[]
   manager: VolumeManager
   config: VolumeConfig
   replica: ReplicaStatus
@@ -23,7 +25,7 @@ interface Work {
 }
 
 /** The mover that brings a replica to a node. */
-export function replicaMover({ manager, config, replica, placement, lane, settings }: Work): Pod {
+export function replicaMover({ manager, config, replica, placement, lane, settings, networks }: Work): Pod {
   const source = moverSourceOf(config)
   // Where there is nothing to download, it is looked whether the directory can be read.
   const verb = source ? 'download' : 'prepare'
@@ -37,7 +39,7 @@ export function replicaMover({ manager, config, replica, placement, lane, settin
       ...ROOT,
       ...['--target', target],
       ...(source ? ['--source', source.url] : []),
-      ...serverOf(source),
+      ...serverOf(source, networks),
       ...(source ? ['--keep-free', settings.keepFree] : []),
       ...(source?.verify ? ['--verify', source.verify] : []),
       ...(replica.shard === undefined ? [] : ['--match', replica.shard, '--flat', 'true']),
@@ -52,9 +54,14 @@ export function replicaMover({ manager, config, replica, placement, lane, settin
 }
 
 /** Which server, and which region of it, where the volume says so. */
-function serverOf(source: MoverSource | undefined): string[] {
-  const { endpoint, region } = source ?? {}
-  return [...(endpoint ? ['--endpoint', endpoint] : []), ...(region ? ['--region', region] : [])]
+function serverOf(source: MoverSource | undefined, networks: readonly string[]): string[] {
+  if (source === undefined) return []
+  const { endpoint, region } = source
+  return [
+    ...(endpoint ? ['--endpoint', endpoint] : []),
+    ...(region ? ['--region', region] : []),
+    ...networks.flatMap((network) => ['--local-network', network]),
+  ]
 }
 
 function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
@@ -67,7 +74,7 @@ function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: Replica
 }
 
 /** The mover that writes changes back to where the data came from: what is the same there is left alone. */
-export function uploadMover({ manager, config, replica, lane, settings }: Omit<Work, 'placement'>): Pod {
+export function uploadMover({ manager, config, replica, lane, settings, networks }: Omit<Work, 'placement'>): Pod {
   const { index, node = '', upload } = replica
   const source = moverSourceOf(config)
   return moverPod({
@@ -80,7 +87,7 @@ export function uploadMover({ manager, config, replica, lane, settings }: Omit<W
       ...['--source', source?.folder ? `${TARGET}/${source.folder}` : TARGET],
       // Of one object, to where it lies: VCK writes to the root of the bucket.
       ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
-      ...serverOf(source),
+      ...serverOf(source, networks),
     ],
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),

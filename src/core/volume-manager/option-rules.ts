@@ -1,11 +1,12 @@
 /** What each option of a volume has to be, and in which words that is said when it is not. */
 import type { VolumeConfig } from '../../api/volume-manager.ts'
 import { parseDuration } from '../locality/duration.ts'
+import { localHostFault } from '../mover/local-address.ts'
 import { subdomainProblem } from '../names.ts'
 import { parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
-import { isEndpoint, parseBoolean, parseSourceUrl } from './option-values.ts'
+import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './option-values.ts'
 import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
 
 export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined
@@ -24,10 +25,13 @@ export function required(option: string): Rule {
 }
 
 /** A check of an option's value, where it has one. */
-function whenSet(option: string, check: (value: string, config: VolumeConfig) => string | undefined): Rule {
-  return (config) => {
+function whenSet(
+  option: string,
+  check: (value: string, config: VolumeConfig, limits: VolumeLimits) => string | undefined,
+): Rule {
+  return (config, limits) => {
     const value = config.options?.[option]
-    const message = value ? check(value, config) : undefined
+    const message = value ? check(value, config, limits) : undefined
     return message === undefined ? undefined : problem(`options.${option}`, 'Invalid', message)
   }
 }
@@ -58,9 +62,36 @@ export const sourceUrl: Rule = whenSet('sourceURL', (url) =>
 )
 
 export function endpoint(option: string): Rule {
-  return whenSet(option, (url) =>
-    isEndpoint(url) ? undefined : `${option} has to be a valid URL, e.g. https://s3.amazonaws.com.`,
+  return whenSet(option, (url, _config, limits) =>
+    isEndpoint(url)
+      ? hostMessage(option, hostOf(url), limits)
+      : `${option} has to be a valid URL, e.g. https://s3.amazonaws.com.`,
   )
+}
+
+/** Of older manifests: the host of Pachyderm, with the port of its own protocol. */
+export const pachydermAddress: Rule = whenSet('pachydermServiceAddress', (address, _config, limits) =>
+  isEndpoint(`http://${address}`) && !address.includes('/')
+    ? hostMessage('pachydermServiceAddress', hostOf(`http://${address}`), limits)
+    : 'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
+)
+
+/** Our mover takes the host for the bucket; a mover of another image may call it. */
+export const sourceHost: Rule = ({ options = {}, mover }, { allowedLocalNetworks }) => {
+  const { sourceURL = '' } = options
+  if (mover?.image === undefined || /^s3:/i.test(sourceURL)) return undefined
+  const fault = localHostFault(parseSourceUrl(sourceURL)?.bucket.replace(/:\d*$/, '') ?? '', allowedLocalNetworks)
+  return fault === undefined ? undefined : problem('options.sourceURL', 'Forbidden', notAllowed('sourceURL', fault))
+}
+
+/** A mover connects from a node: what answers there on these addresses is not meant for tenants. */
+function hostMessage(option: string, host: string, { allowedLocalNetworks }: VolumeLimits): string | undefined {
+  const fault = localHostFault(host, allowedLocalNetworks)
+  return fault && notAllowed(option, fault)
+}
+
+function notAllowed(option: string, fault: string): string {
+  return `${option} is not allowed: ${fault}. Name another host, or have its network added to volumes.allowedLocalNetworks of the configuration.`
 }
 
 /** Names of AWS; other servers have names of the same shape. */
@@ -160,8 +191,10 @@ export const outputPath: Rule = whenSet('outputPath', (path) =>
 const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
 
 /** VCK's webhook takes IP addresses only; names of hosts are as good. */
-export const server: Rule = whenSet('server', (host) =>
-  IP.test(host) || !subdomainProblem(host) ? undefined : 'server is not a valid IP. Nor is it the name of a host.',
+export const server: Rule = whenSet('server', (host, _config, limits) =>
+  IP.test(host) || !subdomainProblem(host)
+    ? hostMessage('server', host, limits)
+    : 'server is not a valid IP. Nor is it the name of a host.',
 )
 
 /** Nothing of a volume is read from another namespace. */

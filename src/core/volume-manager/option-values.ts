@@ -30,6 +30,11 @@ export function isEndpoint(text: string): boolean {
   return ENDPOINT.test(text)
 }
 
+/** The host of an endpoint, without its port. */
+export function hostOf(endpoint: string): string {
+  return /^https?:\/\/(\[[^\]]*\]|[^:/]*)/.exec(endpoint)?.[1] ?? ''
+}
+
 /** A quantity of Kubernetes, such as 5Gi, not below zero. */
 export const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/
 

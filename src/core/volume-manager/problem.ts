@@ -15,14 +15,17 @@ export interface VolumeProblem {
 
 /** What the configuration allows volumes to ask for. */
 export interface VolumeLimits extends HostRoots {
+  /** Loopback and link-local networks in which endpoints of volumes may be. */
+  allowedLocalNetworks: readonly string[]
   /** The images of other movers that may be named: each itself, or, ending in `*`, what it begins with. */
   allowedMoverImages: readonly string[]
 }
 
-/** VCK's default directory, none for Local volumes, and no image but our own. */
+/** VCK's default directory, none for Local volumes, endpoints that are not on the node, and no image but our own. */
 export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
   allowedRoots: [DEFAULT_DATA_PATH],
   localRoots: [],
+  allowedLocalNetworks: [],
   allowedMoverImages: [],
 }
 

@@ -27,6 +27,7 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
   const { manager, settings, allowance, now } = input
   const lanes = openLanes(allowance.active, settings.movers.maxPerNode)
   const common = { manager, settings: settings.movers }
+  const transfer = { ...common, networks: settings.allowedLocalNetworks }
   let slots = allowance.slots
   const pods: Pod[] = []
   const byId = new Map(drafts.map((draft) => [draft.id, draft]))
@@ -45,7 +46,7 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
       const lane = isNext ? lanes.takeOn(node) : undefined
       if (!config || lane === undefined) return replica
       slots--
-      pods.push(uploadMover({ ...common, config, replica, lane }))
+      pods.push(uploadMover({ ...transfer, config, replica, lane }))
       return startUpload(replica, now)
     })
     byId.set(id, { ...draft, set: { ...draft.set, releases, replicas } })
@@ -71,7 +72,7 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
       if (!placement || lane === undefined) return stuck(replica, 'NoNode')
       slots--
       if (!isPinned) looking = 'somebody'
-      pods.push(replicaMover({ ...common, config, replica, placement, lane }))
+      pods.push(replicaMover({ ...transfer, config, replica, placement, lane }))
       return start(replica, now)
     })
     byId.set(draft.id, { ...draft, set: { ...draft.set, replicas } })

@@ -9,6 +9,7 @@ import { volumeProblems } from './validate-volume.ts'
 const LIMITS: VolumeLimits = {
   allowedRoots: ['/var/datasets', '/mnt/data/'],
   localRoots: ['/srv/local/'],
+  allowedLocalNetworks: ['127.9.0.0/16'],
   allowedMoverImages: ['example.org/movers/*'],
 }
 
@@ -368,6 +369,41 @@ test.each<{ volume: Partial<VolumeConfig>; want: string }>([
   },
 ])('the status says "$want", as VCK’s handlers do', ({ volume, want }) => {
   expect(volumeProblems(makeVolume(volume), LIMITS)[0]?.statusMessage).toBe(want)
+})
+
+describe('an endpoint on the node itself or its link is not allowed', () => {
+  const custom = { mover: { image: 'example.org/movers/x:1' } }
+  test.each<{ field: string; volume: Partial<VolumeConfig> }>([
+    { field: 'endpointURL', volume: s3({ endpointURL: 'http://169.254.169.254/latest' }) },
+    { field: 'endpointURL', volume: s3({ endpointURL: 'https://localhost:9000' }) },
+    { field: 'endpointURL', volume: s3({ endpointURL: 'http://2130706433' }) },
+    { field: 'endpointURL', volume: s3({ endpointURL: 'http://[::ffff:127.0.0.1]:80' }) },
+    { field: 'endpointURL', volume: { sourceType: 'Stream', ...s3({ endpointURL: 'http://[fe80::1]' }) } },
+    { field: 's3GatewayURL', volume: { ...PACHYDERM, options: { ...PACHYDERM.options, s3GatewayURL: 'http://0/' } } },
+    {
+      field: 'pachydermServiceAddress',
+      volume: { ...PACHYDERM, options: { ...PACHYDERM.options, pachydermServiceAddress: '127.1:650' } },
+    },
+    { field: 'server', volume: { ...NFS, capacity: '5Gi', options: { server: '127.0.0.1', path: '/x' } } },
+    { field: 'server', volume: { ...NFS, capacity: '5Gi', options: { server: '::1', path: '/x' } } },
+    { field: 'sourceURL', volume: { ...custom, ...s3({ sourceURL: 'http://169.254.169.254/latest/' }) } },
+  ])('$field: $volume.options', ({ field, volume }) => {
+    const [message, ...others] = messagesOf(volume)
+    expect(others).toEqual([])
+    expect(message).toMatch(new RegExp(`^${field} is not allowed: .* volumes.allowedLocalNetworks `))
+  })
+
+  test('unless its network is', () => {
+    expect(messagesOf(s3({ endpointURL: 'http://127.9.0.1:9000' }))).toEqual([])
+    expect(messagesOf(s3({ endpointURL: 'http://127.8.0.1:9000' }))).toHaveLength(1)
+  })
+
+  test('nor is an address of Pachyderm that is none', () => {
+    const volume = { ...PACHYDERM, options: { ...PACHYDERM.options, pachydermServiceAddress: 'x/../y:1' } }
+    expect(messagesOf(volume)).toEqual([
+      'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
+    ])
+  })
 })
 
 describe('where the configuration has other directories', () => {

@@ -1,0 +1,127 @@
+import { networkInterfaces } from 'node:os'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isNetwork, localHostFault } from './local-address.ts'
+
+describe('an endpoint may not be at', () => {
+  test.each([
+    ...['127.0.0.1', '127.1', '127.255.255.254', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001'],
+    ...['127.0.0.1.', '0x7F.0.0.0x1', '0', '0.0.0.0', '0.1.2.3'],
+    ...['169.254.169.254', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '169.254.43518', '169.254.0.1'],
+    ...['::1', '[::1]', '0:0:0:0:0:0:0:1', '::', '[::]', 'fe80::1', '[fe80::1]', 'febf::1', 'fe80::1%eth0'],
+    ...['::ffff:127.0.0.1', '[::ffff:7f00:1]', '::ffff:169.254.169.254', '::127.0.0.1', '::7f00:1'],
+    ...['64:ff9b::a9fe:a9fe', '2002:7f00:1::', '2002:a9fe:a9fe::1', '::ffff:0:7f00:1'],
+    ...['fd00:ec2::254', '[FD00:EC2::254]', '100.100.100.200'],
+    ...['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'localhost.localdomain', 'ip6-loopback'],
+    ...['127.0.0.256', '1.2.3.4.5', '08', '0x', '1.2.3.0xg.0x'],
+  ])('%s', (host) => {
+    expect(localHostFault(host, [])).toContain(host)
+  })
+})
+
+describe('an endpoint may be at', () => {
+  test.each([
+    ...['10.0.0.7', '192.168.0.1', '172.16.0.1', '203.0.113.7', '126.255.255.255', '128.0.0.1', '169.253.1.1'],
+    ...['[fd00::7]', '2001:db8::1', 'fec0::1', '::ffff:10.0.0.7', '64:ff9b::a00:7', '2002:a00:7::'],
+    ...[
+      'minio',
+      's3.eu-central-1.amazonaws.com',
+      'localhost.example.org',
+      'notlocalhost',
+      '127.0.0.1.example.org',
+      '1a',
+    ],
+  ])('%s', (host) => {
+    expect(localHostFault(host, [])).toBeUndefined()
+  })
+})
+
+describe('an allowed network', () => {
+  test.each([
+    { host: '127.0.0.1', allowed: ['127.0.0.0/8'], want: true },
+    { host: '0x7f.1', allowed: ['127.0.0.1'], want: true },
+    { host: 'localhost', allowed: ['127.0.0.0/8'], want: true },
+    { host: '::ffff:127.0.0.1', allowed: ['127.0.0.0/8'], want: true },
+    { host: '::1', allowed: ['127.0.0.0/8'], want: false },
+    { host: '::1', allowed: ['::1'], want: true },
+    { host: '127.0.0.2', allowed: ['127.0.0.1/32'], want: false },
+    { host: '169.254.169.254', allowed: ['127.0.0.0/8'], want: false },
+    { host: '169.254.169.254', allowed: ['127.0.0.0/8', '169.254.169.254/32'], want: true },
+    { host: 'localhost', allowed: ['::1/128'], want: false },
+  ])('$allowed lets $host pass: $want', ({ host, allowed, want }) => {
+    expect(localHostFault(host, allowed) === undefined).toBe(want)
+  })
+
+  test.each([
+    ...[
+      ['127.0.0.0/8', true],
+      ['::1', true],
+      ['fe80::/10', true],
+      ['127.0.0.1', true],
+    ],
+    ...[
+      ['127.0.0.0/33', false],
+      ['localhost', false],
+      ['', false],
+      ['/8', false],
+    ],
+  ] as [string, boolean][])('%s is one: %s', (text, want) => {
+    expect(isNetwork(text)).toBe(want)
+  })
+})
+
+const octet = fc.integer({ min: 0, max: 255 })
+const spelled = (value: number) =>
+  fc.constantFrom(
+    `${value}`,
+    `0x${value.toString(16)}`,
+    `0X${value.toString(16).toUpperCase()}`,
+    `0${value.toString(8)}`,
+  )
+const joined = (parts: number[]) => fc.tuple(...parts.map(spelled)).map((texts) => texts.join('.'))
+
+/** An IPv4 address in any spelling of inet_aton. */
+const spelling = fc
+  .tuple(octet, octet, octet, octet)
+  .chain(([a, b, c, d]) =>
+    fc
+      .oneof(
+        joined([a, b, c, d]),
+        joined([a, b, c * 256 + d]),
+        joined([a, b * 65_536 + c * 256 + d]),
+        joined([a * 16_777_216 + b * 65_536 + c * 256 + d]),
+        fc.constant(`::ffff:${a}.${b}.${c}.${d}`),
+      )
+      .map((text) => ({ text, octets: [a, b, c, d] as const })),
+  )
+
+test('whatever its spelling, an address counts as the one that a connection goes to', () => {
+  fc.assert(
+    fc.property(spelling, ({ text, octets }) => {
+      // The independent reading: Node's parser of URLs, which says where a connection would go.
+      const { hostname } = new URL(text.includes(':') ? `http://[${text}]/` : `http://${text}/`)
+      if (!text.includes(':')) expect(hostname).toBe(octets.join('.'))
+      const [a, b, , d] = octets
+      const isLocal = a === 127 || a === 0 || (a === 169 && b === 254) || octets.join('.') === '100.100.100.200'
+      expect([text, d, localHostFault(text, []) !== undefined]).toEqual([text, d, isLocal])
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('no loopback or link-local address of this machine passes', () => {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  const local = own.filter(({ address }) => /^(127\.|169\.254\.|fe80:|::1$)/.test(address))
+  for (const { address } of local) expect(localHostFault(address, [])).toBeDefined()
+})
+
+test('never throws, whatever the host', () => {
+  const host = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom(...'0123456789abcdefx.:%[]/') }),
+  )
+  fc.assert(
+    fc.property(host, (text) => void localHostFault(text, ['127.0.0.0/8', '::1'])),
+    { numRuns: 5_000 },
+  )
+})

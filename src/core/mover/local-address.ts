@@ -1,0 +1,80 @@
+/** Tells which hosts are the node itself or its link: endpoints that tenants write may not be there unless a network is allowed. */
+import ipaddr from 'ipaddr.js'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** What a range is called in messages. `0.0.0.0` is the host itself for whoever connects to it. */
+const LOCAL_RANGES: Readonly<Record<string, string>> = {
+  loopback: 'a loopback address',
+  linkLocal: 'a link-local address',
+  unspecified: 'the unspecified address',
+}
+
+/** Instance metadata of clouds outside of the link-local networks. */
+const METADATA = ['fd00:ec2::254/128', '100.100.100.200/32']
+
+/** Names that are resolved without asking a server (RFC 6761, and the usual /etc/hosts). */
+const LOOPBACK_NAME = /^((.*\.)?localhost|localhost\.localdomain|ip6-localhost|ip6-loopback)$/
+/** Ends in a number: it is an address, or nothing (WHATWG URL, "ends in a number"). */
+const NUMERIC_END = /(^|\.)(\d+|0x[0-9a-f]*)$/
+
+/** Whether a text is a network in CIDR notation, or one address. */
+export function isNetwork(text: string): boolean {
+  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)
+}
+
+/**
+ * Why an endpoint may not be at a host; undefined where it may, as far as the host says so: a name may still resolve to such an address.
+ *
+ * @param host a name, or an address in any of its spellings, with or without brackets
+ * @param allowed networks that are allowed all the same
+ */
+export function localHostFault(host: string, allowed: readonly string[]): string | undefined {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+  if (LOOPBACK_NAME.test(name)) return addressFault(ipaddr.parse('127.0.0.1'), allowed) && `${host} is a loopback name`
+  if (!ipaddr.isValid(name)) return NUMERIC_END.test(name) ? `${host} is no valid address` : undefined
+  const fault = addressFault(ipaddr.parse(name), allowed)
+  return fault && `${host} is ${fault}`
+}
+
+function addressFault(address: Address, allowed: readonly string[]): string | undefined {
+  // The one that packets go to: an IPv4 address may be written into an IPv6 address in four ways.
+  const all = [address, ...embeddedIn(address)]
+  const local = all.find((one) => rangeOf(one) !== undefined)
+  if (local === undefined || allowed.some((network) => contains(network, local))) return undefined
+  return rangeOf(local)
+}
+
+function rangeOf(address: Address): string | undefined {
+  return (
+    LOCAL_RANGES[address.range()] ??
+    (METADATA.some((network) => contains(network, address)) ? METADATA_NAME : undefined)
+  )
+}
+
+const METADATA_NAME = 'an address of instance metadata'
+
+function contains(network: string, address: Address): boolean {
+  const [base, bits] = network.includes('/') ? ipaddr.parseCIDR(network) : [ipaddr.parse(network), undefined]
+  if (base.kind() !== address.kind()) return false
+  return address.match(base, bits ?? (base.kind() === 'ipv4' ? 32 : 128))
+}
+
+/** IPv4-mapped and IPv4-compatible addresses, NAT64 and 6to4. */
+const EMBEDDING: readonly { network: string; at: number }[] = [
+  { network: '::ffff:0:0/96', at: 12 },
+  { network: '::ffff:0:0:0/96', at: 12 },
+  { network: '64:ff9b::/96', at: 12 },
+  { network: '2002::/16', at: 2 },
+]
+
+function embeddedIn(address: Address): ipaddr.IPv4[] {
+  if (address.kind() === 'ipv4') return []
+  const bytes = address.toByteArray()
+  const isCompatible = bytes.slice(0, 12).every((byte) => byte === 0) && bytes.slice(12, 15).some((byte) => byte > 0)
+  const places = EMBEDDING.filter(({ network }) => contains(network, address)).map(({ at }) => at)
+  return [...places, ...(isCompatible ? [12] : [])].map((at) => new ipaddr.IPv4(bytes.slice(at, at + 4)))
+}
