@@ -1,11 +1,12 @@
 // Leaders that are killed at any moment: what they leave behind is finished by the next one, and nothing is done twice.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { randomFrom } from '../random.ts'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
 import type { KubeObject } from './api-client.ts'
 import { logToStderr } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { installLodestone, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
+import { installLodestone, type Lodestone, leaseRights, startLodestone } from './lodestone.ts'
 import { binding, type SpecObject, tableClaim } from './manifests.ts'
 
 const kills = 50
@@ -49,20 +50,17 @@ afterAll(async () => {
 })
 
 test(`the leader is killed ${kills} times while ${claimCount} claims resolve: in the end each is Bound, has its finalizer, one source a table, and its binding is right`, async () => {
-  const random = randomNumbers(seed)
-  const ids = shuffled(
-    Array.from({ length: claimCount }, (_, i) => i),
-    random,
-  )
+  const random = randomFrom(seed)
+  const ids = random.shuffled(Array.from({ length: claimCount }, (_, i) => i))
   const restarts = new Map<Lodestone, Promise<void>>()
   const unfinished: number[] = []
   try {
     for (let life = 0; life < kills; life++) {
       const leader = await plane.eventually('one leads', leading, 60_000, 20)
       await restarts.get(leader)
-      const moment = sleep(random() * 1000)
+      const moment = sleep(random.next() * 1000)
       const batch = ids.slice(life * claimsPerLife, (life + 1) * claimsPerLife)
-      await createAll(shuffled(batch.flatMap(claimAndBinding), random))
+      await createAll(random.shuffled(batch.flatMap(claimAndBinding)))
       await moment
       await leader.kill()
       unfinished.push((await mistakes(ids.slice(0, (life + 1) * claimsPerLife))).length)
@@ -132,28 +130,6 @@ interface BindingObject extends KubeObject {
     suspension?: object
     placement: { clusterAffinity?: { clusterNames?: string[] } }
   }
-}
-
-// The rights of the chart's Role: the Lease is not in the cluster-wide ones.
-function leaseRights(): KubeObject[] {
-  const [apiVersion, namespace] = ['rbac.authorization.k8s.io/v1', 'lodestone-system']
-  const metadata = { name: 'lodestone', namespace }
-  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
-  const rules = [
-    { ...leases, resourceNames: ['lodestone'], verbs: ['get', 'update'] },
-    { ...leases, verbs: ['create'] },
-  ]
-  return [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-    { apiVersion, kind: 'Role', metadata, rules },
-    {
-      apiVersion,
-      kind: 'RoleBinding',
-      metadata,
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: lodestoneUser }],
-    },
-  ]
 }
 
 async function leading(): Promise<Lodestone | undefined> {
@@ -271,22 +247,4 @@ function location(table: number): string {
 
 function clustersOf(table: number): string[] {
   return warehouseOf(table) === 1 ? ['member1', 'member2'] : ['member3']
-}
-
-// Mulberry32: the same numbers from 0 to 1 for the same seed.
-function randomNumbers(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-function shuffled<T>(items: T[], random: () => number): T[] {
-  return items
-    .map((item) => ({ item, rank: random() }))
-    .sort((a, b) => a.rank - b.rank)
-    .map(({ item }) => item)
 }

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { isObject } from '../../src/core/json.ts'
+import type { KubeObject } from './api-client.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { freePorts, startProcess } from './processes.ts'
 
@@ -52,6 +53,28 @@ export async function installLodestone(plane: ControlPlane): Promise<string> {
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
   await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
   return plane.kubeconfigFor(lodestoneUser)
+}
+
+// The rights of the chart's Role: the Lease is not in the cluster-wide ones.
+export function leaseRights(): KubeObject[] {
+  const [apiVersion, namespace] = ['rbac.authorization.k8s.io/v1', 'lodestone-system']
+  const metadata = { name: 'lodestone', namespace }
+  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
+  const rules = [
+    { ...leases, resourceNames: ['lodestone'], verbs: ['get', 'update'] },
+    { ...leases, verbs: ['create'] },
+  ]
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    { apiVersion, kind: 'Role', metadata, rules },
+    {
+      apiVersion,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: lodestoneUser }],
+    },
+  ]
 }
 
 export async function startLodestone(plane: ControlPlane, options: LodestoneOptions = {}): Promise<Lodestone> {
