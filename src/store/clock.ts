@@ -12,7 +12,8 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (delayMs, run) => {
-    const timer = setTimeout(run, delayMs)
+    // A process that stood still computes a moment that has passed, and Node warns of a negative wait.
+    const timer = setTimeout(run, Math.max(0, delayMs))
     return () => clearTimeout(timer)
   },
   random: () => Math.random(),
