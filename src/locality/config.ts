@@ -9,9 +9,9 @@ import { completeAuth } from './auth-config.ts'
 import type { Clock } from './clock.ts'
 import { commonExtra, type GivenSystem, systemSchema } from './config-schema.ts'
 import type { AuthConfig, AuthType } from './credentials.ts'
+import type { TlsFiles } from './dispatchers.ts'
 import { completeEndpoint, type EndpointRules } from './endpoint-config.ts'
 import type { LocalityPlugin } from './plugin.ts'
-import type { TlsFiles } from './transport.ts'
 
 export interface EndpointConfig {
   /** Without a slash at the end; several for a system with more than one server. */

@@ -15,8 +15,8 @@ export interface DataRequest {
 export interface DataAnswer {
   status?: number
   headers?: Record<string, string>
-  /** An object is sent as JSON. */
-  body?: string | object
+  /** Bytes are sent as they are, any other object as JSON. */
+  body?: string | Uint8Array | object
 }
 
 export type Serve = (request: DataRequest) => DataAnswer | Promise<DataAnswer>
@@ -92,7 +92,7 @@ export class DataServer {
 }
 
 function send(response: ServerResponse, { status = 200, headers = {}, body = '' }: DataAnswer): void {
-  const isText = typeof body === 'string'
-  response.writeHead(status, { 'content-type': isText ? 'text/plain' : 'application/json', ...headers })
-  response.end(isText ? body : JSON.stringify(body))
+  const isPlain = typeof body === 'string' || body instanceof Uint8Array
+  response.writeHead(status, { 'content-type': isPlain ? 'text/plain' : 'application/json', ...headers })
+  response.end(isPlain ? body : JSON.stringify(body))
 }

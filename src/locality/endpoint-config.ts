@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../core/field-errors.ts'
 import type { GivenSystem } from './config-schema.ts'
-import type { TlsFiles } from './transport.ts'
+import type { TlsFiles } from './dispatchers.ts'
 
 export interface EndpointRules {
   /** How many servers a system may have; `none`: there is nobody to ask. */

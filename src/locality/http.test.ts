@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import forge from 'node-forge'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { TestClock } from './clock.case.ts'
 import { parseSystemConfig } from './config.ts'
@@ -12,6 +11,7 @@ import { DataServer } from './data-server.case.ts'
 import { type HttpClient, openHttpClient } from './http.ts'
 import { plugins } from './index.ts'
 import { errorOf } from './plugin.case.ts'
+import { selfSigned } from './self-signed.case.ts'
 
 const never = new AbortController().signal
 let http: HttpClient | undefined
@@ -137,7 +137,7 @@ describe('TLS', () => {
   let url: string
 
   beforeAll(async () => {
-    const { cert, key } = selfSigned()
+    const { cert, key } = selfSigned('127.0.0.1')
     writeFileSync(join(folder, 'ca.crt'), cert)
     writeFileSync(join(folder, 'tls.key'), key)
     server = createServer(
@@ -166,20 +166,3 @@ describe('TLS', () => {
     expect(asked.at(-1)).toBe(wantCertificate)
   })
 })
-
-function selfSigned(): { cert: string; key: string } {
-  const { privateKey, publicKey } = forge.pki.rsa.generateKeyPair(2048)
-  const certificate = forge.pki.createCertificate()
-  const name = [{ name: 'commonName', value: 'data-system' }]
-  certificate.publicKey = publicKey
-  certificate.serialNumber = '01'
-  certificate.validity.notAfter.setFullYear(certificate.validity.notBefore.getFullYear() + 1)
-  certificate.setSubject(name)
-  certificate.setIssuer(name)
-  certificate.setExtensions([
-    { name: 'basicConstraints', cA: true },
-    { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] },
-  ])
-  certificate.sign(privateKey, forge.md.sha256.create())
-  return { cert: forge.pki.certificateToPem(certificate), key: forge.pki.privateKeyToPem(privateKey) }
-}

@@ -2,14 +2,17 @@
 import { openAuthenticator } from './auth.ts'
 import type { Clock } from './clock.ts'
 import type { SystemConfig } from './config.ts'
+import type { Environment } from './dispatchers.ts'
+import { checkEndpoint } from './endpoints.ts'
 import { errorOfStatus } from './http-error.ts'
 import { LocalityError } from './plugin.ts'
+import { redirectOf, redirectOrigin } from './redirect.ts'
 import { type HttpRequest, type HttpResponse, openTransport } from './transport.ts'
 
 export type { HttpRequest, HttpResponse } from './transport.ts'
 
 export interface HttpClient {
-  /** Resolves with the answer, whatever its status is. */
+  /** Resolves with the answer, whatever its status is. Follows one redirect to the same server. */
   exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   /** The same, but throws on 408, 429 and 5xx. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
@@ -19,13 +22,21 @@ export interface HttpClient {
 }
 
 /** Opens the client of a system. Throws when a TLS file cannot be read. */
-export function openHttpClient(config: SystemConfig, clock: Clock): HttpClient {
+export function openHttpClient(config: SystemConfig, clock: Clock, env: Environment = process.env): HttpClient {
   const { endpoint, retry, maxConcurrent, maxRequestsPerSecond } = config
   const { tls } = endpoint
-  const transport = openTransport({ tls, timeoutMs: retry.timeoutMs, maxConcurrent, maxRequestsPerSecond, clock })
+  const { timeoutMs } = retry
+  const transport = openTransport({ tls, timeoutMs, maxConcurrent, maxRequestsPerSecond, clock, env })
   const authenticator = openAuthenticator(endpoint.auth, transport, clock)
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    checkEndpoint(request.url, endpoint.urls)
+    const response = await authorized(request, signal)
+    const url = redirectOf(request, response)
+    return url === undefined ? response : authorized({ ...request, url }, signal)
+  }
+
+  async function authorized(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const sent = await authenticator.authorize(request, signal)
     const response = await transport.exchange(sent, signal)
     if (response.status !== 401 && response.status !== 419) return response
@@ -40,7 +51,8 @@ export function openHttpClient(config: SystemConfig, clock: Clock): HttpClient {
   }
 
   function refusal(response: HttpResponse, detail?: string): LocalityError {
-    return errorOfStatus(response, clock.now(), detail)
+    const origin = redirectOrigin(response)
+    return errorOfStatus(response, clock.now(), detail ?? (origin && `redirects to ${origin}`))
   }
 
   return { exchange, send, refusal, close: () => transport.close() }

@@ -12,6 +12,8 @@ export interface Tokens {
 }
 
 const DEFAULT_LIFE_MS = 3_600_000
+/** Visible ASCII, as RFC 6749 (A.12) has it; servers accept at most 8 to 16 KiB of headers. */
+const TOKEN = /^[\x21-\x7e]{1,16000}$/
 /** A token is replaced after this share of its life, so that it cannot expire on its way. */
 const USED_SHARE = 0.9
 
@@ -89,7 +91,8 @@ function parseToken({ what, text }: HttpResponse): { token: string; lifeMs: numb
     body = null
   }
   const token = body?.access_token
-  if (typeof token !== 'string' || token === '')
+  // What no header can carry would fail every request until the token expires.
+  if (typeof token !== 'string' || !TOKEN.test(token))
     throw new LocalityError('nonsense', `${what}: the answer has no access token`)
   const seconds = Number(body?.expires_in)
   return { token, lifeMs: seconds > 0 ? seconds * 1000 : DEFAULT_LIFE_MS }

@@ -1,9 +1,10 @@
-/** One HTTP request over a keep-alive agent: bounded in time, in size and in number, with failures made into `LocalityError`s. */
-import { readFileSync } from 'node:fs'
-import { Agent, request as send } from 'undici'
+/** One HTTP request over a keep-alive connection: limited in time, in size and in number, with failures made into `LocalityError`s. */
+import { request as send } from 'undici'
 import { TokenBucket } from '../core/token-bucket.ts'
 import { withSignals } from './abort.ts'
+import { openBodyReader } from './body.ts'
 import type { Clock } from './clock.ts'
+import { type DispatchersOptions, openDispatchers } from './dispatchers.ts'
 import { errorOfFailure } from './http-error.ts'
 import { LocalityError } from './plugin.ts'
 import { Slots } from './slots.ts'
@@ -25,24 +26,13 @@ export interface HttpResponse {
   text: string
 }
 
-export interface TlsFiles {
-  caFile?: string
-  certFile?: string
-  keyFile?: string
-  insecureSkipVerify: boolean
-}
-
-export interface TransportOptions {
-  tls: TlsFiles
+export interface TransportOptions extends DispatchersOptions {
   /** For each request, from the moment it has a slot to the last byte. */
   timeoutMs: number
   maxConcurrent: number
   maxRequestsPerSecond: number
   clock: Clock
 }
-
-/** Answers about one table or bucket are far smaller; what is larger is not what was asked for. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024
 
 export interface Transport {
   /** Resolves with whatever the server answers. Throws a `LocalityError`, or the signal's reason once that has aborted. */
@@ -53,10 +43,9 @@ export interface Transport {
 
 /** Opens a transport. Throws when a TLS file cannot be read. */
 export function openTransport(options: TransportOptions): Transport {
-  const { tls, timeoutMs, maxConcurrent, maxRequestsPerSecond, clock } = options
-  const connect = { ...readTls(tls), timeout: timeoutMs }
-  // Redirects are not followed, and only the operator names hosts: an answer must not send us elsewhere inside the network.
-  const agent = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, allowH2: false })
+  const { timeoutMs, maxConcurrent, maxRequestsPerSecond, clock } = options
+  const dispatchers = openDispatchers(options)
+  const bodies = openBodyReader()
   const slots = new Slots(maxConcurrent)
   const bucket = new TokenBucket({ perSecond: maxRequestsPerSecond, burst: maxRequestsPerSecond }, clock.now())
   let closed: Promise<void> | undefined
@@ -70,19 +59,23 @@ export function openTransport(options: TransportOptions): Transport {
   }
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
-    const what = nameOf(request)
+    const { dispatcher, proxy } = dispatchers.routeTo(new URL(request.url))
+    const name = nameOf(request)
+    const what = proxy === undefined ? name : `${name} through proxy ${proxy}`
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), timeoutMs)
     try {
       return await withSignals([signal, limit.signal], async (either) => {
         const { statusCode, headers, body } = await send(request.url, {
-          dispatcher: agent,
+          dispatcher,
           method: request.method,
-          headers: { accept: 'application/json', ...request.headers },
+          headers: { accept: 'application/json', 'accept-encoding': 'gzip', ...request.headers },
           body: request.body ?? null,
           signal: either,
         })
-        return { what, status: statusCode, headers: flatten(headers), text: await readBody(body, what) }
+        const flat = flatten(headers)
+        const text = await bodies.read(body, flat['content-encoding'], what)
+        return { what, status: statusCode, headers: flat, text }
       })
     } catch (error) {
       signal.throwIfAborted()
@@ -97,18 +90,9 @@ export function openTransport(options: TransportOptions): Transport {
   return {
     exchange: (request, signal) => slots.run(signal, () => pace(signal).then(() => exchange(request, signal))),
     close: () => {
-      closed ??= agent.close()
+      closed ??= dispatchers.close()
       return closed
     },
-  }
-}
-
-function readTls({ caFile, certFile, keyFile, insecureSkipVerify }: TlsFiles) {
-  return {
-    ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
-    ...(certFile !== undefined && { cert: readFileSync(certFile, 'utf8') }),
-    ...(keyFile !== undefined && { key: readFileSync(keyFile, 'utf8') }),
-    rejectUnauthorized: !insecureSkipVerify,
   }
 }
 
@@ -123,15 +107,4 @@ function flatten(headers: Readonly<Record<string, string | string[] | undefined>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
     ),
   )
-}
-
-async function readBody(body: AsyncIterable<Uint8Array>, what: string): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > MAX_BODY_BYTES) throw new LocalityError('nonsense', `${what}: the answer is larger than 8 MiB`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

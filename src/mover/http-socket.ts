@@ -2,7 +2,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { localHostFault } from '../core/mover/local-address.ts'
-import { proxyFor } from '../core/mover/proxy.ts'
+import { proxyFor } from '../core/proxy.ts'
 import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 import { ResponseReader } from './http-response.ts'
 
