@@ -185,6 +185,7 @@ const LEAST_SPECS: Record<string, unknown> = {
     workload: { apiVersion: 'v1', kind: 'K', name: 'w' },
   },
   DataSource: { system: 's', type: 't', name: 'n' },
+  Namespace: undefined,
   Cluster: {},
   ResourceBinding: { resource: { apiVersion: 'v1', kind: 'K', name: 'w' } },
   ClusterResourceBinding: { resource: { apiVersion: 'v1', kind: 'K', name: 'w' } },

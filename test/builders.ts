@@ -10,7 +10,7 @@ import {
   type PropagationSpec,
   type ResourceBinding,
 } from '../src/api/karmada.ts'
-import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
+import { ALLOW_CLAIMS_FROM_ANNOTATION, INJECT_LABEL, VOLUMES_ANNOTATION } from '../src/api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../src/api/meta.ts'
 import type { NodeAffinity } from '../src/api/node.ts'
 import type { Pod, PodSpec } from '../src/api/pod.ts'
@@ -77,6 +77,18 @@ export function makeClaim(spec: Partial<DataSourceClaim['spec']> = {}, metadata:
       ...spec,
     },
   }
+}
+
+/** A namespace, and the claims that it allows in the words of the annotation. */
+export function makeNamespace(name: string, allowsClaimsFrom?: string): K8sObject {
+  const annotations = allowsClaimsFrom === undefined ? {} : { [ALLOW_CLAIMS_FROM_ANNOTATION]: allowsClaimsFrom }
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, annotations } }
+}
+
+/** The claim of namespace `other` for Deployment default/app. */
+export function makeForeignClaim(metadata: ObjectMeta = {}): DataSourceClaim {
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
+  return makeClaim({ workload }, { namespace: 'other', ...metadata })
 }
 
 /** The source that answers `makeClaim()`: the data is in member2. */

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { parse, parseDocument } from 'yaml'
 import type { AdmissionRequest } from '../src/api/admission.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
+import { type Config, DEFAULT_CONFIG } from '../src/app/config.ts'
 import { generatedFiles } from '../src/cli/manifests.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
 import { webhooks } from '../src/webhooks/index.ts'
@@ -16,6 +17,8 @@ const update = process.env['UPDATE_EXAMPLES'] === '1'
 
 interface Example {
   description: string
+  /** Of the configuration, what differs from the default. */
+  claims?: Config['claims']
   given: K8sObject[]
   request: Pick<AdmissionRequest, 'operation' | 'object' | 'oldObject'>
   answer: unknown
@@ -28,7 +31,7 @@ const examples = webhooks.flatMap((webhook) => {
 
 test.each(examples)('$file', async ({ webhook, file }) => {
   const text = readFileSync(file, 'utf8')
-  const { given, request, answer } = parse(text) as Example
+  const { claims = DEFAULT_CONFIG.claims, given, request, answer } = parse(text) as Example
   const store = await storeOf(given)
   const { resources } = webhook
   const reviewed = resources.find(
@@ -42,7 +45,13 @@ test.each(examples)('$file', async ({ webhook, file }) => {
     ...structuredClone(request),
   }
 
-  const outcome = webhook.review(review, { store, now: NOW, propagateDeps: 'dataBound', whenNotReady: 'gate' })
+  const outcome = webhook.review(review, {
+    store,
+    now: NOW,
+    propagateDeps: 'dataBound',
+    clusterScopedClaims: claims.clusterScoped,
+    whenNotReady: 'gate',
+  })
   const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
 
   const actual = { ...response, ...(response.patch && { patch: JSON.parse(response.patch) }) }

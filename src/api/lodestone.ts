@@ -10,6 +10,8 @@ export const HOLD_ANNOTATION = 'lodestone.dev/hold'
 export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
 /** On namespaces, by users: `"true"` refuses bindings and policies while Lodestone is away instead of letting them pass un-narrowed. */
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
+/** On namespaces, by users: the namespaces whose claims may name workloads here, with commas between them, or `*` (core/data-source-claim/grant.ts). */
+export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
 /** On claims, by the claim loop: bindings are restored before a claim goes. */
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'
 /** On sources, by the source loop, while they are claimed: what a source says stands until its system has been asked anew. */

@@ -149,6 +149,7 @@ export async function startApp({
       store,
       now,
       propagateDeps: config.dependencies.propagate,
+      clusterScopedClaims: config.claims.clusterScoped,
       volumes: () => {
         const { volumes } = live.current()
         return { whenNotReady: volumes.whenNotReady, volumeLimits: volumes }
@@ -204,9 +205,9 @@ export async function startApp({
 }
 
 /** Answers what Karmada's resource interpreter asks; not where nothing is held that an answer would follow from. */
-function openInterpreter({ dependencies }: Config, store: ObjectStore): Interpreter | undefined {
+function openInterpreter({ claims, dependencies }: Config, store: ObjectStore): Interpreter | undefined {
   if (dependencies.distribution === 'none') return undefined
-  return { types: interpreterTypes, interpret: (object) => interpretObject(object, store) }
+  return { types: interpreterTypes, interpret: (object) => interpretObject(object, store, claims.clusterScoped) }
 }
 
 async function until(condition: () => boolean, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 /** The configuration: a YAML file, checked once by schema, with a default for everything. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
+import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import { describeErrors, type FieldError } from '../core/field-errors.ts'
 import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
@@ -29,6 +30,10 @@ export interface Config {
   systems: {
     /** A folder with one file per data system, such as a mounted ConfigMap. Absent: no system is asked. */
     directory?: string
+  }
+  claims: {
+    /** Whether claims apply to cluster-scoped workloads, which no namespace can speak for. */
+    clusterScoped: ClusterScopedClaims
   }
   loops: {
     enabled: boolean
@@ -80,6 +85,7 @@ export const DEFAULT_CONFIG: Config = {
     hosts: [],
   },
   systems: {},
+  claims: { clusterScoped: 'forbidden' },
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   dependencies: { propagate: 'dataBound', distribution: 'karmada' },
   volumes: DEFAULT_VOLUMES,
@@ -117,6 +123,7 @@ export const configSchema = {
       },
     },
     systems: { type: 'object', properties: { directory: text } },
+    claims: { type: 'object', properties: { clusterScoped: { enum: ['allowed', 'forbidden'] } } },
     loops: {
       type: 'object',
       properties: {

@@ -63,6 +63,7 @@ export async function startLoops({
       store,
       events,
       systems,
+      clusterScopedClaims: config.claims.clusterScoped,
       now,
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,

@@ -1,7 +1,15 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { makeBinding, makeClaim, makePolicy, makeSource, makeVolumeManager } from '../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeForeignClaim,
+  makeNamespace,
+  makePolicy,
+  makeSource,
+  makeVolumeManager,
+} from '../../test/builders.ts'
 import { makeFolder, readFolder, runWords } from './cli.case.ts'
 
 const workload = {
@@ -387,6 +395,42 @@ describe('volumes of pods', () => {
       `✔ ${title}: narrowed\n    VolumeManager default/sales is in member2; default/sales is in member2\n`,
     )
   })
+})
+
+describe('a claim of another namespace', () => {
+  const check = (...objects: unknown[]) => runWords(['check', makeFile(objects), '--folder', makeFolder()])
+
+  test('is refused, with the command that allows it', async () => {
+    const { status, stdout } = await check(makeForeignClaim())
+
+    expect(status).toBe(1)
+    expect(stdout).toContain('kubectl annotate namespace default lodestone.dev/allow-claims-from=other')
+  })
+
+  test.each([
+    { name: 'before it', objects: [makeNamespace('default', 'other'), makeForeignClaim()] },
+    { name: 'after it', objects: [makeForeignClaim(), makeNamespace('default', 'other')] },
+  ])('is allowed by a namespace that comes $name', async ({ objects }) => {
+    const { status, stdout } = await check(...objects, makeSource(), makePolicy(), workload)
+
+    expect(status).toBe(0)
+    expect(stdout).toContain(`✔ ${title}: narrowed\n    other/sales is in member2\n`)
+  })
+})
+
+test('a claim for a cluster-scoped workload counts where the configuration says so', async () => {
+  const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk' } }
+  const policy = {
+    ...makePolicy({ resourceSelectors: [{ apiVersion: 'v1', kind: 'PersistentVolume' }] }),
+    kind: 'ClusterPropagationPolicy',
+    metadata: { name: 'disks' },
+  }
+  const claim = makeClaim({ workload: { apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' } })
+  const words = ['check', makeFile([claim, makeSource(), policy, volume])]
+  const config = makeFile({ claims: { clusterScoped: 'allowed' } }, 'lodestone.yaml')
+
+  expect((await runWords(words)).stdout).not.toContain('default/sales is in member2')
+  expect((await runWords([...words, '--config', config])).stdout).toContain('default/sales is in member2')
 })
 
 test('nothing is written to any folder', async () => {

@@ -60,7 +60,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const format = formatOf(args)
   const files = [...args.texts('file'), ...args.positionals]
   if (files.length === 0) throw new UsageError("say what to check: -f FILE\nSee 'lodestone check --help'.")
-  const { dependencies, volumes } = loadConfig(args.text('config'))
+  const { claims, dependencies, volumes } = loadConfig(args.text('config'))
   const mistakes: string[] = []
   const objects = await readObjects(files, mistakes)
   const store = await openContext(args.text('folder'), mistakes)
@@ -75,6 +75,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       store,
       now: io.now(),
       propagateDeps: dependencies.propagate,
+      clusterScopedClaims: claims.clusterScoped,
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
     })

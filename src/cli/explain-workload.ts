@@ -23,6 +23,7 @@ import { bindingName, deriveBinding, selectPolicy } from '../core/resource-bindi
 import type { BindingInput } from '../core/resource-binding/input.ts'
 import { gatherBindingInput, policyOf } from '../store/gather-binding.ts'
 import { interpretObject, workloadTypeOf } from '../store/gather-dependents.ts'
+import { type ClusterScope, refusalFor } from '../store/gather-permission.ts'
 import { sourceOf } from '../store/gather-source.ts'
 import { readVolumes } from '../store/gather-usage.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -37,7 +38,12 @@ export interface Workload {
 }
 
 /** Claims, sources, policy and binding of a workload, and what the decision is right now (`now` in ms since the epoch). */
-export async function explainWorkload(workload: Workload, store: ObjectStore, now: number): Promise<TreeNode> {
+export async function explainWorkload(
+  workload: Workload,
+  store: ObjectStore,
+  now: number,
+  scope: ClusterScope,
+): Promise<TreeNode> {
   const claims = store.byIndex(dataSourceClaims, 'workload', workloadKey(workload))
   const binding = await bindingOf(workload, store)
   const policy = findPolicy(workload, binding, store)
@@ -51,21 +57,36 @@ export async function explainWorkload(workload: Workload, store: ObjectStore, no
       ...(claims.length + volumes.length === 0
         ? [{ text: 'no DataSourceClaim names it: it is placed by its policy alone' }]
         : []),
-      ...claims.map((claim) => claimNode(claim, sourceOf(claim, store), now)),
+      ...claims.map((claim) =>
+        claimNode(claim, sourceOf(claim, store), now, refusalFor(claim, workload, store, scope)),
+      ),
       ...volumes.map(volumeNode),
       policy ? policyNode(policy) : { text: 'no policy selects it: Karmada makes no binding for it' },
-      ...(derived ? [bindingNode(derived, gatherBindingInput(derived, binding, store, now, { volumes }))] : []),
-      ...(object ? await dependencyNodes(workload, object, store) : []),
+      ...(derived
+        ? [
+            bindingNode(
+              derived,
+              gatherBindingInput(derived, binding, store, now, { clusterScopedClaims: scope, volumes }),
+            ),
+          ]
+        : []),
+      ...(object ? await dependencyNodes(workload, object, store, scope) : []),
     ],
   }
 }
 
-function claimNode(claim: DataSourceClaim, source: DataSource | undefined, now: number): TreeNode {
+function claimNode(
+  claim: DataSourceClaim,
+  source: DataSource | undefined,
+  now: number,
+  refusal: string | undefined,
+): TreeNode {
   const { enforcement, answer, claim: name } = locateClaim(claim, source, now)
   const { system, dataSourceType, dataSourceName } = claim.spec
   return {
     text: `DataSourceClaim ${name} (${enforcement}): ${system} ${dataSourceType} ${dataSourceName}`,
     children: [
+      ...(refusal === undefined ? [] : [{ text: `not permitted, and ignored: ${refusal}` }]),
       source
         ? sourceNode(source, answer, now)
         : { text: answer.kind === 'unknown' ? `unknown: ${answer.reason}` : answer.kind },
@@ -127,8 +148,13 @@ function bindingNode(binding: ResourceBinding, input: BindingInput): TreeNode {
 }
 
 /** What goes with the workload, and where it was attached to. */
-async function dependencyNodes(workload: Workload, object: K8sObject, store: ObjectStore): Promise<TreeNode[]> {
-  const references = interpretObject(object, store)
+async function dependencyNodes(
+  workload: Workload,
+  object: K8sObject,
+  store: ObjectStore,
+  scope: ClusterScope,
+): Promise<TreeNode[]> {
+  const references = interpretObject(object, store, scope)
   if (references.length === 0) return []
   const children = await Promise.all(
     references.map(async ({ kind, namespace, name }): Promise<TreeNode> => {

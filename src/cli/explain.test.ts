@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makePolicy, makeSource } from '../../test/builders.ts'
+import { makeBinding, makeClaim, makeForeignClaim, makePolicy, makeSource } from '../../test/builders.ts'
 import { makeFolder, runWords } from './cli.case.ts'
 
 const BEFORE_NOW = '2026-11-20T09:00:00Z'
@@ -151,6 +151,21 @@ describe('what is not there ends with status 1', () => {
 
     expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone explain: ${want}` })
   })
+})
+
+test('a claim that is not permitted is shown as ignored, and why', async () => {
+  const { stdout } = await explain('deployment/app', [makeForeignClaim(), source, makePolicy()])
+
+  expect(stdout).toBe(`Deployment default/app
+├─ DataSourceClaim other/sales (Required): amoro table lake.shop.sales
+│  ├─ not permitted, and ignored: namespace default does not allow claims of namespace other; allow them with: kubectl annotate namespace default lodestone.dev/allow-claims-from=other
+│  └─ DataSource amoro-table-lake.shop.sales: located in member2
+│     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
+├─ PropagationPolicy default/app: member1, member2, member3
+└─ ResourceBinding default/app-deployment (as Karmada would make it): left as it is
+   ├─ before: member1, member2, member3
+   └─ after:  member1, member2, member3
+`)
 })
 
 test('a source that nobody uses is told so', async () => {

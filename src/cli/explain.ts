@@ -3,6 +3,7 @@ import { dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
+import { loadConfig } from '../app/config.ts'
 import { claimsOfSource } from '../store/gather-source.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
@@ -41,6 +42,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     throw new UsageError("say one thing to explain, as KIND/NAME\nSee 'lodestone explain --help'.")
   const target = readTarget(word)
   const namespace = target.namespaced ? (args.text('namespace') ?? 'default') : undefined
+  const { claims } = loadConfig(args.text('config'))
   // Bindings are read one by one: a hub has a hundred thousand of them, and one is asked for.
   const { store, close } = openSource('explain', args, io, { bindings: false })
   try {
@@ -54,7 +56,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     }
     const paint = painter(io.stdout, io.env)
     for (const workload of workloads) {
-      const [title = '', ...lines] = drawTree(await explainWorkload(workload, store, io.now()))
+      const [title = '', ...lines] = drawTree(await explainWorkload(workload, store, io.now(), claims.clusterScoped))
       io.stdout.write(`${paint('bold', title)}\n${lines.map((line) => `${line}\n`).join('')}`)
     }
     return 0

@@ -11,6 +11,12 @@ export const SOURCE_OPTIONS = {
   folder: { type: 'string', value: 'DIR', description: 'Look into a folder of manifests' },
   kubeconfig: { type: 'string', value: 'FILE', description: 'Look into an API server (default: in-cluster)' },
   context: { type: 'string', value: 'NAME', description: 'A context of the kubeconfig other than its current one' },
+  config: {
+    type: 'string',
+    short: 'c',
+    value: 'FILE',
+    description: 'Configuration file of the server: which claims are permitted follows from it',
+  },
 } as const
 
 const SYNC_TIMEOUT_MS = 60_000

@@ -9,6 +9,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { apiVersionOf, groupOf, type K8sObject, objectKey, type ResourceType } from '../api/meta.ts'
+import { namespaces } from '../api/namespace.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { encodeResponse } from '../core/admission/review.ts'
 import { interpretedKind } from '../core/dependencies/kinds.ts'
@@ -79,6 +80,8 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
 }
 
 function rankOf(object: K8sObject): number {
+  // Which claims are permitted follows from it.
+  if (isOf(namespaces, object)) return -1
   if (webhookFor(object)?.type !== 'mutating') return 0
   if (isTemplate(object)) return 1
   return isBinding(object.kind) ? 3 : 2

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeSource } from '../../test/builders.ts'
+import { makeBinding, makeClaim, makeForeignClaim, makeSource } from '../../test/builders.ts'
 import { makeFolder, runWords } from './cli.case.ts'
 
 const status = (objects: unknown[], ...more: string[]) =>
@@ -50,6 +50,12 @@ SYSTEM    SOURCES   STALE   HEALTH
 amoro     1         1       unwell for 3 h: HTTP 503
 archive   1         0       well
 `)
+})
+
+test('a claim that is not permitted is shown as such, whatever is known of its data', async () => {
+  const { stdout } = await status([makeForeignClaim(), makeSource()])
+
+  expect(stdout).toMatch(/other\/sales .*not permitted: namespace default does not allow claims of namespace other; /)
 })
 
 test('one namespace shows its own claims and holds, and all sources', async () => {

@@ -3,10 +3,12 @@ import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
 import { keyOfObject } from '../api/meta.ts'
+import { loadConfig } from '../app/config.ts'
 import { isTrue } from '../core/conditions.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import { formatBytes } from '../core/quantity.ts'
 import { readNotes } from '../core/resource-binding/annotations.ts'
+import { type ClusterScope, refusalOfClaim } from '../store/gather-permission.ts'
 import { sourceOf } from '../store/gather-source.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from './command.ts'
@@ -41,9 +43,10 @@ const REFRESH_MS = 500
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const { store, close } = openSource('status', args, io, { bindings: true })
   const namespace = args.text('namespace')
+  const scope = loadConfig(args.text('config')).claims.clusterScoped
   try {
     await startSource(store, io)
-    const show = () => io.stdout.write(renderStatus(store, namespace, io.now(), painter(io.stdout, io.env)))
+    const show = () => io.stdout.write(renderStatus(store, { namespace, scope }, io.now(), painter(io.stdout, io.env)))
     show()
     if (args.flag('watch')) await showAgain(store, io, show)
     return 0
@@ -74,36 +77,43 @@ function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise
   })
 }
 
+/** What is shown, and by which rules. */
+interface Shown {
+  namespace: string | undefined
+  scope: ClusterScope
+}
+
 /** The four tables. `now` in ms since the epoch. */
 function renderStatus(
   store: ObjectStore,
-  namespace: string | undefined,
+  { namespace, scope }: Shown,
   now: number,
   paint: ReturnType<typeof painter>,
 ): string {
   const table = (title: string, head: string[], rows: string[][]) =>
     `${paint('bold', `${title} (${rows.length})`)}\n${rows.length === 0 ? '' : formatColumns([head, ...rows])}`
   return [
-    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'WHERE'], claimRows(store, namespace, now)),
+    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'WHERE'], claimRows(store, { namespace, scope }, now)),
     table('HELD', ['BINDING', 'SINCE', 'REASON'], heldRows(store, namespace, now)),
     table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
     table('SYSTEMS', ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'], systemRows(store, now)),
   ].join('\n')
 }
 
-function claimRows(store: ObjectStore, namespace: string | undefined, now: number): string[][] {
+function claimRows(store: ObjectStore, { namespace, scope }: Shown, now: number): string[][] {
   return [...store.list(dataSourceClaims)]
     .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
     .map((claim) => {
       const { answer, claim: name } = locateClaim(claim, sourceOf(claim, store), now)
       const { kind, name: workload } = claim.spec.workload
-      const where = answer.kind === 'located' ? answer.clusters.join(', ') : `${answer.kind}: ${answer.reason}`
+      const refusal = refusalOfClaim(claim, store, scope)
+      const known = answer.kind === 'located' ? answer.clusters.join(', ') : `${answer.kind}: ${answer.reason}`
       return [
         name,
         claim.status?.phase ?? 'Pending',
         `${claim.spec.system} ${claim.spec.dataSourceName}`,
         `${kind}/${workload}`,
-        where,
+        refusal === undefined ? known : `not permitted: ${refusal}`,
       ]
     })
     .sort(byFirst)

@@ -29,7 +29,7 @@ import {
 import { bindingNamed, bindingOf, bindingsOfWorkload } from '../store/gather-workload.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
-import type { ReconcileLoop } from './define.ts'
+import type { ReconcileContext, ReconcileLoop } from './define.ts'
 
 /** Kinds through which a workload needs others: a change of one changes what is needed. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
@@ -55,7 +55,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const named = objectOfKey(key)
       const stored = bindingOf(named, store)
       const plan = planAttachedBinding({
-        ...(attaches ? gather(named, distribution, store) : NOTHING_NEEDED),
+        ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
         stored,
         noted: stored ? clusterBindingsNotedOn(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
@@ -71,13 +71,13 @@ type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown'>
 const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () => false }
 
 /** The object as it is, and who needs it. */
-function gather(named: K8sObject, distribution: Distribution, store: ObjectStore): Needs {
+function gather(named: K8sObject, distribution: Distribution, { store, clusterScopedClaims }: ReconcileContext): Needs {
   const type = dependentType(named)
   const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
   const object = dependent ?? named
   return {
     dependent,
-    needs: type ? divideNeeds(object, bindingsNeeding(object, store), distribution) : [],
+    needs: type ? divideNeeds(object, bindingsNeeding(object, store, clusterScopedClaims), distribution) : [],
     isUnknown: (binding) => propagates(binding) && workloadOfBinding(binding, store) === undefined,
   }
 }
@@ -120,7 +120,8 @@ function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<strin
 function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<string> {
   for (const { spec } of attachedTo(binding, store)) yield dependencyKey(resourceObject(spec.resource))
   const workload = propagates(binding) ? workloadOfBinding(binding, store) : undefined
-  if (workload) for (const dependent of dependentsOf(workload, store)) yield dependencyKey(dependent)
+  // Also claims that the configuration does not permit: a key too many costs a look.
+  if (workload) for (const dependent of dependentsOf(workload, store, 'allowed')) yield dependencyKey(dependent)
 }
 
 /** A binding's status changes all the time, and most of what else is written into it is of no concern to what is attached to it. */

@@ -31,12 +31,13 @@ export interface Controller {
 
 /** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every question and Event. */
 export function startController(input: ControllerInput): Controller {
-  const { loops, store, systems, events, now, observer } = input
+  const { loops, store, systems, events, clusterScopedClaims, now, observer } = input
   const aborter = new AbortController()
   const context = {
     store,
     systems,
     events,
+    ...(clusterScopedClaims && { clusterScopedClaims }),
     now,
     signal: aborter.signal,
     moveAllowance: openAllowance(input),

@@ -5,6 +5,7 @@ import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { questionOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
+import { claimsRegranted, refusalOfClaim } from '../store/gather-permission.ts'
 import { claimsOfSource, nameOfSource, sourceOf } from '../store/gather-source.ts'
 import { bindingsOfClaim } from '../store/gather-workload.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -15,28 +16,31 @@ export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
   // Few at once: loops that compete share the write limit by how many they run, and a workload is more urgent than a status.
   concurrency: 4,
-  keysOf: ({ type, before, after }, store) => {
+  keysOf: (change, store) => {
+    const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
     if (type.kind === dataSourceClaims.kind) return objects.map(keyOfObject)
     if (type.kind === dataSources.kind)
       return objects.flatMap((source) => claimsOfSource(source as DataSource, store)).map(keyOfObject)
-    // A claim that is being deleted waits until the last binding is restored.
     if (isBinding(type.kind)) {
-      return objects.flatMap((binding) => leaving(binding as ResourceBinding, store)).map(keyOfObject)
+      const isNewOrGone = objects.length === 1
+      return objects.flatMap((binding) => waitingFor(binding as ResourceBinding, isNewOrGone, store)).map(keyOfObject)
     }
-    return []
+    return claimsRegranted(change, store).map(keyOfObject)
   },
   *keysOfSystems(systems, store) {
     for (const claim of store.list(dataSourceClaims)) if (systems.has(claim.spec.system)) yield keyOfObject(claim)
   },
   allKeys: (store) => [...store.list(dataSourceClaims)].map(keyOfObject),
-  async reconcile(key, { store, events, systems, now }) {
+  async reconcile(key, { store, events, systems, clusterScopedClaims, now }) {
     const { namespace, name } = splitObjectKey(key)
     const claim = store.get(dataSourceClaims, namespace, name)
     if (!claim) return undefined
+    const refusal = refusalOfClaim(claim, store, clusterScopedClaims)
     const source = sourceOf(claim, store)
     const plan = planClaim({
       claim,
+      refusal,
       source,
       systemKnown: systems.get(claim.spec.system) !== undefined,
       nameHolder: source ? undefined : nameHolder(claim, store),
@@ -48,10 +52,15 @@ export const dataSourceClaimLoop: ReconcileLoop = {
   },
 }
 
-function leaving({ spec }: ResourceBinding, store: ObjectStore): DataSourceClaim[] {
+/**
+ * The claims whose status depends on a binding: one that is being deleted waits until the last binding is restored, and whether a claim
+ * means a cluster-scoped workload is known by the binding.
+ */
+function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, store: ObjectStore): DataSourceClaim[] {
+  const isDiscovered = isNewOrGone && !metadata.namespace
   return store
     .byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource))
-    .filter(({ metadata }) => metadata.deletionTimestamp)
+    .filter((claim) => isDiscovered || claim.metadata.deletionTimestamp)
 }
 
 /** The DataSource that has the name for this claim's query and describes different data, where there is one. */

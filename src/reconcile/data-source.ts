@@ -7,6 +7,7 @@ import { planSource } from '../core/data-source/plan.ts'
 import { questionOfClaim, sourceKeyOfClaim, sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
 import { counts } from '../core/data-source-claim/leave.ts'
 import type { System } from '../locality/plugin.ts'
+import { claimsRegranted, workloadsFor } from '../store/gather-permission.ts'
 import { claimsOfSource, nameOfSource } from '../store/gather-source.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
@@ -39,12 +40,13 @@ export function openDataSourceLoop(): ReconcileLoop {
   return {
     name: 'data-source',
     concurrency: 16,
-    keysOf: ({ type, before, after }, store) => {
+    keysOf: (change, store) => {
+      const { type, before, after } = change
       const objects = [before, after].filter((object) => object !== undefined)
       if (type.kind === dataSources.kind) return objects.flatMap((source) => namesFor(source as DataSource))
       if (type.kind === dataSourceClaims.kind)
         return objects.flatMap((claim) => sourcesOfClaim(claim as DataSourceClaim, store))
-      return []
+      return claimsRegranted(change, store).flatMap((claim) => sourcesOfClaim(claim, store))
     },
     *keysOfSystems(systems, store) {
       for (const { metadata, spec } of store.list(dataSources)) if (systems.has(spec.system)) yield metadata.name
@@ -56,13 +58,14 @@ export function openDataSourceLoop(): ReconcileLoop {
       for (const claim of store.list(dataSourceClaims)) yield* sourcesOfClaim(claim, store)
     },
     async reconcile(name, context) {
-      const { store, systems, now, signal, observer, enqueue } = context
-      const source = store.get(dataSources, undefined, name) ?? draftOf(name, store)
+      const { store, systems, clusterScopedClaims, now, signal, observer, enqueue } = context
+      const isPermitted = (claim: DataSourceClaim) => workloadsFor(claim, store, clusterScopedClaims).length > 0
+      const source = store.get(dataSources, undefined, name) ?? draftOf(name, store, isPermitted)
       if (!source) {
         forget(name)
         return undefined
       }
-      const claims = claimsOfSource(source, store).filter((claim) => counts(claim, now()))
+      const claims = claimsOfSource(source, store).filter((claim) => counts(claim, now()) && isPermitted(claim))
       const system = systems.get(source.spec.system)
       const isStored = source.metadata.resourceVersion !== undefined
       // Without an answer to come, a source would only say that nothing is known.
@@ -136,11 +139,15 @@ function sourcesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
   return bound && !answering.includes(bound) ? [...answering, bound] : answering
 }
 
-/** The source of that name as it would be made: where claims ask its question and no other source answers it. */
-function draftOf(name: string, store: ObjectStore): DataSource | undefined {
+/** The source of that name as it would be created: where permitted claims have its query and no other source answers it. */
+function draftOf(
+  name: string,
+  store: ObjectStore,
+  isPermitted: (claim: DataSourceClaim) => boolean,
+): DataSource | undefined {
   const claim = store
     .byIndex(dataSourceClaims, 'sourceName', name)
-    .find(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .find((claim) => claim.metadata.deletionTimestamp === undefined && isPermitted(claim))
   if (!claim || store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).length > 0) return undefined
   return {
     apiVersion: apiVersionOf(dataSources),

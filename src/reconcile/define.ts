@@ -1,4 +1,5 @@
 /** What a loop is: the keys that a change concerns, and what to do for one key. */
+import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { Eviction } from '../core/volume-manager/evict.ts'
 import type { Systems } from '../locality/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
@@ -6,6 +7,8 @@ import type { Writers } from './apply.ts'
 
 export interface ReconcileContext extends Writers {
   systems: Systems
+  /** Whether claims apply to cluster-scoped workloads; forbidden when it is not given. */
+  clusterScopedClaims?: ClusterScopedClaims
   /** Milliseconds since the epoch. */
   now: () => number
   signal: AbortSignal

@@ -12,9 +12,8 @@ import {
   workloadOfBinding,
 } from '../store/gather-dependents.ts'
 import { bindingNamed, bindingsOfWorkload } from '../store/gather-workload.ts'
-import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
-import type { ReconcileLoop } from './define.ts'
+import type { ReconcileContext, ReconcileLoop } from './define.ts'
 
 export function openDependenciesLoop(distribution: Distribution | 'none'): ReconcileLoop {
   return {
@@ -46,7 +45,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
       if (!binding || !concernsUs(binding)) return undefined
       const plan = planDependenciesFinalizer({
         binding,
-        attaches: attaches(binding, distribution, store),
+        attaches: attaches(binding, distribution, context),
         hasAttached: attachedTo(binding, store).length > 0,
       })
       await applyPlan(context, plan)
@@ -59,12 +58,14 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
 function attaches(
   binding: ResourceBinding,
   distribution: Distribution | 'none',
-  store: ObjectStore,
+  { store, clusterScopedClaims }: ReconcileContext,
 ): boolean | undefined {
   if (distribution === 'none' || !propagates(binding)) return false
   const workload = workloadOfBinding(binding, store)
   if (!workload) return undefined
-  const dependents = dependentsOf(workload, store).filter((object) => isWithinReach(binding, object))
+  const dependents = dependentsOf(workload, store, clusterScopedClaims).filter((object) =>
+    isWithinReach(binding, object),
+  )
   return attachesAny(binding, dependents, distribution)
 }
 

@@ -16,6 +16,7 @@ import { isUndecided, type PropagateDepsMode } from '../core/propagation-policy/
 import { planPolicy } from '../core/propagation-policy/plan.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { policyNamed } from '../store/gather-binding.ts'
+import { claimsRegranted } from '../store/gather-permission.ts'
 import { gatherPolicyInput, isClaimed, policiesSelecting } from '../store/gather-policy.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
@@ -32,23 +33,29 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
         for (const policy of store.list(type)) yield isUndecided(policy) ? keyOfObject(policy) : undefined
       }
     },
-    async reconcile(key, { store, events }) {
+    async reconcile(key, { store, events, clusterScopedClaims }) {
       const policy = policyNamed(splitObjectKey(key), store)
       if (!policy || !isUndecided(policy)) return undefined
-      await applyPlan({ store, events }, planPolicy(gatherPolicyInput(policy, policy, mode, store)))
+      await applyPlan(
+        { store, events },
+        planPolicy(gatherPolicyInput(policy, policy, mode, store, clusterScopedClaims)),
+      )
       return undefined
     },
   }
 }
 
 /** What is gone, or is less than it was, needs nothing: `propagateDeps` is never taken away. */
-function keysOf({ type, before, after }: StoreChange, store: ObjectStore): string[] {
+function keysOf(change: StoreChange, store: ObjectStore): string[] {
+  const { type, before, after } = change
   if (!after) return []
   if (isPolicy(type.kind)) return isUndecided(after as PropagationPolicy) ? [keyOfObject(after)] : []
   if (type.kind === dataSourceClaims.kind) {
     return ofClaim(before as DataSourceClaim | undefined, after as DataSourceClaim, store)
   }
   if (isBinding(type.kind)) return ofBinding(before as ResourceBinding | undefined, after as ResourceBinding, store)
+  const regranted = claimsRegranted(change, store)
+  if (regranted.length > 0) return regranted.flatMap((claim) => ofClaim(undefined, claim, store))
   return 'facts' in after ? ofWorkload(before as Workload | undefined, after as Workload, store) : []
 }
 

@@ -7,6 +7,7 @@ import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { hasNotes } from '../core/resource-binding/annotations.ts'
 import { planBinding } from '../core/resource-binding/plan.ts'
 import { gatherBindingInput } from '../store/gather-binding.ts'
+import { claimsRegranted } from '../store/gather-permission.ts'
 import { claimsOfSource } from '../store/gather-source.ts'
 import { bindingsByVolume, locateVolumes } from '../store/gather-usage.ts'
 import { bindingNamed, bindingsOfClaim } from '../store/gather-workload.ts'
@@ -21,6 +22,8 @@ export const resourceBindingLoop: ReconcileLoop = {
     const { type, before, after } = change
     const objects = [before, after].filter((object) => object !== undefined)
     const byVolume = bindingsByVolume(change, store).map(keyOfObject)
+    const regranted = claimsRegranted(change, store)
+    if (regranted.length > 0) return regranted.flatMap((claim) => bindingsOfClaim(claim, store)).map(keyOfObject)
     if (isBinding(type.kind)) {
       return after && concernsUs(after as ResourceBinding, store) ? [keyOfObject(after), ...byVolume] : byVolume
     }
@@ -47,10 +50,10 @@ export const resourceBindingLoop: ReconcileLoop = {
       for (const binding of store.list(type)) yield concernsUs(binding, store) ? keyOfObject(binding) : undefined
     }
   },
-  async reconcile(key, { store, events, now, moveAllowance, observer }) {
+  async reconcile(key, { store, events, clusterScopedClaims, now, moveAllowance, observer }) {
     const binding = bindingNamed(splitObjectKey(key), store)
     if (!binding) return undefined
-    const plan = planBinding(gatherBindingInput(binding, binding, store, now()))
+    const plan = planBinding(gatherBindingInput(binding, binding, store, now(), { clusterScopedClaims }))
     const waitMs = plan.moves ? moveAllowance() : 0
     if (waitMs > 0) return waitMs
     await applyPlan({ store, events }, plan)

@@ -9,6 +9,7 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
   propagateDeps: GatherContext['propagateDeps']
+  clusterScopedClaims?: GatherContext['clusterScopedClaims']
   /** What the configuration says of volumes, asked anew at every call. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
@@ -17,7 +18,7 @@ export interface AdmissionDependencies extends CallDependencies {
 
 /** Serves one webhook: gives a function from the text of a body to the answer, which throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
-  const { store, now: clock, propagateDeps, volumes } = dependencies
+  const { store, now: clock, propagateDeps, clusterScopedClaims = 'forbidden', volumes } = dependencies
   return serveCalls(
     {
       name: webhook.name,
@@ -26,7 +27,13 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
       decode: (parsed) => decodeFor(webhook, parsed),
       describe,
       answer(request) {
-        const outcome = webhook.review(request, { store, propagateDeps, ...volumes(), now: clock() })
+        const outcome = webhook.review(request, {
+          store,
+          propagateDeps,
+          clusterScopedClaims,
+          ...volumes(),
+          now: clock(),
+        })
         const response = encodeResponse(request, outcome, toBase64)
         const result = resultOf(response)
         return {

@@ -9,10 +9,13 @@ import {
   type PropagationPolicy,
   propagationPolicies,
 } from '../api/karmada.ts'
-import { PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
+import { ALLOW_CLAIMS_FROM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION, REQUIRES_CLAIM_ANNOTATION } from '../api/lodestone.ts'
 import { groupOf, type ResourceType } from '../api/meta.ts'
+import { namespaces } from '../api/namespace.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
+import { type GrantingNamespace, readClaimGrant } from '../core/data-source-claim/grant.ts'
 import {
+  otherNamespaceOf,
   questionOfClaim,
   sourceKeyOfClaim,
   sourceKeyOfSource,
@@ -36,6 +39,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
     selectable: selectableKeysOfClaim,
     source: (claim) => [sourceKeyOfClaim(claim)],
     sourceName: (claim) => [nameOfSource(questionOfClaim(claim))],
+    otherNamespace: (claim) => [otherNamespaceOf(claim) ?? []].flat(),
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
   },
 }
@@ -44,6 +48,23 @@ const sourceKind: CachedKind<DataSource> = {
   type: dataSources,
   keep: keepOwn,
   indexes: { key: (source) => [sourceKeyOfSource(source)] },
+}
+
+/** Of a hub's thousands, nearly all are kept as no more than a name. */
+const namespaceKind: CachedKind<GrantingNamespace> = {
+  type: namespaces,
+  keep({ apiVersion, kind, metadata }) {
+    const claimGrant = readClaimGrant({ apiVersion, kind, metadata })
+    return {
+      apiVersion,
+      kind,
+      metadata: keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION]),
+      ...(claimGrant && { claimGrant }),
+    }
+  },
+  indexes: {},
+  metadataOnly: true,
+  optional: true,
 }
 
 const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
@@ -118,6 +139,7 @@ function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, met
 export const placementKinds: readonly AnyCachedKind[] = [
   claimKind,
   sourceKind,
+  namespaceKind,
   clusterKind,
   ...bindingKinds,
   policyKind(propagationPolicies),

@@ -1,5 +1,4 @@
 /** Collects from a store's memory what the decision on a binding needs: admission, loops and command line ask the same way. */
-import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
   clusters,
@@ -7,17 +6,18 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { workloadKey } from '../core/data-source-claim/keys.ts'
 import { counts } from '../core/data-source-claim/leave.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
 import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { type ClusterScope, claimsFor } from './gather-permission.ts'
 import { sourceOf } from './gather-source.ts'
 import { locateVolumes } from './gather-usage.ts'
 import type { ObjectName, ObjectStore } from './store.ts'
 
 interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
+  clusterScopedClaims?: ClusterScope
   /** Where the workload's VolumeManagers are, for who knows better than the store's memory. */
   volumes?: readonly ClaimAnswer[]
 }
@@ -28,10 +28,13 @@ export function gatherBindingInput(
   stored: ResourceBinding | undefined,
   store: ObjectStore,
   now: number,
-  { leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
+  { clusterScopedClaims, leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
-  const claims = claimsOf(binding, store, now).map((claim) => locateClaim(claim, sourceOf(claim, store), now))
+  // Those that have a say; none for a malformed binding.
+  const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
+    .filter((claim) => counts(claim, now))
+    .map((claim) => locateClaim(claim, sourceOf(claim, store), now))
   return {
     binding,
     stored,
@@ -41,11 +44,6 @@ export function gatherBindingInput(
     now,
     leavesMovesToLoop,
   }
-}
-
-/** The claims for the bound workload that have a say; none for a malformed binding. */
-function claimsOf({ spec }: ResourceBinding, store: ObjectStore, now: number): readonly DataSourceClaim[] {
-  return store.byIndex(dataSourceClaims, 'workload', workloadKey(spec.resource)).filter((claim) => counts(claim, now))
 }
 
 /** The policy that a binding says it came from, where it is known. */

@@ -24,7 +24,6 @@ import {
 } from '../api/meta.ts'
 import { persistentVolumeClaims } from '../api/persistent-volume.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { workloadKey } from '../core/data-source-claim/keys.ts'
 import type { Dependent } from '../core/dependencies/dependent.ts'
 import { interpretDependencies } from '../core/dependencies/interpret.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
@@ -34,6 +33,7 @@ import type { RelatedObjects } from '../core/dependencies/related.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
 import { matchesLabels } from '../core/selectors.ts'
 import { labelKey, selectorKey, workloadTypes } from './dependency-kinds.ts'
+import { type ClusterScope, claimsFor } from './gather-permission.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from './gather-workload.ts'
 import { kindKey } from './kinds.ts'
 import type { ObjectStore } from './store.ts'
@@ -62,7 +62,7 @@ export function dependentType(object: { apiVersion: string; kind: string }): Res
 }
 
 /** What the interpreter looks up, from the store's memory. */
-function relatedObjects(store: ObjectStore): RelatedObjects {
+function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects {
   return {
     servicesFor: (namespace, podLabels) =>
       Object.entries(podLabels)
@@ -72,14 +72,18 @@ function relatedObjects(store: ObjectStore): RelatedObjects {
       store.byIndex(ingresses as ResourceType<Workload>, 'backends', objectKey(namespace, service)),
     serviceAccount: (namespace, name) => store.get(serviceAccounts, namespace, name),
     volumeManager: (namespace, name) => store.get(volumeManagers, namespace, name),
-    claimsOf: (workload) => store.byIndex(dataSourceClaims, 'workload', workloadKey(referenceOf(workload))),
+    claimsOf: (workload) => claimsFor(referenceOf(workload), store, scope),
     memberServes: (type) => store.byIndex(clusters, 'serves', kindKey(type)).length > 0,
   }
 }
 
 /** What an object as it was sent needs. Throws `NotSyncedError` before everything is read. */
-export function interpretObject(object: K8sObject, store: ObjectStore): DependentObjectReference[] {
-  return interpretDependencies(workloadOf(object), relatedObjects(store))
+export function interpretObject(
+  object: K8sObject,
+  store: ObjectStore,
+  scope?: ClusterScope,
+): DependentObjectReference[] {
+  return interpretDependencies(workloadOf(object), relatedObjects(store, scope))
 }
 
 /** The type of a kind whose dependencies are known, whatever its version. */
@@ -94,8 +98,8 @@ export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore)
 }
 
 /** The existing objects that a workload needs. */
-export function dependentsOf(workload: Workload, store: ObjectStore): Dependent[] {
-  return interpretDependencies(workload, relatedObjects(store)).flatMap((reference) => {
+export function dependentsOf(workload: Workload, store: ObjectStore, scope?: ClusterScope): Dependent[] {
+  return interpretDependencies(workload, relatedObjects(store, scope)).flatMap((reference) => {
     const type = dependentType(reference)
     if (!type) return []
     if (reference.name) return store.get(type, reference.namespace, reference.name) ?? []
@@ -108,8 +112,8 @@ export function dependentsOf(workload: Workload, store: ObjectStore): Dependent[
  * The bindings whose workloads need the object, and that dependencies follow. An object that does not exist is needed as well, by whoever
  * names it.
  */
-export function bindingsNeeding(object: K8sObject, store: ObjectStore): ResourceBinding[] {
-  const related = relatedObjects(store)
+export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: ClusterScope): ResourceBinding[] {
+  const related = relatedObjects(store, scope)
   const isMeant = (reference: DependentObjectReference) => refersTo(reference, object)
   return [...workloadsAround(object, store)]
     .filter(

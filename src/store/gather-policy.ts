@@ -7,7 +7,7 @@ import {
   type ResourceBinding,
 } from '../api/karmada.ts'
 import { groupOf, type K8sObject, keyOfObject, objectKey, type ResourceType, referenceOf } from '../api/meta.ts'
-import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
+import { workloadKey } from '../core/data-source-claim/keys.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import {
   type DataBound,
@@ -17,6 +17,7 @@ import {
 } from '../core/propagation-policy/decide.ts'
 import { selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import { type ClusterScope, workloadsFor } from './gather-permission.ts'
 import { bindingsOfWorkload } from './gather-workload.ts'
 import type { ObjectStore } from './store.ts'
 
@@ -32,10 +33,11 @@ export function gatherPolicyInput(
   stored: PropagationPolicy | undefined,
   mode: PropagateDepsMode,
   store: ObjectStore,
+  scope?: ClusterScope,
 ): PolicyInput {
   // Most policies are decided already: for those nothing is looked for.
   const isOpen = mode === 'dataBound' && isUndecided(policy)
-  return { policy, stored, mode, dataBound: isOpen ? dataBoundOf(policy, store) : undefined }
+  return { policy, stored, mode, dataBound: isOpen ? dataBoundOf(policy, store, scope) : undefined }
 }
 
 /** The policies that select a workload, as far as that is known now: where only its binding can tell, that comes as a change of its own. */
@@ -63,11 +65,11 @@ export function isClaimed(workload: WorkloadReference, store: ObjectStore): bool
 }
 
 /** Any one is enough, so the first that is found is it. */
-function dataBoundOf(policy: PropagationPolicy, store: ObjectStore): DataBound | undefined {
+function dataBoundOf(policy: PropagationPolicy, store: ObjectStore, scope: ClusterScope): DataBound | undefined {
   for (const key of selectorKeys(policy)) {
     for (const claim of store.byIndex(dataSourceClaims, 'selectable', key)) {
       if (claim.metadata.deletionTimestamp !== undefined) continue
-      const workload = workloadsOfClaim(claim).find((each) => isSelected(each, policy, store))
+      const workload = workloadsFor(claim, store, scope).find((each) => isSelected(each, policy, store))
       if (workload) {
         return { workload: titleOf(workload), claim: keyOfObject(claim) }
       }

@@ -1,7 +1,8 @@
-/** Admission of claims: refuses what cannot be meant, with every reason in one answer. */
+/** Admission of claims: refuses what is malformed or not permitted, with every reason in one answer. */
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { admitClaim } from '../core/data-source-claim/admit.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
-import { refuseErrors } from '../core/outcome.ts'
+import { refusalOfClaim } from '../store/gather-permission.ts'
 import { defineWebhook } from './define.ts'
 
 export const dataSourceClaim = defineWebhook({
@@ -10,6 +11,18 @@ export const dataSourceClaim = defineWebhook({
   resources: [dataSourceClaims],
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'FailWhereEnforced',
-  gather: ({ object }) => object as DataSourceClaim,
-  decide: (claim) => refuseErrors(validateDataSourceClaim(claim)),
+  gather({ object, oldObject, namespace }, { store, clusterScopedClaims }) {
+    // Of a claim being created its own namespace may be missing (kube-apiserver before 1.27).
+    const own = namespace || object.metadata.namespace
+    const claim = { ...object, metadata: { ...object.metadata, ...(own && { namespace: own }) } } as DataSourceClaim
+    const errors = validateDataSourceClaim(claim)
+    return {
+      claim,
+      stored: (oldObject ?? undefined) as DataSourceClaim | undefined,
+      errors,
+      // Whether a claim is permitted can only be told of one that is well-formed.
+      refusal: errors.length === 0 ? refusalOfClaim(claim, store, clusterScopedClaims) : undefined,
+    }
+  },
+  decide: admitClaim,
 })

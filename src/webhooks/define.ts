@@ -1,6 +1,7 @@
 /** What an admission point is: a path, the rules under which the API server calls it, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
+import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { FieldError } from '../core/field-errors.ts'
 import { leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
@@ -17,6 +18,8 @@ export interface GatherContext {
   propagateDeps: PropagateDepsMode
   /** What becomes of pods whose data is on the way. */
   whenNotReady: WhenNotReady
+  /** Whether claims apply to cluster-scoped workloads; forbidden when it is not given. */
+  clusterScopedClaims?: ClusterScopedClaims
   /** What volumes may ask for; the defaults when it is not given. */
   volumeLimits?: VolumeLimits
 }

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeDeployment, makePolicy, NOW } from '../../test/builders.ts'
+import {
+  makeBinding,
+  makeClaim,
+  makeDeployment,
+  makeForeignClaim,
+  makeNamespace,
+  makePolicy,
+  NOW,
+} from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
@@ -101,10 +109,16 @@ describe('a policy propagates dependencies when a claim is for a workload that i
       want: false,
     },
     {
-      name: 'in the namespace that the claim names',
+      name: 'in the namespace that the claim names, which allows it',
       policy: makePolicy(),
-      objects: [makeClaim({ workload: { ...all, name: 'app', namespace: 'default' } }, { namespace: 'demo' })],
+      objects: [makeForeignClaim(), makeNamespace('default', 'other')],
       want: true,
+    },
+    {
+      name: 'not in the namespace that the claim names, which does not allow it',
+      policy: makePolicy(),
+      objects: [makeForeignClaim(), makeNamespace('default')],
+      want: false,
     },
     {
       name: 'with any of its selectors',

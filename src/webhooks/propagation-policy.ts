@@ -14,7 +14,8 @@ function policyWebhook(name: string, resource: ResourceType<PropagationPolicy>):
     name,
     resource,
     validate: validatePolicy,
-    gather: (policy, stored, { store, propagateDeps }) => gatherPolicyInput(policy, stored, propagateDeps, store),
+    gather: (policy, stored, { store, propagateDeps, clusterScopedClaims }) =>
+      gatherPolicyInput(policy, stored, propagateDeps, store, clusterScopedClaims),
     decide: (input) => answerPolicy(decidePolicy(input), input),
   })
 }

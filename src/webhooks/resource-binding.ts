@@ -17,8 +17,8 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     matchCondition: { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
     validate: validateBinding,
     // Karmada writes every binding again when it restarts: what waits for its turn to move would move all at once.
-    gather: (binding, stored, { store, now }) =>
-      gatherBindingInput(binding, stored, store, now, { leavesMovesToLoop: true }),
+    gather: (binding, stored, { store, now, clusterScopedClaims }) =>
+      gatherBindingInput(binding, stored, store, now, { clusterScopedClaims, leavesMovesToLoop: true }),
     decide: (input) => answerBinding(decideBinding(input), input),
   })
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
   // Nobody's administrator: only what `lodestone manifests rbac` grants.
   const kubeconfig = await plane.kubeconfigFor(lodestoneUser)
-  lodestone = await startLodestone(plane, { kubeconfig })
+  lodestone = await startLodestone(plane, { kubeconfig, config: { claims: { clusterScoped: 'allowed' } } })
 })
 
 afterAll(async () => {
@@ -133,6 +133,53 @@ describe('2. the same by other means', () => {
       'member3',
     ])
   })
+})
+
+describe('a claim of another namespace', () => {
+  const everywhere = { clusterNames: ['member1', 'member2', 'member3'] }
+  const { spec, ...rest } = claim('shared', { data: 'shared-data', namespace: 'tenant' })
+  const foreign = { ...rest, spec: { ...spec, workload: { ...(spec['workload'] as object), namespace: 'default' } } }
+  const allow = ['annotate', 'namespace', 'default', 'lodestone.dev/allow-claims-from=tenant']
+
+  beforeAll(async () => {
+    await kubectl(['create', 'namespace', 'tenant'])
+    await create(source('shared-data', ['member3']), policy('shared'), deployment('shared'))
+    await scheduled('shared-deployment')
+  })
+
+  test('is refused with the command that allows it, and changes nothing', async () => {
+    const { stderr } = await plane.kubectl(['create', '-f', '-'], { input: yaml(foreign), allowFailure: true })
+
+    expect(stderr).toContain('namespace default does not allow claims of namespace tenant')
+    expect(stderr).toContain(`kubectl ${allow.join(' ')}`)
+    expect(await affinity('shared-deployment')).toEqual(everywhere)
+  })
+
+  test('takes effect after that command', async () => {
+    await kubectl(allow)
+    await plane.eventually('admission has seen the annotation', async () => {
+      await create(foreign)
+      return true
+    })
+
+    await isNarrowedTo({ clusterNames: ['member3'] })
+  })
+
+  test('changes nothing any more when the annotation is removed, and its status says why', async () => {
+    await kubectl(['annotate', 'namespace', 'default', 'lodestone.dev/allow-claims-from-'])
+
+    await isNarrowedTo(everywhere)
+    const condition = '{.status.conditions[?(@.type=="Bound")].reason}'
+    const words = ['get', 'datasourceclaim', 'shared', '--namespace', 'tenant', '--output', `jsonpath=${condition}`]
+    await plane.eventually('its status says so', async () => (await kubectl(words)).stdout === 'NotPermitted')
+  })
+
+  async function isNarrowedTo(want: { clusterNames: string[] }) {
+    await plane.eventually(`the affinity is ${want.clusterNames}`, async () => {
+      expect(await affinity('shared-deployment')).toEqual(want)
+      return true
+    })
+  }
 })
 
 describe('3. the narrowing stays', () => {

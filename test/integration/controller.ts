@@ -1,5 +1,6 @@
 /** Runs loops as the application does, until the test is over: a run that failed fails the test. */
 import { expect, onTestFinished } from 'vitest'
+import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
 import type { Systems } from '../../src/locality/plugin.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import type { ReconcileLoop } from '../../src/reconcile/define.ts'
@@ -14,6 +15,8 @@ export interface RunInput {
   /** None unless given. */
   systems?: Systems
   maxMovesPerMinute?: number
+  /** Forbidden unless given. */
+  clusterScopedClaims?: ClusterScopedClaims
   /** Milliseconds since the epoch; the time of day unless given. */
   now?: () => number
 }
@@ -24,6 +27,7 @@ export function runLoops({
   loops,
   systems = NO_SYSTEMS,
   maxMovesPerMinute = 60,
+  clusterScopedClaims = 'forbidden',
   now = Date.now,
 }: RunInput): Controller {
   const failures: string[] = []
@@ -35,6 +39,7 @@ export function runLoops({
     systems,
     now,
     maxMovesPerMinute,
+    clusterScopedClaims,
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,

@@ -23,6 +23,12 @@ export function workloadKeysOfClaim(claim: DataSourceClaim): string[] {
   return workloadsOfClaim(claim).map(workloadKey)
 }
 
+/** The namespace of the workload that a claim names, where that is not the claim's own; undefined elsewhere. */
+export function otherNamespaceOf({ metadata, spec }: DataSourceClaim): string | undefined {
+  const { namespace } = spec.workload
+  return namespace && namespace !== metadata.namespace ? namespace : undefined
+}
+
 /** One question to one data system; claims and sources with equal keys belong together. */
 function sourceKey(system: string, type: string, name: string, attributes: Record<string, string> = {}): string {
   const entries = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))

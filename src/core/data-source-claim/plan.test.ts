@@ -13,6 +13,7 @@ const plan = (overrides: Partial<ClaimPlanInput> = {}): Action[] => planWhole(ov
 function planWhole(overrides: Partial<ClaimPlanInput> = {}): Plan {
   const input = {
     claim: makeClaim({}, held),
+    refusal: undefined,
     source: available,
     systemKnown: true,
     nameHolder: undefined,
@@ -78,6 +79,24 @@ test('a claim whose name is taken says which DataSource has it, and the way out'
         'DataSource amoro-table-lake.shop.sales exists but describes different data; delete it, and one for this claim is created',
     }),
   )
+})
+
+test('a claim that is not permitted is Pending although its data is known, and says why', () => {
+  const actions = plan({ refusal: 'namespace default does not allow claims of namespace other; ask' })
+  const status = statusIn(actions)
+
+  expect(status).toEqual({
+    phase: 'Pending',
+    boundDataSource: null,
+    conditions: ['Bound', 'Resolved'].map((type) =>
+      expect.objectContaining({
+        type,
+        reason: 'NotPermitted',
+        message: 'namespace default does not allow claims of namespace other; ask',
+      }),
+    ),
+  })
+  expect(actions.filter(({ kind }) => kind === 'event')).toMatchObject([{ type: 'Warning', reason: 'NotPermitted' }])
 })
 
 test('a status that is right is not written again', () => {

@@ -13,6 +13,8 @@ import { type Answer, locateClaim, staleAt } from './locate.ts'
 
 export interface ClaimPlanInput {
   claim: DataSourceClaim
+  /** Why the claim does not apply to the workload that it names, and the way out; undefined where it does. */
+  refusal: string | undefined
   /** The source that answers the claim's question, where there is one. */
   source: DataSource | undefined
   /** Whether a data system of the claim's `system` is configured: without one a source would never get an answer. */
@@ -31,7 +33,8 @@ export interface ClaimPlanInput {
  *                            ▲                         │  ▲                          │
  *                            └── the source is gone ───┘  └──── the data came ───────┘
  * ```
- * An error of the data system changes no phase: what was known stands, and the condition Resolved says that it is old.
+ * An error of the data system changes no phase: what was known stands, and the condition Resolved says that it is old. A claim that is not
+ * permitted is Pending, whatever is known of its data: no decision reads it.
  */
 export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input
@@ -44,8 +47,8 @@ export function planClaim(input: ClaimPlanInput): Plan {
 }
 
 /** How long until the location is too old for this claim, unless it is confirmed before that. */
-function untilStale({ claim, source, now }: ClaimPlanInput): number | undefined {
-  const at = source && staleAt(claim, source)
+function untilStale({ claim, refusal, source, now }: ClaimPlanInput): number | undefined {
+  const at = source && refusal === undefined ? staleAt(claim, source) : undefined
   return at === undefined || at < now ? undefined : at - now + 1
 }
 
@@ -84,11 +87,16 @@ function planLeave({ claim, bindings, now }: ClaimPlanInput): Plan {
 }
 
 function updateStatus(input: ClaimPlanInput): Action[] {
-  const { claim, source, now } = input
+  const { claim, refusal, source, now } = input
   const { answer } = locateClaim(claim, source, now)
   const before = claim.status ?? {}
-  const { phase, reason, message } = stateOf(input, answer)
-  const states = [condition('Bound', phase === 'Bound', reason, message), resolved(answer, source, message)]
+  const { phase, reason, message } = refusal === undefined ? stateOf(input, answer) : notPermitted(refusal)
+  const states = [
+    condition('Bound', phase === 'Bound', reason, message),
+    refusal === undefined
+      ? resolved(answer, source, message)
+      : { type: 'Resolved', status: 'Unknown' as const, reason, message },
+  ]
   const status = {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
@@ -110,12 +118,16 @@ function updateStatus(input: ClaimPlanInput): Action[] {
 }
 
 /** What does not mend itself. */
-const NEEDS_SOMEBODY = new Set(['NotFound', 'SystemUnknown', 'NameTaken'])
+const NEEDS_SOMEBODY = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
 
 interface State {
   phase: 'Pending' | 'Bound' | 'Failed'
   reason: string
   message: string
+}
+
+function notPermitted(refusal: string): State {
+  return { phase: 'Pending', reason: 'NotPermitted', message: refusal }
 }
 
 function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, answer: Answer): State {

@@ -1,0 +1,10 @@
+/** Namespace: Lodestone reads one annotation of it, and nothing else. */
+import type { ResourceType } from './meta.ts'
+
+export const namespaces: ResourceType = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { makeClaim, makeForeignClaim } from '../../../test/builders.ts'
+import type { FieldError } from '../field-errors.ts'
+import { admitClaim, type ClaimAdmissionInput } from './admit.ts'
+
+const refusal = 'namespace default does not allow claims of namespace other'
+const notPermitted: FieldError = {
+  path: 'spec.workload',
+  code: 'Forbidden',
+  message: `${refusal}; if that has just been done, try again in a few seconds`,
+}
+const invalid: FieldError = { path: 'spec.system', code: 'Invalid', message: 'must not be blank' }
+const stored = makeForeignClaim({ resourceVersion: '7' })
+
+test.each<{ name: string; input: Partial<ClaimAdmissionInput>; want: FieldError[] }>([
+  { name: 'a claim that is not permitted is refused', input: {}, want: [notPermitted] },
+  {
+    name: 'for a cluster-scoped workload the cache is no reason to try again',
+    input: { claim: makeClaim(), refusal: 'Deployment app is cluster-scoped' },
+    want: [{ ...notPermitted, message: 'Deployment app is cluster-scoped' }],
+  },
+  { name: 'one that is permitted is allowed', input: { refusal: undefined }, want: [] },
+  {
+    name: 'an update that makes it name another workload is refused',
+    input: { stored: makeClaim({}, { namespace: 'other' }) },
+    want: [notPermitted],
+  },
+  { name: 'an update that leaves the workload as it was is allowed', input: { stored }, want: [] },
+  {
+    name: 'an update that is malformed is refused for that',
+    input: { stored, errors: [invalid] },
+    want: [invalid],
+  },
+  {
+    name: 'one that is being deleted is allowed: its finalizer must go',
+    input: { claim: makeForeignClaim({ deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+    want: [],
+  },
+])('$name', ({ input, want }) => {
+  const outcome = admitClaim({ claim: makeForeignClaim(), stored: undefined, errors: [], refusal, ...input })
+
+  expect(outcome).toEqual(want.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors: want })
+})
