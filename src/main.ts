@@ -1,6 +1,7 @@
 /** From the words on the command line to an exit status. The only place that ends the process. */
 import { createHook } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
+import { limitHeap } from './cli/heap-limit.ts'
 import { runCli } from './cli/index.ts'
 
 // What fills the caches lives for good; V8 would learn from it to make what a review makes live for good as well (docs/adr/0014).
@@ -28,6 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 try {
+  if (process.argv[2] === 'serve') limitHeap()
   process.exitCode = await runCli(process.argv.slice(2), {
     stdout: process.stdout,
     stderr: process.stderr,

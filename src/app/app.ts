@@ -1,7 +1,7 @@
 /** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { buildHealthServer } from '../server/health.ts'
+import { openHealthServer } from '../server/health.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
 import { interpretObject } from '../store/gather-dependents.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
@@ -125,9 +125,12 @@ export async function startApp({
   }
 
   try {
-    const health = buildHealthServer({ notReady, metrics })
+    const { healthHost, healthPort, livenessStallSeconds } = config.server
+    const health = await openHealthServer({
+      ...{ host: healthHost, port: healthPort, livenessStallMs: livenessStallSeconds * 1000 },
+      ...{ notReady, metrics, log },
+    })
     basis.push({ name: 'health server', stop: () => health.close() })
-    await health.listen({ host: config.server.healthHost, port: config.server.healthPort })
 
     const source = await openServingCertificates(config, observeCertificates(log, metrics), now, (bundle) =>
       registers ? published === bundle : undefined,
@@ -194,7 +197,7 @@ export async function startApp({
     const ready = loops.then(() => until(() => notReady().length === 0, aborter.signal))
     ready.catch(() => undefined) // Stopped before it was ready; whoever waits is told by the promise itself.
     return {
-      addresses: { admission: portOf(admission.fastify.server.address()), health: portOf(health.server.address()) },
+      addresses: { admission: portOf(admission.fastify.server.address()), health: health.port },
       ready,
       stop: () => (stopping ??= drain()),
     }

@@ -134,6 +134,7 @@ describe('a value out of its range is named by its path', () => {
     { given: { server: { maxConnections: 9 } }, want: 'server.maxConnections' },
     { given: { server: { maxBytesInFlight: '64MB' } }, want: 'server.maxBytesInFlight' },
     { given: { server: { maxBytesInFlight: '6Mi' } }, want: 'server.maxBytesInFlight' },
+    { given: { server: { livenessStallSeconds: 0 } }, want: 'server.livenessStallSeconds' },
     { given: { server: { drainSeconds: 301 } }, want: 'server.drainSeconds' },
     { given: { registration: { mode: 'urls' } }, want: 'registration.mode' },
     { given: { registration: { timeoutSeconds: 31 } }, want: 'registration.timeoutSeconds' },

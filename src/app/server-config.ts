@@ -18,6 +18,8 @@ export interface ServerConfig {
   maxBytesInFlight: string
   /** How long a stopping server goes on serving, so that no caller is sent to it any more when it closes. */
   drainSeconds: number
+  /** Liveness fails when the main thread has been busy with one thing for longer. */
+  livenessStallSeconds: number
   /** PEM file; callers must show a certificate of this CA. */
   clientCaFile?: string
 }
@@ -31,6 +33,7 @@ export const DEFAULT_SERVER: ServerConfig = {
   maxConnections: DEFAULT_LIMITS.connections,
   maxBytesInFlight: '64Mi',
   drainSeconds: 10,
+  livenessStallSeconds: 60,
 }
 
 const text = { type: 'string', minLength: 1 }
@@ -48,6 +51,7 @@ export const serverSchema = {
     maxConnections: { type: 'integer', minimum: 10 },
     maxBytesInFlight: { type: 'string', pattern: BYTES.source },
     drainSeconds: { type: 'number', minimum: 0, maximum: 300 },
+    livenessStallSeconds: { type: 'number', minimum: 1 },
     clientCaFile: text,
   },
 }

@@ -1,7 +1,10 @@
 /** `lodestone serve`: the admission server, on a hub, in a cluster or on a folder of manifests. */
+import { getHeapStatistics } from 'node:v8'
 import { type App, type AppInput, startApp } from '../app/app.ts'
 import { type Config, loadConfig } from '../app/config.ts'
 import { observeStore } from '../app/observe.ts'
+import { limitsOf } from '../app/server-config.ts'
+import { memoryWarning } from '../core/memory.ts'
 import { kindsFor } from '../store/cached-kinds.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { openConnection } from '../store/connection.ts'
@@ -10,6 +13,7 @@ import type { ObjectStore } from '../store/store.ts'
 import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../telemetry/logger.ts'
 import { type Metrics, openMetrics } from '../telemetry/metrics.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
+import { containerBytes } from './heap-limit.ts'
 import { openFolder } from './open-folder.ts'
 import { folderHints } from './serve-hints.ts'
 import { suggest } from './suggest.ts'
@@ -62,6 +66,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   const metrics = openMetrics()
   const stores = openStores(args, io, config, log, metrics)
   const { store } = stores
+  logMemory(config, io, log)
   let app: App | undefined
   try {
     const file = args.text('config')
@@ -79,6 +84,23 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
     await closeLog()
   }
   return 0
+}
+
+function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
+  const { bytesInFlight } = limitsOf(server)
+  const { heap_size_limit: heapBytes } = getHeapStatistics()
+  const bytes = containerBytes(env)
+  const inMib = (value: number) => Math.round(value / 2 ** 20)
+  log.info(
+    {
+      ...(bytes !== undefined && { containerMib: inMib(bytes) }),
+      heapLimitMib: inMib(heapBytes),
+      bytesInFlightMib: inMib(bytesInFlight),
+    },
+    'memory limits',
+  )
+  const warning = bytes !== undefined && memoryWarning({ containerBytes: bytes, heapBytes, bytesInFlight })
+  if (warning) log.warn(warning)
 }
 
 /** What is told to end while it starts ends as soon as it has started, and is not waited for: it may wait for an API server. */

@@ -1,28 +1,80 @@
-/** Plain HTTP for probes and Prometheus: alive, ready and why not, metrics. */
-import fastify, { type FastifyInstance } from 'fastify'
+/** Starts the health server in a thread of its own, and answers what that thread asks: probes are answered while this thread is busy. */
+import { Worker } from 'node:worker_threads'
+import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import {
+  type FromThread,
+  HEARTBEAT_MS,
+  type HealthQuestion,
+  type HealthThreadInput,
+  MOST_METRICS_CHARACTERS,
+  type ToThread,
+} from './health-protocol.ts'
 
 export interface HealthOptions {
+  host: string
+  port: number
+  /** Liveness fails when the main thread has been busy for longer. */
+  livenessStallMs: number
   /** What still keeps the server from being ready, in words; empty when it is. */
   notReady: () => string[]
   metrics: Metrics
+  log: Logger
 }
 
-/**
- * Builds the health server. `/livez` says only that the process turns over: it never depends on the API server, since restarting us
- * would not mend that. `/readyz` is 503 with the reasons until everything is there.
- */
-export function buildHealthServer({ notReady, metrics }: HealthOptions): FastifyInstance {
-  const server = fastify({ logger: false, forceCloseConnections: true })
-  server.get('/livez', () => 'ok\n')
-  server.get('/readyz', (_request, reply) => {
-    const reasons = notReady()
-    return reasons.length === 0
-      ? 'ok\n'
-      : reply.status(503).send(`${reasons.map((reason) => `not ready: ${reason}`).join('\n')}\n`)
+export interface HealthServer {
+  port: number
+  close(): Promise<void>
+}
+
+/** Sources run as they are, and the build renames them. */
+const THREAD = new URL(import.meta.url.endsWith('.ts') ? './health-thread.ts' : './health-thread.js', import.meta.url)
+
+/** Resolves when it listens; rejects when the port is taken. */
+export async function openHealthServer(options: HealthOptions): Promise<HealthServer> {
+  const { host, port, livenessStallMs, log } = options
+  const heartbeat = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
+  const beat = () => void Atomics.store(heartbeat, 0, process.hrtime.bigint())
+  beat()
+  const timer = setInterval(beat, HEARTBEAT_MS)
+  const workerData: HealthThreadInput = { host, port, heartbeat, livenessStallMs }
+  const worker = new Worker(THREAD, {
+    workerData,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
   })
-  server.get('/metrics', async (_request, reply) =>
-    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
-  )
-  return server
+  let closing = false
+
+  function close(): Promise<void> {
+    closing = true
+    clearInterval(timer)
+    return worker.terminate().then(() => undefined)
+  }
+
+  const listening = new Promise<number>((resolve, reject) => {
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'listening') resolve(message.port)
+      else if (message.kind === 'failed') reject(new Error(message.message))
+      else void answer(message.about, options).then((known) => worker.postMessage(known))
+    })
+    worker.on('error', (error) => {
+      reject(error)
+      log.error({ err: error }, 'health server failed; the probes fail, so that the kubelet restarts the container')
+    })
+    worker.on('exit', () => {
+      if (!closing) reject(new Error('the thread of the health server ended'))
+    })
+  })
+  try {
+    return { port: await listening, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function answer(about: HealthQuestion, { notReady, metrics }: HealthOptions): Promise<ToThread> {
+  if (about === 'readiness') return { kind: 'readiness', reasons: notReady() }
+  const text = await metrics.registry.metrics()
+  return { kind: 'metrics', text: text.length > MOST_METRICS_CHARACTERS ? undefined : text }
 }

@@ -27,7 +27,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   bodyBytes: 7 * 1024 * 1024,
   inFlight: 256,
   bytesInFlight: 64 * 1024 * 1024,
-  connections: 1000,
+  connections: 500,
   headerBytes: 16 * 1024,
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,

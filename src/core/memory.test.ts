@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { memoryWarning, oldSpaceMib } from './memory.ts'
+
+const MEBIBYTE = 2 ** 20
+
+describe('the old generation', () => {
+  test.each([
+    { container: 512, want: 248 },
+    { container: 1024, want: 728 },
+    { container: 8192, want: 7448 },
+    { container: 128, want: 96 },
+  ])('of a container of $container MiB has $want MiB', ({ container, want }) => {
+    expect(oldSpaceMib(container * MEBIBYTE)).toBe(want)
+  })
+})
+
+describe('a warning', () => {
+  const plan = { containerBytes: 512 * MEBIBYTE, heapBytes: 296 * MEBIBYTE, bytesInFlight: 64 * MEBIBYTE }
+
+  test('is not given for what is derived from the container', () => {
+    expect(memoryWarning(plan)).toBeUndefined()
+  })
+
+  test('is given for more bytes in flight than the container has room for, with both sums', () => {
+    expect(memoryWarning({ ...plan, bytesInFlight: 128 * MEBIBYTE })).toContain(
+      "need 544 MiB, more than the container's 512 MiB",
+    )
+  })
+})

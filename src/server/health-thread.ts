@@ -1,0 +1,124 @@
+/** The thread of the health server: answers probes and Prometheus over plain HTTP, also while the main thread is busy. */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parentPort, workerData } from 'node:worker_threads'
+import { watchConnections } from './connections.ts'
+import {
+  type FromThread,
+  HEARTBEAT_MS,
+  type HealthQuestion,
+  type HealthThreadInput,
+  MOST_METRICS_CHARACTERS,
+  type ToThread,
+} from './health-protocol.ts'
+
+/** The main thread has so long to answer a question before what it said last is used; a probe waits 1 s. */
+const PATIENCE_MS = 500
+/** A stall is told from this length on … */
+const TOLD_STALL_MS = 1000
+/** … and from this length on the replica is not ready. */
+const READINESS_STALL_MS = 5000
+const MOST_CONNECTIONS = 100
+
+const { host, port, heartbeat, livenessStallMs } = workerData as HealthThreadInput
+const openQuestions = new Map<HealthQuestion, PromiseWithResolvers<void>>()
+let reasons = ['starting']
+let metrics: { text: string | undefined; takenAt: number } = { text: '', takenAt: performance.now() }
+
+parentPort?.on('message', (message: ToThread) => {
+  if (message.kind === 'readiness') reasons = message.reasons
+  else metrics = { text: message.text, takenAt: performance.now() }
+  openQuestions.get(message.kind)?.resolve()
+  openQuestions.delete(message.kind)
+})
+
+function tell(message: FromThread): void {
+  parentPort?.postMessage(message)
+}
+
+/** Resolves when the main thread has answered, or when it takes too long. A question is open once, however many wait for it. */
+async function ask(about: HealthQuestion): Promise<void> {
+  let question = openQuestions.get(about)
+  if (!question) {
+    question = Promise.withResolvers<void>()
+    openQuestions.set(about, question)
+    tell({ kind: 'question', about })
+  }
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, PATIENCE_MS)
+  await Promise.race([question.promise, late.promise])
+  clearTimeout(timer)
+}
+
+/** For how long the main thread has done one thing. */
+function stallMs(): number {
+  const sinceBeat = Number(process.hrtime.bigint() - Atomics.load(heartbeat, 0)) / 1e6
+  return Math.max(0, sinceBeat - HEARTBEAT_MS)
+}
+
+function busyFor(stall: number): string {
+  return `the main thread has been busy for ${(stall / 1000).toFixed(1)} s`
+}
+
+interface Answer {
+  status: number
+  text: string
+}
+
+/** Never depends on the API server: a restart would not repair that. */
+function livez(): Answer {
+  const stall = stallMs()
+  if (stall <= livenessStallMs) return { status: 200, text: stall < TOLD_STALL_MS ? 'ok\n' : `ok: ${busyFor(stall)}\n` }
+  return { status: 503, text: `not alive: ${busyFor(stall)}, longer than ${livenessStallMs / 1000} s\n` }
+}
+
+async function readyz(): Promise<Answer> {
+  await ask('readiness')
+  const stall = stallMs()
+  const all = stall > READINESS_STALL_MS ? [...reasons, busyFor(stall)] : reasons
+  if (all.length === 0) return { status: 200, text: 'ok\n' }
+  return { status: 503, text: all.map((reason) => `not ready: ${reason}\n`).join('') }
+}
+
+async function metricsText(): Promise<Answer> {
+  await ask('metrics')
+  if (metrics.text === undefined) {
+    return { status: 503, text: `the metrics have more than ${MOST_METRICS_CHARACTERS} characters\n` }
+  }
+  const own = [
+    gauge('lodestone_main_thread_stall_seconds', 'For how long the main thread has been busy', stallMs()),
+    gauge('lodestone_metrics_age_seconds', 'Age of the other metrics', performance.now() - metrics.takenAt),
+  ]
+  return { status: 200, text: `${metrics.text.trimEnd()}\n${own.join('')}` }
+}
+
+function gauge(name: string, help: string, ms: number): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${(ms / 1000).toFixed(3)}\n`
+}
+
+const paths: Record<string, () => Answer | Promise<Answer>> = {
+  '/livez': livez,
+  '/readyz': readyz,
+  '/metrics': metricsText,
+}
+
+const server = createServer(
+  { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 30_000, maxHeaderSize: 8 * 1024 },
+  async (request, response) => {
+    const answer = paths[request.url?.split('?', 1)[0] ?? '']
+    if (!answer) return send(response, { status: 404, text: `served are ${Object.keys(paths).join(', ')}\n` })
+    if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, { status: 405, text: 'use GET\n' })
+    send(response, await answer())
+    connections.answered(request.socket)
+  },
+)
+const connections = watchConnections(server, MOST_CONNECTIONS, () => undefined)
+
+function send(response: ServerResponse, { status, text }: Answer): void {
+  // As Prometheus wants it; the other texts are read by people.
+  response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+  response.end(text)
+}
+
+server.on('error', (error) => tell({ kind: 'failed', message: error.message }))
+server.listen(port, host, () => tell({ kind: 'listening', port: (server.address() as AddressInfo).port }))

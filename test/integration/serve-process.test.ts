@@ -1,0 +1,90 @@
+/** `lodestone serve` as a process of its own: its memory limits, and its end on SIGTERM. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { stringify } from 'yaml'
+import { LOOPBACK } from './loopback.ts'
+
+interface Line {
+  msg: string
+  level: string
+  [field: string]: unknown
+}
+
+/** Starts it; killed when the test ends. */
+function serve(env: Record<string, string> = {}, server: object = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'lodestone-serve-'))
+  const file = join(folder, 'lodestone.yaml')
+  writeFileSync(
+    file,
+    stringify({ server: { ...LOOPBACK, ...server }, certificates: { directory: join(folder, 'certs') } }),
+  )
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '--folder', 'examples/hub', '--config', file], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const lines: Line[] = []
+  createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
+    if (line.startsWith('{')) lines.push(JSON.parse(line))
+    else lines.push({ msg: line, level: 'none' })
+  })
+  const line = async (msg: string): Promise<Line> => {
+    await expect.poll(() => lines.map((one) => one.msg), { timeout: 15_000 }).toContain(msg)
+    return lines.find((one) => one.msg === msg) as Line
+  }
+  return { child, line, lines }
+}
+
+function ended(child: ChildProcess): Promise<{ code: number | null; signal: string | null }> {
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })))
+}
+
+test('with a memory limit, the heap limit follows from it, takes effect, and is logged', async () => {
+  const { line, lines } = serve({ LODESTONE_MEMORY_LIMIT: '512Mi' })
+
+  const limits = await line('memory limits')
+
+  // The old generation of 248 MiB, and the young one.
+  expect(limits).toMatchObject({ containerMib: 512, heapLimitMib: 296, bytesInFlightMib: 64 })
+  await line('ready')
+  expect(lines.filter(({ level }) => level !== 'info' && level !== 'warn')).toEqual([])
+})
+
+test('a heap limit that is given stays, with a warning when it does not fit', async () => {
+  const { line } = serve({ LODESTONE_MEMORY_LIMIT: '512Mi', NODE_OPTIONS: '--max-old-space-size=600' })
+
+  expect(Number((await line('memory limits'))['heapLimitMib'])).toBeGreaterThanOrEqual(600)
+  await expect(line('ready')).resolves.toBeDefined()
+})
+
+test('without a memory limit V8 decides', async () => {
+  const { line } = serve()
+
+  const limits = await line('memory limits')
+
+  expect(limits).not.toHaveProperty('containerMib')
+})
+
+test('after SIGTERM it ends with status 0 within 5 s of its drain, whatever is open', async () => {
+  const { child, line } = serve({}, { drainSeconds: 1 })
+  const { admissionPort } = await line('serving')
+  await line('ready')
+  const silent = connect({ host: '127.0.0.1', port: Number(admissionPort), allowHalfOpen: true })
+  silent.on('error', () => undefined)
+  onTestFinished(() => void silent.destroy())
+  await new Promise((resolve) => silent.once('connect', resolve))
+
+  const began = performance.now()
+  child.kill('SIGTERM')
+
+  expect(await ended(child)).toEqual({ code: 0, signal: null })
+  expect(performance.now() - began).toBeLessThan(6000)
+})
