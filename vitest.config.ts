@@ -1,21 +1,20 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
+const endToEnd = {
+  testTimeout: 300_000,
+  hookTimeout: 900_000,
+  fileParallelism: false,
+  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
+}
+
 export default defineConfig({
   test: {
     projects: [
       { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 20_000 } },
-      {
-        test: {
-          name: 'e2e',
-          include: ['test/e2e/**/*.e2e.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 900_000,
-          fileParallelism: false,
-          env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
-        },
-      },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.e2e.test.ts'], ...endToEnd } },
+      { test: { name: 'full', include: ['test/e2e/**/*.full.test.ts'], ...endToEnd } },
     ],
   },
 })

@@ -84,7 +84,7 @@ describe('files', () => {
   })
 })
 
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.e2e)?(\.(test|case))?\.ts$/
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.(e2e|full))?(\.(test|case))?\.ts$/
 /** A doc comment first, and in it a sentence. */
 const OPENING = /^\/\*\*[\s*]+[A-Z`"](?:(?!\*\/)[\s\S])*[.!?]/
 
