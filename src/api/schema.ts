@@ -118,7 +118,8 @@ export const dataSourceClaimSchema: Schema = {
         attributes,
         workload: {
           type: 'object',
-          description: 'The workload that needs the data.',
+          description:
+            'The workload that needs the data: of the claim’s namespace, or of another one that allows it with the annotation lodestone.dev/allow-claims-from.',
           required: ['apiVersion', 'kind', 'name'],
           properties: {
             apiVersion: text('The workload’s API version, e.g. apps/v1. Only the group matters.', 317),

@@ -153,6 +153,7 @@ describe('a claim of another namespace', () => {
     expect(stderr).toContain('namespace default does not allow claims of namespace tenant')
     expect(stderr).toContain(`kubectl ${allow.join(' ')}`)
     expect(await affinity('shared-deployment')).toEqual(everywhere)
+    expect(await propagates()).toBe(undefined)
   })
 
   test('takes effect after that command', async () => {
@@ -163,6 +164,7 @@ describe('a claim of another namespace', () => {
     })
 
     await isNarrowedTo({ clusterNames: ['member3'] })
+    await plane.eventually('its dependencies follow', propagates)
   })
 
   test('changes nothing any more when the annotation is removed, and its status says why', async () => {
@@ -173,6 +175,11 @@ describe('a claim of another namespace', () => {
     const words = ['get', 'datasourceclaim', 'shared', '--namespace', 'tenant', '--output', `jsonpath=${condition}`]
     await plane.eventually('its status says so', async () => (await kubectl(words)).stdout === 'NotPermitted')
   })
+
+  async function propagates() {
+    const found = await plane.getJson('propagationpolicies.policy.karmada.io', 'shared', 'default')
+    return (found as { spec: { propagateDeps?: boolean } } | undefined)?.spec.propagateDeps
+  }
 
   async function isNarrowedTo(want: { clusterNames: string[] }) {
     await plane.eventually(`the affinity is ${want.clusterNames}`, async () => {
