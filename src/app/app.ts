@@ -1,16 +1,16 @@
 /** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
-import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { openHealthServer } from '../server/health.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
-import { interpretObject } from '../store/gather-dependents.ts'
+import { interpretObject, isStoredWorkload } from '../store/gather-dependents.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
+import type { CertificateSource } from '../tls/source.ts'
 import { webhooks } from '../webhooks/index.ts'
 import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
+import { openClientCa } from './client-ca.ts'
 import type { Config } from './config.ts'
 import { type ConfigSource, openLiveConfig } from './live-config.ts'
 import { startLoops } from './loops.ts'
@@ -140,12 +140,13 @@ export async function startApp({
     // Closed after the server: a request in flight is still answered from memory.
     basis.push({ name: 'store', stop: () => store.stop() })
 
-    const clientCa = config.server.clientCaFile && readFileSync(config.server.clientCaFile, 'utf8')
-    const material = ({ certPem, keyPem }: ServingCertificates): TlsMaterial => ({
-      cert: certPem,
-      key: keyPem,
-      ...(clientCa && { clientCa }),
-    })
+    const clientCa = openClientCa({ file: config.server.clientCaFile, log, changed: () => useCertificates() })
+    basis.push({ name: 'client CA', stop: () => clientCa.stop() })
+    const material = (): TlsMaterial => {
+      const { certPem: cert, keyPem: key } = source.current()
+      const ca = clientCa.current()
+      return { cert, key, ...(ca && { clientCa: ca }) }
+    }
     const admission = buildServer({
       webhooks,
       ...(interpreter && { interpreter }),
@@ -159,11 +160,13 @@ export async function startApp({
       },
       log,
       metrics,
-      tls: material(source.current()),
+      tls: material(),
+      clientNames: config.server.clientNames,
       limits: limitsOf(config.server),
     })
     server = admission
-    source.subscribe((next) => admission.useCertificate(material(next)))
+    const useCertificates = () => admission.useCertificate(material())
+    source.subscribe(useCertificates)
     serving.push({ name: 'admission server', stop: () => admission.close(FINISH_MS - 500) })
     await admission.fastify.listen({ host: config.server.host, port: config.server.port })
 
@@ -210,7 +213,11 @@ export async function startApp({
 /** Answers what Karmada's resource interpreter asks; not where nothing is held that an answer would follow from. */
 function openInterpreter({ claims, dependencies }: Config, store: ObjectStore): Interpreter | undefined {
   if (dependencies.distribution === 'none') return undefined
-  return { types: interpreterTypes, interpret: (object) => interpretObject(object, store, claims.clusterScoped) }
+  return {
+    types: interpreterTypes,
+    isStored: (object) => isStoredWorkload(object, store),
+    interpret: (object) => interpretObject(object, store, claims.clusterScoped),
+  }
 }
 
 async function until(condition: () => boolean, signal: AbortSignal): Promise<void> {

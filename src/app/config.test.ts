@@ -135,6 +135,7 @@ describe('a value out of its range is named by its path', () => {
     { given: { server: { maxBytesInFlight: '64MB' } }, want: 'server.maxBytesInFlight' },
     { given: { server: { maxBytesInFlight: '6Mi' } }, want: 'server.maxBytesInFlight' },
     { given: { server: { livenessStallSeconds: 0 } }, want: 'server.livenessStallSeconds' },
+    { given: { server: { clientNames: ['kube-apiserver'] } }, want: 'server.clientNames' },
     { given: { server: { drainSeconds: 301 } }, want: 'server.drainSeconds' },
     { given: { registration: { mode: 'urls' } }, want: 'registration.mode' },
     { given: { registration: { timeoutSeconds: 31 } }, want: 'registration.timeoutSeconds' },

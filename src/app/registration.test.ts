@@ -193,7 +193,7 @@ describe('what Karmada is asked to call for dependencies', () => {
       await connection.close()
       await server.close()
     })
-    const interpreter = { types, interpret: () => [] }
+    const interpreter = { types, isStored: () => true, interpret: () => [] }
     const served = { certPem: '', keyPem: '', notAfter: 0, caBundlePem: CA }
     const register = () => registerInterpreter({ config: configured(), store, interpreter, served })
     await store.start(new AbortController().signal)

@@ -22,6 +22,8 @@ export interface ServerConfig {
   livenessStallSeconds: number
   /** PEM file; callers must show a certificate of this CA. */
   clientCaFile?: string
+  /** What the certificates of callers have to name, one of these; with none, every certificate of the CA is accepted. */
+  clientNames: string[]
 }
 
 export const DEFAULT_SERVER: ServerConfig = {
@@ -34,6 +36,7 @@ export const DEFAULT_SERVER: ServerConfig = {
   maxBytesInFlight: '64Mi',
   drainSeconds: 10,
   livenessStallSeconds: 60,
+  clientNames: [],
 }
 
 const text = { type: 'string', minLength: 1 }
@@ -53,15 +56,23 @@ export const serverSchema = {
     drainSeconds: { type: 'number', minimum: 0, maximum: 300 },
     livenessStallSeconds: { type: 'number', minimum: 1 },
     clientCaFile: text,
+    clientNames: { type: 'array', items: text },
   },
 }
 
 /** What the schema cannot say. */
-export function serverErrors({ maxBytesInFlight }: ServerConfig): FieldError[] {
+export function serverErrors({ maxBytesInFlight, clientCaFile, clientNames }: ServerConfig): FieldError[] {
+  const errors: FieldError[] = []
   const least = DEFAULT_LIMITS.bodyBytes
-  if ((parseBytes(maxBytesInFlight) ?? 0) >= least) return []
-  const message = `must be at least ${least / 2 ** 20}Mi, the largest body`
-  return [{ path: 'server.maxBytesInFlight', code: 'Invalid', message }]
+  if ((parseBytes(maxBytesInFlight) ?? 0) < least) {
+    const message = `must be at least ${least / 2 ** 20}Mi, the largest body`
+    errors.push({ path: 'server.maxBytesInFlight', code: 'Invalid', message })
+  }
+  if (clientNames.length > 0 && clientCaFile === undefined) {
+    const message = 'needs server.clientCaFile, by which certificates are verified'
+    errors.push({ path: 'server.clientNames', code: 'Invalid', message })
+  }
+  return errors
 }
 
 /** The limits of the server as they are configured. */

@@ -22,6 +22,11 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
     if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
       return { refusal: `lodestone does not know the dependencies of ${object.kind} of ${object.apiVersion}` }
     }
+    // Karmada shows no client certificate here. A caller that cannot read the object must not learn what it needs.
+    if (!interpreter.isStored(object)) {
+      const { kind, metadata } = object
+      return { refusal: `lodestone has read no ${kind} ${keyOfObject({ metadata })} with this uid; retry` }
+    }
     return { dependencies: interpreter.interpret(object) }
   }
 

@@ -7,7 +7,13 @@ import type { K8sObject } from '../api/meta.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { cachedKinds } from './cached-kinds.ts'
 import { openFolderStore } from './folder.ts'
-import { bindingsNeeding, dependentsOf, interpretObject, workloadOfBinding } from './gather-dependents.ts'
+import {
+  bindingsNeeding,
+  dependentsOf,
+  interpretObject,
+  isStoredWorkload,
+  workloadOfBinding,
+} from './gather-dependents.ts'
 import { NotSyncedError, type ObjectStore } from './store.ts'
 
 /** Few names and labels, so that most of what is generated meets. */
@@ -114,6 +120,23 @@ describe('the objects of a kind that a member does not serve', () => {
     ])
 
     expect(interpretObject(makeDeployment({}, ['data']), store)).toEqual([])
+  })
+})
+
+describe('an object that was sent', () => {
+  const sent = (uid?: string) => {
+    const deployment = makeDeployment()
+    return { ...deployment, metadata: { ...deployment.metadata, ...(uid && { uid }) } }
+  }
+
+  test.each([
+    { name: 'is the stored one by its uid', stored: 'a', given: 'a', want: true },
+    { name: 'is another one of that name', stored: 'a', given: 'b', want: false },
+    { name: 'has no uid', stored: 'a', given: undefined, want: false },
+  ])('$name', async ({ stored, given, want }) => {
+    const store = await storeOf([sent(stored)])
+
+    expect(isStoredWorkload(sent(given), store)).toBe(want)
   })
 })
 

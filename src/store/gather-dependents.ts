@@ -86,6 +86,13 @@ export function interpretObject(
   return interpretDependencies(workloadOf(object), relatedObjects(store, scope))
 }
 
+/** Whether this very object is in the cluster, of a kind whose dependencies are known: its uid is what only its readers know. */
+export function isStoredWorkload(object: K8sObject, store: ObjectStore): boolean {
+  const type = workloadTypeOf(object)
+  const { namespace, name = '', uid } = object.metadata
+  return uid !== undefined && type !== undefined && store.get(type, namespace, name)?.metadata.uid === uid
+}
+
 /** The type of a kind whose dependencies are known, whatever its version. */
 export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind: string }) {
   return workloadTypesByKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))

@@ -14,6 +14,8 @@ import { clientConfigOf, type Registration } from './registration.ts'
 export interface Interpreter {
   /** The kinds whose dependencies it knows, in every version: Karmada is told to ask for these and for no other. */
   types: readonly ResourceType[]
+  /** Whether the cluster has this very object, by its uid. Throws NotSyncedError before that is known. */
+  isStored(object: K8sObject): boolean
   /** The dependencies of an object of one of these kinds. Throws only when something is broken, e.g. NotSyncedError. */
   interpret(object: K8sObject): readonly DependentObjectReference[]
 }

@@ -122,7 +122,8 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
   )
 
   // As a Deployment with maxSurge 1 and maxUnavailable 0 does it.
-  async function rollingRestart(): Promise<void> {
+  async function rollingRestart(): Promise<number> {
+    const restartBegan = Date.now()
     for (const old of replicas) {
       const fresh = await startReplica()
       replicas = [...replicas.filter((replica) => replica !== old), fresh]
@@ -132,6 +133,7 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
       stopTimes.push(Date.now() - began)
       balancer.remove(old)
     }
+    return Date.now() - restartBegan
   }
 
   async function startReplica(): Promise<Replica> {

@@ -19,6 +19,8 @@ export interface RunningServer {
   server: AdmissionServer
   port: number
   ca: string
+  /** Verifies client certificates by another CA from now on. */
+  useClientCa(pem: string): void
   lines: Record<string, unknown>[]
   /** The value of a metric with these labels, as in `lodestone_requests_shed_total{reason="bytes"}`. */
   figure(sample: string): Promise<number>
@@ -27,8 +29,11 @@ export interface RunningServer {
 /** Starts it; closed when the test ends. */
 export async function startServer({
   limits,
+  clientCa,
   ...more
-}: { limits?: Partial<ServerLimits> } & Partial<Omit<ServerOptions, 'limits'>> = {}): Promise<RunningServer> {
+}: { limits?: Partial<ServerLimits>; clientCa?: string } & Partial<
+  Omit<ServerOptions, 'limits' | 'tls'>
+> = {}): Promise<RunningServer> {
   const lines: RunningServer['lines'] = []
   const { log } = openLogger({
     level: 'info',
@@ -48,7 +53,7 @@ export async function startServer({
   const server = buildServer({
     webhooks,
     store,
-    tls: { cert, key },
+    tls: { cert, key, ...(clientCa && { clientCa }) },
     limits: { ...DEFAULT_LIMITS, ...limits },
     log,
     metrics,
@@ -64,6 +69,7 @@ export async function startServer({
   })
   return {
     server,
+    useClientCa: (pem) => server.useCertificate({ cert, key, clientCa: pem }),
     port: (server.fastify.server.address() as AddressInfo).port,
     ca,
     lines,

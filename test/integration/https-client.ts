@@ -15,6 +15,8 @@ export interface CallOptions {
   path?: string
   contentType?: string
   body?: string | Buffer
+  /** A client certificate. */
+  client?: { key: string; certificate: string }
 }
 
 /** One request on a connection of its own. */
@@ -25,6 +27,7 @@ export function call({
   path = '/',
   contentType = 'application/json',
   body = '',
+  client,
 }: CallOptions): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
@@ -35,6 +38,7 @@ export function call({
         method,
         path,
         agent: false,
+        ...(client && { key: client.key, cert: client.certificate }),
         headers: { 'content-type': contentType, 'content-length': Buffer.byteLength(body) },
       },
       (response) => {

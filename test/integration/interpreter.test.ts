@@ -15,6 +15,8 @@ import { typeOf } from '../stores.ts'
 import { type CallOptions, call } from './https-client.ts'
 
 const PATH = '/interpret/dependencies'
+/** Of the workloads of this test. */
+const UID = 'f2f5b0a4-6a3d-4c0e-8a3b-0f6f8a0f2c11'
 const deployments = typeOf('apps/v1', 'Deployment')
 
 const store = openFolderStore({ kinds: [{ type: services, keep: (raw: never) => raw, indexes: {} }] })
@@ -22,6 +24,7 @@ const store = openFolderStore({ kinds: [{ type: services, keep: (raw: never) => 
 /** Finds that a Deployment needs the Services of its namespace; one that is called broken meets a bug. */
 const interpreter: Interpreter = {
   types: [deployments],
+  isStored: ({ metadata: { uid } }) => uid === UID,
   interpret: ({ metadata: { name, namespace } }) => {
     if (name === 'broken') throw new Error('a bug')
     return [...store.list(services)]
@@ -80,7 +83,7 @@ function question(name = 'web', change: Record<string, unknown> = {}) {
       name,
       namespace: 'shop',
       operation: 'InterpretDependency',
-      object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'shop' }, spec: {} },
+      object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'shop', uid: UID }, spec: {} },
       replicas: 0,
       ...change,
     },
@@ -127,7 +130,7 @@ describe('once they are read', () => {
   })
 
   test('a kind is known in every version', async () => {
-    const object = { apiVersion: 'apps/v2', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop' } }
+    const object = { apiVersion: 'apps/v2', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop', uid: UID } }
 
     const answer = await ask(question('web', { object }))
 
@@ -171,6 +174,13 @@ describe('once they are read', () => {
         object: { apiVersion: 'a.example.org/v1', kind: 'Deployment', metadata: { name: 'w' } },
       }),
       want: 'lodestone does not know the dependencies of Deployment of a.example.org/v1',
+    },
+    {
+      name: 'an object that is not in the cluster, or not the same one',
+      body: question('web', {
+        object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop', uid: 'x' } },
+      }),
+      want: 'lodestone has read no Deployment shop/web with this uid; retry',
     },
   ])('$name is answered without success, and why', async ({ body, want }) => {
     const answer = await ask(body)

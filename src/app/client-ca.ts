@@ -1,0 +1,73 @@
+/** The CA of client certificates, read again when its file changes; what is no CA leaves the last good one in use. */
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Clock, systemClock } from '../store/clock.ts'
+import { watchFolder } from '../store/folder-watch.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { parseCertificates } from '../tls/x509.ts'
+import { ConfigError } from './config.ts'
+
+export interface ClientCa {
+  /** PEM; undefined where callers are not authenticated. */
+  current(): string | undefined
+  stop(): void
+}
+
+interface ClientCaInput {
+  /** Absent where callers are not authenticated. */
+  file: string | undefined
+  log: Logger
+  /** Another CA is to be used for every handshake from now on. */
+  changed(): void
+  clock?: Clock
+}
+
+// The kubelet swaps one link, and people copy file after file.
+const SETTLE_MS = 200
+const POLL_MS = 10_000
+
+/** @throws ConfigError when the file holds no certificate at the start */
+export function openClientCa({ file, log, changed, clock = systemClock }: ClientCaInput): ClientCa {
+  if (file === undefined) {
+    log.warn('callers are not authenticated: whoever reaches the admission port is answered; set server.clientCaFile')
+    return { current: () => undefined, stop: () => undefined }
+  }
+  let used = read(file)
+  let refused = ''
+  const stop = watchFolder({
+    directory: dirname(file),
+    recursive: false,
+    clock,
+    debounceMs: SETTLE_MS,
+    pollMs: POLL_MS,
+    changed: () => look(file),
+    failed: ({ message }) => log.warn({ file, reason: message }, 'client CA is not watched, but read every 10 s'),
+  })
+
+  function look(changing: string): void {
+    try {
+      const next = read(changing)
+      refused = ''
+      if (next === used) return
+      used = next
+      log.info({ file }, 'client CA changed')
+      changed()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      if (error.message !== refused) log.error({ reason: error.message }, 'client CA refused; the last good one stays')
+      refused = error.message
+    }
+  }
+
+  return { current: () => used, stop }
+}
+
+function read(file: string): string {
+  try {
+    const pem = readFileSync(file, 'utf8')
+    parseCertificates(pem)
+    return pem
+  } catch (cause) {
+    throw new ConfigError(`server.clientCaFile: ${file}: ${(cause as Error).message}`, { cause })
+  }
+}
