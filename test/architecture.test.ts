@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
-import { clusterRoles } from '../src/app/rbac.ts'
+import { clusterRoles, dependencyRoles } from '../src/app/rbac.ts'
+import { userRoles } from '../src/app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../src/app/volume-roles.ts'
 import { loadCommands } from '../src/cli/index.ts'
 import { cachedKinds, kindsFor, placementKinds } from '../src/store/cached-kinds.ts'
@@ -124,52 +125,99 @@ const watchedBy = (rules: Role['rules']) =>
     .sort()
 const namesOf = (kinds: readonly AnyCachedKind[]) => kinds.map(({ type }) => `${type.plural}.${type.group}`).sort()
 
-describe('the ClusterRole', () => {
-  const [role] = clusterRoles() as Role[]
-  const read = (role?.rules ?? []).filter(({ verbs }) => verbs.includes('watch'))
+describe('the ClusterRoles', () => {
+  const rulesOfAll = rulesOf([...clusterRoles(), ...dependencyRoles(), ...gateRoles(), ...volumeRoles()])
+  const choices = [true, false].flatMap((dependencies) =>
+    [true, false].map((movesData) => ({ dependencies, movesData })),
+  )
+  const rulesFor = ({ dependencies, movesData }: (typeof choices)[number]) =>
+    rulesOf([
+      ...clusterRoles(),
+      ...(dependencies ? dependencyRoles() : []),
+      ...(movesData ? [...gateRoles(), ...volumeRoles()] : []),
+    ])
+  const resourcesOf = (rules: Role['rules']) => rules.flatMap(({ resources }) => resources)
 
-  test('lets exactly the kinds be read that are held on a hub', () => {
-    expect(watchedBy(role?.rules ?? [])).toEqual(namesOf(kindsFor({ dependencies: true, movesData: false })))
+  test.each(choices)('let exactly the kinds be read that are cached with $dependencies and $movesData', (choice) => {
+    const rules = rulesFor(choice)
+    expect([...new Set(watchedBy(rules))]).toEqual(namesOf(kindsFor(choice)))
+    const read = rules.filter(({ verbs }) => verbs.includes('watch') && !verbs.includes('patch'))
     for (const { verbs } of read) expect(['get,list,watch', 'list,watch']).toContain(verbs.join())
   })
 
-  test('lets no pod be written and no node be read: on a hub nobody runs any', () => {
-    const rules = (role?.rules ?? []).filter(({ apiGroups }) => apiGroups.includes(''))
-    const ofPods = rules.filter(({ resources }) => resources.some((resource) => /^pods/.test(resource)))
-    expect(ofPods.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']])
-    expect(rules.flatMap(({ resources }) => resources)).not.toContain('nodes')
-  })
-
-  test('and those of volumes together let every kind be read that is held where data is moved', () => {
-    const rules = rulesOf([...clusterRoles(), ...gateRoles(), ...volumeRoles()])
-    expect(watchedBy(rules)).toEqual(namesOf(cachedKinds))
+  test('let every cached kind be read where all is on', () => {
     expect(namesOf(kindsFor({ dependencies: true, movesData: true }))).toEqual(namesOf(cachedKinds))
-    const without = namesOf(kindsFor({ dependencies: false, movesData: true }))
-    expect(without).toEqual(expect.arrayContaining(['nodes.', 'secrets.', 'persistentvolumeclaims.', 'pods.']))
-    expect(without).not.toContain('configmaps.')
   })
 
-  test('lets no Secret be read by itself', () => {
-    const secrets = (role?.rules ?? []).filter(({ resources }) => resources.includes('secrets'))
+  test('let Secrets be listed only where dependencies are distributed, and none be read by itself', () => {
+    for (const choice of choices) expect(resourcesOf(rulesFor(choice)).includes('secrets')).toBe(choice.dependencies)
+    const secrets = rulesOfAll.filter(({ resources }) => resources.includes('secrets'))
     expect(secrets.map(({ verbs }) => verbs)).toEqual([['list', 'watch']])
   })
 
-  test('lets nothing be written but the registration of webhooks, our own kinds, bindings, policies and Events', () => {
-    const written = (role?.rules ?? []).filter((rule) => !read.includes(rule))
+  test('let no pod be written and no node be read on a hub: there are none', () => {
+    const rules = rulesFor({ dependencies: true, movesData: false }).filter(({ apiGroups }) => apiGroups.includes(''))
+    const ofPods = rules.filter(({ resources }) => resources.some((resource) => /^pods/.test(resource)))
+    expect(ofPods.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']])
+    expect(resourcesOf(rules)).not.toContain('nodes')
+  })
+
+  test('let registrations be read and updated by name, and none be created or deleted', () => {
+    const rules = rulesOfAll.filter(({ resources }) => resources.some((one) => one.endsWith('webhookconfigurations')))
+    expect(rules).toEqual([
+      {
+        apiGroups: ['admissionregistration.k8s.io'],
+        resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+        resourceNames: ['lodestone'],
+        verbs: ['get', 'update'],
+      },
+      {
+        apiGroups: ['config.karmada.io'],
+        resources: ['resourceinterpreterwebhookconfigurations'],
+        resourceNames: ['lodestone'],
+        verbs: ['get', 'update'],
+      },
+    ])
+  })
+
+  test('let pods be patched by the role for gates only', () => {
+    const patching = (objects: K8sObject[]) =>
+      rulesOf(objects).some(({ resources, verbs }) => resources.includes('pods') && verbs.includes('patch'))
+    expect([clusterRoles(), dependencyRoles(), volumeRoles()].map(patching)).toEqual([false, false, false])
+    expect(patching(gateRoles())).toBe(true)
+  })
+
+  test('let nothing be written on a hub but registrations, our own kinds, bindings, policies and Events', () => {
+    const rules = rulesFor({ dependencies: true, movesData: false })
+    const written = rules.filter(({ verbs }) => !verbs.includes('watch'))
     expect(new Set(written.flatMap(({ apiGroups }) => apiGroups))).toEqual(
       new Set([
-        'admissionregistration.k8s.io',
-        'datadependency.volcano.sh',
-        'work.karmada.io',
-        'policy.karmada.io',
-        'config.karmada.io',
-        '',
+        ...['admissionregistration.k8s.io', 'datadependency.volcano.sh', 'work.karmada.io', 'policy.karmada.io'],
+        ...['config.karmada.io', ''],
       ]),
     )
-    expect(new Set(written.flatMap(({ verbs }) => verbs))).toEqual(
-      new Set(['create', 'get', 'update', 'patch', 'delete']),
+    expect(JSON.stringify(rulesOfAll)).not.toContain('*')
+  })
+})
+
+describe('the roles for users', () => {
+  const roles = userRoles() as Role[]
+
+  test('are added to the built-in roles, and are for claims and VolumeManagers without their status', () => {
+    expect(roles.map(({ metadata }) => [metadata.name, metadata.labels])).toEqual(
+      ['view', 'edit', 'admin'].map((role) => [
+        `lodestone-${role}`,
+        { [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' },
+      ]),
     )
-    expect(JSON.stringify(role)).not.toContain('*')
+    for (const { rules } of roles)
+      expect(rules.flatMap(({ resources }) => resources)).toEqual(['datasourceclaims', 'volumemanagers'])
+  })
+
+  test('let those who view change nothing', () => {
+    const [view, ...others] = roles.map(({ rules }) => new Set(rules.flatMap(({ verbs }) => verbs)))
+    expect(view).toEqual(new Set(['get', 'list', 'watch']))
+    for (const verbs of others) expect([...verbs]).toEqual(expect.arrayContaining(['get', 'create', 'patch', 'delete']))
   })
 })
 

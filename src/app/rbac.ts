@@ -8,7 +8,7 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../api/karmada.ts'
-import type { K8sObject } from '../api/meta.ts'
+import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { bindingOf, clusterRole, type PolicyRule } from '../api/rbac.ts'
 import {
   mutatingWebhookConfigurations,
@@ -23,22 +23,12 @@ export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 
 /**
  * The ClusterRole of every Lodestone, derived from the table of cached kinds so that the two cannot differ, and its binding. It writes no
- * pod and reads no node: on a hub there are none of its own. What it takes where pods run is in volume-roles.ts.
+ * pod, and reads neither nodes nor Secrets. What dependencies take is in `dependencyRoles`, what pods take in volume-roles.ts.
  */
 export function clusterRoles(): K8sObject[] {
   const { name } = LODESTONE
-  const registrations = [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ plural }) => plural)
-  const read = kindsFor({ dependencies: true, movesData: false })
   const rules: PolicyRule[] = [
-    ...readRules(
-      read.filter(({ metadataOnly }) => !metadataOnly),
-      ['get', 'list', 'watch'],
-    ),
-    // Of these nothing but metadata is read, and that is never asked for one by one.
-    ...readRules(
-      read.filter(({ metadataOnly }) => metadataOnly),
-      ['list', 'watch'],
-    ),
+    ...readRules(kindsFor({ dependencies: false, movesData: false })),
     // What the loops write.
     {
       apiGroups: [dataSourceClaims.group],
@@ -47,41 +37,56 @@ export function clusterRoles(): K8sObject[] {
     },
     { apiGroups: [dataSources.group], resources: ['datasources'], verbs: ['create', 'patch', 'delete'] },
     { apiGroups: [dataSources.group], resources: ['datasources/status'], verbs: ['patch'] },
-    {
-      apiGroups: [resourceBindings.group],
-      resources: [clusterResourceBindings.plural, resourceBindings.plural],
-      verbs: ['create', 'patch'],
-    },
+    { apiGroups: [resourceBindings.group], resources: BINDINGS, verbs: ['patch'] },
     {
       apiGroups: [propagationPolicies.group],
       resources: [clusterPropagationPolicies.plural, propagationPolicies.plural],
       verbs: ['patch'],
     },
     { apiGroups: [''], resources: ['events'], verbs: ['create'] },
-    // `create` cannot be limited by name: the name is not known when it is authorised.
-    { apiGroups: [mutatingWebhookConfigurations.group], resources: registrations, verbs: ['create'] },
-    {
-      apiGroups: [mutatingWebhookConfigurations.group],
-      resources: registrations,
-      resourceNames: [REGISTRATION_NAME],
-      verbs: ['get', 'update'],
-    },
-    {
-      apiGroups: [interpreterWebhookConfigurations.group],
-      resources: [interpreterWebhookConfigurations.plural],
-      verbs: ['create'],
-    },
-    {
-      apiGroups: [interpreterWebhookConfigurations.group],
-      resources: [interpreterWebhookConfigurations.plural],
-      resourceNames: [REGISTRATION_NAME],
-      verbs: ['get', 'update', 'delete'],
-    },
+    ownRegistrations([mutatingWebhookConfigurations, validatingWebhookConfigurations]),
   ]
   return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
 }
 
-function readRules(kinds: readonly AnyCachedKind[], verbs: string[]): PolicyRule[] {
+/** What it takes to say what workloads need and to attach that to their clusters: on a hub, unless `dependencies.distribution` is `none`. */
+export function dependencyRoles(): K8sObject[] {
+  const name = 'lodestone-dependencies'
+  const common = new Set(kindsFor({ dependencies: false, movesData: false }))
+  const more = kindsFor({ dependencies: true, movesData: false }).filter((kind) => !common.has(kind))
+  const rules: PolicyRule[] = [
+    ...readRules(more),
+    { apiGroups: [resourceBindings.group], resources: BINDINGS, verbs: ['create'] },
+    ownRegistrations([interpreterWebhookConfigurations]),
+  ]
+  return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
+}
+
+const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]
+
+/** The installation creates them: the verb `create` cannot be limited by name, since the name is not known when it is authorized. */
+function ownRegistrations(types: readonly ResourceType[]): PolicyRule {
+  return {
+    apiGroups: [...new Set(types.map(({ group }) => group))],
+    resources: types.map(({ plural }) => plural),
+    resourceNames: [REGISTRATION_NAME],
+    verbs: ['get', 'update'],
+  }
+}
+
+/** Of some kinds no more than metadata is read, and never of one object alone. */
+export function readRules(kinds: readonly AnyCachedKind[]): PolicyRule[] {
+  const metadataOnly = kinds.filter((kind) => kind.metadataOnly)
+  return [
+    ...rulesFor(
+      kinds.filter((kind) => !kind.metadataOnly),
+      ['get', 'list', 'watch'],
+    ),
+    ...rulesFor(metadataOnly, ['list', 'watch']),
+  ]
+}
+
+function rulesFor(kinds: readonly AnyCachedKind[], verbs: string[]): PolicyRule[] {
   return [...Map.groupBy(kinds, ({ type }) => type.group)].map(([group, members]) => ({
     apiGroups: [group],
     resources: members.map(({ type }) => type.plural).sort(),

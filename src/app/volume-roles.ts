@@ -3,7 +3,8 @@ import type { K8sObject } from '../api/meta.ts'
 import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../api/rbac.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { MOVER_ROLE } from '../core/volume-manager/mover-access.ts'
-import { LODESTONE } from './rbac.ts'
+import { volumeClaimKinds } from '../store/volume-kinds.ts'
+import { LODESTONE, readRules } from './rbac.ts'
 
 /**
  * The ClusterRole of whoever lifts gates, and its binding. It is apart from that of moving data: admission gates pods also where somebody
@@ -23,6 +24,8 @@ export function volumeRoles(): K8sObject[] {
   const name = 'lodestone-volumes'
   return [
     clusterRole(name, [
+      // Where dependencies are not distributed, nothing else gives the right to read these.
+      ...readRules(volumeClaimKinds),
       { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
       // Their labels say who has data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },

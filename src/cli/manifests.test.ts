@@ -22,8 +22,9 @@ async function clientConfigs(...words: string[]) {
 
 const crds = Array(3).fill('CustomResourceDefinition') as string[]
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
-const rbac = ['ClusterRole', 'ClusterRoleBinding']
-const volumes = [...rbac, 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
+const role = ['ClusterRole', 'ClusterRoleBinding']
+const rbac = [...role, ...role, 'ClusterRole', 'ClusterRole', 'ClusterRole']
+const volumes = [...role, 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
 describe('prints the parts that are asked for, in the order in which they can be applied', () => {
@@ -41,6 +42,36 @@ describe('prints the parts that are asked for, in the order in which they can be
     const objects = await printed(...words)
 
     expect(objects.map(({ kind }) => kind)).toEqual(want)
+  })
+})
+
+describe('with a configuration, the rights are those that it takes', () => {
+  const namesOf = async (part: string, config: object) => {
+    const folder = makeFolder({ 'lodestone.yaml': config })
+    const { stdout } = await runWords(['manifests', part, '--config', join(folder, 'lodestone.yaml')])
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as K8sObject | null)
+    return objects.flatMap((object) => (object?.kind === 'ClusterRole' ? [object.metadata.name] : []))
+  }
+
+  test.each([
+    { dependencies: 'karmada', want: ['lodestone', 'lodestone-dependencies'] },
+    { dependencies: 'builtin', want: ['lodestone', 'lodestone-dependencies'] },
+    { dependencies: 'none', want: ['lodestone'] },
+  ])('with dependencies $dependencies: $want', async ({ dependencies, want }) => {
+    const names = await namesOf('rbac', { dependencies: { distribution: dependencies } })
+    expect(names).toEqual([...want, 'lodestone-view', 'lodestone-edit', 'lodestone-admin'])
+  })
+
+  test.each([
+    { volumes: { enabled: true }, want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover'] },
+    {
+      volumes: { enabled: true, whenNotReady: 'refuse' },
+      want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover'],
+    },
+    { volumes: { enabled: false }, want: ['lodestone-gates'] },
+    { volumes: { enabled: false, whenNotReady: 'refuse' }, want: [] },
+  ])('with $volumes: $want', async ({ volumes, want }) => {
+    expect(await namesOf('volumes', { volumes })).toEqual(want)
   })
 })
 
@@ -128,22 +159,27 @@ describe('the chart', () => {
       (document) => document.toJS().metadata.name as string,
     )
 
-  test('has all the roles that are generated for it, and binds them, but not that of movers, who are bound where they run', () => {
+  test('has all the roles that are generated for it, and binds them, but not those of users and of movers', () => {
     const generated = Object.keys(generatedFiles()).filter((name) => name.startsWith('charts/lodestone/files/'))
     expect(used.map((file) => `charts/lodestone/${file}`).sort()).toEqual(generated.sort())
     const bound = [...template.matchAll(/kind: ClusterRole, name: ([\w-]+) /g)].map(([, name]) => name)
-    expect(bound).toEqual(used.flatMap(rolesOf).filter((name) => name !== 'lodestone-mover'))
+    const ofOthers = /^lodestone-(mover|view|edit|admin)$/
+    expect(bound).toEqual(used.flatMap(rolesOf).filter((name) => !ofOthers.test(name)))
   })
 
-  test('gives the rights to move data only where that is on, and none but its own namespace’s for a hub', () => {
+  test('gives rights only where they are needed, and none but its own namespace’s for a hub', () => {
     const blocks = template.split(/^\{\{- if (.*) \}\}$/m)
-    expect(blocks.filter((_, i) => i % 2 === 1)).toEqual([
-      'not .Values.kubeconfigSecret.name',
-      '((.Values.config).volumes).enabled',
+    const filesIn = (text = '') => [...text.matchAll(/files\/([\w-]+)\.yaml/g)].map(([, file]) => file)
+    const conditions = blocks.flatMap((text, i) => (i % 2 === 1 ? [[text, ...filesIn(blocks[i + 1])]] : []))
+    expect(blocks[0]).not.toContain('ClusterRole')
+    expect(conditions).toEqual([
+      ['not .Values.kubeconfigSecret.name', 'cluster-role', 'user-roles'],
+      ['ne (((.Values.config).dependencies).distribution | default "none") "none"', 'dependency-roles'],
+      [
+        'or ((.Values.config).volumes).enabled (ne (((.Values.config).volumes).whenNotReady | default "gate") "refuse")',
+        'gate-roles',
+      ],
+      ['((.Values.config).volumes).enabled', 'volume-roles'],
     ])
-    const [always = '', , here = '', , moving = ''] = blocks
-    expect(always).not.toContain('ClusterRole')
-    expect([here.includes('files/gate-roles.yaml'), here.includes('files/volume-roles.yaml')]).toEqual([true, false])
-    expect(moving).toContain('files/volume-roles.yaml')
   })
 })

@@ -5,8 +5,9 @@ import { stringify } from 'yaml'
 import { customResourceDefinitions } from '../api/crds.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config.ts'
-import { clusterRoles } from '../app/rbac.ts'
+import { clusterRoles, dependencyRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
+import { userRoles } from '../app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../app/volume-roles.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
@@ -23,7 +24,12 @@ export const manifests: Command = {
   summary: 'Print the CRDs, the webhook registration and the RBAC that a cluster needs',
   usage: '[crds] [registration] [rbac] [volumes] [interpreter] [--url URL] [--ca FILE]',
   options: {
-    config: { type: 'string', short: 'c', value: 'FILE', description: 'Configuration file, for the registration' },
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file: the registration and the rights that it needs',
+    },
     url: {
       type: 'string',
       value: 'URL',
@@ -66,8 +72,8 @@ async function runManifests(args: Arguments, io: CommandIo): Promise<number> {
   const objects: Record<Part, () => K8sObject[]> = {
     crds: customResourceDefinitions,
     registration: () => wantedRegistration(...registrationOf(args)),
-    rbac: clusterRoles,
-    volumes: () => [...gateRoles(), ...volumeRoles()],
+    rbac: () => rightsOf(givenConfig(args)),
+    volumes: () => podRightsOf(givenConfig(args)),
     interpreter: () => interpreterRegistration(...registrationOf(args)),
   }
   const directory = args.text('write')
@@ -90,11 +96,13 @@ export function generatedFiles(): Record<string, string> {
   const config = completeConfig({}, 'defaults')
   const rolesIn = (objects: K8sObject[]) => generated(objects.filter(({ kind }) => kind === 'ClusterRole'))
   return {
-    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...clusterRoles()]),
-    'webhooks/volumes.yaml': generated([...gateRoles(), ...volumeRoles()]),
+    'webhooks/manifests.yaml': generated([...crds, ...wantedRegistration(config), ...rightsOf(undefined)]),
+    'webhooks/volumes.yaml': generated(podRightsOf(undefined)),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
     'charts/lodestone/files/cluster-role.yaml': rolesIn(clusterRoles()),
+    'charts/lodestone/files/dependency-roles.yaml': rolesIn(dependencyRoles()),
+    'charts/lodestone/files/user-roles.yaml': rolesIn(userRoles()),
     'charts/lodestone/files/gate-roles.yaml': rolesIn(gateRoles()),
     'charts/lodestone/files/volume-roles.yaml': rolesIn(volumeRoles()),
   }
@@ -130,6 +138,22 @@ function readCa(file: string | undefined): string | undefined {
   if (!pem.includes('-----BEGIN CERTIFICATE-----'))
     throw new UsageError(`--ca ${file} holds no certificate in PEM form`)
   return pem
+}
+
+/** Without a configuration, whatever any may take. */
+function givenConfig(args: Arguments): Config | undefined {
+  const file = args.text('config')
+  return file === undefined ? undefined : loadConfig(file)
+}
+
+function rightsOf(config: Config | undefined): K8sObject[] {
+  const distributes = config?.dependencies.distribution !== 'none'
+  return [...clusterRoles(), ...(distributes ? dependencyRoles() : []), ...userRoles()]
+}
+
+function podRightsOf(config: Config | undefined): K8sObject[] {
+  const { enabled, whenNotReady } = config?.volumes ?? { enabled: true, whenNotReady: 'gate' }
+  return [...(enabled || whenNotReady === 'gate' ? gateRoles() : []), ...(enabled ? volumeRoles() : [])]
 }
 
 function partsOf(words: string[]): readonly Part[] {

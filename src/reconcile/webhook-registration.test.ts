@@ -8,6 +8,7 @@ import {
 } from '../api/registration.ts'
 import { planWithdrawal } from '../core/registration/plan.ts'
 import { createConnection } from '../store/api-connection.ts'
+import { ApiError } from '../store/api-error.ts'
 import { FakeApiServer } from '../store/api-server.case.ts'
 import { openClusterStore } from '../store/cluster.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
@@ -125,14 +126,16 @@ describe('what Karmada is told', () => {
     expect((await read(store))?.webhooks).toEqual(wanted('dHdv').webhooks)
   })
 
-  test('goes when it is not wanted any more, once', async () => {
+  test('is emptied when it is not wanted any more, once, and filled again', async () => {
     const store = await startStore()
     await reconcileInterpreterRegistration(store, wanted())
 
     expect(await reconcileInterpreterRegistration(store, undefined)).toBe(1)
     expect(await reconcileInterpreterRegistration(store, undefined)).toBe(0)
 
-    expect(await read(store)).toBeUndefined()
+    expect((await read(store))?.webhooks).toEqual([])
+    expect(await reconcileInterpreterRegistration(store, wanted())).toBe(1)
+    expect((await read(store))?.webhooks).toEqual(wanted().webhooks)
   })
 
   test('stays where it has our name and is not ours', async () => {
@@ -160,7 +163,7 @@ describe('what Karmada is told', () => {
     server.serve(type, true)
     expect(await reconcileInterpreterRegistration(store, wanted())).toBe(1)
     expect(await reconcileInterpreterRegistration(store, undefined)).toBe(1)
-    expect(await read(store)).toBeUndefined()
+    expect((await read(store))?.webhooks).toEqual([])
   })
 
   test('does not go when it changed since it was read', async () => {
@@ -172,9 +175,44 @@ describe('what Karmada is told', () => {
     for (const write of withdrawal) await expect(applyWrite(store, write)).rejects.toThrow(ConflictError)
 
     expect(withdrawal).toHaveLength(1)
-    expect(await read(store)).toBeDefined()
+    expect((await read(store))?.webhooks).toHaveLength(1)
   })
 })
+
+describe('a configuration that is missing where Lodestone may create none', () => {
+  const forbidding = async () => {
+    const store = await startStore()
+    const create = () => Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message: 'cannot create' }))
+    return new Proxy<ObjectStore>(store, {
+      get: (target, member: keyof ObjectStore) =>
+        member === 'create' ? create : (target[member] as ((...args: unknown[]) => unknown) | undefined)?.bind(target),
+    })
+  }
+
+  test('is named, with the command that creates it', async () => {
+    await expect(reconcileRegistration(await forbidding(), wanted())).rejects.toThrow(
+      /^MutatingWebhookConfiguration lodestone is missing.*"lodestone manifests registration \| kubectl apply -f -"/,
+    )
+  })
+
+  test('is named for Karmada as well', async () => {
+    const [first] = wanted()
+    const object = { ...first, kind: interpreterWebhookConfigurations.kind, webhooks: [] } as never
+    await expect(reconcileInterpreterRegistration(await forbidding(), object)).rejects.toThrow(
+      /^ResourceInterpreterWebhookConfiguration lodestone is missing.*"lodestone manifests interpreter \| /,
+    )
+  })
+
+  test('is no matter once the installation created it, with nothing in it', async () => {
+    const store = await startStore()
+    for (const { webhooks: _, ...empty } of wanted()) await store.create(typeOf(empty.kind), empty)
+
+    expect(await reconcileRegistration(store, wanted())).toBe(2)
+    expect((await read(store))?.webhooks).toEqual(wanted()[0]?.webhooks)
+  })
+})
+
+const typeOf = (kind: string) => (kind === type.kind ? type : validatingWebhookConfigurations)
 
 describe('a plan that was made from an older view changes nothing', () => {
   const object = wanted()[0] as WebhookConfiguration

@@ -6,9 +6,9 @@ import {
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '../api/registration.ts'
-import type { Write } from '../core/plan.ts'
+import type { WriteAction } from '../core/plan.ts'
 import { planRegistration, planWithdrawal } from '../core/registration/plan.ts'
-import { NotFoundError, type ObjectStore } from '../store/store.ts'
+import { NotFoundError, type ObjectStore, refusalOf } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function reconcileRegistration(
 }
 
 /**
- * Does the same for what Karmada's resource interpreter is told; without a wanted configuration, one of ours that is there goes.
+ * Does the same for what Karmada's resource interpreter is told; without a wanted configuration, one of ours that is there is emptied.
  *
  * @returns how many configurations were written: none where the API server does not serve the kind, which is no Karmada hub, or not yet
  */
@@ -51,9 +51,26 @@ export async function reconcileInterpreterRegistration(
   }
 }
 
-async function applyAll(store: ObjectStore, writes: readonly Write[]): Promise<number> {
-  for (const write of writes) await applyWrite(store, write)
+async function applyAll(store: ObjectStore, writes: readonly WriteAction[]): Promise<number> {
+  for (const write of writes) {
+    try {
+      await applyWrite(store, write)
+    } catch (error) {
+      // An administrator may run Lodestone with rights to create them; its own role has none.
+      if (write.kind === 'create' && refusalOf(error) !== undefined) throw missing(write, error)
+      throw error
+    }
+  }
   return writes.length
+}
+
+function missing({ type, object }: WriteAction, cause: unknown): Error {
+  const part = type.group === interpreterWebhookConfigurations.group ? 'interpreter' : 'registration'
+  return new Error(
+    `${type.kind} ${object.metadata.name} is missing, and Lodestone may only update it: ${(cause as Error).message}; create it ` +
+      `with "lodestone manifests ${part} | kubectl apply -f -" (on a hub with --url), or with the chart`,
+    { cause },
+  )
 }
 
 const types = [mutatingWebhookConfigurations, validatingWebhookConfigurations]

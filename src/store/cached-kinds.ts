@@ -24,7 +24,7 @@ import {
 import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
-import { dependencyKinds, secretKind, workloadKinds } from './dependency-kinds.ts'
+import { dependencyKinds, workloadKinds } from './dependency-kinds.ts'
 import { nameOfSource } from './gather-source.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
@@ -159,7 +159,7 @@ export function kindsFor({ dependencies, movesData }: { dependencies: boolean; m
     ...workloadKinds,
     ...injectionKinds,
     ...(dependencies ? [...dependencyKinds, ...volumeClaimKinds] : []),
-    ...(movesData ? [...volumeClaimKinds, ...nodeKinds, secretKind] : []),
+    ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),
   ]
   return [...new Set(kinds)]
 }

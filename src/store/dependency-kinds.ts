@@ -97,8 +97,8 @@ function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   return { type, keep, indexes: {}, metadataOnly: true }
 }
 
-/** Workloads need them, and so do the sources of volumes. */
-export const secretKind = metadataOnly(secrets)
+/** Workloads need them. The right to list them shows all that they hold, so they are read for this alone. */
+const secretKind = metadataOnly(secrets)
 
 /** Read only where dependencies are distributed. */
 export const dependencyKinds: readonly AnyCachedKind[] = [

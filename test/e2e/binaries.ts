@@ -42,6 +42,12 @@ const groups = {
     module: 'kwok',
     packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' },
   },
+  // Its Kubernetes libraries are others than Karmada's, hence a go.mod of its own.
+  helm: {
+    variable: 'HELM_ASSETS',
+    module: 'helm',
+    packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
+  },
   karmada: {
     variable: 'KARMADA_ASSETS',
     module: 'binaries',
@@ -95,6 +101,11 @@ export async function ensureControllersBinaries(log: Log = logToStderr): Promise
 
 export async function ensureNodesBinaries(log: Log = logToStderr): Promise<NodesBinaries> {
   return { ...(await ensureGroup('scheduler', log)), ...(await ensureGroup('kwok', log)) }
+}
+
+/** The absolute path of helm. */
+export async function ensureHelm(log: Log = logToStderr): Promise<string> {
+  return (await ensureGroup('helm', log)).helm
 }
 
 async function ensureKarmadaBinaries(log: Log): Promise<KarmadaBinaries> {
@@ -180,7 +191,7 @@ async function copyCrds(into: string): Promise<void> {
 
 // kube-apiserver derives API behaviour from its version and refuses to run without a sensible one.
 async function linkerFlags(name: GroupName): Promise<string> {
-  if (name === 'kwok') return '-s -w'
+  if (name === 'kwok' || name === 'helm') return '-s -w'
   const kubernetes = await goModule(name, 'k8s.io/kubernetes', 'Version')
   const karmada = await goModule(name, 'github.com/karmada-io/karmada', 'Version')
   const [major, minor] = kubernetes.replace(/^v/, '').split('.')
@@ -239,6 +250,7 @@ if (import.meta.main) {
     ...(await ensureBinaries()),
     ...(await ensureControllersBinaries()),
     ...(await ensureNodesBinaries()),
+    helm: await ensureHelm(),
   }
   console.log(JSON.stringify(programs, null, 2))
 }

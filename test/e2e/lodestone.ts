@@ -52,6 +52,7 @@ export async function installLodestone(plane: ControlPlane): Promise<string> {
   const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
   await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  await createRegistrations(plane)
   return plane.kubeconfigFor(lodestoneUser)
 }
 
@@ -76,6 +77,20 @@ export function leaseRights(): KubeObject[] {
     },
   ]
 }
+// Empty, as the chart creates them: Lodestone fills them in, and may not create them.
+export async function createRegistrations(plane: ControlPlane): Promise<void> {
+  const kinds = { MutatingWebhookConfiguration: ADMISSION, ValidatingWebhookConfiguration: ADMISSION }
+  const ofKarmada = { ResourceInterpreterWebhookConfiguration: 'config.karmada.io/v1alpha1' }
+  const isHub = plane.components.includes('karmada-webhook')
+  await plane.apply(
+    Object.entries({ ...kinds, ...(isHub && ofKarmada) }).map(([kind, apiVersion]) => ({
+      ...{ apiVersion, kind, metadata: { name: 'lodestone', labels: { 'app.kubernetes.io/name': 'lodestone' } } },
+      webhooks: [],
+    })),
+  )
+}
+
+const ADMISSION = 'admissionregistration.k8s.io/v1'
 
 export async function startLodestone(plane: ControlPlane, options: LodestoneOptions = {}): Promise<Lodestone> {
   const name = options.name ?? 'lodestone'

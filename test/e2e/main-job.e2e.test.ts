@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
+import { createRegistrations, type Lodestone, lodestoneUser, startLodestone } from './lodestone.ts'
 import { binding as bindingOf, claim, clusterPolicy, configMap, deployment, policy, source } from './manifests.ts'
 
 const run = promisify(execFile)
@@ -22,6 +22,7 @@ beforeAll(async () => {
   const installed = await kubectl(['apply', '-f', '-'], stdout)
   expect(installed.stderr, 'the CRDs are accepted without a warning').toBe('')
   await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
+  await createRegistrations(plane)
   // Nobody's administrator: only what `lodestone manifests rbac` grants.
   const kubeconfig = await plane.kubeconfigFor(lodestoneUser)
   lodestone = await startLodestone(plane, { kubeconfig, config: { claims: { clusterScoped: 'allowed' } } })

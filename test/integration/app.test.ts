@@ -259,7 +259,7 @@ describe('probes and metrics', () => {
       const before = wantedInterpreterRegistration(DEFAULT_CONFIG, interpreterTypes) as InterpreterWebhookConfiguration
       const running = await startReady({ registration: hub, dependencies, given: [before] })
 
-      await expect.poll(() => told(running), PATIENCE).toBeUndefined()
+      await expect.poll(async () => (await told(running))?.webhooks, PATIENCE).toEqual([])
     })
   })
 })

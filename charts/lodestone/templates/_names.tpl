@@ -33,6 +33,11 @@ leaderElection:
   enabled: true
   namespace: {{ .Release.Namespace }}
   name: lodestone
+{{- if not .Values.kubeconfigSecret.name }}
+# Where pods run there is nothing to distribute, and no reason to read Secrets.
+dependencies:
+  distribution: none
+{{- end }}
 {{- if .Values.systems }}
 systems:
   directory: /etc/lodestone-systems

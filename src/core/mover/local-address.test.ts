@@ -105,7 +105,7 @@ test('whatever its spelling, an address counts as the one that a connection goes
       const isLocal = a === 127 || a === 0 || (a === 169 && b === 254) || octets.join('.') === '100.100.100.200'
       expect([text, d, localHostFault(text, []) !== undefined]).toEqual([text, d, isLocal])
     }),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   )
 })
 
@@ -117,11 +117,11 @@ test('no loopback or link-local address of this machine passes', () => {
 
 test('never throws, whatever the host', () => {
   const host = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: 'binary', maxLength: 20 }),
     fc.string({ unit: fc.constantFrom(...'0123456789abcdefx.:%[]/') }),
   )
   fc.assert(
     fc.property(host, (text) => void localHostFault(text, ['127.0.0.0/8', '::1'])),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   )
 })

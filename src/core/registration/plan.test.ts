@@ -146,10 +146,12 @@ describe('what is not wanted any more', () => {
     labels: { 'app.kubernetes.io/name': 'lodestone' },
   }
 
-  test('is deleted as it was read, so that what changed meanwhile stays', () => {
+  test('is emptied as it was read, so that what changed meanwhile stays, and once', () => {
     const current = { ...makeConfiguration(), metadata: ours }
 
-    expect(planWithdrawal(type, current)).toEqual([{ kind: 'delete', type, object: current }])
+    const emptied = { ...current, webhooks: [] }
+    expect(planWithdrawal(type, current)).toEqual([{ kind: 'update', type, object: emptied }])
+    expect(planWithdrawal(type, emptied)).toEqual([])
   })
 
   test.each([

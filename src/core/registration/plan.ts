@@ -1,7 +1,7 @@
 /** Whether the cluster's webhook configurations are what they should be, and what to write when they are not. */
 import type { ResourceType } from '../../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../../api/registration.ts'
-import type { Write, WriteAction } from '../plan.ts'
+import type { WriteAction } from '../plan.ts'
 
 export interface RegisteredConfiguration<T extends Registrable> {
   type: ResourceType<T>
@@ -23,11 +23,14 @@ export function planRegistration<T extends Registrable>(
   }
 }
 
-/** Takes back what was registered before and is not wanted any more. What has our name but is not labelled as ours is left alone. */
-export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, current: T | undefined): Write[] {
-  return current && covers(current.metadata.labels, REGISTRATION_LABELS)
-    ? [{ kind: 'delete', type, object: current }]
-    : []
+/**
+ * Empties what was registered before and is not wanted any more. The object stays: the installation creates it, and the right to create
+ * cannot be limited to one name. What has our name but is not labelled as ours is left alone.
+ */
+export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, current: T | undefined): WriteAction[] {
+  const isOurs = current !== undefined && covers(current.metadata.labels, REGISTRATION_LABELS)
+  if (!isOurs || !current.webhooks?.length) return []
+  return [{ kind: 'update', type, object: { ...current, webhooks: [] } }]
 }
 
 /** cert-manager's injector may own the caBundle: where we have none to give, the cluster's stays. */
