@@ -59,8 +59,12 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const reader = new ResponseReader(exchange.method)
       this.#running = { reader, receive, resolve, reject, text: [], textBytes: 0 }
-      if (this.#dead !== undefined) this.#fail(this.#dead)
-      else this.#write(exchange)
+      if (this.#dead !== undefined) return this.#fail(this.#dead)
+      try {
+        this.#write(exchange)
+      } catch (error) {
+        this.#die(error)
+      }
     })
   }
 
@@ -75,7 +79,12 @@ export class Connection {
     if (body !== undefined || method === 'PUT' || method === 'POST')
       all['content-length'] = Buffer.byteLength(body ?? '')
     let head = `${method} ${wholeUrl ? origin : ''}${path} HTTP/1.1\r\n`
-    for (const name in all) head += `${name}: ${all[name]}\r\n`
+    for (const name in all) {
+      // Some of it comes from servers: a line break would begin a request of theirs.
+      if (/[\r\n\0]/.test(`${all[name]}`))
+        throw new MoverError('Rejected', `the header ${name} cannot have a line break`)
+      head += `${name}: ${all[name]}\r\n`
+    }
     socket.write(`${head}\r\n`, 'latin1')
     if (body !== undefined && body.length > 0) socket.write(body)
   }

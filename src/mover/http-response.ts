@@ -19,6 +19,9 @@ export class ProtocolError extends Error {
 }
 
 const MAX_HEAD_BYTES = 64 * 1024
+/** Answers that only announce the answer, and lines behind the last chunk: servers send one or two. */
+const MAX_INTERIM = 16
+const MAX_TRAILERS = 64
 const MORE: Step = { kind: 'more' }
 
 /** Reads one answer. */
@@ -30,6 +33,8 @@ export class ResponseReader {
   /** Of the body, or of the chunk. */
   #left = 0
   #mayStayOpen = true
+  #interim = 0
+  #trailers = 0
 
   constructor(method: string) {
     this.#isHead = method === 'HEAD'
@@ -67,7 +72,10 @@ export class ResponseReader {
     if (read === undefined) return MORE
     const head = parseHead(read.text)
     // 100 and 103 only announce the answer.
-    if (head.status < 200) return this.next(buffer, read.at, end)
+    if (head.status < 200) {
+      if (++this.#interim > MAX_INTERIM) throw new ProtocolError('the server announces its answer and does not give it')
+      return this.next(buffer, read.at, end)
+    }
     this.#begin(head)
     return { kind: 'head', head, at: read.at }
   }
@@ -107,6 +115,7 @@ export class ResponseReader {
       this.#state = 'chunk-size'
     } else if (this.#state === 'trailer') {
       if (text === '') this.#state = 'end'
+      else if (++this.#trailers > MAX_TRAILERS) throw new ProtocolError(`more than ${MAX_TRAILERS} trailers`)
     } else {
       const [, size] = /^([0-9a-f]{1,12})\s*(?:;.*)?$/i.exec(text) ?? []
       if (size === undefined) throw new ProtocolError('a chunk has no size')

@@ -24,6 +24,7 @@ export interface Manifest {
 
 /** More would not help whoever reads the message. */
 const MAX_NAMED = 5
+const HOPELESS = 10_000
 const WRITE_CHARACTERS = 1024 * 1024
 const LISTED_EVERY = 1000
 
@@ -47,6 +48,8 @@ export async function writeManifest(
     for await (const object of listObjects(bucket, selection, signal)) {
       seen += 1
       if (seen % LISTED_EVERY === 0) listed(bytes, files)
+      // Nothing is downloaded any more; the message has its examples.
+      if (check.isHopeless) break
       const chosen = choose(object, selection)
       if (chosen.kind === 'left-out') continue
       if (chosen.kind === 'unsafe') {
@@ -98,7 +101,8 @@ async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortS
   if (!place.recursive) {
     // To list may be forbidden where to read is not.
     const { headers } = await bucket.send({ method: 'HEAD', key: place.key }, signal)
-    const size = Number(headers['content-length'] ?? Number.NaN)
+    const length = headers['content-length'] ?? ''
+    const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
     if (!isCount(size)) {
       throw new MoverError('Rejected', `${bucket.nameOf(place.key)}: the server does not say how large it is`)
     }
@@ -112,9 +116,16 @@ async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortS
   yield* listBelow(bucket, place.key, signal)
 }
 
-/** Everything below a prefix, page by page. */
+/** Pages without an object in succession: S3 has a few where many objects were deleted, and no server has them without end. */
+const MAX_EMPTY_PAGES = 1000
+/** Of one listing. A mover keeps some bytes of each. */
+const MAX_LISTED = 10_000_000
+
+/** Everything below a prefix, page by page. Throws `Rejected` for a listing that cannot be true, or does not end. */
 export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject> {
   let token: string | undefined
+  let [listed, empty] = [0, 0]
+  const refuse = (message: string) => new MoverError('Rejected', `${bucket.nameOf('')}: ${message}`)
   do {
     const query = {
       'list-type': '2',
@@ -125,16 +136,17 @@ export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSi
     }
     const { text } = await bucket.send({ method: 'GET', key: '', query }, signal)
     const page = parseListing(text)
-    if (page === undefined) {
-      throw new MoverError(
-        'Rejected',
-        `${bucket.nameOf('')}: the answer is not a page of ListObjectsV2; is the endpoint an S3 server?`,
-      )
-    }
+    if (page === undefined) throw refuse('the answer is not a page of ListObjectsV2; is the endpoint an S3 server?')
+    const foreign = page.objects.find(({ key }) => !key.startsWith(prefix))
+    if (foreign)
+      throw refuse(`the server lists ${JSON.stringify(foreign.key.slice(0, 200))}, which is not below ${prefix}`)
+    listed += page.objects.length
+    empty = page.objects.length === 0 ? empty + 1 : 0
+    if (listed > MAX_LISTED) throw refuse(`the listing has more than ${MAX_LISTED} objects; name a longer prefix`)
+    if (empty > MAX_EMPTY_PAGES) throw refuse(`the listing goes on after ${MAX_EMPTY_PAGES} pages without an object`)
     yield* page.objects
-    if (page.next !== undefined && page.next === token) {
-      throw new MoverError('Rejected', `${bucket.nameOf('')}: the server gives the same page of its listing again`)
-    }
+    if (page.next !== undefined && page.next === token)
+      throw refuse('the server gives the same page of its listing again')
     token = page.next
   } while (token !== undefined)
 }
@@ -154,6 +166,11 @@ class PathCheck {
   readonly #folders = new Set<string>()
   readonly #refused: { code: 'UnsafeKey' | 'KeyConflict'; text: string }[] = []
   #count = 0
+
+  /** So many objects are no accident: what is left of the listing is not worth the time. */
+  get isHopeless(): boolean {
+    return this.#count >= HOPELESS
+  }
 
   add(path: string, isFolder: boolean): void {
     const id = shortHash(path)

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { lstat, mkdir, open, opendir, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { isObject } from '../core/json.ts'
+import { isCount, isObject } from '../core/json.ts'
 import { MoverError } from './mover-error.ts'
 
 export interface Place {
@@ -93,12 +93,18 @@ export async function readCompletion(place: Place): Promise<Completion | undefin
   if (place.files !== place.target && (await exists(place.files))) return undefined
   try {
     const value: unknown = JSON.parse(text)
-    const completion = isObject(value) ? (value as unknown as Completion) : undefined
+    const completion = isCompletion(value) ? value : undefined
     return completion && completion.files > 0 && (await isEmptyDirectory(place.target)) ? undefined : completion
   } catch {
     // Cut off by a loss of power: as good as none.
     return undefined
   }
+}
+
+function isCompletion(value: unknown): value is Completion {
+  if (!isObject(value)) return false
+  const { origin, bytes, files, digest } = value
+  return typeof origin === 'string' && isCount(bytes) && isCount(files) && typeof digest === 'string'
 }
 
 /** Makes the target appear, in place of an empty directory. After this the download is complete, whatever happens. */

@@ -15,39 +15,64 @@ export interface ListingPage {
   next?: string
 }
 
+/** Tokens are opaque, and go into the URL of the next request. */
+const MAX_TOKEN_LENGTH = 4096
+
 /**
- * Reads a page. Keys are escaped in it, so no object can look like markup.
+ * Reads a page, in a time that grows with its length only. Keys are escaped in it, so no object can look like markup.
  *
- * @returns undefined when the text is something else, when the size of an object is no number, or when there is more and it does not say
- * where: a store that does not know the second version of the request says so, and its first page must not pass for all
+ * @returns undefined when the text is something else, when an object has no key, no size or an ETag that is no header, or when there is
+ * more and it does not say where: a store that does not know the second version of the request says so, and its first page must not pass
+ * for all
  */
 export function parseListing(xml: string): ListingPage | undefined {
   if (
     !/^(?:\uFEFF)?\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]/.test(xml) ||
-    !/<\/ListBucketResult>\s*$/.test(xml)
+    !xml.trimEnd().endsWith('</ListBucketResult>')
   ) {
     return undefined
   }
   // Only a store that was asked for it, and knows it, encodes keys.
   const encoded = textOf(xml, 'EncodingType') === 'url'
-  const objects = [...xml.matchAll(/<Contents>([\s\S]*?)<\/Contents>/g)].map(([, inner = '']) =>
-    readObject(inner, encoded),
-  )
-  const token = textOf(xml, 'NextContinuationToken')
-  const truncated = /<IsTruncated>true<\/IsTruncated>/.test(xml)
-  if ((truncated && !token) || !objects.every(({ size }) => isCount(size))) return undefined
-  return truncated && token ? { objects, next: token } : { objects }
+  const objects: ListedObject[] = []
+  for (const inner of contentsOf(xml)) {
+    const object = readObject(inner, encoded)
+    if (object === undefined) return undefined
+    objects.push(object)
+  }
+  if (!xml.includes('<IsTruncated>true</IsTruncated>')) return { objects }
+  const next = textOf(xml, 'NextContinuationToken')
+  return next && next.length <= MAX_TOKEN_LENGTH && next.isWellFormed() ? { objects, next } : undefined
 }
 
-function readObject(xml: string, encoded: boolean): ListedObject {
-  const key = textOf(xml, 'Key') ?? ''
-  return {
-    key: encoded ? decodeKey(key) : key,
-    size: Number(textOf(xml, 'Size') ?? 0),
-    etag: (textOf(xml, 'ETag') ?? '').replace(/^"|"$/g, ''),
+const [BEGIN, END] = ['<Contents>', '</Contents>']
+
+function* contentsOf(xml: string): Generator<string> {
+  for (let from = xml.indexOf(BEGIN); from >= 0; from = xml.indexOf(BEGIN, from)) {
+    const to = xml.indexOf(END, from)
+    if (to < 0) return
+    yield xml.slice(from + BEGIN.length, to)
+    from = to
   }
 }
 
-function decodeKey(key: string): string {
-  return decodeURIComponent(key.replaceAll('+', ' '))
+const SIZE = /^\d{1,16}$/
+
+function readObject(xml: string, encoded: boolean): ListedObject | undefined {
+  const text = textOf(xml, 'Key')
+  const key = text !== undefined && encoded ? decodeKey(text) : text
+  const size = textOf(xml, 'Size') ?? ''
+  const etag = (textOf(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
+  // It is sent back in a header, which a line break would end.
+  if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
+  return { key, size: Number(size), etag }
+}
+
+function decodeKey(key: string): string | undefined {
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '))
+  } catch {
+    // No sequence of escapes that makes a text.
+    return undefined
+  }
 }

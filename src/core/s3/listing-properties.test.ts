@@ -1,0 +1,99 @@
+/** What holds for every listing that a server may send, whatever is in it. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { choose } from '../mover/select.ts'
+import { parseListing } from './listing.ts'
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    ...[
+      '<Contents>',
+      '</Contents>',
+      '<Key>',
+      '</Key>',
+      '<Size>',
+      '</Size>',
+      '1',
+      '-1',
+      '1e3',
+      '0x1',
+      '99999999999999999999',
+    ],
+    ...[
+      '<ETag>',
+      '</ETag>',
+      '&quot;',
+      '&#0;',
+      '&#x110000;',
+      '&#xD800;',
+      '&#13;&#10;',
+      '&amp;',
+      '%00',
+      '%E0%A4',
+      '%',
+      '+',
+    ],
+    ...[
+      '<EncodingType>url</EncodingType>',
+      '<IsTruncated>true</IsTruncated>',
+      '<NextContinuationToken>',
+      '</NextContinuationToken>',
+    ],
+    ...['../', './', '/', '//', 'a', 'a/', '\n', '<!--', ']]>', '<ListBucketResult>', '</ListBucketResult>'],
+  ),
+  fc.string({ unit: 'binary', maxLength: 8 }),
+)
+const xml = fc
+  .array(piece, { maxLength: 30 })
+  .map((pieces) => `<ListBucketResult>${pieces.join('')}</ListBucketResult>`)
+
+const place = { bucket: 'lake', key: '', recursive: true }
+
+test('a page is refused, or has objects with keys, sizes that are counts, and ETags that fit a header', () => {
+  fc.assert(
+    fc.property(xml, (text) => {
+      const page = parseListing(text)
+      for (const { key, size, etag } of page?.objects ?? []) {
+        expect(key).not.toBe('')
+        expect(Number.isSafeInteger(size) && size >= 0).toBe(true)
+        expect(etag).toMatch(/^[\x20-\x7e]*$/)
+      }
+      if (page?.next !== undefined) expect(page.next.isWellFormed() && page.next.length <= 4096).toBe(true)
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('a key becomes a path below the target, or no path at all', () => {
+  const part = fc.constantFrom('a', '..', '.', '', ' ', '...', 'ö', '\0', '\n', '\uD800', '%2e%2e', 'x'.repeat(256))
+  const key = fc.array(part, { maxLength: 5 }).map((parts) => parts.join('/'))
+  fc.assert(
+    fc.property(fc.oneof(key, fc.string({ unit: 'binary' })), fc.boolean(), (text, flat) => {
+      const chosen = choose({ key: text }, { place, match: [], flat })
+      if (chosen.kind !== 'file' && chosen.kind !== 'folder') return
+      const { path } = chosen
+      expect(path.startsWith('/') || path.includes('\0') || !path.isWellFormed()).toBe(false)
+      expect(path.split('/').filter((segment) => ['', '.', '..'].includes(segment))).toEqual([])
+      if (flat) expect(path).not.toContain('/')
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test.each([
+  { what: 'objects that never end', filler: '<Contents>' },
+  { what: 'keys that never end', filler: '<Contents><Key>' },
+  { what: 'blanks', filler: ' ' },
+  { what: 'ends', filler: '</ListBucketResult> ' },
+])(
+  'a page of the greatest length with $what takes no longer than its length',
+  ({ filler }) => {
+    const text = `<ListBucketResult>${filler.repeat(Math.floor((16 * 1024 * 1024) / filler.length))}`
+    const started = performance.now()
+    parseListing(text)
+    parseListing(`${text}x</ListBucketResult>`)
+    // A tenth of that on a quiet machine; quadratic work takes hours.
+    expect(performance.now() - started).toBeLessThan(20_000)
+  },
+  60_000,
+)
