@@ -57,7 +57,11 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
     const policyFile = join(folder, 'policy.json')
     await writeFile(policyFile, JSON.stringify(auditPolicy))
     plane = await startControlPlane({
-      flags: { 'kube-apiserver': [`--audit-policy-file=${policyFile}`, `--audit-log-path=${auditLog}`] },
+      flags: {
+        'kube-apiserver': [`--audit-policy-file=${policyFile}`, `--audit-log-path=${auditLog}`],
+        // By default it makes ten bindings a second, so that most of them come when the restarts are over.
+        'karmada-controller-manager': ['--rate-limiter-qps=1000', '--rate-limiter-bucket-size=1000'],
+      },
     })
     // What becomes of the bindings is no subject here.
     await plane.stop('karmada-scheduler')
