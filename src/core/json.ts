@@ -24,22 +24,33 @@ function covers(a: object, b: object, byValue = true): boolean {
 }
 
 /**
- * Gives the value without its empty arrays and objects, at any depth; `undefined` when nothing is left.
+ * Returns the value without its empty arrays and objects, at any depth; the very same value when there are none, `undefined` when
+ * nothing is left.
  * Karmada's scheduler compares a placement with its own round trip through Go's `omitempty`: an empty list or map would look
  * changed at every write and be scheduled again for ever (pkg/scheduler/helper.go, placementChanged).
  */
 export function withoutEmpties<T>(value: T): T | undefined {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
-    return value.length === 0 ? undefined : (value.map((item) => withoutEmpties(item) ?? item) as T)
+    if (value.length === 0) return undefined
+    const items = value.map((item) => withoutEmpties(item) ?? item)
+    return items.every((item, i) => item === value[i]) ? value : (items as T)
   }
-  const kept = { ...(value as Record<string, unknown>) }
-  for (const [key, member] of Object.entries(kept)) {
-    const cleaned = withoutEmpties(member)
-    if (cleaned === undefined) delete kept[key]
-    else if (cleaned !== member) kept[key] = cleaned
-  }
-  return Object.keys(kept).length === 0 ? undefined : (kept as T)
+  const members = Object.entries(value).map(([key, member]) => [key, withoutEmpties(member), member] as const)
+  const kept = members.filter(([, cleaned]) => cleaned !== undefined)
+  if (kept.length === 0) return undefined
+  if (members.every(([, cleaned, member]) => cleaned === member)) return value
+  return Object.fromEntries(kept) as T
+}
+
+/** Below this length a list is searched as it is: a Set costs more than it saves. */
+const FEW = 8
+
+/** Compiles a list for many look-ups: whether a text is one of the list, at a cost that does not grow with the list. */
+export function membership(list: readonly string[]): (text: string) => boolean {
+  if (list.length <= FEW) return (text) => list.includes(text)
+  const set = new Set(list)
+  return (text) => set.has(text)
 }
 
 /** Whether a value is a JSON object: neither null nor a list. */

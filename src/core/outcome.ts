@@ -18,7 +18,10 @@ const MAX_WARNING_LENGTH = 120
 
 /** Cuts a text to `max` characters; what is cut shows as an ellipsis. */
 export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
-  return text.length <= max ? text : `${text.slice(0, max - 1)}…`
+  if (text.length <= max) return text
+  const kept = text.slice(0, max - 1)
+  // Half a surrogate pair is no character: the API server would store another one.
+  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
 /** Allows what has no errors and refuses what has. */

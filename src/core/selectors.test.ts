@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeCluster } from '../../test/builders.ts'
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
-import { matchesFields, matchesLabels } from './selectors.ts'
+import { fieldMatcher, matchesLabels } from './selectors.ts'
 
 const labels = { tier: 'core', gpu: '' }
 const expression = (key: string, operator: string, values?: string[]): LabelSelectorRequirement => ({
@@ -130,6 +130,6 @@ describe("a cluster's fields", () => {
       wantBare: false,
     },
   ])('$name', ({ requirements, wantFull, wantBare }) => {
-    expect([matchesFields(requirements, full), matchesFields(requirements, bare)]).toEqual([wantFull, wantBare])
+    expect([fieldMatcher(requirements)(full), fieldMatcher(requirements)(bare)]).toEqual([wantFull, wantBare])
   })
 })

@@ -1,22 +1,28 @@
 /** Label and field selectors, matched as Kubernetes and Karmada match them. */
 import type { Cluster } from '../api/karmada.ts'
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
+import { membership } from './json.ts'
+
+type Labels = Record<string, string>
 
 /** Whether the labels satisfy the selector; an absent or empty selector matches everything. An unknown operator matches nothing. */
-export function matchesLabels(selector: LabelSelector | undefined, labels: Record<string, string> = {}): boolean {
-  if (selector === undefined) return true
-  const { matchLabels = {}, matchExpressions = [] } = selector
-  return (
-    Object.entries(matchLabels).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
-    matchExpressions.every((requirement) =>
-      satisfies(requirement, Object.hasOwn(labels, requirement.key) ? [labels[requirement.key] as string] : []),
-    )
-  )
+export function matchesLabels(selector: LabelSelector | undefined, labels: Labels = {}): boolean {
+  return selector === undefined || labelMatcher(selector)(labels)
 }
 
-/** Whether the cluster satisfies Karmada's field selector over provider, region and zone (util.ClusterMatches, pkg/util/selector.go). */
-export function matchesFields(requirements: readonly LabelSelectorRequirement[], cluster: Cluster): boolean {
-  return requirements.every((requirement) => satisfies(requirement, fieldValues(requirement.key, cluster)))
+/** Compiles a selector for many look-ups: each costs as much as the selector has requirements, however many values they list. */
+export function labelMatcher({ matchLabels = {}, matchExpressions = [] }: LabelSelector): (labels: Labels) => boolean {
+  const wanted = Object.entries(matchLabels)
+  const expressions = matchExpressions.map(requirementMatcher)
+  return (labels) =>
+    wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
+    expressions.every(({ key, matches }) => matches(Object.hasOwn(labels, key) ? [labels[key] as string] : []))
+}
+
+/** Compiles Karmada's field selector over provider, region and zone (util.ClusterMatches, pkg/util/selector.go). */
+export function fieldMatcher(requirements: readonly LabelSelectorRequirement[]): (cluster: Cluster) => boolean {
+  const fields = requirements.map(requirementMatcher)
+  return (cluster) => fields.every(({ key, matches }) => matches(fieldValues(key, cluster)))
 }
 
 /** The values of a cluster's field: none, one, or (zones) several. */
@@ -33,17 +39,23 @@ export function fieldValues(field: string, { spec }: Cluster): readonly string[]
   }
 }
 
-function satisfies({ operator, values = [] }: LabelSelectorRequirement, actual: readonly string[]): boolean {
+interface RequirementMatcher {
+  key: string
+  matches(actual: readonly string[]): boolean
+}
+
+function requirementMatcher({ key, operator, values = [] }: LabelSelectorRequirement): RequirementMatcher {
+  const isListed = membership(values)
   switch (operator) {
     case 'In':
-      return actual.some((value) => values.includes(value))
+      return { key, matches: (actual) => actual.some(isListed) }
     case 'NotIn':
-      return !actual.some((value) => values.includes(value))
+      return { key, matches: (actual) => !actual.some(isListed) }
     case 'Exists':
-      return actual.length > 0
+      return { key, matches: (actual) => actual.length > 0 }
     case 'DoesNotExist':
-      return actual.length === 0
+      return { key, matches: (actual) => actual.length === 0 }
     default:
-      return false
+      return { key, matches: () => false }
   }
 }

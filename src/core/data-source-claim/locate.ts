@@ -56,7 +56,16 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
   const { clusterNames, bytes } = source.spec.locality ?? {}
   if (!clusterNames) return { kind: 'unknown', reason: of('has no locality yet') }
   if (clusterNames.length === 0) return { kind: 'nowhere', reason: of('is in none of the clusters') }
-  return { kind: 'located', clusters: sortedUnique(clusterNames), bytes }
+  return { kind: 'located', clusters: sortedClusters(clusterNames), bytes }
+}
+
+/** A source that is cached never changes, and each decision asks for its clusters. */
+const sorted = new WeakMap<readonly string[], readonly string[]>()
+
+function sortedClusters(names: readonly string[]): readonly string[] {
+  const known = sorted.get(names) ?? sortedUnique(names)
+  sorted.set(names, known)
+  return known
 }
 
 /** When a location will be too old for a claim, in ms since the epoch; undefined when never, as where nobody ever asked (made by hand). */

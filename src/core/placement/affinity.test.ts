@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { lookup, makeCluster } from '../../../test/builders.ts'
 import type { ClusterAffinity, Placement, PlacementAffinity } from '../../api/karmada.ts'
-import { affinityAllows, affinityOf, placementAllows, withAffinity } from './affinity.ts'
+import { affinityOf, withAffinity } from './affinity.ts'
+import { clusterFilter } from './cluster-filter.ts'
+import { placementFilter } from './placement-filter.ts'
 
 const clusters = lookup(makeCluster('c1', { region: 'eu', zones: ['eu-1'] }, { tier: 'core' }), makeCluster('c2'))
 
@@ -35,10 +37,10 @@ test.each<{ name: string; affinity: ClusterAffinity; cluster?: string; want: boo
     wantUnread: true,
   },
 ])('$name', ({ affinity, cluster = 'c1', want, wantUnread }) => {
-  expect([affinityAllows(affinity, cluster, clusters), affinityAllows(affinity, cluster, undefined)]).toEqual([
-    want,
-    wantUnread,
-  ])
+  expect([
+    clusterFilter(affinity, clusters).allows(cluster),
+    clusterFilter(affinity, undefined).allows(cluster),
+  ]).toEqual([want, wantUnread])
 })
 
 test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean, other: boolean] }>([
@@ -58,9 +60,10 @@ test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean,
     want: [true, false],
   },
 ])('$name', ({ affinity, want }) => {
-  expect([placementAllows(affinity, 'c1', clusters, true), placementAllows(affinity, 'c1', clusters, false)]).toEqual(
-    want,
-  )
+  expect([
+    placementFilter(affinity, clusters, true).allows('c1'),
+    placementFilter(affinity, clusters, false).allows('c1'),
+  ]).toEqual(want)
 })
 
 test('one affinity wins over groups where both are set, as in the scheduler', () => {

@@ -1,11 +1,15 @@
 /** From the answers to a workload's claims to what they demand together: required ones intersect, preferred ones rank. */
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { sortedUnique } from '../json.ts'
+import { listDigest } from '../hash.ts'
+import { jsonEqual, sortedUnique } from '../json.ts'
+import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
 /** What the data demands of a placement. An absent member demands nothing; an empty `required` can not be met. */
 export interface DataConstraint {
   /** The clusters that hold everything required, sorted. */
   required?: readonly string[]
+  /** Stands for all required clusters where `required` has only those that matter to a placement. */
+  requiredDigest?: string
   /** Clusters that hold preferred data, each tier sorted, in tiers from most bytes to least. */
   preferred?: readonly (readonly string[])[]
 }
@@ -27,6 +31,19 @@ export function constraintOf(claims: readonly ClaimAnswer[]): DataConstraint {
   return constraint
 }
 
+/** Whether two constraints demand the same. */
+export function demandsSame(one: DataConstraint, other: DataConstraint): boolean {
+  if (!jsonEqual(one.preferred, other.preferred)) return false
+  if (one.requiredDigest === undefined && other.requiredDigest === undefined) {
+    return jsonEqual(one.required, other.required)
+  }
+  return digestOf(one) === digestOf(other)
+}
+
+function digestOf({ required, requiredDigest }: DataConstraint): string | undefined {
+  return requiredDigest ?? (required && listDigest(required))
+}
+
 function intersect(sets: readonly (readonly string[])[]): string[] {
   const [first = [], ...rest] = sets
   if (rest.length === 0) return [...first]
@@ -46,7 +63,11 @@ function rank(claims: readonly { clusters: readonly string[]; bytes: number }[])
   }
   const sums = [...local]
     .map(([name, sum]) => ({ name, ...sum }))
-    .sort((a, b) => b.bytes - a.bytes || b.claims - a.claims)
-  const tiers = Map.groupBy(sums, ({ bytes, claims: count }) => `${bytes}/${count}`)
-  return [...tiers.values()].map((tier) => sortedUnique(tier.map(({ name }) => name)))
+    .sort((a, b) => b.bytes - a.bytes || b.claims - a.claims || (a.name < b.name ? -1 : 1))
+    .slice(0, MAX_PREFERRED_CLUSTERS)
+  const tiers = [...Map.groupBy(sums, ({ bytes, claims: count }) => `${bytes}/${count}`).values()]
+  const last = tiers.slice(MAX_TIERS - 1).flat()
+  return [...tiers.slice(0, MAX_TIERS - 1), ...(last.length > 0 ? [last] : [])].map((tier) =>
+    sortedUnique(tier.map(({ name }) => name)),
+  )
 }

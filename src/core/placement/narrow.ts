@@ -7,10 +7,12 @@ import type {
   PlacementAffinity,
 } from '../../api/karmada.ts'
 import { sortedUnique } from '../json.ts'
-import { affinityOf, type ClusterLookup, narrowAffinity, tiersOf } from './affinity.ts'
+import { affinityOf, type ClusterLookup, termsOf, tiersOf } from './affinity.ts'
+import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
+import { comparisons, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
 import { preferClusters } from './prefer.ts'
-import { unsatisfiedSpread } from './spread.ts'
+import { type SpreadCheck, spreadCheck } from './spread.ts'
 
 export interface NarrowInput {
   /** The placement before narrowing; its affinity is the base, the rest (spread, weights) is taken into account. */
@@ -32,75 +34,104 @@ export type Narrowing =
 
 /**
  * Narrows the base to the constraint. The result never allows a cluster that the base did not, never has an empty list, never both
- * kinds of affinity, and is the same bytes for the same input.
+ * kinds of affinity, and is the same bytes for the same input. The cost grows with the size of the input: what is too large to compare
+ * is unsatisfiable.
  */
 export function narrowPlacement(input: NarrowInput): Narrowing {
-  const required = requireClusters(input)
+  const spread = spreadCheck(input.base, input.clusters)
+  const required = requireClusters(input, spread)
   if (required.kind === 'unsatisfiable') return required
-  return { ...required, affinity: preferClusters({ ...input, affinity: required.affinity }) }
+  return { ...required, affinity: preferClusters({ ...input, affinity: required.affinity, spread }) }
 }
 
-function requireClusters(input: NarrowInput): Narrowing {
-  const { base, constraint } = input
+/** What is compared, once for all affinities of a placement. */
+interface Requirement {
+  wanted: ClusterSet
+  clusters: ClusterLookup | undefined
+  isWorkload: boolean
+  spread: SpreadCheck
+}
+
+function requireClusters({ base, constraint, clusters, isWorkload }: NarrowInput, spread: SpreadCheck): Narrowing {
   const affinity = affinityOf(base)
   if (constraint.required === undefined) return { kind: 'narrowed', affinity, allowed: undefined }
-  if (constraint.required.length === 0) return { kind: 'unsatisfiable', reason: 'no cluster holds all of the data' }
+  if (constraint.required.length === 0) return unsatisfiable('no cluster holds all of the data')
+  const wanted = clusterSet(constraint.required)
+  const terms = termsOf(affinity, true)
+  if (comparisons(terms, wanted.names.length) > MAX_COMPARISONS) return unsatisfiable(tooLarge(terms, wanted))
+  const requirement = { wanted, clusters, isWorkload, spread }
   return affinity.clusterAffinities
-    ? requireInGroups(input, affinity.clusterAffinities, constraint.required)
-    : requireInOne(input, affinity.clusterAffinity ?? {}, constraint.required)
+    ? requireInGroups(affinity.clusterAffinities, requirement)
+    : requireInOne(affinity.clusterAffinity ?? {}, requirement)
 }
 
-function requireInOne(input: NarrowInput, base: ClusterAffinity, required: readonly string[]): Narrowing {
-  const clusterAffinity = narrowAffinity(base, required, input.clusters)
-  if (!clusterAffinity) return { kind: 'unsatisfiable', reason: noneLeft(required) }
-  const spread = unsatisfiedSpread(input.base, clusterAffinity.clusterNames, input.clusters)
-  if (spread) return { kind: 'unsatisfiable', reason: spread }
+function requireInOne(base: ClusterAffinity, { wanted, clusters, spread }: Requirement): Narrowing {
+  const clusterAffinity = narrowAffinity(base, clusterFilter(base, clusters), wanted)
+  if (!clusterAffinity) return unsatisfiable(noneLeft(wanted))
+  const reason = spread(clusterAffinity.clusterNames)
+  if (reason) return unsatisfiable(reason)
   return { kind: 'narrowed', affinity: { clusterAffinity }, allowed: clusterAffinity.clusterNames }
 }
 
-function requireInGroups(
-  input: NarrowInput,
-  groups: readonly ClusterAffinityTerm[],
-  required: readonly string[],
-): Narrowing {
-  const narrowed = groups.flatMap((group) => narrowGroup(group, required, input) ?? [])
-  if (narrowed.length === 0) return { kind: 'unsatisfiable', reason: noneLeft(required) }
-  const namesOf = (group: ClusterAffinityTerm) =>
-    sortedUnique(tiersOf(group, input.isWorkload).flatMap((tier) => tier.clusterNames ?? []))
-  const spreadable = narrowed.filter((group) => !unsatisfiedSpread(input.base, namesOf(group), input.clusters))
-  if (spreadable.length === 0) {
-    const reason = unsatisfiedSpread(input.base, namesOf(narrowed[0] as ClusterAffinityTerm), input.clusters)
-    return { kind: 'unsatisfiable', reason: reason ?? noneLeft(required) }
+function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Requirement): Narrowing {
+  const { wanted, isWorkload, spread } = requirement
+  const narrowed = groups.flatMap((group) => {
+    const term = narrowGroup(group, requirement)
+    return term ? [{ term, names: namesOf(term, isWorkload) }] : []
+  })
+  if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted))
+  if (narrowed.reduce((sum, { names }) => sum + names.length, 0) > limitOf(groups)) {
+    return unsatisfiable(tooLarge(groups, wanted))
   }
+  const spreadable = narrowed.filter(({ names }) => !spread(names))
+  if (spreadable.length === 0) return unsatisfiable(spread(narrowed[0]?.names ?? []) ?? noneLeft(wanted))
   return {
     kind: 'narrowed',
-    affinity: { clusterAffinities: spreadable },
-    allowed: sortedUnique(spreadable.flatMap(namesOf)),
+    affinity: { clusterAffinities: spreadable.map(({ term }) => term) },
+    allowed: sortedUnique(spreadable.flatMap(({ names }) => names)),
   }
 }
 
+function namesOf(group: ClusterAffinityTerm, isWorkload: boolean): string[] {
+  return sortedUnique(tiersOf(group, isWorkload).flatMap((tier) => tier.clusterNames ?? []))
+}
+
+/** How many names the groups may have in all: what they name already, and what fits an object besides. */
+function limitOf(groups: readonly ClusterAffinityTerm[]): number {
+  return groups.reduce((sum, group) => sum + namesOf(group, true).length, MAX_WRITTEN_NAMES)
+}
+
 /**
- * A group and its overflow tiers, narrowed; nothing when no tier is left. When only overflow is left, its first tier takes the
+ * A group and its overflow tiers, narrowed; undefined when no tier is left. When only overflow is left, its first tier takes the
  * group's place: Karmada wants the group itself to name clusters. Overflow does not count for what is no workload, so there the
  * group goes.
  */
 function narrowGroup(
   group: ClusterAffinityTerm,
-  required: readonly string[],
-  { clusters, isWorkload }: NarrowInput,
+  { wanted, clusters, isWorkload }: Requirement,
 ): ClusterAffinityTerm | undefined {
   const { overflowAffinities = [], ...own } = group
-  const overflow = overflowAffinities.flatMap((tier) => narrowAffinity(tier, required, clusters) ?? [])
+  const overflow = overflowAffinities.flatMap(
+    (tier) => narrowAffinity(tier, clusterFilter(tier, clusters), wanted) ?? [],
+  )
   const withOverflow = (term: OverflowClusterAffinity, rest: OverflowClusterAffinity[]): ClusterAffinityTerm =>
     rest.length === 0 ? term : { ...term, overflowAffinities: rest }
-  const main = narrowAffinity(own, required, clusters)
+  const main = narrowAffinity(own, clusterFilter(own, clusters), wanted)
   if (main) return withOverflow(main, overflow)
   const [first, ...rest] = isWorkload ? overflow : []
   return first && withOverflow({ ...first, affinityName: group.affinityName }, rest)
 }
 
-function noneLeft(required: readonly string[]): string {
-  const shown = required.slice(0, 5).join(', ')
-  const more = required.length > 5 ? ` and ${required.length - 5} more` : ''
+function unsatisfiable(reason: string): Narrowing {
+  return { kind: 'unsatisfiable', reason }
+}
+
+function noneLeft({ names }: ClusterSet): string {
+  const shown = names.slice(0, 5).join(', ')
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
   return `the data is in ${shown}${more}, which the policy does not allow`
+}
+
+function tooLarge(terms: readonly ClusterAffinity[], { names }: ClusterSet): string {
+  return `the policy has ${terms.length} cluster affinities for ${names.length} clusters with the data, too many to compare; use fewer, or name fewer clusters`
 }

@@ -5,16 +5,19 @@ import {
   type Placement,
   type PlacementAffinity,
 } from '../../api/karmada.ts'
-import { jsonEqual, sortedUnique, withoutEmpties } from '../json.ts'
-import { type ClusterLookup, narrowAffinity } from './affinity.ts'
+import { withoutEmpties } from '../json.ts'
+import type { ClusterLookup } from './affinity.ts'
+import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
-import { unsatisfiedSpread } from './spread.ts'
+import { comparisons, MAX_COMPARISONS, MAX_PREFERRED_GROUPS } from './limits.ts'
+import type { SpreadCheck } from './spread.ts'
 
 interface PreferInput {
   base: Placement
   affinity: PlacementAffinity
   constraint: DataConstraint
   clusters: ClusterLookup | undefined
+  spread: SpreadCheck
 }
 
 /** The name of the group that stands for a base without names. */
@@ -23,34 +26,57 @@ const UNNAMED_GROUP = 'default'
 /**
  * Puts a `<name>-local` group, one per tier of preferred clusters, in front of each group. Karmada's scheduler takes the first group
  * that schedules, so the data's clusters are tried first and the base remains as the fallback. A tier that adds nothing (no cluster
- * left, the whole group, or too few clusters for the spread) is left out; without any the affinity stays as it was.
+ * left, the whole group, or too few clusters for the spread) is left out; without any, or with too many, the affinity stays as it was.
  */
-export function preferClusters({ base, affinity, constraint, clusters }: PreferInput): PlacementAffinity {
-  const tiers = constraint.preferred ?? []
+export function preferClusters({ affinity, constraint, clusters, spread }: PreferInput): PlacementAffinity {
+  const tiers = (constraint.preferred ?? []).map(clusterSet)
   if (tiers.length === 0) return affinity
   const groups: ClusterAffinityTerm[] = (
     affinity.clusterAffinities ?? [{ ...affinity.clusterAffinity, affinityName: UNNAMED_GROUP }]
   ).map((group) => withoutEmpties(group) ?? group)
-  const taken = new Set(groups.map((group) => group.affinityName))
-  const preferred = groups.flatMap((group) => {
-    const { overflowAffinities: _overflow, ...own } = group
-    const local = tiers.flatMap((tier) => {
-      const narrowed = narrowAffinity(own, tier, clusters)
-      if (!narrowed || jsonEqual(narrowed.clusterNames, sortedUnique(own.clusterNames ?? []))) return []
-      return unsatisfiedSpread(base, narrowed.clusterNames, clusters) ? [] : [narrowed]
-    })
-    return [...local.map((term) => ({ ...term, affinityName: freeName(group.affinityName, taken) })), group]
-  })
+  const preferredClusters = tiers.reduce((sum, { names }) => sum + names.length, 0)
+  const isTooLarge =
+    groups.length * tiers.length > MAX_PREFERRED_GROUPS || comparisons(groups, preferredClusters) > MAX_COMPARISONS
+  if (isTooLarge) return affinity
+  const freeName = openNames(groups.map((group) => group.affinityName))
+  const preferred = groups.flatMap((group) => [
+    ...localGroups(group, tiers, clusters, spread).map((term) => ({
+      ...term,
+      affinityName: freeName(group.affinityName),
+    })),
+    group,
+  ])
   return preferred.length === groups.length ? affinity : { clusterAffinities: preferred }
 }
 
-/** `<base>-local`, `<base>-local-2`, …: the first that is free, at most 32 characters. */
-function freeName(base: string, taken: Set<string>): string {
-  for (let i = 1; ; i++) {
-    const suffix = i === 1 ? '-local' : `-local-${i}`
-    const name = `${base.slice(0, MAX_AFFINITY_NAME_LENGTH - suffix.length)}${suffix}`
-    if (taken.has(name)) continue
-    taken.add(name)
-    return name
+/** The group narrowed to each tier that makes a difference. */
+function localGroups(
+  { overflowAffinities: _overflow, ...own }: ClusterAffinityTerm,
+  tiers: readonly ClusterSet[],
+  clusters: ClusterLookup | undefined,
+  spread: SpreadCheck,
+) {
+  const filter = clusterFilter(own, clusters)
+  return tiers.flatMap((tier) => {
+    const narrowed = narrowAffinity(own, filter, tier)
+    // Names that are narrowed are among those of the group: as many are the same.
+    if (!narrowed || narrowed.clusterNames.length === filter.named?.names.length) return []
+    return spread(narrowed.clusterNames) ? [] : [narrowed]
+  })
+}
+
+/** Returns a function that makes names: `<base>-local`, `<base>-local-2`, …: the first that is free, at most 32 characters. */
+function openNames(names: readonly string[]): (base: string) => string {
+  const taken = new Set(names)
+  const last = new Map<string, number>()
+  return (base) => {
+    for (let i = (last.get(base) ?? 0) + 1; ; i++) {
+      const suffix = i === 1 ? '-local' : `-local-${i}`
+      const name = `${base.slice(0, MAX_AFFINITY_NAME_LENGTH - suffix.length)}${suffix}`
+      if (taken.has(name)) continue
+      taken.add(name)
+      last.set(base, i)
+      return name
+    }
   }
 }

@@ -3,25 +3,36 @@ import type { Placement } from '../../api/karmada.ts'
 import { fieldValues } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
 
+/** Says which constraint a set of clusters cannot satisfy; undefined when it satisfies all. */
+export type SpreadCheck = (names: readonly string[]) => string | undefined
+
 /**
- * Says which constraint these clusters cannot satisfy, or nothing. Only `cluster` and `region` are enforced by Karmada, and neither
- * is for static weights (pkg/scheduler/core/spreadconstraint/select_clusters.go).
+ * Reads the spread constraints of a placement once, for many sets of clusters. Only `cluster` and `region` are enforced by Karmada, and
+ * neither is for static weights (pkg/scheduler/core/spreadconstraint/select_clusters.go).
  */
-export function unsatisfiedSpread(
-  placement: Placement,
-  names: readonly string[],
-  clusters: ClusterLookup | undefined,
-): string | undefined {
-  if (ignoresSpread(placement)) return undefined
+export function spreadCheck(placement: Placement, clusters: ClusterLookup | undefined): SpreadCheck {
+  const wanted = minGroupsOf(placement)
+  return (names) => {
+    for (const [field, minGroups] of wanted) {
+      const groups = countGroups(field, names, clusters)
+      if (groups !== undefined && groups < minGroups) {
+        return `spread constraint wants at least ${minGroups} ${field} groups, the data leaves ${groups}`
+      }
+    }
+    return undefined
+  }
+}
+
+/** The most groups that a constraint asks for, by the field that makes the groups. */
+function minGroupsOf(placement: Placement): ReadonlyMap<string, number> {
+  const wanted = new Map<string, number>()
+  if (ignoresSpread(placement)) return wanted
   for (const { spreadByField, spreadByLabel, minGroups = 0 } of placement.spreadConstraints ?? []) {
     if (spreadByLabel) continue
     const field = spreadByField || 'cluster'
-    const groups = countGroups(field, names, clusters)
-    if (groups !== undefined && groups < minGroups) {
-      return `spread constraint wants at least ${minGroups} ${field} groups, the data leaves ${groups}`
-    }
+    wanted.set(field, Math.max(minGroups, wanted.get(field) ?? 0))
   }
-  return undefined
+  return wanted
 }
 
 function countGroups(field: string, names: readonly string[], clusters: ClusterLookup | undefined): number | undefined {

@@ -1,11 +1,14 @@
-/** The last guard before a narrowed placement leaves the house: does it allow a cluster that the base did not? */
+/** The last guard before a narrowed placement is returned: does it allow a cluster that the base did not? */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import { withoutEmpties } from '../json.ts'
-import { affinityAllows, affinityOf, type ClusterLookup, placementAllows, tiersOf } from './affinity.ts'
+import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
+import { clusterFilter } from './cluster-filter.ts'
+import { comparisons, MAX_COMPARISONS } from './limits.ts'
+import { placementFilter } from './placement-filter.ts'
 
 /**
  * The clusters that `result` names but `base` would not let pass, or `['*']` when the result has an affinity without names that is not
- * one of the base's own. Empty when the result is a narrowing, as it must be.
+ * one of the base's own, or when the two are too large to compare. Empty when the result is a narrowing, as it must be.
  */
 export function widenedBy(
   base: PlacementAffinity,
@@ -13,32 +16,49 @@ export function widenedBy(
   clusters: ClusterLookup | undefined,
   isWorkload: boolean,
 ): string[] {
-  let own: Set<string> | undefined
+  const own = openOwnTerms(base, isWorkload)
+  const baseFilter = placementFilter(base, clusters, isWorkload)
   const widened = new Set<string>()
+  let compared = 0
   for (const term of termsOf(affinityOf(result), isWorkload)) {
-    if (term.clusterNames?.length) {
-      for (const name of term.clusterNames) {
-        // A name that the result's own selectors reject is not allowed by the result either.
-        if (!affinityAllows(term, name, clusters)) continue
-        if (!placementAllows(base, name, clusters, isWorkload)) widened.add(name)
-      }
-    } else if (!allowsAll(base)) {
-      own ??= new Set(termsOf(base, isWorkload).map(selectorsOf))
-      if (!own.has(selectorsOf(term))) widened.add('*')
+    if (own.isOne(term)) continue
+    const names = term.clusterNames ?? []
+    if (names.length === 0) {
+      if (!own.isEqualToOne(term)) widened.add('*')
+      continue
+    }
+    const filter = clusterFilter(term, clusters)
+    for (const name of names) {
+      const isAllowed = baseFilter.allows(name)
+      compared += isAllowed ? 0 : comparisons([term], 1)
+      if (compared + baseFilter.compared() > MAX_COMPARISONS) return ['*']
+      if (isAllowed) continue
+      // A name that the result's own selectors reject is not allowed by the result either.
+      if (filter.allows(name)) widened.add(name)
     }
   }
   return widened.size === 0 ? [] : [...widened].sort()
 }
 
-function termsOf(affinity: PlacementAffinity, isWorkload: boolean): ClusterAffinity[] {
-  return affinity.clusterAffinities?.flatMap((term) => tiersOf(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
+/** The affinities of the base, to recognize them in the result. */
+function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
+  const allowsAll = !base.clusterAffinity && !base.clusterAffinities?.length
+  const terms = termsOf(base, isWorkload)
+  const set = new Set(terms)
+  let selectors: Set<string> | undefined
+  return {
+    /** Whether it is the very same object: what was not changed is shared. */
+    isOne: (term: ClusterAffinity) => set.has(term),
+    /** Whether one of the base's allows the same. */
+    isEqualToOne(term: ClusterAffinity) {
+      if (allowsAll) return true
+      selectors ??= new Set(terms.map(selectorsOf))
+      return selectors.has(selectorsOf(term))
+    },
+  }
 }
 
 /** What an affinity allows, as text. An empty list or selector allows what an absent one does. */
 function selectorsOf({ clusterNames, labelSelector, fieldSelector, exclude }: ClusterAffinity): string {
   return JSON.stringify([clusterNames, labelSelector, fieldSelector, exclude].map((part) => withoutEmpties(part)))
-}
-
-function allowsAll(base: PlacementAffinity): boolean {
-  return !base.clusterAffinity && !base.clusterAffinities?.length
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lookup, makeBinding, makeInput } from '../../../test/builders.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { type BindingNotes, hasNotes, OUR_ANNOTATIONS, readNotes, writeNotes } from './annotations.ts'
+import { type BindingNotes, hasNotes, OUR_ANNOTATIONS, readNotes, textsOf, writeTexts } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 
 const names = fc.array(fc.string(), { maxLength: 3 })
@@ -41,6 +41,8 @@ const notes: fc.Arbitrary<BindingNotes> = fc.record(
   },
   { requiredKeys: [] },
 )
+const writeNotes = (annotations: Record<string, string> | undefined, written: BindingNotes) =>
+  writeTexts(annotations, textsOf(written))
 const foreign = fc.dictionary(fc.constantFrom('a', 'policy.karmada.io/applied-placement', '__proto__'), fc.string())
 
 describe('notes', () => {

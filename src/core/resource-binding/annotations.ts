@@ -2,22 +2,20 @@
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { isObject } from '../json.ts'
-import type { DataConstraint } from '../placement/constraint.ts'
+import { affinityOf } from '../placement/affinity.ts'
+import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
 
 /** The last narrowing: enough to apply it again to another base, and to say why. */
-export interface LocalityNote extends DataConstraint {
+export interface LocalityNote {
   state: 'Narrowed' | 'Kept' | 'Relaxed'
   message: string
   /** `namespace/name` of each claim, sorted. */
   claims: string[]
-}
-
-/** What the data demanded when it was noted. */
-export function constraintIn({ required, preferred }: LocalityNote): DataConstraint {
-  const constraint: DataConstraint = {}
-  if (required) constraint.required = required
-  if (preferred) constraint.preferred = preferred
-  return constraint
+  /** The clusters that hold everything required; absent where nothing is required, or where a digest stands for them. */
+  required?: readonly string[]
+  /** A digest of the required clusters, where they are too many to list: those that matter are named by the affinity beside it. */
+  requiredDigest?: string
+  preferred?: readonly (readonly string[])[]
 }
 
 /** A suspension of scheduling that is ours. */
@@ -33,114 +31,80 @@ export interface HoldNote {
 
 export type HoldReason = 'Unresolved' | 'Unsatisfiable' | 'ClaimMissing'
 
+/** Stands for a base that is too large for an annotation and is that of the policy. */
+export const BASE_OF_POLICY = 'policy'
+
 /** Our annotations; an absent one is not written, and taken away where it was. */
 export interface BindingNotes {
-  base?: PlacementAffinity
+  base?: PlacementAffinity | typeof BASE_OF_POLICY
   locality?: LocalityNote
   hold?: HoldNote
 }
 
-type Annotations = Record<string, string> | undefined
+export type Annotations = Record<string, string> | undefined
 
 export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, HOLD_ANNOTATION] as const
+
+/** The API server lets all annotations of an object together have 256 KiB, after we have read them: a longer one is not read. */
+export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 /** Reads our annotations. What is not ours to read (bad JSON, another shape) counts as absent: users can write anything there. */
 export function readNotes(annotations: Annotations): BindingNotes {
   if (!hasNotes(annotations)) return {}
-  const base = parse<PlacementAffinity>(annotations, BASE_AFFINITY_ANNOTATION, isAffinity)
-  const locality = parse<LocalityNote>(annotations, LOCALITY_ANNOTATION, isLocality)
-  const hold = parse<HoldNote>(annotations, HOLD_ANNOTATION, isHold)
+  const base = parse(annotations, BASE_AFFINITY_ANNOTATION)
+  const locality = parse(annotations, LOCALITY_ANNOTATION)
+  const hold = parse(annotations, HOLD_ANNOTATION)
   const notes: BindingNotes = {}
-  if (base) notes.base = base
-  if (locality) notes.locality = locality
-  if (hold) notes.hold = hold
+  if (base === BASE_OF_POLICY) notes.base = BASE_OF_POLICY
+  // Of two kinds of affinity only one counts, as in a placement.
+  else if (isAffinity(base)) notes.base = affinityOf(base)
+  if (isLocality(locality)) notes.locality = locality as LocalityNote
+  if (isHold(hold)) notes.hold = hold as HoldNote
   return notes
 }
 
-/** The annotations with ours replaced by these notes; the very same object when nothing changes, undefined when none is left. */
-export function writeNotes(annotations: Annotations, notes: BindingNotes): Annotations {
-  const base = notes.base && JSON.stringify(notes.base)
-  const locality = notes.locality && JSON.stringify(notes.locality)
-  const hold = notes.hold && JSON.stringify(notes.hold)
-  if (
-    annotations?.[BASE_AFFINITY_ANNOTATION] === base &&
-    annotations?.[LOCALITY_ANNOTATION] === locality &&
-    annotations?.[HOLD_ANNOTATION] === hold
-  ) {
-    return annotations
+/** The texts of our annotations; an absent note has none. */
+export type NoteTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], string | undefined>>
+
+export function textsOf({ base, locality, hold }: BindingNotes): NoteTexts {
+  return {
+    [BASE_AFFINITY_ANNOTATION]: base && JSON.stringify(base),
+    [LOCALITY_ANNOTATION]: locality && JSON.stringify(locality),
+    [HOLD_ANNOTATION]: hold && JSON.stringify(hold),
   }
-  const all = { ...annotations }
-  put(all, BASE_AFFINITY_ANNOTATION, base)
-  put(all, LOCALITY_ANNOTATION, locality)
-  put(all, HOLD_ANNOTATION, hold)
-  return Object.keys(all).length === 0 ? undefined : all
 }
 
-function put(annotations: Record<string, string>, key: string, text: string | undefined): void {
-  if (text !== undefined) annotations[key] = text
-  else if (Object.hasOwn(annotations, key)) delete annotations[key]
+/** The annotations with ours replaced by these; the very same object when nothing changes, undefined when none is left. */
+export function writeTexts(annotations: Annotations, texts: NoteTexts): Annotations {
+  if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
+  const all = { ...annotations }
+  for (const key of OUR_ANNOTATIONS) {
+    const text = texts[key]
+    if (text !== undefined) all[key] = text
+    else if (Object.hasOwn(all, key)) delete all[key]
+  }
+  return Object.keys(all).length === 0 ? undefined : all
 }
 
 export function hasNotes(annotations: Annotations): boolean {
   return annotations !== undefined && OUR_ANNOTATIONS.some((key) => Object.hasOwn(annotations, key))
 }
 
-function parse<T>(annotations: Annotations, key: string, isValid: Check): T | undefined {
+function parse(annotations: Annotations, key: string): unknown {
   const text = annotations?.[key]
-  if (text === undefined) return undefined
+  if (text === undefined || text.length > MAX_ANNOTATIONS_BYTES) return undefined
   try {
-    const value: unknown = JSON.parse(text)
-    return isValid(value) ? (value as T) : undefined
+    return JSON.parse(text)
   } catch {
-    return undefined // Not JSON: somebody else wrote it, and it says nothing to us.
+    return undefined // Not JSON: it is not ours.
   }
 }
 
-type Check = (value: unknown) => boolean
-
-const isString = (value: unknown): value is string => typeof value === 'string'
-const isStrings: Check = (value) => isListOf(isString, value)
-
-function isListOf(check: Check, value: unknown): boolean {
-  return Array.isArray(value) && value.every(check)
-}
-
-/** Whether these members are what they should be, where they are there at all. */
-function hasShape(value: unknown, members: Record<string, Check>): value is Record<string, unknown> {
+function isAffinity(value: unknown): value is PlacementAffinity {
+  if (!isObject(value)) return false
+  const { clusterAffinity, clusterAffinities } = value
   return (
-    isObject(value) && Object.entries(members).every(([key, check]) => value[key] === undefined || check(value[key]))
+    (clusterAffinity === undefined || isTerm(clusterAffinity)) &&
+    (clusterAffinities === undefined || isGroups(clusterAffinities))
   )
 }
-
-const isRequirements: Check = (value) =>
-  isListOf(
-    (item) => hasShape(item, { values: isStrings }) && isString(item['key']) && isString(item['operator']),
-    value,
-  )
-
-const isSelector: Check = (value) =>
-  hasShape(value, {
-    matchLabels: (labels) => isObject(labels) && Object.values(labels).every(isString),
-    matchExpressions: isRequirements,
-  })
-
-const isTerm: Check = (value) =>
-  hasShape(value, { clusterNames: isStrings, exclude: isStrings, labelSelector: isSelector, fieldSelector: isSelector })
-
-const isOverflow: Check = (value) => isTerm(value) && isString((value as Record<string, unknown>)['affinityName'])
-
-const isGroup: Check = (value) =>
-  isOverflow(value) && hasShape(value, { overflowAffinities: (tiers) => isListOf(isOverflow, tiers) })
-
-const isAffinity: Check = (value) =>
-  hasShape(value, {
-    clusterAffinity: isTerm,
-    clusterAffinities: (groups) => isListOf(isGroup, groups) && (groups as unknown[]).length > 0,
-  })
-
-const isLocality: Check = (value) =>
-  hasShape(value, { required: isStrings, preferred: (tiers) => isListOf(isStrings, tiers) })
-
-const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value))
-
-const isHold: Check = (value) => isObject(value) && isTime(value['since']) && isString(value['reason'])

@@ -13,6 +13,7 @@ import {
   type PlacementAffinity,
   type ResourceBinding,
 } from '../../api/karmada.ts'
+import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { LabelSelectorRequirement } from '../../api/meta.ts'
 import { encodeResponse } from '../admission/review.ts'
 import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
@@ -240,7 +241,36 @@ const creation: fc.Arbitrary<BindingInput> = fc.record({
   now: fc.constant(NOW),
 })
 
+/** Our annotations as anybody may write them. */
+const forgedNotes: fc.Arbitrary<Record<string, string>> = fc
+  .record(
+    {
+      [BASE_AFFINITY_ANNOTATION]: placementAffinity,
+      [LOCALITY_ANNOTATION]: fc.record({
+        state: fc.constantFrom('Narrowed', 'Kept', 'Relaxed'),
+        message: fc.constant('forged'),
+        claims: fc.constant(['default/a']),
+        required: names(),
+      }),
+      [HOLD_ANNOTATION]: fc.record({
+        message: fc.constant('forged'),
+        reason: fc.constant('Unresolved'),
+        since: fc.constantFrom('2020-01-01T00:00:00Z', new Date(NOW).toISOString()),
+        released: fc.boolean(),
+      }),
+    },
+    { requiredKeys: [] },
+  )
+  .map((drawn) => Object.fromEntries(Object.entries(drawn).map(([key, value]) => [key, JSON.stringify(value)])))
+
 // ---- helpers ----
+
+function withAnnotations(object: ResourceBinding, annotations: Record<string, string>): ResourceBinding {
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...annotations } },
+  }
+}
 
 function again(input: BindingInput, decision: BindingDecision): BindingInput {
   return { ...input, binding: decision.binding }
@@ -277,27 +307,25 @@ const runs = { numRuns: 400 }
 describe('a binding that is created', () => {
   test('is decided on the same way, down to the byte, when the API server asks again about our own answer', () => {
     fc.assert(
-      fc.property(creation, fc.boolean(), (input, known) => {
-        const policy =
-          known && input.policy ? { ...input.policy, placement: input.binding.spec.placement ?? {} } : undefined
-        const first = decideBinding({ ...input, policy })
-        const second = decideBinding({ ...again(input, first), policy })
+      fc.property(creation, (input) => {
+        const first = decideBinding(input)
+        const second = decideBinding(again(input, first))
         expect(JSON.stringify(second.binding)).toBe(JSON.stringify(first.binding))
       }),
       runs,
     )
   })
 
-  test('gets the same affinity when the API server asks again, even while we know another policy than its author', () => {
+  test('is decided on the same way again, whatever a requester writes into our annotations', () => {
     fc.assert(
-      fc.property(creation, (input) => {
-        const first = decideBinding(input)
-        const second = decideBinding(again(input, first))
-        const third = decideBinding(again(input, second))
-        expect(second.binding.spec).toEqual(first.binding.spec)
-        expect(JSON.stringify(third.binding)).toBe(JSON.stringify(second.binding))
+      fc.property(creation, forgedNotes, maybe(fc.tuple(binding, forgedNotes)), (input, forged, drawn) => {
+        const stored = drawn && withAnnotations(drawn[0], drawn[1])
+        const given = { ...input, binding: withAnnotations(input.binding, forged), stored }
+        const first = decideBinding(given)
+        const second = decideBinding(again(given, first))
+        expect(JSON.stringify(second.binding)).toBe(JSON.stringify(first.binding))
       }),
-      runs,
+      { numRuns: 2000 },
     )
   })
 

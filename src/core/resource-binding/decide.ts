@@ -5,11 +5,12 @@ import { jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { type BindingNotes, hasNotes, writeNotes } from './annotations.ts'
+import { type BindingNotes, hasNotes, OUR_ANNOTATIONS, writeTexts } from './annotations.ts'
 import { recoverBase } from './base.ts'
 import { type BindingFacts, readFacts } from './facts.ts'
 import type { BindingInput } from './input.ts'
-import { type BindingState, judge, type Verdict } from './verdict.ts'
+import { fitNotes } from './note-size.ts'
+import { type BindingState, judge, judgeTooLarge, type Verdict } from './verdict.ts'
 
 export interface BindingDecision {
   /** Untouched: none of our business. Restored: no claim is left, the base is back. Widened: a bug of ours, caught; nothing is changed. */
@@ -20,8 +21,33 @@ export interface BindingDecision {
   message: string
 }
 
-/** Decides on a binding. Touches only the affinity, `suspension.scheduling` and our annotations; shares everything else with the input. */
+/**
+ * Decides on a binding. Touches only the affinity, `suspension.scheduling` and our annotations; shares everything else with the input.
+ *
+ * Deciding again on the result changes nothing. Where the requester writes our annotations, they may contradict what is stored, so the
+ * result is decided on again until it stays: the loop's own write stays at once, a forged one after two or three rounds.
+ */
 export function decideBinding(input: BindingInput): BindingDecision {
+  let decision = decideOnce(input)
+  if (!changesNotes(input)) return decision
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const next = decideOnce({ ...input, binding: decision.binding })
+    if (next.binding === decision.binding) break
+    decision = next
+  }
+  return decision
+}
+
+const MAX_ROUNDS = 4
+
+/** Whether our annotations differ from those that are stored. */
+function changesNotes({ binding, stored }: BindingInput): boolean {
+  const before = stored?.metadata.annotations
+  const { annotations } = binding.metadata
+  return OUR_ANNOTATIONS.some((key) => annotations?.[key] !== before?.[key])
+}
+
+function decideOnce(input: BindingInput): BindingDecision {
   const { binding } = input
   const { placement } = binding.spec
   if (!placement || binding.metadata.deletionTimestamp || binding.metadata.labels?.[MANAGED_BY_LABEL] !== undefined) {
@@ -36,9 +62,10 @@ export function decideBinding(input: BindingInput): BindingDecision {
   const needsClaim = input.claims.length === 0 && input.policy?.requiresClaim === true && !facts.isScheduled
   if (input.claims.length === 0 && !needsClaim) {
     if (!known) return { state: 'Untouched', binding, message: '' }
-    const base = recoverBase(facts, (candidate) => candidate)
-    const restored = rewrite(facts, placement, { state: 'Ignored', affinity: base, notes: {}, message: '' })
-    return { state: 'Restored', binding: restored, message: 'no claim is left for this workload' }
+    const base = recoverBase(facts, (affinity) => ({ affinity, notes: {} }))
+    const message = 'no claim is left for this workload'
+    const restored = apply(facts, placement, { state: 'Ignored', affinity: base, notes: {}, message })
+    return { state: 'Restored', binding: restored?.binding ?? binding, message }
   }
   // To recover the base, some bases are judged: the right one is among them more often than not.
   const judged = new Map<PlacementAffinity, Verdict>()
@@ -47,13 +74,13 @@ export function decideBinding(input: BindingInput): BindingDecision {
     judged.set(base, verdict)
     return verdict
   }
-  const base = recoverBase(facts, (candidate) => verdictOn(candidate).affinity)
+  const base = recoverBase(facts, verdictOn)
   const verdict = verdictOn(base)
   const widened = widenedBy(base, verdict.affinity, input.clusters, facts.isWorkload)
   if (widened.length > 0) {
-    return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.join(', ')}` }
+    return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.slice(0, 5).join(', ')}` }
   }
-  return { state: verdict.state, binding: rewrite(facts, placement, verdict), message: verdict.message }
+  return apply(facts, placement, verdict) ?? applyTooLarge(facts, placement, base)
 }
 
 /** The admission's answer: a patch when the binding changes, and a warning when it is not simply narrowed. */
@@ -68,21 +95,39 @@ export function answerBinding({ state, binding, message }: BindingDecision, inpu
 
 const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['Held', 'Kept', 'Relaxed', 'Released', 'Ignored'])
 
-function rewrite(facts: BindingFacts, placement: Placement, { affinity, notes }: Verdict): ResourceBinding {
-  const { binding } = facts
+/** What a verdict makes of the binding; undefined when its annotations have no room for what has to be noted. */
+function apply(facts: BindingFacts, placement: Placement, verdict: Verdict): BindingDecision | undefined {
+  const { binding, policy } = facts
+  const { state, affinity, notes, message } = verdict
   const suspension = suspend(facts, notes)
-  const annotations = writeNotes(binding.metadata.annotations, suspension.notes)
-  const samePlacement =
+  const isSame =
     jsonEqual(affinity, affinityOf(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
-  if (samePlacement && suspension.value === binding.spec.suspension && annotations === binding.metadata.annotations)
-    return binding
+  const wanted = isSame ? placement : withAffinity(placement, affinity)
+  const { annotations: before } = binding.metadata
+  const texts = fitNotes(suspension.notes, {
+    annotations: before,
+    placement: wanted,
+    policy: policy && affinityOf(policy.placement),
+  })
+  if (!texts) return undefined
+  const annotations = writeTexts(before, texts)
+  if (isSame && suspension.value === binding.spec.suspension && annotations === before) {
+    return { state, binding, message }
+  }
   const metadata = { ...binding.metadata }
   if (annotations) metadata.annotations = annotations
   else delete metadata.annotations
-  const spec = { ...binding.spec, placement: samePlacement ? placement : withAffinity(placement, affinity) }
+  const spec = { ...binding.spec, placement: wanted }
   if (suspension.value) spec.suspension = suspension.value
   else if ('suspension' in spec) delete spec.suspension
-  return { ...binding, metadata, spec }
+  return { state, binding: { ...binding, metadata, spec }, message }
+}
+
+/** What cannot be noted is not narrowed: it is held, or, where even that finds no room or comes too late, left as it is. */
+function applyTooLarge(facts: BindingFacts, placement: Placement, base: PlacementAffinity): BindingDecision {
+  const verdict = judgeTooLarge(facts, base)
+  const held = facts.isScheduled ? undefined : apply(facts, placement, verdict)
+  return held ?? { state: 'Ignored', binding: facts.binding, message: verdict.message }
 }
 
 /**

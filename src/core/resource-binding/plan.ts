@@ -88,7 +88,7 @@ function leaves(before: ResourceBinding, after: ResourceBinding): boolean {
   if (jsonEqual(affinity, affinityOf(before.spec.placement))) return false
   const { clusterAffinity, clusterAffinities } = affinity
   const terms = clusterAffinities ?? (clusterAffinity ? [clusterAffinity] : [])
-  const allowed = terms.flatMap(({ clusterNames }) => clusterNames ?? [])
+  const allowed = new Set(terms.flatMap(({ clusterNames }) => clusterNames ?? []))
   if (terms.some(({ clusterNames }) => !clusterNames?.length) || terms.length === 0) return false
-  return (before.spec.clusters ?? []).some(({ name }) => !allowed.includes(name))
+  return (before.spec.clusters ?? []).some(({ name }) => !allowed.has(name))
 }

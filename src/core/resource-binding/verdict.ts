@@ -1,13 +1,23 @@
 /** What becomes of a binding with a given base: which affinity, whether held, and what is noted on it. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { jsonEqual } from '../json.ts'
 import { withAffinity } from '../placement/affinity.ts'
-import type { DataConstraint } from '../placement/constraint.ts'
+import { type DataConstraint, demandsSame } from '../placement/constraint.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
-import { type BindingNotes, constraintIn, type HoldReason, type LocalityNote } from './annotations.ts'
-import type { BindingFacts } from './facts.ts'
+import type { LocalityNote } from './annotations.ts'
+import { type BindingFacts, constraintIn, type KnownNotes } from './facts.ts'
 import { holdNote } from './hold.ts'
+import {
+  describeUnlocated,
+  type HoldCause,
+  missingClaim,
+  nowhere,
+  sentenceOf,
+  shortest,
+  unresolved,
+  unsatisfiable,
+  whereIs,
+} from './hold-cause.ts'
 import { mayMove } from './rebalance.ts'
 
 /**
@@ -23,17 +33,9 @@ export type BindingState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released'
 export interface Verdict {
   state: BindingState
   affinity: PlacementAffinity
-  notes: BindingNotes
+  notes: KnownNotes
   /** Why, in a sentence for people. */
   message: string
-}
-
-interface Doubt {
-  reason: HoldReason
-  message: string
-  hold: boolean
-  /** Seconds after which a hold for this doubt is released. */
-  timeoutSeconds: number | undefined
 }
 
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, in whatever order the claims come. */
@@ -42,10 +44,10 @@ export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
   if (claims.length === 0) return holdOrGoOn(facts, base, [missingClaim])
   const last = (facts.stored ? facts.storedNotes : facts.notes).locality
   const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
-  const doubts = [...unresolved(claims), ...nowhere(claims)]
+  const causes = [...unresolved(claims), ...nowhere(claims)]
   if (facts.isScheduled) {
-    if (last && unknown.length + doubts.length > 0) return keep(facts, base, last, describeDoubts(claims))
-    if (last && !jsonEqual(constraintIn(last), constraint) && !mayMove(facts.binding.spec.resource, claims)) {
+    if (last && unknown.length + causes.length > 0) return keep(facts, base, last, describeUnlocated(claims))
+    if (last && !demandsSame(constraintIn(last), constraint) && !mayMove(facts.binding.spec.resource, claims)) {
       return keep(facts, base, last, 'the data moved, and rebalance lets the workload stay')
     }
     if (last?.state === 'Relaxed' && !mayMove(facts.binding.spec.resource, claims)) {
@@ -53,10 +55,10 @@ export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
       return relaxed(facts, base, constraint, 'it left its data for an eviction, and rebalance lets it stay')
     }
   }
-  if (doubts.length > 0)
-    return facts.isScheduled ? goOn('Ignored', base, describeDoubts(claims)) : holdOrGoOn(facts, base, doubts)
+  if (causes.length > 0)
+    return facts.isScheduled ? goOn('Ignored', base, describeUnlocated(claims)) : holdOrGoOn(facts, base, causes)
   // Nothing is located: no narrowing is noted, so that the first real one is not taken for a move of the data.
-  if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeDoubts(claims))
+  if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeUnlocated(claims))
   const narrowing = narrow(facts, base, constraint)
   if (narrowing.kind === 'narrowed') {
     const waiting = isLeftToLoop(facts, narrowing.allowed) ? stay(facts, base, last) : undefined
@@ -68,16 +70,28 @@ export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
   return holdOrGoOn(facts, base, [unsatisfiable(claims, narrowing.reason)])
 }
 
+/**
+ * Decides for a base whose narrowing cannot be noted on the binding: without the note nobody could take it back. What is scheduled
+ * stays as it is.
+ */
+export function judgeTooLarge(facts: BindingFacts, base: PlacementAffinity): Verdict {
+  return holdOrGoOn(facts, base, [unsatisfiable(facts.claims, TOO_LARGE)])
+}
+
+const TOO_LARGE =
+  'the annotations of the binding have no room for its placement before narrowing; use fewer or shorter cluster affinities, or fewer annotations'
+
 /** Whether this write would move the workload to its data, and is not the loop's: that one comes with the note of what it is for. */
 function isLeftToLoop(
   { leavesMovesToLoop, binding, stored, notes, constraint }: BindingFacts,
   allowed: string[] | undefined,
 ): boolean {
   if (!leavesMovesToLoop || allowed === undefined) return false
-  if (notes.locality && jsonEqual(constraintIn(notes.locality), constraint)) return false
+  if (notes.locality && demandsSame(constraintIn(notes.locality), constraint)) return false
   // Where it was already and still is: a place that the scheduler chose in this very write is no loss.
   const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
-  return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !allowed.includes(name)) ?? false
+  const mayRunIn = new Set(allowed)
+  return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !mayRunIn.has(name)) ?? false
 }
 
 /** Where it is until its turn comes; undefined when it cannot stay there in any case. */
@@ -88,75 +102,10 @@ function stay(facts: BindingFacts, base: PlacementAffinity, last: LocalityNote |
   return kept.state === 'Kept' ? kept : undefined
 }
 
-const missingClaim: Doubt = {
-  reason: 'ClaimMissing',
-  message: 'the policy requires a DataSourceClaim for this workload, and there is none yet',
-  hold: true,
-  timeoutSeconds: undefined,
-}
-
-function unresolved(claims: readonly ClaimAnswer[]): Doubt[] {
-  return claims.flatMap(({ enforcement, answer, claim, onUnresolved, holdTimeoutSeconds }) =>
-    enforcement === 'Required' && answer.kind === 'unknown' && onUnresolved === 'Hold'
-      ? [
-          {
-            reason: 'Unresolved',
-            message: `${claim}: ${answer.reason}`,
-            hold: true,
-            timeoutSeconds: holdTimeoutSeconds,
-          },
-        ]
-      : [],
-  )
-}
-
-function nowhere(claims: readonly ClaimAnswer[]): Doubt[] {
-  return claims.flatMap(({ enforcement, answer, claim, onUnsatisfiable, holdTimeoutSeconds }) =>
-    enforcement === 'Required' && answer.kind === 'nowhere'
-      ? [
-          {
-            reason: 'Unsatisfiable',
-            message: `${claim}: ${answer.reason}`,
-            hold: onUnsatisfiable === 'Hold',
-            timeoutSeconds: holdTimeoutSeconds,
-          },
-        ]
-      : [],
-  )
-}
-
-function unsatisfiable(claims: readonly ClaimAnswer[], why: string): Doubt {
-  const required = claims.filter(({ enforcement, answer }) => enforcement === 'Required' && answer.kind === 'located')
-  const holding = required.filter(({ onUnsatisfiable }) => onUnsatisfiable === 'Hold')
-  return {
-    reason: 'Unsatisfiable',
-    message: `${required.map(describeClaim).join(' and ')}: ${why}`,
-    hold: holding.length > 0,
-    timeoutSeconds: shortest(holding.map(({ holdTimeoutSeconds }) => holdTimeoutSeconds)),
-  }
-}
-
-function describeClaim({ claim, answer }: ClaimAnswer): string {
-  if (answer.kind !== 'located') return claim
-  const shown = answer.clusters.slice(0, 3).join(', ')
-  return `${claim} (${answer.clusters.length > 3 ? `${shown}, …` : shown})`
-}
-
-function whereIs({ claim, answer }: ClaimAnswer): string {
-  if (answer.kind !== 'located') return `${claim} is ${answer.kind}: ${answer.reason}`
-  return `${claim} is in ${answer.clusters.slice(0, 5).join(', ')}${answer.clusters.length > 5 ? ', …' : ''}`
-}
-
-function describeDoubts(claims: readonly ClaimAnswer[]): string {
-  return claims
-    .flatMap(({ claim, answer }) => (answer.kind === 'located' ? [] : [`${claim}: ${answer.reason}`]))
-    .join('; ')
-}
-
-/** Holds when any doubt says so and its time is not up; else the base stands. */
-function holdOrGoOn(facts: BindingFacts, base: PlacementAffinity, doubts: readonly Doubt[]): Verdict {
-  const message = doubts.map((doubt) => doubt.message).join('; ')
-  const holding = doubts.filter(({ hold }) => hold)
+/** Holds when any cause says so and its time is not up; else the base stands. */
+function holdOrGoOn(facts: BindingFacts, base: PlacementAffinity, causes: readonly HoldCause[]): Verdict {
+  const message = sentenceOf(causes.map(({ message }) => message))
+  const holding = causes.filter(({ hold }) => hold)
   const [first] = holding
   if (!first) return goOn('Ignored', base, message)
   const hold = holdNote(
@@ -202,7 +151,7 @@ function narrowed(
     // Karmada excludes clusters under eviction; a hard affinity to nothing else would delete the workload (karmada#7455).
     return relaxed(facts, base, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
   }
-  const message = why ?? facts.claims.map(whereIs).join('; ')
+  const message = why ?? sentenceOf(facts.claims.map(whereIs))
   return { state, affinity, notes: { base, locality: note(state, facts.claims, constraint, message) }, message }
 }
 
@@ -218,16 +167,12 @@ function relaxed(facts: BindingFacts, base: PlacementAffinity, constraint: DataC
 function note(
   state: LocalityNote['state'],
   claims: readonly ClaimAnswer[],
-  { required, preferred }: DataConstraint,
+  { required, requiredDigest, preferred }: DataConstraint,
   message: string,
 ): LocalityNote {
   const written: LocalityNote = { state, message, claims: claims.map(({ claim }) => claim) }
   if (required) written.required = required
+  if (requiredDigest) written.requiredDigest = requiredDigest
   if (preferred) written.preferred = preferred
   return written
-}
-
-function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
-  const given = timeouts.filter((timeout) => timeout !== undefined)
-  return given.length === 0 ? undefined : Math.min(...given)
 }

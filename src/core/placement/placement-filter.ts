@@ -1,0 +1,56 @@
+/** Which clusters a whole placement lets pass: compiled once, each name looked at once. */
+import type { PlacementAffinity } from '../../api/karmada.ts'
+import { type ClusterLookup, termsOf } from './affinity.ts'
+import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
+import { comparisons } from './limits.ts'
+
+export interface PlacementFilter {
+  /** Whether any part of the affinity lets the cluster pass. */
+  allows(name: string): boolean
+  /** How many comparisons with selectors it took so far. */
+  compared(): number
+}
+
+/** Compiles the affinity of a placement. Of the parts that name clusters, only those that name the one in question are asked. */
+export function placementFilter(
+  affinity: PlacementAffinity,
+  clusters: ClusterLookup | undefined,
+  isWorkload: boolean,
+): PlacementFilter {
+  if (!affinity.clusterAffinity && !affinity.clusterAffinities?.length) {
+    return { allows: (name) => clusters === undefined || clusters(name) !== undefined, compared: () => 0 }
+  }
+  const terms = termsOf(affinity, isWorkload)
+  const filters = terms.map((term) => clusterFilter(term, clusters))
+  const byName = new Map<string, ClusterFilter[]>()
+  for (const filter of filters) {
+    for (const name of filter.named?.names ?? []) {
+      const known = byName.get(name)
+      if (known) known.push(filter)
+      else byName.set(name, [filter])
+    }
+  }
+  const unnamed = filters.filter(({ named }) => named === undefined)
+  const comparisonsEach = comparisons(
+    terms.filter(({ clusterNames }) => !clusterNames?.length),
+    1,
+  )
+  const known = new Map<string, boolean>()
+  let compared = 0
+
+  function find(name: string): boolean {
+    const allowsName = (filter: ClusterFilter) => filter.allows(name)
+    if (byName.get(name)?.some(allowsName)) return true
+    compared += comparisonsEach
+    return unnamed.some(allowsName)
+  }
+
+  return {
+    allows(name) {
+      const found = known.get(name) ?? find(name)
+      known.set(name, found)
+      return found
+    },
+    compared: () => compared,
+  }
+}

@@ -1,0 +1,58 @@
+/** The shapes of our annotations on bindings: a user can write anything there, so each is checked before it is read. */
+import { isObject } from '../json.ts'
+
+type Check = (value: unknown) => boolean
+
+const isString: Check = (value) => typeof value === 'string'
+const isStrings: Check = (value) => isListOf(isString, value)
+
+function isListOf(check: Check, value: unknown): boolean {
+  return Array.isArray(value) && value.every(check)
+}
+
+/** Whether these members are what they should be, where they are there at all. */
+function hasShape(value: unknown, members: Record<string, Check>): value is Record<string, unknown> {
+  return (
+    isObject(value) && Object.entries(members).every(([key, check]) => value[key] === undefined || check(value[key]))
+  )
+}
+
+const isRequirements: Check = (value) =>
+  isListOf(
+    (item) => hasShape(item, { values: isStrings }) && isString(item['key']) && isString(item['operator']),
+    value,
+  )
+
+const isSelector: Check = (value) =>
+  hasShape(value, {
+    matchLabels: (labels) => isObject(labels) && Object.values(labels).every(isString),
+    matchExpressions: isRequirements,
+  })
+
+/** Whether a value is a ClusterAffinity. */
+export const isTerm: Check = (value) =>
+  hasShape(value, { clusterNames: isStrings, exclude: isStrings, labelSelector: isSelector, fieldSelector: isSelector })
+
+const isOverflow: Check = (value) => isTerm(value) && isString((value as Record<string, unknown>)['affinityName'])
+
+const isGroup: Check = (value) =>
+  isOverflow(value) && hasShape(value, { overflowAffinities: (tiers) => isListOf(isOverflow, tiers) })
+
+/** Whether a value is a list of ClusterAffinityTerms, of one at least. */
+export const isGroups: Check = (value) => isListOf(isGroup, value) && (value as unknown[]).length > 0
+
+export const isLocality: Check = (value) =>
+  hasShape(value, {
+    required: isStrings,
+    requiredDigest: isString,
+    preferred: (tiers) => isListOf(isStrings, tiers),
+    claims: isStrings,
+    message: isString,
+  }) &&
+  isStrings(value['claims']) &&
+  isString(value['message'])
+
+const isTime: Check = (value) => isString(value) && !Number.isNaN(Date.parse(value as string))
+
+export const isHold: Check = (value) =>
+  isObject(value) && isTime(value['since']) && isString(value['reason']) && isString(value['message'])

@@ -1,0 +1,89 @@
+/** Why a workload is not narrowed yet: the causes of a hold, and the words for them. */
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
+import { cut } from '../outcome.ts'
+import type { HoldReason } from './annotations.ts'
+
+export interface HoldCause {
+  reason: HoldReason
+  message: string
+  hold: boolean
+  /** Seconds after which a hold for this cause is released. */
+  timeoutSeconds: number | undefined
+}
+
+export const missingClaim: HoldCause = {
+  reason: 'ClaimMissing',
+  message: 'the policy requires a DataSourceClaim for this workload, and there is none yet',
+  hold: true,
+  timeoutSeconds: undefined,
+}
+
+export function unresolved(claims: readonly ClaimAnswer[]): HoldCause[] {
+  return claims.flatMap(({ enforcement, answer, claim, onUnresolved, holdTimeoutSeconds }) =>
+    enforcement === 'Required' && answer.kind === 'unknown' && onUnresolved === 'Hold'
+      ? [
+          {
+            reason: 'Unresolved',
+            message: `${claim}: ${answer.reason}`,
+            hold: true,
+            timeoutSeconds: holdTimeoutSeconds,
+          },
+        ]
+      : [],
+  )
+}
+
+export function nowhere(claims: readonly ClaimAnswer[]): HoldCause[] {
+  return claims.flatMap(({ enforcement, answer, claim, onUnsatisfiable, holdTimeoutSeconds }) =>
+    enforcement === 'Required' && answer.kind === 'nowhere'
+      ? [
+          {
+            reason: 'Unsatisfiable',
+            message: `${claim}: ${answer.reason}`,
+            hold: onUnsatisfiable === 'Hold',
+            timeoutSeconds: holdTimeoutSeconds,
+          },
+        ]
+      : [],
+  )
+}
+
+export function unsatisfiable(claims: readonly ClaimAnswer[], why: string): HoldCause {
+  const required = claims.filter(({ enforcement, answer }) => enforcement === 'Required' && answer.kind === 'located')
+  const holding = required.filter(({ onUnsatisfiable }) => onUnsatisfiable === 'Hold')
+  return {
+    reason: 'Unsatisfiable',
+    message: cut(`${required.map(describeClaim).join(' and ')}: ${why}`, MAX_MESSAGE_LENGTH),
+    hold: holding.length > 0,
+    timeoutSeconds: shortest(holding.map(({ holdTimeoutSeconds }) => holdTimeoutSeconds)),
+  }
+}
+
+function describeClaim({ claim, answer }: ClaimAnswer): string {
+  if (answer.kind !== 'located') return claim
+  const shown = answer.clusters.slice(0, 3).join(', ')
+  return `${claim} (${answer.clusters.length > 3 ? `${shown}, …` : shown})`
+}
+
+export function whereIs({ claim, answer }: ClaimAnswer): string {
+  if (answer.kind !== 'located') return `${claim} is ${answer.kind}: ${answer.reason}`
+  return `${claim} is in ${answer.clusters.slice(0, 5).join(', ')}${answer.clusters.length > 5 ? ', …' : ''}`
+}
+
+export function describeUnlocated(claims: readonly ClaimAnswer[]): string {
+  return sentenceOf(
+    claims.flatMap(({ claim, answer }) => (answer.kind === 'located' ? [] : [`${claim}: ${answer.reason}`])),
+  )
+}
+
+/** A message is written into an annotation, and a workload may have many claims. */
+const MAX_MESSAGE_LENGTH = 1024
+
+export function sentenceOf(parts: readonly string[]): string {
+  return cut(parts.join('; '), MAX_MESSAGE_LENGTH)
+}
+
+export function shortest(timeouts: readonly (number | undefined)[]): number | undefined {
+  const given = timeouts.filter((timeout) => timeout !== undefined)
+  return given.length === 0 ? undefined : Math.min(...given)
+}

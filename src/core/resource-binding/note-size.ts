@@ -1,0 +1,94 @@
+/** Keeps our annotations small: what is too large to list is left to the policy and to the placement beside it. */
+import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
+import { listDigest } from '../hash.ts'
+import { jsonEqual } from '../json.ts'
+import {
+  type Annotations,
+  BASE_OF_POLICY,
+  type BindingNotes,
+  type LocalityNote,
+  MAX_ANNOTATIONS_BYTES,
+  type NoteTexts,
+  OUR_ANNOTATIONS,
+  textsOf,
+} from './annotations.ts'
+
+/** A longer base, in characters, is not repeated in an annotation: the policy has it. */
+const MAX_BASE_LENGTH = 32 * 1024
+/** More required clusters than these are not listed a second time: the affinity names those that matter. */
+const MAX_REQUIRED_CLUSTERS = 200
+/** Left for the annotations of others, in bytes. */
+const RESERVED_BYTES = 16 * 1024
+/** Karmada's scheduler writes the placement that it applied into an annotation of the same object. */
+const APPLIED_PLACEMENT_ANNOTATION = 'policy.karmada.io/applied-placement'
+/** Whatever the other annotations are, notes of this many characters and annotations of so many are not counted byte by byte. */
+const SMALL_LENGTH = 16 * 1024
+
+interface Surroundings {
+  /** As the requester sent them. */
+  annotations: Annotations
+  /** The placement that the binding is to have. */
+  placement: Placement
+  /** The affinity of the policy that the binding came from, where it is known. */
+  policy: PlacementAffinity | undefined
+}
+
+/**
+ * The texts of our annotations, in a form that leaves the binding valid.
+ *
+ * @returns undefined when there is none: the base is neither small nor that of the policy, or others have filled the annotations
+ */
+export function fitNotes(notes: BindingNotes, surroundings: Surroundings): NoteTexts | undefined {
+  const base = shortBase(notes.base, surroundings.policy)
+  if (notes.base !== undefined && base === undefined) return undefined
+  const texts = textsOf({
+    ...notes,
+    ...(base !== undefined && { base }),
+    ...(notes.locality && { locality: shortLocality(notes.locality) }),
+  })
+  return hasRoom(texts, surroundings) ? texts : undefined
+}
+
+function shortBase(base: BindingNotes['base'], policy: PlacementAffinity | undefined): BindingNotes['base'] {
+  if (base === undefined || base === BASE_OF_POLICY || JSON.stringify(base).length <= MAX_BASE_LENGTH) return base
+  return policy && jsonEqual(base, policy) ? BASE_OF_POLICY : undefined
+}
+
+function shortLocality(note: LocalityNote): LocalityNote {
+  const { required, ...rest } = note
+  if (note.requiredDigest !== undefined) return rest
+  if (required === undefined || required.length <= MAX_REQUIRED_CLUSTERS) return note
+  return { ...rest, requiredDigest: listDigest(required) }
+}
+
+function hasRoom(texts: NoteTexts, { annotations = {}, placement }: Surroundings): boolean {
+  const ours = Object.entries(texts)
+  const others = Object.entries(annotations).filter(([key]) => !OUR_KEYS.has(key))
+  if (lengthOf(ours) <= SMALL_LENGTH && lengthOf(others) <= SMALL_LENGTH) return true
+  const applied = annotations[APPLIED_PLACEMENT_ANNOTATION]?.length ?? 0
+  const growth = Math.max(0, JSON.stringify(placement).length - applied)
+  return bytesOf(ours) + bytesOf(others) + growth + RESERVED_BYTES <= MAX_ANNOTATIONS_BYTES
+}
+
+const OUR_KEYS: ReadonlySet<string> = new Set(OUR_ANNOTATIONS)
+
+type Entry = readonly [key: string, text: string | undefined]
+
+function lengthOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, [key, text = '']) => sum + key.length + text.length, 0)
+}
+
+/** As the API server counts: keys and values in UTF-8 (apimachinery, pkg/api/validation, ValidateAnnotationsSize). */
+function bytesOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, [key, text = '']) => sum + utf8Length(key) + utf8Length(text), 0)
+}
+
+/** At most: a surrogate pair has four bytes, and counts six here. */
+function utf8Length(text: string): number {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3
+  }
+  return bytes
+}
