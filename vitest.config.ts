@@ -11,8 +11,8 @@ const endToEnd = {
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'] } },
-      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'], testTimeout: 60_000 } },
+      { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], testTimeout: 60_000 } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.e2e.test.ts'], ...endToEnd } },
       { test: { name: 'full', include: ['test/e2e/**/*.full.test.ts'], ...endToEnd } },
     ],

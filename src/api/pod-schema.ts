@@ -1,7 +1,13 @@
 /** JSON Schema of pods, as far as admission reads them. */
 
+/**
+ * Lists have limits that no real pod reaches: every volume of a pod is compared with its lists, and an API server has no such limits by
+ * itself.
+ */
+const MAX_ITEMS = 1000
+
 const text = { type: 'string' }
-const listOf = (items: object) => ({ type: 'array', items })
+const listOf = (items: object, maxItems = MAX_ITEMS) => ({ type: 'array', maxItems, items })
 const containers = {
   items: {
     type: 'object',
@@ -31,8 +37,8 @@ export const podSpecSchema = {
   type: 'object',
   required: ['containers'],
   properties: {
-    containers: { type: 'array', ...containers },
-    initContainers: { type: 'array', ...containers },
+    containers,
+    initContainers: containers,
     volumes: listOf({
       type: 'object',
       required: ['name'],
@@ -51,12 +57,13 @@ export const podSpecSchema = {
             requiredDuringSchedulingIgnoredDuringExecution: {
               type: 'object',
               required: ['nodeSelectorTerms'],
-              properties: { nodeSelectorTerms: { type: 'array', minItems: 1, items: term } },
+              properties: { nodeSelectorTerms: { ...listOf(term, 100), minItems: 1 } },
             },
-            preferredDuringSchedulingIgnoredDuringExecution: {
-              type: 'array',
-              items: { type: 'object', required: ['weight', 'preference'], properties: { preference: term } },
-            },
+            preferredDuringSchedulingIgnoredDuringExecution: listOf({
+              type: 'object',
+              required: ['weight', 'preference'],
+              properties: { preference: term },
+            }),
           },
         },
       },

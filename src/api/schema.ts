@@ -149,6 +149,9 @@ export const dataSourceClaimSchema: Schema = {
   },
 }
 
+/** A fleet has no more clusters; names of this length and number fit an object of etcd. */
+export const MAX_CLUSTER_NAMES = 5000
+
 export const dataSourceSchema: Schema = {
   type: 'object',
   description: 'A DataSource is the cached answer of a data system to one question: which clusters hold this data?',
@@ -177,7 +180,7 @@ export const dataSourceSchema: Schema = {
               type: 'array',
               description: 'The clusters that hold the data. Empty: the data exists, but in none of our clusters.',
               items: { type: 'string', minLength: 1, maxLength: 48 },
-              maxItems: 5000,
+              maxItems: MAX_CLUSTER_NAMES,
               'x-kubernetes-list-type': 'atomic',
             },
             location: { type: 'string', maxLength: 4096, description: 'Where the data system says it is, as a URI.' },

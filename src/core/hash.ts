@@ -2,12 +2,16 @@
 
 /** FNV-1a over the UTF-16 code units, 64 bits, as 13 characters that a Kubernetes name may hold. */
 export function fnv1a(text: string): string {
-  let hash = 0xcbf29ce484222325n
+  let high = 0xcbf29ce4
+  let low = 0x84222325
   for (let i = 0; i < text.length; i++) {
-    hash ^= BigInt(text.charCodeAt(i))
-    hash = BigInt.asUintN(64, hash * 0x100000001b3n)
+    low = (low ^ text.charCodeAt(i)) >>> 0
+    // Times the prime 2^40 + 0x1b3, in halves of 32 bits: BigInt takes ten times as long.
+    const product = low * 0x1b3
+    high = (Math.imul(high, 0x1b3) + Math.floor(product / 2 ** 32) + (low << 8)) >>> 0
+    low = product >>> 0
   }
-  return hash.toString(36).padStart(13, '0')
+  return ((BigInt(high) << 32n) | BigInt(low)).toString(36).padStart(13, '0')
 }
 
 /** A digest of a list of texts, to tell whether it changed: two FNV-1a of 32 bits, as 16 hexadecimal digits. Fast, and not for secrets. */

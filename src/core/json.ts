@@ -31,25 +31,43 @@ function covers(a: object, b: object, byValue = true): boolean {
  */
 export function withoutEmpties<T>(value: T): T | undefined {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    if (value.length === 0) return undefined
-    const items = value.map((item) => withoutEmpties(item) ?? item)
-    return items.every((item, i) => item === value[i]) ? value : (items as T)
-  }
-  const members = Object.entries(value).map(([key, member]) => [key, withoutEmpties(member), member] as const)
-  const kept = members.filter(([, cleaned]) => cleaned !== undefined)
-  if (kept.length === 0) return undefined
-  if (members.every(([, cleaned, member]) => cleaned === member)) return value
-  return Object.fromEntries(kept) as T
+  if (isEmpty(value)) return undefined
+  if (!hasEmpties(value)) return value
+  if (Array.isArray(value)) return value.map((item) => withoutEmpties(item) ?? item) as T
+  const kept = Object.entries(value).flatMap(([key, member]) => {
+    const cleaned = withoutEmpties(member)
+    return cleaned === undefined ? [] : [[key, cleaned]]
+  })
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as T)
+}
+
+function isEmpty(value: object): boolean {
+  if (Array.isArray(value)) return value.length === 0
+  for (const _ in value) return false
+  return true
+}
+
+/** Whether there is an empty array or object, or a member without a value, anywhere below. */
+function hasEmpties(value: object): boolean {
+  const members: unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return members.some(
+    (member) =>
+      member === undefined ||
+      (typeof member === 'object' && member !== null && (isEmpty(member) || hasEmpties(member))),
+  )
 }
 
 /** Below this length a list is searched as it is: a Set costs more than it saves. */
 const FEW = 8
 
+/** Lists that are parsed or cached never change, and a decision compiles the same one several times. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
+
 /** Compiles a list for many look-ups: whether a text is one of the list, at a cost that does not grow with the list. */
 export function membership(list: readonly string[]): (text: string) => boolean {
   if (list.length <= FEW) return (text) => list.includes(text)
-  const set = new Set(list)
+  const set = sets.get(list) ?? new Set(list)
+  sets.set(list, set)
   return (text) => set.has(text)
 }
 

@@ -1,4 +1,4 @@
-/** Kubernetes' rules for names (apimachinery, pkg/util/validation): what is wrong with one, or nothing. */
+/** Names: Kubernetes' rules for them (apimachinery, pkg/util/validation), and lists of them in messages. */
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
@@ -30,4 +30,11 @@ export function apiVersionProblem(apiVersion: string): string | undefined {
 
 export function kindProblem(kind: string): string | undefined {
   return KIND.test(kind) ? undefined : 'must be a kind in CamelCase, e.g. Deployment'
+}
+
+/** The first names of a set, for a message, and how many more there are. */
+export function listNames(names: Iterable<string>, most = 10): string {
+  const all = [...names]
+  const more = all.length > most ? ` and ${all.length - most} more` : ''
+  return `${all.slice(0, most).join(', ')}${more}`
 }

@@ -4,11 +4,11 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import { apiVersionOf } from '../api/meta.ts'
 import { dueAt, refreshIntervalMs } from '../core/data-source/due.ts'
 import { planSource } from '../core/data-source/plan.ts'
-import { questionOfClaim, sourceKeyOfClaim, sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
+import { questionOfClaim, sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
 import { counts } from '../core/data-source-claim/leave.ts'
 import type { System } from '../locality/plugin.ts'
 import { claimsRegranted, workloadsFor } from '../store/gather-permission.ts'
-import { claimsOfSource, nameOfSource } from '../store/gather-source.ts'
+import { claimsOfSource, nameOfSource, sourcesFor } from '../store/gather-source.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
@@ -133,7 +133,7 @@ function namesFor({ metadata, spec }: DataSource): string[] {
 
 /** The sources that answer a claim, or the one that would. */
 function sourcesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
-  const asked = store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).map(({ metadata }) => metadata.name ?? '')
+  const asked = sourcesFor(claim, store).map(({ metadata }) => metadata.name ?? '')
   const answering = asked.length > 0 ? asked : [nameOfSource(questionOfClaim(claim))]
   const bound = claim.status?.boundDataSource
   return bound && !answering.includes(bound) ? [...answering, bound] : answering
@@ -148,7 +148,7 @@ function draftOf(
   const claim = store
     .byIndex(dataSourceClaims, 'sourceName', name)
     .find((claim) => claim.metadata.deletionTimestamp === undefined && isPermitted(claim))
-  if (!claim || store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)).length > 0) return undefined
+  if (!claim || sourcesFor(claim, store).length > 0) return undefined
   return {
     apiVersion: apiVersionOf(dataSources),
     kind: dataSources.kind,

@@ -14,13 +14,7 @@ import { groupOf, type ResourceType } from '../api/meta.ts'
 import { namespaces } from '../api/namespace.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { type GrantingNamespace, readClaimGrant } from '../core/data-source-claim/grant.ts'
-import {
-  otherNamespaceOf,
-  questionOfClaim,
-  sourceKeyOfClaim,
-  sourceKeyOfSource,
-  workloadKeysOfClaim,
-} from '../core/data-source-claim/keys.ts'
+import { otherNamespaceOf, questionOfClaim, workloadKeysOfClaim } from '../core/data-source-claim/keys.ts'
 import { saidPropagateDeps } from '../core/propagation-policy/said.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../core/propagation-policy/select.ts'
 import { bindingKinds } from './binding-kinds.ts'
@@ -28,6 +22,7 @@ import { dependencyKinds, workloadKinds } from './dependency-kinds.ts'
 import { nameOfSource } from './gather-source.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { type AnyCachedKind, kindKey } from './kinds.ts'
+import { queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
 import type { CachedKind } from './store.ts'
 import { injectionKinds, nodeKinds, volumeClaimKinds } from './volume-kinds.ts'
 
@@ -37,7 +32,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
   indexes: {
     workload: workloadKeysOfClaim,
     selectable: selectableKeysOfClaim,
-    source: (claim) => [sourceKeyOfClaim(claim)],
+    source: (claim) => [queryKeyOfClaim(claim)],
     sourceName: (claim) => [nameOfSource(questionOfClaim(claim))],
     otherNamespace: (claim) => [otherNamespaceOf(claim) ?? []].flat(),
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
@@ -47,7 +42,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
 const sourceKind: CachedKind<DataSource> = {
   type: dataSources,
   keep: keepOwn,
-  indexes: { key: (source) => [sourceKeyOfSource(source)] },
+  indexes: { key: (source) => [queryKeyOfSource(source)] },
 }
 
 /** Of a hub's thousands, nearly all are kept as no more than a name. */

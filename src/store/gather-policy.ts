@@ -15,7 +15,7 @@ import {
   type PolicyInput,
   type PropagateDepsMode,
 } from '../core/propagation-policy/decide.ts'
-import { selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
+import { candidateCount, selectableKeys, selectorKeys, selects } from '../core/propagation-policy/select.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import { type ClusterScope, workloadsFor } from './gather-permission.ts'
 import { bindingsOfWorkload } from './gather-workload.ts'
@@ -37,7 +37,10 @@ export function gatherPolicyInput(
 ): PolicyInput {
   // Most policies are decided already: for those nothing is looked for.
   const isOpen = mode === 'dataBound' && isUndecided(policy)
-  return { policy, stored, mode, dataBound: isOpen ? dataBoundOf(policy, store, scope) : undefined }
+  const found = isOpen ? dataBoundOf(policy, store, scope) : undefined
+  return found === 'too large'
+    ? { policy, stored, mode, dataBound: undefined, isTooLarge: true }
+    : { policy, stored, mode, dataBound: found }
 }
 
 /** The policies that select a workload, as far as that is known now: where only its binding can tell, that comes as a change of its own. */
@@ -64,18 +67,31 @@ export function isClaimed(workload: WorkloadReference, store: ObjectStore): bool
     .some(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
+/** Comparisons of a workload with a selector, until a policy is too large to tell whether it selects a data-bound one: some 20 ms. */
+const MAX_COMPARISONS = 100_000
+
 /** Any one is enough, so the first that is found is it. */
-function dataBoundOf(policy: PropagationPolicy, store: ObjectStore, scope: ClusterScope): DataBound | undefined {
+function dataBoundOf(
+  policy: PropagationPolicy,
+  store: ObjectStore,
+  scope: ClusterScope,
+): DataBound | 'too large' | undefined {
+  let compared = 0
   for (const key of selectorKeys(policy)) {
     for (const claim of store.byIndex(dataSourceClaims, 'selectable', key)) {
       if (claim.metadata.deletionTimestamp !== undefined) continue
-      const workload = workloadsFor(claim, store, scope).find((each) => isSelected(each, policy, store))
+      const workloads = workloadsFor(claim, store, scope)
+      compared += workloads.reduce((sum, each) => sum + candidateCount(policy, each), 0)
+      if (compared > MAX_COMPARISONS) return 'too large'
+      const workload = workloads.find((each) => isSelected(each, policy, store))
       if (workload) {
         return { workload: titleOf(workload), claim: keyOfObject(claim) }
       }
     }
     for (const object of withVolumes(key, store)) {
       const workload = referenceOf(object)
+      compared += candidateCount(policy, workload)
+      if (compared > MAX_COMPARISONS) return 'too large'
       if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: titleOf(workload) }
     }
   }

@@ -3,7 +3,8 @@ import { hash } from 'node:crypto'
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { sourceName } from '../core/data-source/name.ts'
-import { boundSourceOf, questionOfClaim, sourceKeyOfClaim, sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
+import { boundSourceOf, questionOfClaim } from '../core/data-source-claim/keys.ts'
+import { queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
 import type { ObjectStore } from './store.ts'
 
 /** The name under which the DataSource of a query is created. No tenant can find a second query that has it. */
@@ -18,7 +19,12 @@ export function nameOfSource(query: DataSource['spec']): string {
 export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
   const bound = boundSourceOf(claim)
   const source = bound ? store.get(dataSources, undefined, bound) : undefined
-  return source ?? preferred(claim, store.byIndex(dataSources, 'key', sourceKeyOfClaim(claim)))
+  return source ?? preferred(claim, sourcesFor(claim, store))
+}
+
+/** The sources that answer the query of a claim. */
+export function sourcesFor(claim: DataSourceClaim, store: ObjectStore): readonly DataSource[] {
+  return store.byIndex(dataSources, 'key', queryKeyOfClaim(claim))
 }
 
 function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): DataSource | undefined {
@@ -33,7 +39,7 @@ function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): Data
 
 /** The claims that ask a source's question, and those that are bound to it. */
 export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
-  const asking = store.byIndex(dataSourceClaims, 'source', sourceKeyOfSource(source))
+  const asking = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
   const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
   return [...new Set([...asking, ...bound])]
 }

@@ -1,11 +1,17 @@
 /** Admission of pods that ask for volumes: puts volumes, mounts and node affinity in. */
 import { INJECT_LABEL } from '../api/lodestone.ts'
 import { type Pod, pods } from '../api/pod.ts'
-import { leaveMalformed } from '../core/outcome.ts'
+import type { FieldError } from '../core/field-errors.ts'
+import { leaveMalformed, type Outcome, refuseErrors } from '../core/outcome.ts'
 import { decidePod } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'
 import { isHub, volumeManagersOf } from '../store/gather-volumes.ts'
 import { defineWebhook } from './define.ts'
+
+/** A pod that asks for data must not run without it because it is too large to look at; one that is malformed is left to the API server. */
+function refuseTooLarge(errors: FieldError[]): Outcome {
+  return errors.some(({ code }) => code === 'TooLong') ? refuseErrors(errors) : leaveMalformed(errors)
+}
 
 export const pod = defineWebhook({
   name: 'pod',
@@ -24,5 +30,5 @@ export const pod = defineWebhook({
     const managers = volumeManagersOf(store, namespace || pod.metadata.namespace, volumeLimits)
     return { pod, managers, whenNotReady, isHub: isHub(store) }
   },
-  decide: (input) => ('errors' in input ? leaveMalformed(input.errors) : decidePod(input)),
+  decide: (input) => ('errors' in input ? refuseTooLarge(input.errors) : decidePod(input)),
 })

@@ -1,6 +1,6 @@
 /** What is wrong with a DataSource: its shape by schema, then its meaning; everything at once. */
 import type { DataSource } from '../../api/data-source.ts'
-import { dataSourceSchema } from '../../api/schema.ts'
+import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schema.ts'
 import type { FieldError } from '../field-errors.ts'
 import { labelProblem } from '../names.ts'
 import { compileSchema } from '../schema-errors.ts'
@@ -23,11 +23,16 @@ function meaning(spec: DataSource['spec'] | undefined): FieldError[] {
 }
 
 function clusterNameErrors(names: readonly unknown[]): FieldError[] {
+  // How many there are is the schema's to say.
+  if (names.length > MAX_CLUSTER_NAMES) return []
+  const seen = new Set<string>()
   return names.flatMap((name, i): FieldError[] => {
     if (typeof name !== 'string') return []
+    const isDuplicate = seen.has(name)
+    seen.add(name)
     const path = `spec.locality.clusterNames[${i}]`
     const problem = labelProblem(name, MAX_CLUSTER_NAME_LENGTH)
     if (problem !== undefined) return [{ path, code: 'Invalid', message: problem }]
-    return names.indexOf(name) < i ? [{ path, code: 'Duplicate', message: `${name} is named twice` }] : []
+    return isDuplicate ? [{ path, code: 'Duplicate', message: `${name} is named twice` }] : []
   })
 }

@@ -2,22 +2,36 @@
 
 /**
  * The values at a dotted path; none where the path leads nowhere, whatever is there instead. A segment is a member's name, `*` (every item
- * or member), `*Suffix` (every member whose name ends so), or `**` (the value itself and everything below it). The empty path is the value
+ * or member), `*Suffix` (every member whose name ends so), or `**` (the value itself and every object and list below it). The empty path is the value
  * itself.
  */
 export function valuesAt(value: unknown, path: string): unknown[] {
   if (path === '') return [value]
   let found = [value]
-  for (const segment of path.split('.')) {
+  for (const segment of segmentsOf(path)) {
     if (found.length === 0) return found
     found = below(found, segment)
   }
   return found
 }
 
-/** The strings at a path that are not empty: an empty name refers to nothing. */
+/** Paths are those of the table of kinds: few, and asked for again and again. */
+const segments = new Map<string, readonly string[]>()
+
+function segmentsOf(path: string): readonly string[] {
+  const known = segments.get(path) ?? path.split('.')
+  segments.set(path, known)
+  return known
+}
+
+/** The strings at a path that are not empty. */
 export function stringsAt(value: unknown, path: string): string[] {
-  return valuesAt(value, path).filter((found) => typeof found === 'string' && found !== '') as string[]
+  return valuesAt(value, path).filter(isName)
+}
+
+/** Whether a value can name something: an empty name refers to nothing. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 function below(values: readonly unknown[], segment: string): unknown[] {
@@ -32,13 +46,42 @@ function below(values: readonly unknown[], segment: string): unknown[] {
 }
 
 function membersEndingIn(suffix: string, value: object, found: unknown[]): void {
-  for (const [name, member] of Object.entries(value)) if (name.endsWith(suffix)) found.push(member)
+  if (Array.isArray(value)) {
+    if (suffix === '') for (const item of value) found.push(item)
+    return
+  }
+  for (const name of Object.keys(value)) {
+    if (name.endsWith(suffix)) found.push((value as Record<string, unknown>)[name])
+  }
+}
+
+/**
+ * Opens a value for many paths: what a path has in common with others up to its `**` is walked once.
+ *
+ * @returns `valuesAt` of this value
+ */
+export function openPaths(root: unknown): (path: string) => unknown[] {
+  const walked = new Map<string, unknown[]>()
+  return (path) => {
+    const end = path.indexOf('**')
+    if (end < 0) return valuesAt(root, path)
+    const prefix = path.slice(0, end + 2)
+    const found = walked.get(prefix) ?? valuesAt(root, prefix)
+    walked.set(prefix, found)
+    return segmentsOf(path.slice(prefix.length + 1)).reduce(
+      (values, segment) => (segment === '' ? values : below(values, segment)),
+      found,
+    )
+  }
 }
 
 /** Walks a list that it grows instead of recursing: how deep an object is nested is up to who wrote it. */
 function selfAndBelow(value: unknown, found: unknown[]): void {
   for (let next = found.push(value) - 1; next < found.length; next++) {
     const at = found[next]
-    if (typeof at === 'object' && at !== null) membersEndingIn('', at, found)
+    if (typeof at !== 'object' || at === null) continue
+    for (const member of Array.isArray(at) ? at : Object.values(at)) {
+      if (typeof member === 'object' && member !== null) found.push(member)
+    }
   }
 }

@@ -4,6 +4,7 @@ import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from 
 import type { K8sObject } from '../../api/meta.ts'
 import { isObject } from '../json.ts'
 import { matchesLabels } from '../selectors.ts'
+import { dependencyKey } from './keys.ts'
 import type { Need } from './plan-attached.ts'
 
 /** `karmada`: its distributor attaches what it knows of, and we the rest; `builtin`: we attach everything. */
@@ -59,9 +60,34 @@ function isOurs(binding: ResourceBinding, dependent: K8sObject, distribution: Di
 }
 
 /** Nothing recorded at all means that the distributor was not there yet: it may still be told everything. */
-function isMissingFromRecord({ metadata }: ResourceBinding, dependent: K8sObject): boolean {
-  const recorded = recordedDependencies(metadata.annotations?.[DEPENDENCIES_ANNOTATION])
-  return recorded !== undefined && !recorded.some((reference) => refersTo(reference, dependent))
+function isMissingFromRecord(binding: ResourceBinding, dependent: K8sObject): boolean {
+  const record = recordOf(binding)
+  if (record === undefined || record.names.has(dependencyKey(dependent))) return false
+  return !record.selectors.some((reference) => refersTo(reference, dependent))
+}
+
+/** What Karmada's distributor has recorded on a binding, for many look-ups. */
+interface DependencyRecord {
+  names: ReadonlySet<string>
+  selectors: readonly DependentObjectReference[]
+}
+
+/** A binding that is cached never changes, and each of its dependencies asks. */
+const records = new WeakMap<ResourceBinding, DependencyRecord | 'none'>()
+
+function recordOf(binding: ResourceBinding): DependencyRecord | undefined {
+  let record = records.get(binding)
+  if (record === undefined) {
+    const recorded = recordedDependencies(binding.metadata.annotations?.[DEPENDENCIES_ANNOTATION])
+    record = recorded
+      ? {
+          names: new Set(recorded.filter(({ name }) => name).map(dependencyKey)),
+          selectors: recorded.filter(({ name }) => !name),
+        }
+      : 'none'
+    records.set(binding, record)
+  }
+  return record === 'none' ? undefined : record
 }
 
 function recordedDependencies(annotation: string | undefined): DependentObjectReference[] | undefined {

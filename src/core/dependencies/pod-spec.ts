@@ -2,6 +2,7 @@
 import { configMaps, secrets, serviceAccounts } from '../../api/dependencies.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import { isObject } from '../json.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { type NamedObject, named } from './references.ts'
 
@@ -43,6 +44,26 @@ const CONFIG_MAP_SOURCES: readonly [string, string][] = [
   ['projected', 'sources.*.configMap.name'],
   ['configMap', 'name'],
 ]
+
+const POD_MEMBERS = [
+  'volumes',
+  'containers',
+  'initContainers',
+  'ephemeralContainers',
+  'imagePullSecrets',
+  'serviceAccountName',
+]
+const CONTAINER_MEMBERS = ['env', 'envFrom']
+
+/** Whether a value may name something as a pod spec does: of everything below a Workflow, hardly anything does. */
+export function isPodSpec(value: unknown): boolean {
+  return isObject(value) && POD_MEMBERS.some((member) => Object.hasOwn(value, member))
+}
+
+/** Whether a value may name something as a container does. */
+export function isContainer(value: unknown): boolean {
+  return isObject(value) && CONTAINER_MEMBERS.some((member) => Object.hasOwn(value, member))
+}
 
 /**
  * Everything that a pod spec names, with doubles; parts of the wrong shape name nothing. With the ServiceAccount `default` left out, that is

@@ -4,9 +4,9 @@ import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { isObject, sortedUnique } from '../json.ts'
-import { stringsAt, valuesAt } from './json-path.ts'
+import { isName, openPaths, stringsAt, valuesAt } from './json-path.ts'
 import { type InterpretedKind, interpretedKind } from './kinds.ts'
-import { containerObjects, ephemeralVolumeObjects, podSpecObjects } from './pod-spec.ts'
+import { containerObjects, ephemeralVolumeObjects, isContainer, isPodSpec, podSpecObjects } from './pod-spec.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
 export interface WorkloadFacts {
@@ -52,14 +52,18 @@ export function workloadOf(raw: K8sObject): Workload {
 }
 
 function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
-  const at = (paths: readonly string[] = []) => paths.flatMap((path) => valuesAt(raw, path))
+  const valuesIn = openPaths(raw)
+  const at = (paths: readonly string[] = []) => paths.flatMap((path) => valuesIn(path))
   const templates = at(kind.templates)
-  const podSpecs = [...templates.flatMap((template) => valuesAt(template, 'spec')), ...at(kind.podSpecs)]
+  const podSpecs = [
+    ...templates.flatMap((template) => valuesAt(template, 'spec')),
+    ...at(kind.podSpecs).filter(isPodSpec),
+  ]
   const podMetadata = [...templates.flatMap((template) => valuesAt(template, 'metadata')), ...at(kind.podMetadata)]
   const objects = [
     ...podSpecs.flatMap(podSpecObjects),
-    ...at(kind.containers).flatMap(containerObjects),
-    ...(kind.names ?? []).flatMap(([type, path]) => named(type, stringsAt(raw, path))),
+    ...at(kind.containers).filter(isContainer).flatMap(containerObjects),
+    ...(kind.names ?? []).flatMap(([type, path]) => named(type, valuesIn(path).filter(isName))),
   ]
   const ownClaims = new Set(at(kind.ownClaims))
   const requests = podMetadata.flatMap(volumeRequestsOf)
@@ -92,7 +96,10 @@ function referencesFrom(raw: K8sObject, kind: InterpretedKind, objects: NamedObj
   return objects.map((object) => referenceTo(object, namespace))
 }
 
-/** The sets of labels that are not empty, in one order whatever the order of the templates. */
+/** Each set is compared with the Services of the namespace; no real workload has pods of so many kinds. */
+const MAX_POD_LABELS = 100
+
+/** The first sets of labels that are not empty, in one order whatever the order of the templates. */
 function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
   const byText = new Map<string, Record<string, string>>()
   for (const labels of podMetadata.flatMap((metadata) => valuesAt(metadata, 'labels')).filter(isObject)) {
@@ -100,7 +107,9 @@ function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
     entries.sort(([a], [b]) => (a < b ? -1 : 1))
     if (entries.length > 0) byText.set(JSON.stringify(entries), Object.fromEntries(entries))
   }
-  return sortedUnique(byText.keys()).map((text) => byText.get(text) ?? {})
+  return sortedUnique(byText.keys())
+    .slice(0, MAX_POD_LABELS)
+    .map((text) => byText.get(text) ?? {})
 }
 
 /** What is in a pod's annotation: JSON of one object with a `name`, or of a list of them. */

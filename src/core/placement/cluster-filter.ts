@@ -11,33 +11,41 @@ export interface ClusterSet {
   has(name: string): boolean
 }
 
-export function clusterSet(names: Iterable<string>): ClusterSet {
-  const sorted = sortedUnique(names)
+export function clusterSet(names: readonly string[]): ClusterSet {
+  // What comes from a source is sorted already, and its set is remembered.
+  const sorted = isSorted(names) ? names : sortedUnique(names)
   return { names: sorted, has: membership(sorted) }
+}
+
+function isSorted(names: readonly string[]): boolean {
+  return names.every((name, i) => i === 0 || (names[i - 1] as string) < name)
 }
 
 /** An affinity for many look-ups. */
 export interface ClusterFilter {
   /** The clusters that the affinity names; undefined when it names none and so means every cluster. */
-  readonly named: ClusterSet | undefined
+  readonly named: readonly string[] | undefined
   /** Whether Karmada's ClusterMatches lets the cluster pass (pkg/util/selector.go). */
   allows(name: string): boolean
 }
 
 /** Compiles an affinity. The cost grows with its size. */
 export function clusterFilter(affinity: ClusterAffinity, clusters: ClusterLookup | undefined): ClusterFilter {
-  const { clusterNames = [], exclude = [], labelSelector = {}, fieldSelector = {} } = affinity
-  const named = clusterNames.length > 0 ? clusterSet(clusterNames) : undefined
-  const isExcluded = membership(exclude)
-  const matchesLabels = labelMatcher(labelSelector)
-  const matchesFields = fieldMatcher(fieldSelector.matchExpressions ?? [])
+  const { clusterNames, exclude, labelSelector, fieldSelector } = affinity
+  const named = clusterNames?.length ? clusterNames : undefined
+  const isNamed = named && membership(named)
+  const isExcluded = exclude?.length ? membership(exclude) : undefined
+  const matchesLabels = labelSelector && labelMatcher(labelSelector)
+  const matchesFields = fieldSelector?.matchExpressions && fieldMatcher(fieldSelector.matchExpressions)
   const matches = (cluster: Cluster | undefined) =>
-    cluster !== undefined && matchesLabels(cluster.metadata.labels ?? {}) && matchesFields(cluster)
+    cluster !== undefined &&
+    (!matchesLabels || matchesLabels(cluster.metadata.labels ?? {})) &&
+    (!matchesFields || matchesFields(cluster))
   return {
     named,
     allows: (name) =>
-      !isExcluded(name) &&
-      (named === undefined || named.has(name)) &&
+      !isExcluded?.(name) &&
+      (isNamed === undefined || isNamed(name)) &&
       (clusters === undefined || matches(clusters(name))),
   }
 }
@@ -50,14 +58,15 @@ export function narrowAffinity<T extends ClusterAffinity>(
 ): (T & { clusterNames: string[] }) | undefined {
   const clusterNames = allowedOf(filter, wanted)
   if (clusterNames.length === 0) return undefined
+  const { clusterNames: _names, ...rest } = base
   // An affinity of nothing but empty parts leaves no part at all.
-  return { ...(withoutEmpties(base) as T), clusterNames }
+  return { ...(withoutEmpties(rest) as T), clusterNames }
 }
 
 /** The clusters of both: those that the filter allows of `wanted`, sorted. The shorter list is walked. */
 function allowedOf(filter: ClusterFilter, wanted: ClusterSet): string[] {
   const { named } = filter
-  return named && named.names.length < wanted.names.length
-    ? named.names.filter((name) => wanted.has(name) && filter.allows(name))
+  return named && named.length < wanted.names.length
+    ? sortedUnique(named.filter((name) => wanted.has(name) && filter.allows(name)))
     : wanted.names.filter((name) => filter.allows(name))
 }

@@ -1,7 +1,7 @@
 /** From the answers to a workload's claims to what they demand together: required ones intersect, preferred ones rank. */
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { listDigest } from '../hash.ts'
-import { jsonEqual, sortedUnique } from '../json.ts'
+import { jsonEqual, membership, sortedUnique } from '../json.ts'
 import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
 /** What the data demands of a placement. An absent member demands nothing; an empty `required` can not be met. */
@@ -44,16 +44,18 @@ function digestOf({ required, requiredDigest }: DataConstraint): string | undefi
   return requiredDigest ?? (required && listDigest(required))
 }
 
-function intersect(sets: readonly (readonly string[])[]): string[] {
+function intersect(sets: readonly (readonly string[])[]): readonly string[] {
   const [first = [], ...rest] = sets
-  if (rest.length === 0) return [...first]
-  const others = rest.map((set) => new Set(set))
-  return sortedUnique(first.filter((name) => others.every((set) => set.has(name))))
+  if (rest.length === 0) return first
+  const others = rest.map(membership)
+  return sortedUnique(first.filter((name) => others.every((has) => has(name))))
 }
 
 /** Clusters by how many preferred bytes, then claims, are local to them; equal ones share a tier. */
-function rank(claims: readonly { clusters: readonly string[]; bytes: number }[]): string[][] {
-  if (claims.length === 0) return []
+function rank(claims: readonly { clusters: readonly string[]; bytes: number }[]): readonly (readonly string[])[] {
+  const [only, ...others] = claims
+  if (!only) return []
+  if (others.length === 0) return [only.clusters.slice(0, MAX_PREFERRED_CLUSTERS)]
   const local = new Map<string, { bytes: number; claims: number }>()
   for (const { clusters, bytes } of claims) {
     for (const name of clusters) {

@@ -92,13 +92,20 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
   }
 }
 
-function namesOf(group: ClusterAffinityTerm, isWorkload: boolean): string[] {
-  return sortedUnique(tiersOf(group, isWorkload).flatMap((tier) => tier.clusterNames ?? []))
+/** The names of a group that was narrowed, sorted. */
+function namesOf(group: ClusterAffinityTerm, isWorkload: boolean): readonly string[] {
+  const [own, ...overflow] = tiersOf(group, isWorkload)
+  if (overflow.length === 0) return own?.clusterNames ?? []
+  return sortedUnique([own, ...overflow].flatMap((tier) => tier?.clusterNames ?? []))
 }
 
 /** How many names the groups may have in all: what they name already, and what fits an object besides. */
 function limitOf(groups: readonly ClusterAffinityTerm[]): number {
-  return groups.reduce((sum, group) => sum + namesOf(group, true).length, MAX_WRITTEN_NAMES)
+  const named = ({ clusterNames = [] }: ClusterAffinity) => clusterNames.length
+  return groups.reduce(
+    (sum, group) => tiersOf(group, true).reduce((inGroup, tier) => inGroup + named(tier), sum),
+    MAX_WRITTEN_NAMES,
+  )
 }
 
 /**

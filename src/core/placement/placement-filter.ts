@@ -4,6 +4,9 @@ import { type ClusterLookup, termsOf } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons } from './limits.ts'
 
+/** So many affinities are asked one by one. */
+const FEW = 4
+
 export interface PlacementFilter {
   /** Whether any part of the affinity lets the cluster pass. */
   allows(name: string): boolean
@@ -22,9 +25,21 @@ export function placementFilter(
   }
   const terms = termsOf(affinity, isWorkload)
   const filters = terms.map((term) => clusterFilter(term, clusters))
+  // The usual placement: nothing is worth an index.
+  if (filters.length <= FEW) {
+    let compared = 0
+    const each = comparisons(terms, 1)
+    return {
+      allows(name) {
+        compared += each
+        return filters.some((filter) => filter.allows(name))
+      },
+      compared: () => compared,
+    }
+  }
   const byName = new Map<string, ClusterFilter[]>()
   for (const filter of filters) {
-    for (const name of filter.named?.names ?? []) {
+    for (const name of filter.named ?? []) {
       const known = byName.get(name)
       if (known) known.push(filter)
       else byName.set(name, [filter])

@@ -29,15 +29,18 @@ const UNNAMED_GROUP = 'default'
  * left, the whole group, or too few clusters for the spread) is left out; without any, or with too many, the affinity stays as it was.
  */
 export function preferClusters({ affinity, constraint, clusters, spread }: PreferInput): PlacementAffinity {
-  const tiers = (constraint.preferred ?? []).map(clusterSet)
-  if (tiers.length === 0) return affinity
-  const groups: ClusterAffinityTerm[] = (
-    affinity.clusterAffinities ?? [{ ...affinity.clusterAffinity, affinityName: UNNAMED_GROUP }]
-  ).map((group) => withoutEmpties(group) ?? group)
-  const preferredClusters = tiers.reduce((sum, { names }) => sum + names.length, 0)
+  const { preferred: tiersOfNames = [] } = constraint
+  if (tiersOfNames.length === 0) return affinity
+  const before: readonly ClusterAffinityTerm[] = affinity.clusterAffinities ?? [
+    { ...affinity.clusterAffinity, affinityName: UNNAMED_GROUP },
+  ]
+  const preferredClusters = tiersOfNames.reduce((sum, names) => sum + names.length, 0)
   const isTooLarge =
-    groups.length * tiers.length > MAX_PREFERRED_GROUPS || comparisons(groups, preferredClusters) > MAX_COMPARISONS
+    before.length * tiersOfNames.length > MAX_PREFERRED_GROUPS ||
+    comparisons(before, preferredClusters) > MAX_COMPARISONS
   if (isTooLarge) return affinity
+  const tiers = tiersOfNames.map(clusterSet)
+  const groups = before.map((group) => withoutEmpties(group) ?? group)
   const freeName = openNames(groups.map((group) => group.affinityName))
   const preferred = groups.flatMap((group) => [
     ...localGroups(group, tiers, clusters, spread).map((term) => ({
@@ -57,10 +60,11 @@ function localGroups(
   spread: SpreadCheck,
 ) {
   const filter = clusterFilter(own, clusters)
+  const ownNames = filter.named && new Set(filter.named).size
   return tiers.flatMap((tier) => {
     const narrowed = narrowAffinity(own, filter, tier)
     // Names that are narrowed are among those of the group: as many are the same.
-    if (!narrowed || narrowed.clusterNames.length === filter.named?.names.length) return []
+    if (!narrowed || narrowed.clusterNames.length === ownNames) return []
     return spread(narrowed.clusterNames) ? [] : [narrowed]
   })
 }

@@ -2,7 +2,7 @@
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import { withoutEmpties } from '../json.ts'
 import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
-import { clusterFilter } from './cluster-filter.ts'
+import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons, MAX_COMPARISONS } from './limits.ts'
 import { placementFilter } from './placement-filter.ts'
 
@@ -27,13 +27,14 @@ export function widenedBy(
       if (!own.isEqualToOne(term)) widened.add('*')
       continue
     }
-    const filter = clusterFilter(term, clusters)
+    let filter: ClusterFilter | undefined
     for (const name of names) {
       const isAllowed = baseFilter.allows(name)
       compared += isAllowed ? 0 : comparisons([term], 1)
       if (compared + baseFilter.compared() > MAX_COMPARISONS) return ['*']
       if (isAllowed) continue
       // A name that the result's own selectors reject is not allowed by the result either.
+      filter ??= clusterFilter(term, clusters)
       if (filter.allows(name)) widened.add(name)
     }
   }

@@ -24,6 +24,8 @@ export interface PolicyInput {
   mode: PropagateDepsMode
   /** Any one of the data-bound workloads that the policy selects. */
   dataBound: DataBound | undefined
+  /** The policy has too many selectors to tell whether it selects a data-bound workload. */
+  isTooLarge?: boolean
 }
 
 export interface PolicyDecision {
@@ -80,10 +82,12 @@ export function isUndecided(policy: PropagationPolicy): boolean {
 /** The admission's answer: a patch when the policy changes, and a warning that says what changes. */
 export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
   const notes = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
-  if (policy === input.policy) return { kind: 'allow', ...notes }
+  if (policy === input.policy) return { kind: 'allow', ...notes, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }
   return { kind: 'patch', object: policy, warnings: [cut(`lodestone: ${WARNING_PREFIX[state]}${message}`)], ...notes }
 }
 
+const TOO_LARGE =
+  'lodestone: too many selectors and claims to compare; set propagateDeps yourself, or divide the policy'
 const DECLINED = `annotation ${PROPAGATE_DEPS_ANNOTATION}: "false"`
 
 const WARNING_PREFIX: Record<PolicyDecision['state'], string> = {

@@ -3,7 +3,7 @@ import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-c
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
 import { workloadsOfClaim } from '../data-source-claim/keys.ts'
-import { matchesLabels } from '../selectors.ts'
+import { labelMatcher } from '../selectors.ts'
 
 type Labels = Record<string, string>
 
@@ -14,15 +14,10 @@ const ANY = '*'
  * How closely a policy selects an object: 3 by name, 2 by labels, 1 as one of all of its kind, 0 not at all (ResourceSelectorPriority,
  * pkg/util/selector.go). A selector with a name ignores its labels, and a PropagationPolicy reaches no further than its namespace.
  */
-export function closeness(object: WorkloadReference, labels: Labels, { metadata, spec }: PropagationPolicy): number {
-  return Math.max(
-    0,
-    ...spec.resourceSelectors.map((selector) =>
-      selector.apiVersion === object.apiVersion && mayMeet(object, selector, metadata.namespace)
-        ? closenessOf(labels, selector)
-        : 0,
-    ),
-  )
+export function closeness(object: WorkloadReference, labels: Labels, policy: PropagationPolicy): number {
+  return candidatesFor(object, policy)
+    .filter(({ apiVersion }) => apiVersion === object.apiVersion)
+    .reduce((closest, selector) => Math.max(closest, selector.closeness(labels)), 0)
 }
 
 /**
@@ -30,23 +25,24 @@ export function closeness(object: WorkloadReference, labels: Labels, { metadata,
  * version does not matter: a claim says what the workload is, the policy in which version Karmada reads it.
  */
 export function selects(
-  { metadata, spec }: PropagationPolicy,
+  policy: PropagationPolicy,
   workload: WorkloadReference,
   labels: Labels | undefined,
 ): boolean | undefined {
-  const candidates = spec.resourceSelectors.filter((selector) => mayMeet(workload, selector, metadata.namespace))
-  if (candidates.some((selector) => !isByLabels(selector))) return true
+  const candidates = candidatesFor(workload, policy)
+  if (candidates.some(({ isByLabels }) => !isByLabels)) return true
   if (candidates.length === 0) return false
-  return labels && candidates.some((selector) => closenessOf(labels, selector) > 0)
+  return labels && candidates.some((selector) => selector.closeness(labels) > 0)
+}
+
+/** How many selectors a workload is compared with to tell whether a policy selects it. */
+export function candidateCount(policy: PropagationPolicy, workload: WorkloadReference): number {
+  return candidatesFor(workload, policy).length
 }
 
 /** Where a policy looks for workloads, by group and kind, namespace (or any) and name (or any). */
-export function selectorKeys({ metadata, spec }: PropagationPolicy): string[] {
-  return spec.resourceSelectors.flatMap((selector) => {
-    const namespace = metadata.namespace || selector.namespace || ANY
-    if (selector.namespace && selector.namespace !== namespace) return []
-    return [keyOf(selector, namespace, selector.name || ANY)]
-  })
+export function selectorKeys(policy: PropagationPolicy): string[] {
+  return [...compiled(policy).keys()]
 }
 
 /** Where a workload is looked for: every key of a policy that may select it. */
@@ -60,24 +56,45 @@ export function selectableKeysOfClaim(claim: DataSourceClaim): string[] {
   return workloadsOfClaim(claim).flatMap(selectableKeys)
 }
 
-/** Everything but the labels: group, kind, namespace and name. */
-function mayMeet(object: WorkloadReference, selector: ResourceSelector, policyNamespace: string | undefined): boolean {
-  return (
-    selector.kind === object.kind &&
-    groupOf(selector.apiVersion) === groupOf(object.apiVersion) &&
-    [policyNamespace, selector.namespace].every((namespace) => !namespace || namespace === object.namespace) &&
-    (!selector.name || selector.name === object.name)
-  )
+/** A selector for many look-ups. */
+interface Candidate {
+  apiVersion: string
+  /** Whether the labels of a workload decide. */
+  isByLabels: boolean
+  closeness(labels: Labels): number
 }
 
-function closenessOf(labels: Labels, selector: ResourceSelector): number {
-  if (selector.name) return 3
-  if (!selector.labelSelector) return 1
-  return matchesLabels(selector.labelSelector, labels) ? 2 : 0
+/** Policies that are cached never change, and each is asked about many workloads. */
+const compiledPolicies = new WeakMap<PropagationPolicy, Map<string, Candidate[]>>()
+
+/** The selectors of a policy, by where they look for workloads. */
+function compiled(policy: PropagationPolicy): Map<string, Candidate[]> {
+  const known = compiledPolicies.get(policy)
+  if (known) return known
+  const byKey = new Map<string, Candidate[]>()
+  for (const selector of policy.spec.resourceSelectors) {
+    const namespace = policy.metadata.namespace || selector.namespace || ANY
+    if (selector.namespace && selector.namespace !== namespace) continue
+    const key = keyOf(selector, namespace, selector.name || ANY)
+    const found = byKey.get(key)
+    if (found) found.push(candidateOf(selector))
+    else byKey.set(key, [candidateOf(selector)])
+  }
+  compiledPolicies.set(policy, byKey)
+  return byKey
 }
 
-function isByLabels({ name, labelSelector }: ResourceSelector): boolean {
-  return !name && !!labelSelector
+function candidateOf({ apiVersion, name, labelSelector }: ResourceSelector): Candidate {
+  if (name) return { apiVersion, isByLabels: false, closeness: () => 3 }
+  if (!labelSelector) return { apiVersion, isByLabels: false, closeness: () => 1 }
+  const matches = labelMatcher(labelSelector)
+  return { apiVersion, isByLabels: true, closeness: (labels) => (matches(labels) ? 2 : 0) }
+}
+
+/** The selectors that mean the workload, but for its labels: by group, kind, namespace and name. */
+function candidatesFor(workload: WorkloadReference, policy: PropagationPolicy): readonly Candidate[] {
+  const byKey = compiled(policy)
+  return selectableKeys(workload).flatMap((key) => byKey.get(key) ?? [])
 }
 
 function keyOf({ apiVersion, kind }: { apiVersion: string; kind: string }, namespace: string, name: string): string {

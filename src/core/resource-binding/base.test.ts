@@ -166,7 +166,8 @@ describe('at an update', () => {
     const forged = { ...before, metadata: { ...before.metadata, ...noted({}) } }
     const moved = [located(['member9'])]
     const policy = known(three)
-    expect(outcome({ binding: forged, stored: before, policy })).toEqual({ base: three, affinity: one('member2') })
+    expect(outcome({ binding: forged, stored: before, policy }).affinity).toEqual(one('member2'))
+    expect(outcome({ binding: forged, stored: forged, policy })).toEqual({ base: three, affinity: one('member2') })
     expect(outcome({ binding: forged, stored: forged, policy, claims: moved }).affinity).toEqual(three)
   })
 

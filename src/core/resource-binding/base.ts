@@ -37,10 +37,11 @@ export function recoverBase(facts: BindingFacts, answer: (base: PlacementAffinit
   if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
     return noted && (isOurs(noted) || isOfLoop(facts, noted, incoming)) ? noted : incoming
   }
+  // A note that was just written wins if it explains what came: reinvocation, when the answer to a new base is the affinity that is
+  // stored already. It widens nothing: the affinity is the stored one, and the next write asks the policy again.
+  if (noted && !jsonEqual(noted, facts.storedNotes.base) && isOurs(noted)) return noted
   if (policy) return policy
-  // A note that was just written wins over the stored one if it explains what came: reinvocation, when the answer to a new base is
-  // the affinity that is stored already.
-  const base = noted && isOurs(noted) ? noted : (facts.storedNotes.base ?? incoming)
+  const base = facts.storedNotes.base ?? incoming
   return isTrusted(facts, answer(base).affinity, incoming) ? base : incoming
 }
 

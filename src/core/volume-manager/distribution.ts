@@ -2,6 +2,9 @@
 import type { VolumeConfig } from '../../api/volume-manager.ts'
 import { isObject } from '../json.ts'
 
+/** Each part has nodes, a label and an entry in the status of its own. */
+export const MAX_PARTS = 100
+
 /** The parts by their patterns; undefined when the option is no JSON object of numbers. */
 export function parseDistribution(text: string): Map<string, number> | undefined {
   let value: unknown
@@ -22,7 +25,9 @@ export function parseDistribution(text: string): Map<string, number> | undefined
 /** The names of the parts of a volume, sorted; none where every node gets all of the data. */
 export function shardNames({ options = {} }: VolumeConfig): string[] {
   const { distributionStrategy } = options
-  return distributionStrategy === undefined ? [] : [...(parseDistribution(distributionStrategy)?.keys() ?? [])]
+  return distributionStrategy === undefined
+    ? []
+    : [...(parseDistribution(distributionStrategy)?.keys() ?? [])].slice(0, MAX_PARTS)
 }
 
 /** How many nodes are to have each part; the part without a name is all of the data. */

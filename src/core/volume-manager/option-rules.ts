@@ -3,7 +3,8 @@ import type { VolumeConfig } from '../../api/volume-manager.ts'
 import { parseDuration } from '../locality/duration.ts'
 import { localHostFault } from '../mover/local-address.ts'
 import { subdomainProblem } from '../names.ts'
-import { parseDistribution } from './distribution.ts'
+import { cut } from '../outcome.ts'
+import { MAX_PARTS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './option-values.ts'
@@ -143,12 +144,13 @@ export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
 export const distribution: Rule = whenSet('distributionStrategy', (text, { replicas }) => {
   const parts = parseDistribution(text)
   if (!parts || parts.size === 0) {
-    return `invalid distributionStrategy [${text}] specified, it must be a map[string]int`
+    return `invalid distributionStrategy [${cut(text)}] specified, it must be a map[string]int`
   }
+  if (parts.size > MAX_PARTS) return `distributionStrategy has ${parts.size} parts: it can have at most ${MAX_PARTS}.`
   const total = [...parts.values()].reduce((sum, count) => sum + count, 0)
   return total === replicas
     ? undefined
-    : `total number of replicas: [${total}] in distributionStrategy [${text}], does not match number of replicas provided: [${replicas}]`
+    : `total number of replicas: [${total}] in distributionStrategy [${cut(text)}], does not match number of replicas provided: [${replicas}]`
 })
 
 /** A directory of nodes that movers fill, or, with `local`, that pods mount as it is. Without the option VCK's default counts. */
@@ -188,11 +190,13 @@ export const outputPath: Rule = whenSet('outputPath', (path) =>
   isPlainRelativePath(path) ? undefined : 'outputPath has to be a path inside the volume, without "." and "..".',
 )
 
+/** Of the text of an IPv6 address; a longer one would make the pattern slow. */
+const MAX_HOST_LENGTH = 45
 const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
 
 /** VCK's webhook takes IP addresses only; names of hosts are as good. */
 export const server: Rule = whenSet('server', (host, _config, limits) =>
-  IP.test(host) || !subdomainProblem(host)
+  (host.length <= MAX_HOST_LENGTH && IP.test(host)) || !subdomainProblem(host)
     ? hostMessage('server', host, limits)
     : 'server is not a valid IP. Nor is it the name of a host.',
 )

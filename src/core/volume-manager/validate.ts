@@ -28,7 +28,9 @@ export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimi
   const shape = validateShape({ spec })
   const wrong = shape.map(({ path }) => path)
   const configs: unknown = spec?.volumeConfigs
-  const meant = Array.isArray(configs) ? configErrors(configs, limits) : []
+  // What is too long is not looked into.
+  const isTooLong = shape.some(({ path, code }) => path === 'spec.volumeConfigs' && code === 'TooLong')
+  const meant = Array.isArray(configs) && !isTooLong ? configErrors(configs, limits, shape.length === 0) : []
   return [
     ...versionErrors(apiVersion),
     ...shape,
@@ -74,7 +76,8 @@ function versionErrors(apiVersion: string): FieldError[] {
   ]
 }
 
-function configErrors(configs: readonly unknown[], limits: VolumeLimits): FieldError[] {
+/** @param areShaped whether all of them have the shape of a volume */
+function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
   const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
   return configs.flatMap((config, i) => {
     if (!isObject(config)) return []
@@ -82,7 +85,7 @@ function configErrors(configs: readonly unknown[], limits: VolumeLimits): FieldE
     return [
       ...(ids[i] !== undefined && ids.indexOf(ids[i]) < i ? [duplicate(`${at}.id`, String(ids[i]))] : []),
       ...movedErrors(config, at),
-      ...(hasShape(config) ? volumeProblems(config, limits) : []).map(
+      ...(isVolume(config, areShaped) ? volumeProblems(config, limits) : []).map(
         ({ field, code, message }): FieldError => ({ path: `${at}.${field}`, code, message }),
       ),
     ]
@@ -102,6 +105,9 @@ function movedErrors(config: Record<string, unknown>, at: string): FieldError[] 
 }
 
 /** Whether the rules can be asked at all; what has another shape is told of by the schema. */
-function hasShape(config: Record<string, unknown>): config is Record<string, unknown> & VolumeConfig {
-  return validateShape({ spec: { volumeConfigs: [config] } }).every(({ path }) => path.endsWith('.id'))
+function isVolume(
+  config: Record<string, unknown>,
+  isShaped: boolean,
+): config is Record<string, unknown> & VolumeConfig {
+  return isShaped || validateShape({ spec: { volumeConfigs: [config] } }).every(({ path }) => path.endsWith('.id'))
 }

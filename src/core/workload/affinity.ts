@@ -1,6 +1,6 @@
 /** The algebra of node affinity: narrowing what a pod may run on, and preferring some of it. */
 import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '../../api/node.ts'
-import { jsonEqual } from '../json.ts'
+import { isCovered, requirementKey, type TermKeys, termKey } from './requirement-key.ts'
 
 /**
  * The terms that are fulfilled exactly by the nodes that fulfil one of `terms` and one of `wanted`. No `terms` means every node. A term
@@ -15,9 +15,11 @@ export function narrowTerms(
   // An empty list would be refused, or mean every node.
   if (real.length === 0) return terms?.every(isEmpty) ? terms : [{}]
   if (terms === undefined) return real
-  return terms.flatMap((term) =>
-    isEmpty(term) || real.some((one) => covers(term, one)) ? [term] : real.map((one) => both(term, one)),
-  )
+  return terms.flatMap((term) => {
+    if (isEmpty(term)) return [term]
+    const own = keysOf(term)
+    return real.some((one) => isCovered(one, own)) ? [term] : real.map((one) => both(term, one, own))
+  })
 }
 
 /** The preferences with those that are not among them yet, whatever their weight. */
@@ -25,14 +27,14 @@ export function addPreferences(
   preferences: readonly PreferredSchedulingTerm[],
   added: readonly PreferredSchedulingTerm[],
 ): readonly PreferredSchedulingTerm[] {
-  const result = [...preferences]
-  for (const one of added) {
-    const isThere = result.some(
-      ({ preference }) => covers(preference, one.preference) && covers(one.preference, preference),
-    )
-    if (!isThere && !isEmpty(one.preference)) result.push(one)
-  }
-  return result.length === preferences.length ? preferences : result
+  const known = new Set(preferences.map(({ preference }) => termKey(preference)))
+  const fresh = added.filter(({ preference }) => {
+    const key = termKey(preference)
+    if (known.has(key) || isEmpty(preference)) return false
+    known.add(key)
+    return true
+  })
+  return fresh.length === 0 ? preferences : [...preferences, ...fresh]
 }
 
 /** The one node that all terms ask for by name, as the controller of DaemonSets has it; undefined when they leave a choice. */
@@ -49,18 +51,18 @@ function isEmpty({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm):
   return matchExpressions.length === 0 && matchFields.length === 0
 }
 
-/** Whether `term` asks for everything that `other` asks for. */
-function covers(term: NodeSelectorTerm, other: NodeSelectorTerm): boolean {
-  return (
-    missing(term.matchExpressions, other.matchExpressions).length === 0 &&
-    missing(term.matchFields, other.matchFields).length === 0
-  )
+/** What a term asks for. */
+function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): TermKeys {
+  return {
+    expressions: new Set(matchExpressions.map(requirementKey)),
+    fields: new Set(matchFields.map(requirementKey)),
+  }
 }
 
-/** Appends, and so only adds to what stands in the term: of a pod with scheduling gates nothing else may change later. */
-function both(term: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm {
-  const expressions = missing(term.matchExpressions, other.matchExpressions)
-  const fields = missing(term.matchFields, other.matchFields)
+/** Appends, and so only adds to what is in the term: of a pod with scheduling gates nothing else may change later. */
+function both(term: NodeSelectorTerm, other: NodeSelectorTerm, own: TermKeys): NodeSelectorTerm {
+  const expressions = missing(own.expressions, other.matchExpressions)
+  const fields = missing(own.fields, other.matchFields)
   return {
     ...term,
     ...(expressions.length > 0 && { matchExpressions: [...(term.matchExpressions ?? []), ...expressions] }),
@@ -68,14 +70,6 @@ function both(term: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm
   }
 }
 
-function missing(
-  own: readonly NodeSelectorRequirement[] = [],
-  wanted: readonly NodeSelectorRequirement[] = [],
-): NodeSelectorRequirement[] {
-  return wanted.filter((requirement) => !own.some((one) => isSame(one, requirement)))
-}
-
-function isSame(one: NodeSelectorRequirement, other: NodeSelectorRequirement): boolean {
-  if (one.key !== other.key || one.operator !== other.operator) return false
-  return jsonEqual([...(one.values ?? [])].sort(), [...(other.values ?? [])].sort())
+function missing(own: ReadonlySet<string>, wanted: readonly NodeSelectorRequirement[] = []): NodeSelectorRequirement[] {
+  return wanted.filter((requirement) => !own.has(requirementKey(requirement)))
 }

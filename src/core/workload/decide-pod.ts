@@ -5,6 +5,7 @@ import type { FieldError } from '../field-errors.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { pinnedNode } from './affinity.ts'
 import { injectVolumes } from './inject.ts'
+import { mountCountErrors } from './limits.ts'
 import { unknownContainers } from './mounts.ts'
 import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './volume-requests.ts'
@@ -35,7 +36,10 @@ export function decidePod(input: PodInput): Outcome {
   }
   const parsed = parseVolumeRequests(annotation)
   if ('errors' in parsed) return { kind: 'deny', errors: parsed.errors }
-  return isHub ? checkOnly(pod, parsed.requests) : injectInto(input, parsed.requests)
+  const { requests } = parsed
+  const tooMany = mountCountErrors(`metadata.annotations[${VOLUMES_ANNOTATION}]`, [{ spec: pod.spec, requests }])
+  if (tooMany.length > 0) return { kind: 'deny', errors: tooMany }
+  return isHub ? checkOnly(pod, requests) : injectInto(input, requests)
 }
 
 function checkOnly({ spec }: Pod, requests: readonly PlacedRequest[]): Outcome {

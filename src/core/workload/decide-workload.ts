@@ -6,10 +6,11 @@ import type { FieldError } from '../field-errors.ts'
 import { jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { injectVolumes } from './inject.ts'
+import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './limits.ts'
 import { unknownContainers } from './mounts.ts'
 import { resolveRequests } from './resolve.ts'
 import { type PlacedTemplate, templatesOf, withValueAt } from './templates.ts'
-import { parseVolumeRequests } from './volume-requests.ts'
+import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 import type { VolumeManagerLookup } from './volume-view.ts'
 
 export interface WorkloadInput {
@@ -42,7 +43,12 @@ export function decideWorkload(input: WorkloadInput): Outcome {
     return { kind: 'allow', warnings: [warning] }
   }
   const asking = templates.flatMap((placed) => askOf(placed, object, stored) ?? [])
-  const checks = asking.map((ask) => check(ask, input))
+  const [first] = asking
+  if (first && asking.length > MAX_TEMPLATES) return { kind: 'deny', errors: [tooManyTemplates(first, asking.length)] }
+  const parsed = parseAll(asking)
+  const tooLarge = first ? mountCountErrors(annotationPath(first), countsOf(parsed)) : []
+  if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
+  const checks = parsed.map((ask) => check(ask, input))
   const errors = distinct(checks.flatMap((found) => found.errors))
   const warnings = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
   if (errors.length > 0) return { kind: 'deny', errors, ...(warnings.length > 0 && { warnings }) }
@@ -55,6 +61,9 @@ export function decideWorkload(input: WorkloadInput): Outcome {
     auditAnnotations: { decision: 'Labelled', reason: `its pods get their volumes when they are created` },
   }
 }
+
+/** Where the annotation of the workload itself is written. */
+const OWN_ANNOTATIONS = 'metadata.annotations'
 
 interface Ask extends PlacedTemplate {
   annotation: string
@@ -88,19 +97,49 @@ function askOf(placed: PlacedTemplate, object: K8sObject, stored: K8sObject | un
   if (inTemplate !== undefined && !isCopy) {
     return { ...placed, annotation: inTemplate, writtenAt: `${placed.path}.metadata.annotations` }
   }
-  return own === undefined ? undefined : { ...placed, annotation: own, writtenAt: 'metadata.annotations' }
+  return own === undefined ? undefined : { ...placed, annotation: own, writtenAt: OWN_ANNOTATIONS }
 }
 
 function ownAnnotation({ metadata }: K8sObject): string | undefined {
   return metadata.annotations?.[VOLUMES_ANNOTATION]
 }
 
+interface ParsedAsk extends Ask {
+  parsed: ParsedRequests
+}
+
+/** Each annotation is parsed once: that of the workload itself is for all of its templates. */
+function parseAll(asking: readonly Ask[]): ParsedAsk[] {
+  const ofWorkload = new Map<string, ParsedRequests>()
+  return asking.map((ask) => {
+    const { annotation, writtenAt } = ask
+    if (writtenAt !== OWN_ANNOTATIONS) return { ...ask, parsed: parseVolumeRequests(annotation, writtenAt) }
+    const parsed = ofWorkload.get(annotation) ?? parseVolumeRequests(annotation, writtenAt)
+    ofWorkload.set(annotation, parsed)
+    return { ...ask, parsed }
+  })
+}
+
+function annotationPath({ writtenAt }: Ask): string {
+  return `${writtenAt}[${VOLUMES_ANNOTATION}]`
+}
+
+function tooManyTemplates(ask: Ask, count: number): FieldError {
+  const message = `is for ${count} pod templates, more than ${MAX_TEMPLATES}; divide the workload`
+  return { path: annotationPath(ask), code: 'TooLong', message }
+}
+
+function countsOf(asking: readonly ParsedAsk[]): MountCount[] {
+  return asking.flatMap(({ template, parsed }) =>
+    'requests' in parsed ? [{ spec: template.spec, requests: parsed.requests }] : [],
+  )
+}
+
 /** What would be wrong with the pods. A VolumeManager that is not there may come: manifests are applied in any order. */
 function check(
-  { path, template, annotation, writtenAt }: Ask,
+  { path, template, parsed }: ParsedAsk,
   { managers, isHub }: WorkloadInput,
 ): { errors: FieldError[]; warnings: string[] } {
-  const parsed = parseVolumeRequests(annotation, writtenAt)
   if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
   const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
   const injected = injectVolumes(template.spec, wanted, `${path}.spec`)

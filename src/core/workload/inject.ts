@@ -3,6 +3,7 @@ import type { NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm } from '..
 import type { PodSpec, PodVolume } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { addPreferences, narrowTerms } from './affinity.ts'
+import { MAX_REQUIREMENTS, MAX_TERMS } from './limits.ts'
 import { mountVolumes, type WantedMount } from './mounts.ts'
 import { withReadOnlyMounts } from './read-only.ts'
 import type { WantedVolume } from './resolve.ts'
@@ -10,9 +11,6 @@ import { volumeName } from './volume-name.ts'
 import { findVolume, mountedSource } from './volume-source.ts'
 
 export type Injected = { spec: PodSpec } | { errors: FieldError[] }
-
-/** The cross product of terms has an end before the object is too large for etcd. */
-const MAX_TERMS = 100
 
 /**
  * The pod spec with these volumes. What it has already stays as it is, whoever put it there: injecting again changes nothing, and the
@@ -26,18 +24,7 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
   const mounted = mountVolumes(spec, mounts, at)
   const nodeAffinity = narrowAffinity(spec.affinity?.nodeAffinity, ordered)
   const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
-  const affinityAt = `${at}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
-  const tooMany: FieldError[] =
-    terms.length > MAX_TERMS
-      ? [
-          {
-            path: affinityAt,
-            code: 'TooLong',
-            message: `with the nodes of the volumes these become ${terms.length} terms, more than ${MAX_TERMS}; ask for fewer`,
-          },
-        ]
-      : []
-  const all = [...errors, ...('errors' in mounted ? mounted.errors : []), ...tooMany]
+  const all = [...errors, ...('errors' in mounted ? mounted.errors : []), ...tooManyTerms(terms, at)]
   if (all.length > 0 || 'errors' in mounted) return { errors: all }
   const { affinity } = spec
   const containers = withReadOnlyMounts(mounted.containers, volumes, sourcesToProtect(wanted))
@@ -51,6 +38,20 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
       }),
     },
   }
+}
+
+function tooManyTerms(terms: readonly NodeSelectorTerm[], at: string): FieldError[] {
+  const path = `${at}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
+  if (!isTooLarge(terms)) return []
+  const message = `with the nodes of the volumes these become more than ${MAX_TERMS} terms or ${MAX_REQUIREMENTS} requirements; ask for fewer volumes, or use fewer terms`
+  return [{ path, code: 'TooLong', message }]
+}
+
+function isTooLarge(terms: readonly NodeSelectorTerm[]): boolean {
+  if (terms.length > MAX_TERMS) return true
+  const count = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm) =>
+    matchExpressions.length + matchFields.length
+  return terms.reduce((sum, term) => sum + count(term), 0) > MAX_REQUIREMENTS
 }
 
 function sourcesToProtect(wanted: readonly WantedVolume[]) {
@@ -87,6 +88,8 @@ function narrowAffinity(own: NodeAffinity | undefined, wanted: readonly WantedVo
   for (const volume of wanted.filter(isRequired)) {
     const required = termsOf(volume)
     if (required.length > 0) terms = narrowTerms(terms, required)
+    // The cross product of terms ends here, before it is too large to compute.
+    if (terms && isTooLarge(terms)) break
   }
   const preferences = own?.preferredDuringSchedulingIgnoredDuringExecution ?? []
   const preferred = addPreferences(preferences, [

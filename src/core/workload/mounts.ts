@@ -1,6 +1,7 @@
 /** The mounts of a pod's containers: what each gets, and what stands in the way. */
-import type { Container, PodSpec } from '../../api/pod.ts'
+import type { Container, PodSpec, VolumeMount } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
+import { listNames } from '../names.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
 /** Where data is without a word from the user, as in VCK. */
@@ -39,16 +40,16 @@ export function mountVolumes(
 
 /** The names in the requests that no container has. */
 export function unknownContainers(containers: readonly Container[], requests: readonly PlacedRequest[]): FieldError[] {
-  const names = containers.map(({ name }) => name)
+  const names = new Set(containers.map(({ name }) => name))
   return requests.flatMap(({ path, request }) =>
     (request.containers ?? []).flatMap(({ name }, i) =>
-      names.includes(name)
+      names.has(name)
         ? []
         : [
             {
               path: `${path}.containers[${i}].name`,
               code: 'NotSupported' as const,
-              message: `there is no container ${name}; the pod has ${names.join(', ')}`,
+              message: `there is no container ${name}; the pod has ${listNames(names)}`,
             },
           ],
     ),
@@ -62,22 +63,44 @@ interface Asked extends WantedMount {
 
 function mountInto(container: Container, wanted: readonly WantedMount[], at: string, errors: FieldError[]): Container {
   const own = container.volumeMounts ?? []
-  const mounts = [...own]
+  const added: VolumeMount[] = []
+  const table = openMountTable()
+  for (const mount of own) table.add(mount)
   for (const { path, volume, mountPath, isExplicit, readOnly } of asked(container, wanted)) {
-    const has = mounts.filter(({ name }) => name === volume)
-    if (has.some((mount) => isSamePath(mount.mountPath, mountPath)) || (!isExplicit && has.length > 0)) continue
-    const taken = mounts.findIndex((mount) => isSamePath(mount.mountPath, mountPath))
-    if (taken < 0) mounts.push({ name: volume, mountPath, ...(readOnly && { readOnly }) })
-    else
-      errors.push(
-        collision(
-          container,
-          { path, mountPath, taken: mounts[taken]?.name ?? '' },
-          taken < own.length ? `${at}.volumeMounts[${taken}].mountPath` : path,
-        ),
-      )
+    if (table.has(volume, mountPath) || (!isExplicit && table.hasVolume(volume))) continue
+    const taken = table.at(mountPath)
+    if (taken === undefined) {
+      const mount = { name: volume, mountPath, ...(readOnly && { readOnly }) }
+      added.push(mount)
+      table.add(mount)
+    } else {
+      const place = taken.index < own.length ? `${at}.volumeMounts[${taken.index}].mountPath` : path
+      errors.push(collision(container, { path, mountPath, taken: taken.name }, place))
+    }
   }
-  return mounts.length === own.length ? container : { ...container, volumeMounts: mounts }
+  return added.length === 0 ? container : { ...container, volumeMounts: [...own, ...added] }
+}
+
+/** The mounts of one container, by path and by volume. */
+function openMountTable() {
+  const byPath = new Map<string, { name: string; index: number }>()
+  const mounted = new Set<string>()
+  const volumes = new Set<string>()
+  let count = 0
+  const keyOf = (volume: string, path: string) => `${volume} ${clean(path)}`
+  return {
+    add({ name, mountPath }: VolumeMount): void {
+      const path = clean(mountPath)
+      if (!byPath.has(path)) byPath.set(path, { name, index: count })
+      mounted.add(keyOf(name, mountPath))
+      volumes.add(name)
+      count++
+    },
+    has: (volume: string, path: string) => mounted.has(keyOf(volume, path)),
+    hasVolume: (volume: string) => volumes.has(volume),
+    /** Which volume is mounted there, and as which of the mounts. */
+    at: (path: string) => byPath.get(clean(path)),
+  }
 }
 
 /** What is asked for this container: given paths first, for which a volume without a path may then do. */
@@ -107,10 +130,6 @@ function collision(
     code: 'Duplicate',
     message: `container ${name} has volume ${taken} at ${mountPath} already; ${wayOut}`,
   }
-}
-
-function isSamePath(one: string, other: string): boolean {
-  return one === other || clean(one) === clean(other)
 }
 
 function clean(path: string): string {

@@ -33,7 +33,12 @@ export interface PlacedRequest {
 
 export type ParsedRequests = { requests: PlacedRequest[] } | { errors: FieldError[] }
 
-const text = { type: 'string', minLength: 1 }
+/** A pod asks for so many volumes at most, and a request names so many containers. */
+const MAX_REQUESTS = 64
+/** In characters: a request for each of so many volumes, with its containers. */
+const MAX_ANNOTATION_LENGTH = 64 * 1024
+
+const text = { type: 'string', minLength: 1, maxLength: 1024 }
 const schema = {
   type: 'object',
   required: ['name'],
@@ -46,6 +51,7 @@ const schema = {
     'mount-path': text,
     containers: {
       type: 'array',
+      maxItems: MAX_REQUESTS,
       items: { type: 'object', required: ['name'], properties: { name: text, 'mount-path': text } },
     },
   },
@@ -61,6 +67,9 @@ const validate = compileSchema(schema, 'forbidden')
  */
 export function parseVolumeRequests(annotation: string, at = 'metadata.annotations'): ParsedRequests {
   const root = `${at}[${VOLUMES_ANNOTATION}]`
+  if (annotation.length > MAX_ANNOTATION_LENGTH) {
+    return { errors: [tooLong(root, `must have at most ${MAX_ANNOTATION_LENGTH} characters`)] }
+  }
   let value: unknown
   try {
     value = JSON.parse(annotation)
@@ -68,6 +77,9 @@ export function parseVolumeRequests(annotation: string, at = 'metadata.annotatio
     return { errors: [invalid(root, `is not JSON (${(error as Error).message}); e.g. ${EXAMPLE}`)] }
   }
   if (Array.isArray(value) && value.length === 0) return { errors: [invalid(root, `names no volume; e.g. ${EXAMPLE}`)] }
+  if (Array.isArray(value) && value.length > MAX_REQUESTS) {
+    return { errors: [tooLong(root, `must ask for at most ${MAX_REQUESTS} volumes, asks for ${value.length}`)] }
+  }
   const placed = Array.isArray(value)
     ? value.map((request, i) => ({ path: `${root}[${i}]`, request }))
     : [{ path: root, request: value }]
@@ -108,6 +120,10 @@ function mountPathProblem(path: string): string | undefined {
     return 'must be an absolute path without ".." and ":", e.g. /data'
   }
   return /^\/+$/.test(path) ? 'must not be the root of the container, e.g. /data' : undefined
+}
+
+function tooLong(path: string, message: string): FieldError {
+  return { path, code: 'TooLong', message }
 }
 
 function invalid(path: string, message: string): FieldError {
