@@ -94,6 +94,8 @@ function parseToken({ what, text }: HttpResponse): { token: string; lifeMs: numb
   // What no header can carry would fail every request until the token expires.
   if (typeof token !== 'string' || !TOKEN.test(token))
     throw new LocalityError('nonsense', `${what}: the answer has no access token`)
-  const seconds = Number(body?.expires_in)
+  // Some servers send it as a string. Anything else may not even be made into a number.
+  const given = body?.expires_in
+  const seconds = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
   return { token, lifeMs: seconds > 0 ? seconds * 1000 : DEFAULT_LIFE_MS }
 }

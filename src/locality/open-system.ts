@@ -2,11 +2,19 @@
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
 import { sortedUnique } from '../core/json.ts'
+import { checkLocated, isPrintable } from '../core/locality/check.ts'
 import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters.ts'
 import type { Clock } from './clock.ts'
 import type { SystemConfig, SystemDefinition } from './config.ts'
 import type { SystemsObserver } from './observer.ts'
-import { LocalityError, type LocalityPlugin, type LocalityQuery, type System, type SystemHealth } from './plugin.ts'
+import {
+  type LocalityAnswer,
+  LocalityError,
+  type LocalityPlugin,
+  type LocalityQuery,
+  type System,
+  type SystemHealth,
+} from './plugin.ts'
 import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {
@@ -116,7 +124,8 @@ function observed(
         observer.located({ system, result, durationMs: clock.now() - startedAt })
       try {
         const version = rules()
-        const answer = await plugin.locate(withoutOldVersion(query, version), signal)
+        checkQuery(query)
+        const answer = checkAnswer(system, await plugin.locate(withoutOldVersion(query, version), signal))
         told(answer.kind)
         if (answer.kind !== 'located' || answer.etag === undefined) return answer
         return { ...answer, etag: `${version}:${answer.etag}` }
@@ -126,6 +135,21 @@ function observed(
       }
     },
   }
+}
+
+/** What cannot be written into a URL cannot be the name of anything. */
+function checkQuery({ type, name, attributes }: LocalityQuery): void {
+  if ([type, name, ...Object.entries(attributes).flat()].every(isPrintable)) return
+  throw new LocalityError('rejected', 'the name or an attribute has control characters; edit the claim')
+}
+
+function checkAnswer(system: string, answer: LocalityAnswer): LocalityAnswer {
+  const checked = answer.kind === 'located' ? checkLocated(answer) : answer
+  if (checked !== undefined) return checked
+  throw new LocalityError(
+    'nonsense',
+    `${system}: the location is longer than 4096 characters, or has control characters`,
+  )
 }
 
 /** "Unchanged" is no answer for somebody whose clusters came from another mapping: the question is asked anew then. */

@@ -112,6 +112,15 @@ describe('a token endpoint', () => {
   })
 })
 
+test.each([{ toString: 1 }, [], null, 'soon', -1])('a token that lives %j is used', async (life) => {
+  const auth = { type: 'oauth2', clientSecret: 'secret', tokenUrl: `${server.url}/token` }
+  server.serve = ({ path }) => {
+    if (path === '/token') return { body: { access_token: 'abc', expires_in: life } }
+    return { body: path === '/v1/config' ? { defaults: {} } : { metadata: { location: 's3://lake/t' } } }
+  }
+  expect(await locate(open('iceberg-rest', auth), table)).toMatchObject({ location: 's3://lake/t' })
+})
+
 test('what a catalog says about other servers, tokens and credentials has no effect', async () => {
   const hints = {
     uri: other.url,

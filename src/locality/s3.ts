@@ -102,7 +102,7 @@ function regionOf(response: HttpResponse, fallback: string | undefined, http: Ht
     throw http.refusal(response, 'the server does not speak S3')
   }
   const region = headers['x-amz-bucket-region']
-  if (region !== undefined && /^[A-Za-z0-9-]+$/.test(region)) return region
+  if (region !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(region)) return region
   if (status === 200 || (status === 403 && fallback !== undefined && isS3(response))) return fallback
   throw http.refusal(response)
 }

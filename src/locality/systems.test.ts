@@ -182,6 +182,15 @@ describe('hot reload', () => {
     await expect.poll(() => opened.get('static') !== undefined, { timeout: 5000 }).toBe(true)
   })
 
+  test('a file that is larger than 1 MiB is refused, and the last good configuration stays', async () => {
+    await write('amoro', amoro())
+    const opened = await open()
+    await write('amoro', `${JSON.stringify(amoro('m2'))}${' '.repeat(1024 * 1024)}`)
+    await opened.reload()
+    expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m1'])
+    expect(told).toContain('/amoro: is larger than 1 MiB')
+  })
+
   test('two files for one system: the first in order stays', async () => {
     await write('a', amoro('m1'))
     await write('b', amoro('m2'))

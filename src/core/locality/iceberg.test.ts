@@ -83,3 +83,11 @@ test.each([
   expect(errorType(body)).toBe(want)
   expect(saysAbsent(errorType(body))).toBe(absent)
 })
+
+test.each([
+  { name: 'a prefix that is too long for a URL', overrides: { prefix: 'a'.repeat(1_025) } },
+  { name: 'a prefix with half of a character', overrides: { prefix: 'a\ud800' } },
+  { name: 'a separator with a line break', overrides: { 'namespace-separator': '\r\n' } },
+])('$name is no configuration', ({ overrides }) => {
+  expect(parseCatalogConfig({ overrides })).toBeUndefined()
+})

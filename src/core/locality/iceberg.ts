@@ -1,4 +1,5 @@
 /** Reads answers of an Iceberg REST catalog: only where a table is and how large, never what the catalog hands out to open it. */
+import { isPrintable } from './check.ts'
 import { type Members, members } from './members.ts'
 
 export interface TableFacts {
@@ -62,10 +63,17 @@ export function parseCatalogConfig(body: unknown, told: Partial<CatalogPaths> = 
   const defaults = members(members(body)?.['defaults'])
   const overrides = members(members(body)?.['overrides'])
   if (defaults === undefined && overrides === undefined) return undefined
-  return {
-    prefix: text(overrides?.['prefix']) ?? told.prefix ?? text(defaults?.['prefix']),
-    separator: text(overrides?.['namespace-separator']) ?? told.separator ?? text(defaults?.['namespace-separator']),
-  }
+  const prefix = text(overrides?.['prefix']) ?? told.prefix ?? text(defaults?.['prefix'])
+  const separator =
+    text(overrides?.['namespace-separator']) ?? told.separator ?? text(defaults?.['namespace-separator'])
+  return isPathText(prefix) && isPathText(separator) ? { prefix, separator } : undefined
+}
+
+/** Both become a part of every URL, which servers accept up to about 8 KiB. */
+const MAX_PATH_TEXT = 1024
+
+function isPathText(value: string | undefined): boolean {
+  return value === undefined || (value.length <= MAX_PATH_TEXT && isPrintable(value))
 }
 
 /** The name of the exception an answer speaks of, with or without the `error` envelope; nothing that does not look like one. */

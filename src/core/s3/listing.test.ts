@@ -42,6 +42,21 @@ test.each([
     want: undefined,
   },
   { name: 'a size that is none', xml: page('<Contents><Key>a</Key><Size>-1</Size></Contents>'), want: undefined },
+  {
+    name: 'a key that is not encoded as the page says',
+    xml: page('<EncodingType>url</EncodingType><Contents><Key>100%</Key><Size>1</Size></Contents>'),
+    want: undefined,
+  },
+  {
+    name: 'references to characters that do not exist',
+    xml: page('<Contents><Key>&#x110000;&#xD800;&#99999999999;&constructor;&#x41;</Key><Size>1</Size></Contents>'),
+    want: { objects: [{ key: '&#x110000;&#xD800;&#99999999999;&constructor;A', size: 1, etag: '' }] },
+  },
+  {
+    name: 'a token that is longer than any',
+    xml: page(`<IsTruncated>true</IsTruncated><NextContinuationToken>${'a'.repeat(4_097)}</NextContinuationToken>`),
+    want: undefined,
+  },
   { name: 'the last page', xml: page('<IsTruncated>false</IsTruncated>'), want: { objects: [] } },
   { name: 'a page that was cut', xml: '<ListBucketResult><Contents><Size>1</Size>', want: undefined },
   { name: 'an error', xml: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', want: undefined },

@@ -13,8 +13,14 @@ export function textOf(xml: string, element: string): string | undefined {
 function unescapeXml(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|([a-z]+));/gi, (whole, hex, decimal, name) => {
-    if (hex === undefined && decimal === undefined) return ENTITIES[name] ?? whole
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+    if (hex !== undefined) return character(Number.parseInt(hex, 16)) ?? whole
+    if (decimal !== undefined) return character(Number(decimal)) ?? whole
+    return Object.hasOwn(ENTITIES, name) ? (ENTITIES[name] ?? whole) : whole
   })
+}
+
+/** Halves of a character and numbers beyond Unicode are none. */
+function character(code: number): string | undefined {
+  const isCharacter = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+  return isCharacter ? String.fromCodePoint(code) : undefined
 }

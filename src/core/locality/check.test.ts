@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { checkLocated, isPrintable } from './check.ts'
+
+const location = 's3://lake/t'
+
+test.each([
+  { name: 'a location alone', answer: { location } },
+  { name: 'everything', answer: { kind: 'located', location, clusters: ['m1'], bytes: 0, etag: 'W/"a-b"' } },
+  { name: 'a version without quotes', answer: { location, etag: 'v1' } },
+  { name: 'other alphabets', answer: { location: 's3://lake/größe/表/😀' } },
+])('$name stays as it is', ({ answer }) => {
+  expect(checkLocated(answer)).toEqual(answer)
+})
+
+test.each([
+  ...[-1, 1.5, 1e308, Number.NaN, 2 ** 53].map((bytes) => ({ answer: { location, bytes } })),
+  ...['a b', 'a\r\nb', 'ü', '"'.repeat(3), 'a'.repeat(1_025)].map((etag) => ({ answer: { location, etag } })),
+])('a size or a version that cannot be used is left out: $answer', ({ answer }) => {
+  expect(checkLocated(answer)).toEqual({ location })
+})
+
+test.each(['', `s3://${'a'.repeat(4_096)}`, 's3://a\nb', 's3://a\u0000', 's3://\ud800', 's3://\udc00a'])(
+  'the location %j cannot be stored',
+  (text) => {
+    expect(checkLocated({ location: text })).toBeUndefined()
+  },
+)
+
+test.each([
+  { text: 'lake.db.größe 😀', want: true },
+  { text: 'a\tb', want: false },
+  { text: 'a\ud83d', want: false },
+])('$text is printable: $want', ({ text, want }) => {
+  expect(isPrintable(text)).toBe(want)
+})
