@@ -73,6 +73,8 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       handshakeTimeout: limits.handshakeTimeoutMs,
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.headerBytes,
+      // Nothing here depends on it, and Node's own refusal is no JSON.
+      requireHostHeader: false,
     },
     logger: false,
     // Webhooks are called with `?timeout=`, which the caller keeps by itself; nobody here reads a query.
@@ -90,6 +92,11 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   })
   // Without TLS nothing can be answered, and a socket that waits to be secured before it ends would never end.
   server.server.prependListener('tlsClientError', (_error, socket) => socket.destroy())
+  // Without a listener Node answers by itself, without a body.
+  server.server.on('checkExpectation', (_request, response) => {
+    const body = problemBody(417, 'no expectation but 100-continue can be met')
+    response.writeHead(417, { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }).end(body)
+  })
 
   const connections = watchConnections(server.server, limits.connections, () =>
     metrics.shed.labels('connections').inc(),

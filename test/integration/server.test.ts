@@ -224,6 +224,20 @@ describe('bad input is a clear 4xx with a JSON body and one log line, and harms 
     await stillWorks()
   })
 
+  test.each([
+    { name: 'an expectation that cannot be met', header: 'Host: x\r\nExpect: the-impossible', want: 417 },
+    { name: 'a request without Host', header: 'X-Header: x', want: 400 },
+  ])('$name is answered in JSON', async ({ header, want }) => {
+    const bytes = `POST ${PATH} HTTP/1.1\r\n${header}\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n{`
+    const text = await raw({ port, ca, bytes, end: true })
+
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    expect(head).toContain(`HTTP/1.1 ${want} `)
+    expect(head.toLowerCase()).toContain('content-type: application/json')
+    expect(JSON.parse(body)).toMatchObject({ error: { status: want } })
+    await stillWorks()
+  })
+
   test('bytes that are no HTTP', async () => {
     const text = await raw({ port, ca, bytes: 'HELLO\r\n\r\n' })
 
