@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { BUILT } from '../../bench/built.ts'
 import { type AmoroServer, startAmoroServer } from '../e2e/amoro-server.ts'
+import { type Balancer, startBalancer } from '../e2e/balancer.ts'
 import { startControlPlane } from '../e2e/control-plane.ts'
 import { hubOn } from '../e2e/hub.ts'
 import { installLodestone, leaseRights, startLodestone } from '../e2e/lodestone.ts'
 import { randomFrom } from '../random.ts'
-import { type Balancer, startBalancer } from './balancer.ts'
 import { watchBindings } from './binding-watch.ts'
 import { changeSomething } from './changes.ts'
 import { type FaultsInput, heal, strike } from './faults.ts'
@@ -189,7 +189,7 @@ async function startReplicas(balancer: Balancer, catalog: AmoroServer, certifica
     const options = { name, kubeconfig, config, entry: BUILT, readyTimeoutMs: 180_000 }
     const starting = startLodestone(plane, options)
     const lodestone = await starting
-    balancer.backends.push({ port: Number(new URL(lodestone.url).port), healthUrl: lodestone.healthUrl })
+    balancer.add({ port: Number(new URL(lodestone.url).port), healthUrl: lodestone.healthUrl })
     replicas.push({ name, lodestone })
   }
   return new Replicas(replicas)

@@ -1,0 +1,167 @@
+/** Sends batches to one server and says what was wrong with the answers: the checks of a body, crashes and stalls. */
+import type { ObjectStore } from '../../src/store/store.ts'
+import type { Mode } from './batches.ts'
+import { isNestedTooDeeply, stringifyExactly } from './encode.ts'
+import { Connection, type HttpResponse, type NoResponse } from './http-client.ts'
+import { judgeAgain, judgeOdd, Oracle, type Patched, type Wrong } from './oracle.ts'
+import { type Case, encodeRequest } from './requests.ts'
+import type { ServerProcess } from './server-process.ts'
+
+const MIB = 1024 * 1024
+/** A review may keep the server from others for so long: CPU time of its main thread, in ms. */
+const STALL_MS = { normal: 250, large: 500, largeBytes: 3 * MIB }
+const ANSWER_MS = 60_000
+/** How often a body that seems to stall is asked again: what a busy machine adds is not added every time. */
+const STALL_RUNS = 3
+
+export class Runner {
+  readonly server: ServerProcess
+  readonly #oracle: Oracle
+  #pool: Connection[] = []
+  bodies = 0
+  longestMs = 0
+  readonly statuses = new Map<number, number>()
+
+  constructor(server: ServerProcess, store: ObjectStore) {
+    this.server = server
+    this.#oracle = new Oracle(store)
+  }
+
+  /** Sends a batch, and then the reviews of what it was patched to; gives the first thing that is wrong. */
+  async run(mode: Mode, cases: readonly Case[]): Promise<Wrong | undefined> {
+    const before = this.server.mainThreadSeconds()
+    const responses = await this.#send(mode, cases)
+    if (!this.server.isRunning) return this.#crashed()
+    const judgements = cases.map((each, i) => {
+      const response = responses[i] as HttpResponse | NoResponse
+      return each.form === undefined ? this.#oracle.judge(each, response) : judgeOdd(response)
+    })
+    const at = judgements.findIndex(({ wrong }) => wrong)
+    const wrong = judgements[at]?.wrong
+    if (wrong) return (await this.#hasEnded()) ? this.#crashed() : { ...wrong, culprit: cases[at] }
+    const again = await this.#askAgain(
+      mode,
+      cases,
+      judgements.map(({ patched }) => patched),
+    )
+    if (again) return (await this.#hasEnded()) ? this.#crashed() : again
+    const spentMs = (this.server.mainThreadSeconds() - before) * 1000
+    return spentMs > STALL_MS.normal ? this.#findStall(cases) : undefined
+  }
+
+  close(): void {
+    for (const connection of this.#pool.splice(0)) connection.close()
+  }
+
+  async #askAgain(
+    mode: Mode,
+    cases: readonly Case[],
+    results: readonly (Patched | undefined)[],
+  ): Promise<Wrong | undefined> {
+    const asked = cases.flatMap((each, i) => {
+      const patched = results[i]
+      if (!patched) return []
+      const { request, result } = patched
+      const review = {
+        apiVersion: 'admission.k8s.io/v1',
+        kind: 'AdmissionReview',
+        request: { ...request, object: result },
+      }
+      const body = Buffer.from(stringifyExactly(review))
+      return isNestedTooDeeply(body) ? [] : [{ patched, each, again: { path: each.path, body } }]
+    })
+    if (asked.length === 0) return undefined
+    const responses = await this.#send(
+      mode,
+      asked.map(({ again }) => again),
+    )
+    if (!this.server.isRunning) return this.#crashed()
+    for (const [i, { patched, each }] of asked.entries()) {
+      const { wrong } = judgeAgain(patched, responses[i] as HttpResponse | NoResponse)
+      if (wrong) return { ...wrong, culprit: each }
+    }
+    return undefined
+  }
+
+  /** The bodies of a batch that took long, one by one: CPU time of the main thread, the least of several runs. */
+  async #findStall(cases: readonly Case[]): Promise<Wrong | undefined> {
+    for (const each of cases) {
+      let least = Number.POSITIVE_INFINITY
+      const limit = each.body.length > STALL_MS.largeBytes ? STALL_MS.large : STALL_MS.normal
+      for (let run = 0; run < STALL_RUNS && least > limit; run++) {
+        const before = this.server.mainThreadSeconds()
+        await this.#send('pipelined', [each])
+        if (!this.server.isRunning) return this.#crashed()
+        least = Math.min(least, (this.server.mainThreadSeconds() - before) * 1000)
+      }
+      this.longestMs = Math.max(this.longestMs, least)
+      if (least > limit) {
+        const message = `${least.toFixed()} ms of CPU for ${each.body.length} bytes`
+        return { kind: 'stall', message, culprit: each }
+      }
+    }
+    return undefined
+  }
+
+  async #send(mode: Mode, cases: readonly Case[]): Promise<(HttpResponse | NoResponse)[]> {
+    this.bodies += cases.length
+    const isOdd = cases.some(({ form }) => form !== undefined)
+    const options = { timeoutMs: ANSWER_MS, end: isOdd }
+    let responses: (HttpResponse | NoResponse)[]
+    try {
+      if (mode === 'parallel') {
+        const connections = await this.#connections(cases.length)
+        responses = (
+          await Promise.all(cases.map((each, i) => (connections[i] as Connection).send([encodeRequest(each)], options)))
+        ).flat()
+      } else {
+        const [connection] = isOdd
+          ? [await Connection.open(this.server.port, this.server.ca)]
+          : await this.#connections(1)
+        responses = await (connection as Connection).send(cases.map(encodeRequest), options)
+        if (isOdd) connection?.close()
+        else if (cases.length > 1) responses = await this.#sendUnanswered(cases, responses)
+      }
+    } catch (error) {
+      // Nobody listens: it has ended, or does not accept connections.
+      responses = cases.map(() => ({ status: 0, reason: (error as Error).message }))
+    }
+    if (responses.some(({ status }) => status === 0)) await this.#hasEnded()
+    for (const { status } of responses) this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    return responses
+  }
+
+  /**
+   * Node closes a connection when its HTTP parser is paused between pipelined requests (HPE_PAUSED): whoever pipelines sends again what
+   * was not answered, each on its own.
+   */
+  async #sendUnanswered(
+    cases: readonly Case[],
+    responses: readonly (HttpResponse | NoResponse)[],
+  ): Promise<(HttpResponse | NoResponse)[]> {
+    const answered = [...responses]
+    for (const [i, each] of cases.entries()) {
+      if (answered[i]?.status !== 0 || !this.server.isRunning) continue
+      const [connection] = await this.#connections(1)
+      const [again] = await (connection as Connection).send([encodeRequest(each)], { timeoutMs: ANSWER_MS })
+      answered[i] = again as HttpResponse | NoResponse
+    }
+    return answered
+  }
+
+  async #connections(count: number): Promise<Connection[]> {
+    this.#pool = this.#pool.filter((connection) => connection.isOpen)
+    while (this.#pool.length < count) this.#pool.push(await Connection.open(this.server.port, this.server.ca))
+    return this.#pool.slice(0, count)
+  }
+
+  /** A process that ends closes its connections a moment before that is known. */
+  async #hasEnded(): Promise<boolean> {
+    await new Promise((resolve) => setTimeout(resolve, this.server.isRunning ? 100 : 0))
+    return !this.server.isRunning
+  }
+
+  #crashed(): Wrong {
+    return { kind: 'the server ended', message: this.server.lastWords() }
+  }
+}
