@@ -8,28 +8,23 @@ const MAX_ITEMS = 1000
 
 const text = { type: 'string' }
 const listOf = (items: object, maxItems = MAX_ITEMS) => ({ type: 'array', maxItems, items })
-const containers = {
-  items: {
-    type: 'object',
-    required: ['name'],
-    properties: {
-      name: text,
-      volumeMounts: listOf({
-        type: 'object',
-        required: ['name', 'mountPath'],
-        properties: { name: text, mountPath: text },
-      }),
-    },
+const containers = listOf({
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: text,
+    volumeMounts: listOf({
+      type: 'object',
+      required: ['name', 'mountPath'],
+      properties: { name: text, mountPath: text },
+    }),
   },
-}
-const requirements = {
-  type: 'array',
-  items: {
-    type: 'object',
-    required: ['key', 'operator'],
-    properties: { key: text, operator: text, values: { type: 'array', items: text } },
-  },
-}
+})
+const requirements = listOf({
+  type: 'object',
+  required: ['key', 'operator'],
+  properties: { key: text, operator: text, values: listOf(text, 10 * MAX_ITEMS) },
+})
 const term = { type: 'object', properties: { matchExpressions: requirements, matchFields: requirements } }
 
 /** What is read of a pod's spec, and what has to be so for the rest to be put in. */

@@ -185,3 +185,17 @@ test('a store that caches no workloads knows them by claims', async () => {
 test('before the claims are read nothing is decided: unknown is not none', () => {
   expect(() => reviewBy(openFolderStore({ kinds: cachedKinds }), makePolicy())).toThrow(NotSyncedError)
 })
+
+test('a policy with too many selectors to compare is left as it is, and its author is told what to do', async () => {
+  const selectors = Array.from({ length: 1000 }, (_, i) => ({
+    ...all,
+    labelSelector: { matchLabels: { tier: `t${i}` } },
+  }))
+  const claims = Array.from({ length: 200 }, (_, i) =>
+    makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: `other-${i}` } }, { name: `claim-${i}` }),
+  )
+  expect(await review(policy(...selectors), claims)).toEqual({
+    propagates: false,
+    warnings: [expect.stringContaining('set propagateDeps yourself, or divide the policy')],
+  })
+})

@@ -585,3 +585,10 @@ describe('the answer', () => {
     }
   })
 })
+
+test('more claims than can be combined keep a workload on hold, and the message says what to do', () => {
+  const claims = Array.from({ length: 65 }, (_, i) => located(['member2'], { claim: `default/claim-${i}` }))
+  const { state, binding, message } = decideBinding(makeInput({ claims }))
+  expect({ state, suspension: binding.spec.suspension }).toEqual({ state: 'Held', suspension: { scheduling: true } })
+  expect(message).toBe('65 claims: more than 64 claims name this workload; delete some')
+})

@@ -435,3 +435,10 @@ test('a volume that pods can only read has nothing to write back', () => {
     { path: 'spec.volumeConfigs[0].readOnly' },
   ])
 })
+
+test('a list of volumes that is too long is one error: its items are not looked at', () => {
+  const manager = makeVolumeManager(Array.from({ length: 101 }, () => ({ id: 'same' })))
+  expect(errorsOf(manager)).toEqual([
+    expect.objectContaining({ path: 'spec.volumeConfigs', code: 'TooLong' }),
+  ])
+})
