@@ -37,10 +37,13 @@ const SLOW_MS = 100
  *
  * @returns a function from the text of a body to the answer. It throws nothing: bad input is a 4xx; a fault of ours is a 500, so that
  * the caller decides what follows (only a failed call is put to `failurePolicy`; a well-formed refusal always refuses).
+ *
+ * @param now a clock in milliseconds
  */
 export function serveCalls<Request>(
   { name, takes, told, decode, describe, answer: answerTo }: CallDefinition<Request>,
   { metrics, ...dependencies }: CallDependencies,
+  now: () => number = () => performance.now(),
 ): (body: string) => Answer {
   const log = dependencies.log.child({ webhook: name })
   const count = metrics.countCalls(name)
@@ -88,12 +91,12 @@ export function serveCalls<Request>(
   }
 
   return (body) => {
-    const started = performance.now()
+    const started = now()
     let request: Request | undefined
     try {
       request = read(body)
       const { body: text, decision, line } = answerTo(request)
-      const ms = performance.now() - started
+      const ms = now() - started
       report(() => {
         line['ms'] = rounded(ms)
         log.info(line, told.answered)
@@ -102,7 +105,7 @@ export function serveCalls<Request>(
       })
       return { status: 200, body: text }
     } catch (error) {
-      return refuse(error, request, performance.now() - started)
+      return refuse(error, request, now() - started)
     }
   }
 }

@@ -58,3 +58,10 @@ test('a source without a spec is refused', () => {
   const { spec: _spec, ...source } = makeSource()
   expect(validateDataSource(source as DataSource).map(({ path, code }) => [path, code])).toEqual([['spec', 'Required']])
 })
+
+test('more clusters than a fleet has are one error: the names are not looked at', () => {
+  const clusterNames = Array.from({ length: 5001 }, () => 'not a name')
+  expect(validateDataSource(makeSource({ locality: { clusterNames } }))).toEqual([
+    expect.objectContaining({ path: 'spec.locality.clusterNames', code: 'TooLong' }),
+  ])
+})

@@ -141,3 +141,14 @@ test('an Ingress sends to the Services of its rules and its default', () => {
   }
   expect(workloadOf(raw).facts.backends).toEqual(['api', 'fallback', 'web'])
 })
+
+test('of very many sets of pod labels only some are compared with Services', () => {
+  const steps = Array.from({ length: 150 }, (_, i) => ({ metadata: { labels: { step: `s${i}` } } }))
+  const workflow = {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Workflow',
+    metadata: { name: 'flow', namespace: 'shop' },
+    spec: { templates: steps },
+  }
+  expect(workloadOf(workflow).facts.podLabels).toHaveLength(100)
+})

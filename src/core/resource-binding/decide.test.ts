@@ -592,3 +592,11 @@ test('more claims than can be combined keep a workload on hold, and the message 
   expect({ state, suspension: binding.spec.suspension }).toEqual({ state: 'Held', suspension: { scheduling: true } })
   expect(message).toBe('65 claims: more than 64 claims name this workload; delete some')
 })
+
+test('a message is cut before it is written into an annotation', () => {
+  const claims = Array.from({ length: 60 }, (_, i) =>
+    located(['member2'], { claim: `default/claim-with-a-rather-long-name-${i}` }),
+  )
+  const { locality } = readNotes(decideBinding(makeInput({ claims })).binding.metadata.annotations)
+  expect(locality?.message).toHaveLength(1024)
+})

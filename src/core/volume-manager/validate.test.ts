@@ -438,7 +438,12 @@ test('a volume that pods can only read has nothing to write back', () => {
 
 test('a list of volumes that is too long is one error: its items are not looked at', () => {
   const manager = makeVolumeManager(Array.from({ length: 101 }, () => ({ id: 'same' })))
-  expect(errorsOf(manager)).toEqual([
-    expect.objectContaining({ path: 'spec.volumeConfigs', code: 'TooLong' }),
+  expect(errorsOf(manager)).toEqual([expect.objectContaining({ path: 'spec.volumeConfigs', code: 'TooLong' })])
+})
+
+test('a distribution strategy of too many parts is rejected: each part has nodes and a status of its own', () => {
+  const parts = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`part-${i}`, 1]))
+  expect(messagesOf({ replicas: 101, ...s3({ distributionStrategy: JSON.stringify(parts) }) })).toEqual([
+    'distributionStrategy has 101 parts: it can have at most 100.',
   ])
 })

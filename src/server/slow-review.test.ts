@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { openLogger } from '../telemetry/logger.ts'
+import { openMetrics } from '../telemetry/metrics.ts'
+import { serveCalls } from './call.ts'
+
+test('a decision that takes unusually long is a warning with its size, and is counted', async () => {
+  const lines: Record<string, unknown>[] = []
+  const { log } = openLogger({
+    level: 'info',
+    format: 'json',
+    output: { write: (line) => lines.push(JSON.parse(line)) },
+  })
+  const metrics = openMetrics()
+  let now = 0
+  const serve = serveCalls(
+    {
+      name: 'pod',
+      takes: 'an AdmissionReview',
+      told: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
+      decode: (parsed) => ({ request: parsed as { ms: number } }),
+      describe: () => ({}),
+      answer({ ms }) {
+        now += ms
+        return { body: '{}', decision: 'allowed', line: {} }
+      },
+    },
+    { log, metrics },
+    () => now,
+  )
+
+  serve('{"ms":99}')
+  serve('{"ms":100}')
+
+  expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+    ['info', 'reviewed'],
+    ['info', 'reviewed'],
+    ['warn', 'slow decision'],
+  ])
+  expect(lines.at(-1)).toMatchObject({ webhook: 'pod', characters: 10, ms: 100 })
+  expect(await metrics.registry.metrics()).toContain('lodestone_slow_reviews_total{webhook="pod"} 1')
+})
