@@ -12,8 +12,12 @@ export interface ServerLimits {
   /** Largest header section in bytes; more is answered 431. */
   headerBytes: number
   handshakeTimeoutMs: number
+  /**
+   * From the connection, or the first byte of a later request, to the last byte of the headers. kube-apiserver keeps connections that it
+   * opened and did not need yet for 90 s: closed any earlier, one of them could take a request along.
+   */
   headersTimeoutMs: number
-  /** From the first byte of the headers to the last byte of the body. */
+  /** Likewise to the last byte of the body. Slow requests cost no others anything, so they need no shorter time. */
   requestTimeoutMs: number
   /** How often the two timeouts above are checked. */
   connectionCheckMs: number
@@ -30,8 +34,8 @@ export const DEFAULT_LIMITS: ServerLimits = {
   connections: 500,
   headerBytes: 16 * 1024,
   handshakeTimeoutMs: 10_000,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
+  headersTimeoutMs: 120_000,
+  requestTimeoutMs: 120_000,
   connectionCheckMs: 1_000,
   stalledTimeoutMs: 30_000,
   keepAliveTimeoutMs: 120_000,
