@@ -25,6 +25,8 @@ export interface ParsedManifests {
 /** Aliases times the nodes they stand for. Beyond this it is no manifest but an attack ("billion laughs"). */
 const MAX_ALIASES = 100
 const MAX_LIST_DEPTH = 8
+/** More open brackets than this are no manifest: the parser would take seconds to find that none is closed. */
+const MAX_OPEN_BRACKETS = 1_000
 
 /**
  * Reads every document of `text`; `List` and typed lists are unwrapped, empty documents left out. Nothing is thrown: mistakes
@@ -36,6 +38,10 @@ export function parseManifests(text: string, file: string): ParsedManifests {
   const lineAt = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line)
   const report = (line: number, message: string): void => {
     parsed.errors.push({ file, line, message })
+  }
+  if (openBrackets(text) > MAX_OPEN_BRACKETS) {
+    report(1, `cannot be read: more than ${MAX_OPEN_BRACKETS} brackets are open at once`)
+    return parsed
   }
   try {
     for (const document of parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter: lines })) {
@@ -53,7 +59,10 @@ export function parseManifests(text: string, file: string): ParsedManifests {
     if (mistakes.length > 0 || document.contents === null) return
     const line = lineAt(document.contents.range?.[0])
     try {
-      readValue(document.toJS({ maxAliasCount: MAX_ALIASES }), document.contents, document, 0)
+      const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+      // Only an alias can make a value part of itself, which no API server can store; JSON.stringify throws then.
+      if (text.includes('*')) JSON.stringify(value)
+      readValue(value, document.contents, document, 0)
     } catch (error) {
       report(line, `cannot be read: ${(error as Error).message}`)
     }
@@ -78,6 +87,17 @@ export function parseManifests(text: string, file: string): ParsedManifests {
       }
     }
   }
+}
+
+/** The most brackets that are open at once, wherever they stand: those in texts are few, or closed as well. */
+function openBrackets(text: string): number {
+  let most = 0
+  let open = 0
+  for (const bracket of text.matchAll(/[[\]{}]/g)) {
+    open += bracket[0] === '[' || bracket[0] === '{' ? 1 : -1
+    if (open > most) most = open
+  }
+  return most
 }
 
 /** The items of a `List` or `FooList`, with the type that a typed list leaves out of them; undefined for any other object. */

@@ -1,0 +1,142 @@
+/** What holds for every folder, whatever is in its files: nothing crashes, and one broken file harms no other. */
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cachedKinds } from './cached-kinds.ts'
+import { names, openFolder } from './folder.case.ts'
+import { parseManifests } from './manifests.ts'
+import { buildBinding } from './store.case.ts'
+
+const good = JSON.stringify(buildBinding('good'))
+const other = JSON.stringify(buildBinding('other'))
+const manifest = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n'
+
+/** Parts of YAML and JSON that mean something, put together as they come. */
+const fragment = fc.constantFrom(
+  ...[
+    'a: ',
+    '- ',
+    '  ',
+    '\n',
+    '---\n',
+    '...\n',
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    "'",
+    '|',
+    '>',
+    '&a ',
+    '*a',
+    '<<: ',
+    '!!',
+    '!!binary ',
+  ],
+  ...[
+    '? ',
+    ': ',
+    '# ',
+    '%YAML 1.1\n',
+    '\t',
+    '\r\n',
+    '\u0000',
+    '\ufeff',
+    '\ud800',
+    '0777',
+    'yes',
+    '1e400',
+    '-0',
+    '~',
+    'null',
+  ],
+  ...[
+    'apiVersion: v1\n',
+    'kind: List\n',
+    'kind: PodList\n',
+    'items: ',
+    'metadata: ',
+    'name: a\n',
+    '__proto__: ',
+    'constructor: ',
+  ],
+  manifest,
+)
+const text = fc.oneof(
+  fc.array(fragment, { maxLength: 40 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary' }),
+)
+/** A good manifest with something else in its place at one point. */
+const edited = fc
+  .tuple(fc.nat({ max: other.length }), fc.nat({ max: 20 }), fc.oneof(fragment, fc.string({ unit: 'binary' })))
+  .map(([at, length, inserted]) => other.slice(0, at) + inserted + other.slice(at + length))
+
+describe('the text of a file', () => {
+  test('is read or refused with a line in it, and what is read is an object with a name', () => {
+    fc.assert(
+      fc.property(fc.oneof(text, edited), (content) => {
+        const { manifests, errors } = parseManifests(content, 'file.yaml')
+        const lines = content.split('\n').length
+        expect(errors.filter(({ file, line }) => file !== 'file.yaml' || line < 1 || line > lines)).toEqual([])
+        for (const { object } of manifests) expect(typeof object.metadata.name).toBe('string')
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test.each([
+    { name: 'lists of aliases of lists of aliases', content: bomb(9) },
+    { name: 'nesting beyond the stack', content: '['.repeat(200_000) },
+    { name: 'nesting of maps beyond the stack', content: '{"a":'.repeat(100_000) },
+    {
+      name: 'nesting by indentation',
+      content: Array.from({ length: 2_000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+    },
+    { name: 'an alias of itself', content: `${manifest}spec: &a [*a]\n` },
+    { name: 'a key twice', content: `${manifest}kind: Secret\n` },
+  ])('$name is refused in one piece', ({ content }) => {
+    const { manifests, errors } = parseManifests(content, 'file.yaml')
+    expect(manifests).toEqual([])
+    expect(errors.length).toBeGreaterThan(0)
+  })
+})
+
+describe('a folder', () => {
+  test('with any bytes in one of its files serves the others, and reports that file at most once', async () => {
+    const { directory, complaints, start } = await openFolder()
+    await writeFile(join(directory, 'good.yaml'), good)
+    const store = await start({ kinds: cachedKinds })
+    let written = 0
+    const content = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.oneof(text, edited).map((drawn) => Buffer.from(drawn)),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        content,
+        fc.constantFrom('bad.yaml', 'bad.json', 'bad.yml', 'below/bad.yaml'),
+        async (bytes, file) => {
+          complaints.length = 0
+          // A new file each time: of one that was good before, the last good objects would stay.
+          const name = `${++written}-${file.replace('/', '-')}`
+          await writeFile(join(directory, name), bytes)
+          await store.rescan()
+          await store.rescan()
+          expect(names(store)).toContain('good')
+          expect(complaints.filter((complaint) => !complaint.startsWith(name))).toEqual([])
+          expect(complaints.length).toBeLessThanOrEqual(1)
+          await rm(join(directory, name))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
+
+/** Nine lists, each of nine aliases of the one before: a billion strings. */
+function bomb(depth: number): string {
+  const lists = Array.from({ length: depth }, (_, i) => `  l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join()}]`)
+  return `${manifest}spec:\n  l0: &l0 [lol]\n${lists.join('\n')}\n`
+}
