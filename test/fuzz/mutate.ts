@@ -96,7 +96,6 @@ function copyOf({ value }: Pick<Place, 'value'>): unknown {
 }
 
 function put({ holder, key }: Place, value: unknown): void {
-  // Defined, not assigned: a member may be called __proto__.
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
@@ -137,10 +136,15 @@ function editText({ holder, key, value }: Place, random: Random): void {
 
 const NAMES = ['member1', 'member2', 'member3', 'member4', 'gone'] as const
 
+/** So many that a cost that grows with the square shows. */
+function manyOf(random: Random, most: number): number {
+  return Math.floor(most * 10 ** -random.next())
+}
+
 function term(random: Random): Members {
   const some = () => NAMES.filter(() => random.chance(0.5))
-  const large = random.chance(0.01)
-    ? Array.from({ length: repetitions(random) * 2 }, (_, i) => `member${i}`)
+  const large = random.chance(0.004)
+    ? Array.from({ length: manyOf(random, 50_000) }, (_, i) => `member${i}`)
     : undefined
   return {
     ...(random.chance(0.7) && { clusterNames: large ?? some() }),
@@ -157,7 +161,7 @@ function term(random: Random): Members {
 function affinity(random: Random): Members {
   if (random.chance(0.1)) return {}
   if (random.chance(0.5)) return { clusterAffinity: term(random) }
-  const groups = Array.from({ length: random.chance(0.01) ? repetitions(random) : 1 + random.below(3) }, (_, i) => ({
+  const groups = Array.from({ length: random.chance(0.004) ? manyOf(random, 5_000) : 1 + random.below(3) }, (_, i) => ({
     ...term(random),
     affinityName: `group-${i}`,
     ...(random.chance(0.15) && { overflowAffinities: [{ ...term(random), affinityName: 'over' }] }),
@@ -213,7 +217,7 @@ function volumes(random: Random): unknown {
     ...(random.chance(0.2) && { containers: [{ name: 'main', 'mount-path': '/x' }, random.pick(ODD_NAMES)] }),
   })
   if (random.chance(0.1)) return oddValue(random)
-  return JSON.stringify(Array.from({ length: random.chance(0.02) ? repetitions(random) : random.below(3) }, request))
+  return JSON.stringify(Array.from({ length: random.chance(0.01) ? manyOf(random, 10_000) : random.below(3) }, request))
 }
 
 function changeRequest(review: Members, random: Random): void {
