@@ -5,10 +5,14 @@ import type { Sample } from './replicas.ts'
 const rssMargin = { ratio: 1.1, mib: 12 }
 const descriptorMargin = 15
 
-// What grew after the warm-up; `samples` are of one process.
+// Fewer samples say nothing: connections come and go with every fault.
+const fewestSamples = 60
+
+// What grew after the warm-up of a process; `samples` are of that process.
 export function growthOf(samples: readonly Sample[], warmUpSeconds: number): string[] {
-  const after = samples.filter(({ seconds }) => seconds >= warmUpSeconds)
-  if (after.length < 9) return []
+  const began = samples[0]?.seconds ?? 0
+  const after = samples.filter(({ seconds }) => seconds >= began + warmUpSeconds)
+  if (after.length < fewestSamples) return []
   const third = Math.floor(after.length / 3)
   const [before, last] = [after.slice(-2 * third, -third), after.slice(-third)]
   const rss = [before, last].map((part) => median(part.map(({ rssMiB }) => rssMiB))) as [number, number]
