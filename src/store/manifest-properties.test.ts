@@ -1,14 +1,9 @@
-/** What holds for every folder, whatever is in its files: nothing crashes, and one broken file harms no other. */
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+/** What holds for every text of a manifest: it is read, or refused with a line. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cachedKinds } from './cached-kinds.ts'
-import { names, openFolder } from './folder.case.ts'
 import { parseManifests } from './manifests.ts'
 import { buildBinding } from './store.case.ts'
 
-const good = JSON.stringify(buildBinding('good'))
 const other = JSON.stringify(buildBinding('other'))
 const manifest = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n'
 
@@ -100,38 +95,6 @@ describe('the text of a file', () => {
     const { manifests, errors } = parseManifests(content, 'file.yaml')
     expect(manifests).toEqual([])
     expect(errors.length).toBeGreaterThan(0)
-  })
-})
-
-describe('a folder', () => {
-  test('with any bytes in one of its files serves the others, and reports that file at most once', async () => {
-    const { directory, complaints, start } = await openFolder()
-    await writeFile(join(directory, 'good.yaml'), good)
-    const store = await start({ kinds: cachedKinds })
-    let written = 0
-    const content = fc.oneof(
-      fc.uint8Array({ maxLength: 200 }),
-      fc.oneof(text, edited).map((drawn) => Buffer.from(drawn)),
-    )
-    await fc.assert(
-      fc.asyncProperty(
-        content,
-        fc.constantFrom('bad.yaml', 'bad.json', 'bad.yml', 'below/bad.yaml'),
-        async (bytes, file) => {
-          complaints.length = 0
-          // A new file each time: of one that was good before, the last good objects would stay.
-          const name = `${++written}-${file.replace('/', '-')}`
-          await writeFile(join(directory, name), bytes)
-          await store.rescan()
-          await store.rescan()
-          expect(names(store)).toContain('good')
-          expect(complaints.filter((complaint) => !complaint.startsWith(name))).toEqual([])
-          expect(complaints.length).toBeLessThanOrEqual(1)
-          await rm(join(directory, name))
-        },
-      ),
-      { numRuns: 60 },
-    )
   })
 })
 

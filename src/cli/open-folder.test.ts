@@ -1,0 +1,45 @@
+/** What holds for every folder that is served, whatever is in its files: nothing crashes, and one broken file harms no other. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { makeBinding } from '../../test/builders.ts'
+import { resourceBindings } from '../api/karmada.ts'
+import { openFolder } from './open-folder.ts'
+
+const binding = (name: string) => JSON.stringify(makeBinding({}, { name }))
+const other = binding('other')
+/** A good manifest with something else in its place at one point, or any bytes at all. */
+const content = fc.oneof(
+  fc
+    .tuple(fc.nat({ max: other.length }), fc.nat({ max: 30 }), fc.string({ unit: 'binary', maxLength: 10 }))
+    .map(([at, length, inserted]) => Buffer.from(other.slice(0, at) + inserted + other.slice(at + length))),
+  fc.uint8Array({ maxLength: 200 }),
+)
+
+test('a file of any bytes harms no other, and is reported with its path, once', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  await writeFile(join(directory, 'good.yaml'), binding('good'))
+  const reported: string[] = []
+  const store = openFolder(directory, { observer: { fileError: ({ file }) => reported.push(file) }, watch: false })
+  onTestFinished(() => store.stop())
+  await store.start(new AbortController().signal)
+  let written = 0
+  await fc.assert(
+    fc.asyncProperty(content, fc.constantFrom('yaml', 'yml', 'json'), async (bytes, extension) => {
+      const file = join(directory, `${++written}.${extension}`)
+      await writeFile(file, bytes)
+      reported.length = 0
+      await store.rescan()
+      const first = [...reported]
+      await store.rescan()
+      expect(reported).toEqual(first)
+      expect(first.filter((path) => path !== file)).toEqual([])
+      expect([...store.list(resourceBindings)].map(({ metadata }) => metadata.name)).toContain('good')
+      await rm(file)
+    }),
+    { numRuns: 100 },
+  )
+})
