@@ -239,7 +239,7 @@ const policies: HostileBody[] = [
   {
     name: 'wrong resourceSelectors',
     webhook: 'propagation-policy',
-    size: 600_000,
+    size: 400_000,
     objects: (size) => ({ object: makePolicy({ resourceSelectors: range(size) as never }) }),
   },
 ]
@@ -311,7 +311,7 @@ const pods: HostileBody[] = [
   {
     name: 'numbers instead of volume requests',
     webhook: 'pod',
-    size: 600_000,
+    size: 400_000,
     objects: (size) => ({ object: makePod(range(size).map(() => 1)) }),
   },
   {
@@ -392,7 +392,7 @@ const workloads: HostileBody[] = [
   {
     name: 'numbers instead of volume requests',
     webhook: 'workload',
-    size: 600_000,
+    size: 400_000,
     objects: (size) => ({ object: volcanoJob(1, 1, JSON.stringify(range(size).map(() => 1))) }),
   },
 ]
@@ -437,7 +437,30 @@ const any: HostileBody[] = [
   },
 ]
 
-export const hostileBodies: readonly HostileBody[] = [...bindings, ...policies, ...own, ...pods, ...workloads, ...any]
+const empty: HostileBody[] = [
+  {
+    name: 'empty objects',
+    webhook: 'resource-binding',
+    size: 240_000,
+    objects: (size) => ({ object: { ...makeBinding(), status: { list: range(size).map(() => ({})) } } }),
+  },
+  {
+    name: 'more empty objects than are allowed',
+    webhook: 'resource-binding',
+    size: 2_000_000,
+    objects: (size) => ({ object: { ...makeBinding(), status: { list: range(size).map(() => ({})) } } }),
+  },
+]
+
+export const hostileBodies: readonly HostileBody[] = [
+  ...bindings,
+  ...policies,
+  ...own,
+  ...pods,
+  ...workloads,
+  ...any,
+  ...empty,
+]
 
 /** The text of the review with these objects. */
 export function reviewOf({ webhook, objects }: HostileBody, size: number, resource: ResourceOf): string {

@@ -1,6 +1,7 @@
 /** Serves one call, from the text of its body to an answer that is counted and logged: the catch-all for what is thrown. */
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { hasTooManyValues, MAX_JSON_VALUES } from './json-size.ts'
 import { problemBody, RequestProblem } from './problem.ts'
 
 export interface CallDependencies {
@@ -50,6 +51,7 @@ export function serveCalls<Request>(
 
   function read(body: string): Request {
     if (body === '') throw new RequestProblem(400, `the body is empty; POST ${takes}`)
+    if (hasTooManyValues(body)) throw new RequestProblem(413, `the body has more than ${MAX_JSON_VALUES} values`)
     let parsed: unknown
     try {
       parsed = JSON.parse(body)
