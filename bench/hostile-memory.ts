@@ -51,10 +51,11 @@ try {
   })
   const target = lodestoneTarget(plane, lodestone)
   const before = memoryMiB(target.pid)
+  const heapMiB = (await lodestone.metric('nodejs_heap_size_used_bytes')) / 1024 / 1024
   const attack = await attackAll(target, performance.now() + Number(values.seconds) * 1000)
   await sleep(1000)
   const after = memoryMiB(target.pid)
-  failed = report(before.now, after.peak, attack)
+  failed = report({ before: before.now, heapMiB, peak: after.peak }, attack)
 } finally {
   await plane.stopAll()
 }
@@ -141,7 +142,13 @@ function post({ port }: Target, path: string, text: string, agent: Agent, timeou
   })
 }
 
-function report(before: number, peak: number, { statuses, others }: Attack): boolean {
+interface Memory {
+  before: number
+  heapMiB: number
+  peak: number
+}
+
+function report({ before, heapMiB, peak }: Memory, { statuses, others }: Attack): boolean {
   const sent = [...statuses.values()].reduce((sum, count) => sum + count, 0)
   const byStatus = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status || 'cut off'}`)
   const share = others.answered / Math.max(1, others.answered + others.failed)
@@ -154,6 +161,7 @@ function report(before: number, peak: number, { statuses, others }: Attack): boo
       [
         ['restarts', 0, 0],
         ['resident memory before, MiB', before.toFixed(0), ''],
+        ['heap in use before, MiB', heapMiB.toFixed(0), ''],
         ['resident memory at its peak, MiB', peak.toFixed(0), `< ${MAX_RSS_MIB}`],
         ['hostile bodies', `${sent} (${byStatus.join(', ')})`, ''],
         ['other reviews answered within 3 s', `${others.answered} of ${others.answered + others.failed}`, 'all'],

@@ -60,7 +60,10 @@ export function receiveBody(
     done(null, {
       size: pieces.length,
       text: () => pieces.text(),
-      release: () => holding.release(),
+      release() {
+        pieces.drop()
+        holding.release()
+      },
       onGivenUp(listener) {
         giveUp = () => {
           drop()
@@ -80,6 +83,8 @@ class Pieces {
   readonly #announced: number
   readonly #holding: Holding
   #buffer: Buffer | undefined
+  /** Whether the buffer was allocated here: one piece alone belongs to Node. */
+  #isOwn = false
   length = 0
 
   constructor(announced: number, holding: Holding) {
@@ -102,7 +107,9 @@ class Pieces {
     return this.#buffer?.toString('utf8', 0, this.length) ?? ''
   }
 
+  /** Gives the memory back at once: the garbage collector does not see how much of it there is, and comes late. */
   drop(): void {
+    if (this.#buffer && this.#isOwn) free(this.#buffer)
     this.#buffer = undefined
   }
 
@@ -111,8 +118,16 @@ class Pieces {
     if (buffer.length >= needed) return true
     const size = Math.max(needed, Math.min(this.#announced, Math.max(FIRST_BYTES, 2 * needed)))
     if (!this.#holding.grow(size - buffer.length)) return false
-    this.#buffer = Buffer.allocUnsafeSlow(size)
-    buffer.copy(this.#buffer, 0, 0, this.length)
+    const larger = Buffer.allocUnsafeSlow(size)
+    buffer.copy(larger, 0, 0, this.length)
+    this.drop()
+    this.#buffer = larger
+    this.#isOwn = true
     return true
   }
+}
+
+/** Frees a buffer that has its memory for itself. */
+function free({ buffer }: Buffer): void {
+  ;(buffer as ArrayBuffer).transfer(0)
 }

@@ -433,20 +433,36 @@ describe('what else a user relies on', () => {
     )
   })
 
-  test('a registration that somebody removes comes back', async () => {
-    await kubectl(['delete', 'mutatingwebhookconfiguration', 'lodestone'])
-
-    await plane.eventually(
-      'it is registered again',
-      () => plane.getJson('mutatingwebhookconfigurations', 'lodestone'),
-      30_000,
-    )
-  })
-
   test('nothing that Lodestone did was forbidden to it', async () => {
     expect(await lodestone.readLog()).not.toContain('forbidden')
   })
+
+  test('a registration that was emptied is filled in again', async () => {
+    const name = 'mutatingwebhookconfiguration'
+    await kubectl(['patch', name, 'lodestone', '--type=merge', '-p', '{"webhooks": []}'])
+
+    await plane.eventually('it is registered again', registered, 30_000)
+  })
+
+  test('a registration that was deleted is named in the log with the command that creates it, which works', async () => {
+    await kubectl(['delete', 'mutatingwebhookconfiguration', 'lodestone'])
+    await plane.eventually(
+      'the log names it',
+      async () => (await lodestone.readLog()).includes('MutatingWebhookConfiguration lodestone is missing'),
+      30_000,
+    )
+    expect(await lodestone.readLog()).toContain('lodestone manifests registration | kubectl apply -f -')
+
+    await createRegistrations(plane)
+
+    await plane.eventually('it is registered again', registered, 30_000)
+  })
 })
+
+async function registered(): Promise<boolean> {
+  const configuration = await plane.getJson('mutatingwebhookconfigurations', 'lodestone')
+  return ((configuration as { webhooks?: unknown[] } | undefined)?.webhooks ?? []).length > 0
+}
 
 /** Ends when the detector has sent the binding again, as it does with every binding when it starts. */
 async function restartControllerManager(key: string): Promise<void> {
