@@ -36,6 +36,13 @@ test.each([
 })
 
 describe('refused is', () => {
+  // The templates of third-party kinds pass no validation of annotations.
+  test.each([[null], [7], [['{"name":"a"}']], [{ name: 'a' }]])('an annotation that is no text: %j', (annotation) => {
+    expect(parseVolumeRequests(annotation)).toEqual({
+      errors: [{ path: ROOT, code: 'Invalid', message: expect.stringContaining('must be a string') }],
+    })
+  })
+
   test.each<[string, string, string[]]>([
     ['what is not JSON', 'mnist', ['']],
     ['what is neither an object nor a list', '"mnist"', ['']],

@@ -65,8 +65,9 @@ const validate = compileSchema(schema, 'forbidden')
  * @param at the path of the annotations in the object, e.g. `spec.template.metadata.annotations`
  * @returns the requests in the order given, or everything that is wrong with the annotation
  */
-export function parseVolumeRequests(annotation: string, at = 'metadata.annotations'): ParsedRequests {
+export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotations'): ParsedRequests {
   const root = `${at}[${VOLUMES_ANNOTATION}]`
+  if (typeof annotation !== 'string') return { errors: [invalid(root, `must be a string; e.g. ${EXAMPLE}`)] }
   if (annotation.length > MAX_ANNOTATION_LENGTH) {
     return { errors: [tooLong(root, `must have at most ${MAX_ANNOTATION_LENGTH} characters`)] }
   }
