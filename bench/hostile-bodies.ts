@@ -84,7 +84,7 @@ const bindings: HostileBody[] = [
   {
     name: 'clusterNames of a stored binding as well',
     webhook: 'resource-binding',
-    size: 300_000,
+    size: 200_000,
     objects: (size) => scheduled(makeBinding({ placement: { clusterAffinity: { clusterNames: clusterNames(size) } } })),
   },
   {

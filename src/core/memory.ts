@@ -5,8 +5,8 @@ const MEBIBYTE = 2 ** 20
 /** V8's young generation is at most three times its semi-space, which `serve` is started with (docs/adr/0014). */
 export const SEMI_SPACE_MIB = 16
 const YOUNG_MIB = 3 * SEMI_SPACE_MIB
-/** The program itself, its threads, and 500 TLS connections of 57 KiB each; measured, see docs/adr/0020. */
-const NATIVE_MIB = 120
+/** The program itself, its threads, 500 TLS connections of 57 KiB each, and buffers of answers that are freed late (docs/adr/0020). */
+const NATIVE_MIB = 168
 /** Of bodies and answers in flight, where nothing else is configured. */
 const BYTES_IN_FLIGHT_MIB = 64
 /** Below this the caches of a small cluster have no room. */
