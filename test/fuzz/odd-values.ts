@@ -19,8 +19,9 @@ const SMALL: readonly (() => unknown)[] = [
   () => rawNumber('-0'),
   () => -1,
   () => 1.5,
-  () => rawNumber('1e400'),
-  () => rawNumber('-1e400'),
+  // Larger ones never come from an API server, which decodes numbers into 64 bits and refuses what does not fit.
+  () => rawNumber('1e308'),
+  () => rawNumber('-1e308'),
   () => rawNumber('9007199254740993'),
   () => rawNumber('1E+2'),
   () => '',
