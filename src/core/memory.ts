@@ -6,7 +6,7 @@ const MEBIBYTE = 2 ** 20
 export const SEMI_SPACE_MIB = 16
 const YOUNG_MIB = 3 * SEMI_SPACE_MIB
 /** The program itself, its threads, 500 TLS connections of 57 KiB each, and buffers of answers that are freed late (docs/adr/0020). */
-const NATIVE_MIB = 168
+const NATIVE_MIB = 176
 /** Of bodies and answers in flight, where nothing else is configured. */
 const BYTES_IN_FLIGHT_MIB = 64
 /** Below this the caches of a small cluster have no room. */

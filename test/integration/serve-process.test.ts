@@ -52,8 +52,8 @@ test('with a memory limit, the heap limit follows from it, takes effect, and is 
 
   const limits = await line('memory limits')
 
-  // The old generation of 200 MiB, and the young one.
-  expect(limits).toMatchObject({ containerMib: 512, heapLimitMib: 248, bytesInFlightMib: 64 })
+  // The old generation of 192 MiB, and the young one.
+  expect(limits).toMatchObject({ containerMib: 512, heapLimitMib: 240, bytesInFlightMib: 64 })
   await line('ready')
   expect(lines.filter(({ level }) => level !== 'info' && level !== 'warn')).toEqual([])
 })
