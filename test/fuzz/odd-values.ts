@@ -5,7 +5,7 @@ import type { Random } from '../random.ts'
 const parsed = (text: string): unknown => JSON.parse(text)
 
 /** A number that only a text can have; it stands in a value as a text that `writeNumbers` replaces. */
-export const rawNumber = (text: string) => `\u0001number ${text}`
+const rawNumber = (text: string) => `\u0001number ${text}`
 
 export function writeNumbers(json: string): string {
   return json.replaceAll(/"\\u0001number ([^"]*)"/g, '$1')
