@@ -29,7 +29,9 @@ const POLL_MS = 10_000
 /** @throws ConfigError when the file holds no certificate at the start */
 export function openClientCa({ file, log, changed, clock = systemClock }: ClientCaInput): ClientCa {
   if (file === undefined) {
-    log.warn('callers are not authenticated: whoever reaches the admission port is answered; set server.clientCaFile')
+    log.warn(
+      'callers are not authenticated: every client that reaches the admission port gets answers; set server.clientCaFile',
+    )
     return { current: () => undefined, stop: () => undefined }
   }
   let used = read(file)

@@ -7,7 +7,7 @@ export interface Part {
 }
 
 /**
- * Stops the parts, last started first. When the time is over, the rest is told to stop and not waited for.
+ * Stops the parts, last started first. When the time is over, it aborts the other parts and does not wait for them.
  *
  * @returns the names of the parts that had not stopped in time, or failed to
  */
