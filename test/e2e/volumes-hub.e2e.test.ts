@@ -32,7 +32,9 @@ beforeAll(async () => {
   await Promise.all(
     (['karmada-controller-manager', 'kube-controller-manager'] as const).map((one) => hubPlane.restart(one)),
   )
-  lodestone = await startLodestone(hubPlane, { kubeconfig })
+  // The S3 server of this test is on this machine.
+  const volumes = { allowedLocalNetworks: ['127.0.0.0/8'] }
+  lodestone = await startLodestone(hubPlane, { kubeconfig, config: { volumes } })
 }, 240_000)
 
 afterAll(async () => {
