@@ -103,7 +103,7 @@ function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
   if (warning) log.warn(warning)
 }
 
-/** What is told to end while it starts ends as soon as it has started, and is not waited for: it may wait for an API server. */
+/** A part that is stopped while it starts ends as soon as it has started. The stop does not wait for it: it may wait for an API server. */
 function stopStarting(starting: Promise<App>): number {
   starting.then((app) => app.stop()).catch(() => undefined)
   return 0

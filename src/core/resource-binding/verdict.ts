@@ -71,7 +71,7 @@ export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
 }
 
 /**
- * Decides for a base whose narrowing cannot be noted on the binding: without the note nobody could take it back. What is scheduled
+ * Decides for a base whose narrowing cannot be noted on the binding: without the note, Lodestone could not take it back. What is scheduled
  * stays as it is.
  */
 export function judgeTooLarge(facts: BindingFacts, base: PlacementAffinity): Verdict {

@@ -106,7 +106,7 @@ describe('a pod that names a volume', () => {
     ['to write where nothing is said', {}, {}, undefined],
     ['to read where that is said', { readOnly: true }, {}, true],
     ['to read where nobody may write', {}, { readOnly: true }, true],
-    ['to read where nobody may write, whatever it asks', { readOnly: false }, { readOnly: true }, true],
+    ['to read where the volume is read-only, whatever the pod asks', { readOnly: false }, { readOnly: true }, true],
   ])('gets it %s', (_name, asks, volume, want) => {
     const spec = injected(makePod({ name: 'mnist', ...asks }), [mnist(volume)])
     expect(spec.containers[0]?.volumeMounts?.[0]?.readOnly).toBe(want)
