@@ -2,6 +2,7 @@
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
+import { scheduledOnHold } from '../core/resource-binding/hold.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
 import { gatherBindingInput } from '../store/gather-binding.ts'
 import { defineKarmadaWebhook, type Webhook } from './define.ts'
@@ -19,6 +20,9 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     // Karmada writes every binding again when it restarts: what waits for its turn to move would move all at once.
     gather: (binding, stored, { store, now, clusterScopedClaims }) =>
       gatherBindingInput(binding, stored, store, now, { clusterScopedClaims, leavesMovesToLoop: true }),
-    decide: (input) => answerBinding(decideBinding(input), input),
+    decide(input) {
+      const errors = scheduledOnHold(input)
+      return errors.length > 0 ? { kind: 'deny', errors } : answerBinding(decideBinding(input), input)
+    },
   })
 }

@@ -293,6 +293,11 @@ test('5. two required claims without a cluster in common hold the workload, and 
   await scheduled('torn-after-deployment')
   expect(await clustersOf('torn-deployment')).toEqual([])
   for (const member of ['member1', 'member2', 'member3']) expect(await worksOf(member)).not.toContain('Deployment/torn')
+  // A scheduler that had queued it before the hold writes clusters all the same.
+  const clusters = '{"spec":{"clusters":[{"name":"member1"}]}}'
+  const patch = ['patch', 'rb', 'torn-deployment', '--type=merge', '-p', clusters]
+  const refused = await plane.kubectl(patch, { allowFailure: true })
+  expect(refused.stderr).toContain('spec.clusters: cannot be set while Lodestone holds the workload (Unsatisfiable: ')
 
   await kubectl([
     'patch',

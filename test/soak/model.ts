@@ -93,9 +93,7 @@ export function wrongVersion(
   }
   const had = new Set(before?.spec.clusters?.map(({ name }) => name))
   const added = (spec.clusters ?? []).flatMap(({ name }) => (had.has(name) ? [] : [name]))
-  // Karmada looks at the suspension when a binding is enqueued and not when it is scheduled (v1.18.1, pkg/scheduler/scheduler.go,
-  // doScheduleBinding): one that was put on hold between the two is scheduled all the same.
-  if (isPlacedOnHold({ spec }, before)) return wrong
+  if (isPlacedOnHold({ spec }, before)) wrong.push(`it was scheduled to ${added} while it was on hold`)
   const binding = required(workload).filter(({ isPresent }) => isPresent.possible.every(Boolean))
   // A workload that ran is not stopped because no cluster is left that has its data.
   if (wasScheduled && mayBeUnsatisfiable(workload, members)) return wrong
@@ -107,8 +105,8 @@ export function wrongVersion(
 }
 
 // Whether the scheduler placed a binding that was on hold.
-export function isPlacedOnHold({ spec }: Pick<SoakBinding, 'spec'>, before: SoakBinding | undefined): boolean {
-  const isHeld = before?.spec.suspension?.scheduling === true
+function isPlacedOnHold({ spec }: Pick<SoakBinding, 'spec'>, before: SoakBinding | undefined): boolean {
+  const isHeld = [spec, before?.spec].every((one) => one?.suspension?.scheduling === true)
   return isHeld && !before?.spec.clusters?.length && (spec.clusters?.length ?? 0) > 0
 }
 

@@ -14,7 +14,7 @@ import { watchBindings } from './binding-watch.ts'
 import { changeSomething } from './changes.ts'
 import { type FaultsInput, heal, strike } from './faults.ts'
 import { growthOf } from './growth.ts'
-import { isPlacedOnHold, summaryOf, wrongAtRest, wrongVersion } from './model.ts'
+import { summaryOf, wrongAtRest, wrongVersion } from './model.ts'
 import { Replicas } from './replicas.ts'
 import { firstMembers, namespace, World, warehouses } from './world.ts'
 
@@ -36,7 +36,6 @@ const problems: string[] = []
 const struck = new Map<string, number>()
 let checked = 0
 let rests = 0
-let placedOnHold = 0
 let outages = 0
 
 function report(problem: string): void {
@@ -57,7 +56,7 @@ try {
 const faults = [...struck.values()].reduce((sum, count) => sum + count, 0)
 console.log(`faults: ${[...struck].map(([name, count]) => `${name} ${count}`).join(', ')}`)
 console.log(
-  `soak: ${minutes} minutes, seed ${values.seed}: ${checked} versions of bindings checked, ${rests} rests, ${faults} faults, ${placedOnHold} placed by the scheduler while on hold, ${problems.length} problems`,
+  `soak: ${minutes} minutes, seed ${values.seed}: ${checked} versions of bindings checked, ${rests} rests, ${faults} faults, ${problems.length} problems`,
 )
 process.exit(problems.length === 0 ? 0 : 1)
 
@@ -84,7 +83,6 @@ async function soak(): Promise<void> {
     const { name, uid } = binding.metadata
     const wasScheduled = scheduled.has(uid)
     if (binding.spec.clusters?.length) scheduled.add(uid)
-    if (isPlacedOnHold(binding, before)) placedOnHold++
     const workload = world.ofBinding(name)
     if (!workload) return
     for (const wrong of wrongVersion(binding, before, workload, world.members, wasScheduled)) {

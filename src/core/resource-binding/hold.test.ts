@@ -5,6 +5,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
 import { readNotes } from './annotations.ts'
 import { type BindingDecision, decideBinding } from './decide.ts'
+import { scheduledOnHold } from './hold.ts'
 import { planBinding } from './plan.ts'
 
 const MINUTE = 60_000
@@ -75,6 +76,41 @@ describe('where a hold is stored, its note counts and that of the request does n
 
     expect(summary(decideBinding(makeInput({ binding: stored, stored, claims })))).toEqual(begins)
   })
+})
+
+describe('Karmada writes clusters', () => {
+  const held = heldFor(10_000)
+  const scheduled = (binding: ResourceBinding): ResourceBinding => ({
+    ...binding,
+    spec: { ...binding.spec, clusters: [{ name: 'c1' }] },
+  })
+  const released = decideBinding(makeInput({ binding: heldFor(MINUTE), stored: heldFor(MINUTE), claims })).binding
+
+  test('on a binding that is on hold: it is refused, and told why', () => {
+    expect(scheduledOnHold({ binding: scheduled(held), stored: held })).toEqual([
+      {
+        path: 'spec.clusters',
+        code: 'Forbidden',
+        message: expect.stringContaining('holds the workload (Unresolved: '),
+      },
+    ])
+  })
+
+  test.each([
+    { name: 'on a binding that nobody holds', binding: scheduled(makeBinding()), stored: makeBinding() },
+    { name: 'on a binding whose hold was released', binding: scheduled(released), stored: released },
+    { name: 'on a binding that somebody else suspended', binding: scheduled(suspended()), stored: suspended() },
+    { name: 'and lifts the hold by hand in the same write', binding: scheduled(makeBinding()), stored: held },
+    { name: 'on a binding that has clusters already', binding: scheduled(held), stored: scheduled(held) },
+    { name: 'on a new binding', binding: scheduled(held), stored: undefined },
+    { name: 'not at all', binding: held, stored: held },
+  ])('$name: it is let through', ({ binding, stored }) => {
+    expect(scheduledOnHold({ binding, stored })).toEqual([])
+  })
+
+  function suspended(): ResourceBinding {
+    return makeBinding({ suspension: { scheduling: true } })
+  }
 })
 
 describe('the release by the loop', () => {

@@ -1,6 +1,8 @@
 /** The note of a hold: when it began, and whether it lasted too long. Only the stored note counts, since any requester can write one. */
-import type { HoldNote } from './annotations.ts'
+import type { FieldError } from '../field-errors.ts'
+import { type HoldNote, readNotes } from './annotations.ts'
 import type { BindingFacts } from './facts.ts'
+import type { BindingInput } from './input.ts'
 
 /** The API server waits for a webhook for 30 s at most: a note that is not stored and older was not written in the same request. */
 const SAME_REQUEST_MS = 30_000
@@ -23,6 +25,24 @@ export function holdNote(
   const hold: HoldNote = { message, reason, since: new Date(since).toISOString() }
   const isOver = timeoutSeconds !== undefined && now - since >= timeoutSeconds * 1000
   return storedNotes.hold && (storedNotes.hold.released === true || isOver) ? { ...hold, released: true } : hold
+}
+
+/**
+ * An error when a write schedules a binding that is stored on hold and stays on hold. Karmada's scheduler looks at the suspension when it
+ * queues a binding and not when it schedules it (v1.18.1, pkg/scheduler/scheduler.go, doScheduleBinding): what was queued before the hold
+ * would run anywhere. The scheduler tries again, and succeeds once the hold is lifted.
+ */
+export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): FieldError[] {
+  const isFirst = stored !== undefined && !stored.spec.clusters?.length && !!binding.spec.clusters?.length
+  if (!isFirst || !isSuspended(stored) || !isSuspended(binding)) return []
+  const { hold } = readNotes(stored.metadata.annotations)
+  if (!hold || hold.released) return []
+  const message = `cannot be set while Lodestone holds the workload (${hold.reason}: ${hold.message}); it is scheduled when the hold ends`
+  return [{ path: 'spec.clusters', code: 'Forbidden', message }]
+}
+
+function isSuspended({ spec }: BindingInput['binding']): boolean {
+  return spec.suspension?.scheduling === true
 }
 
 /** When the first round of this request noted the hold, in ms since the epoch; now, where this is the first round. */
