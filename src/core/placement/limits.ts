@@ -1,6 +1,8 @@
 /** How large a placement may be: beyond these limits it is not narrowed, and its workload is treated as one that no cluster suits. */
 import type { ClusterAffinity } from '../../api/karmada.ts'
 
+/** Cluster affinities of a placement, overflow tiers included. Karmada's scheduler tries groups one by one; real policies have a few. */
+export const MAX_AFFINITIES = 1000
 /** Comparisons of a cluster with a requirement of a selector, in one narrowing: some 20 ms. */
 export const MAX_COMPARISONS = 200_000
 /** Cluster names that narrowing adds to groups without names: the result has to fit into an object of etcd (1.5 MiB). */

@@ -10,7 +10,7 @@ import { sortedUnique } from '../json.ts'
 import { affinityOf, type ClusterLookup, termsOf, tiersOf } from './affinity.ts'
 import { type ClusterSet, clusterFilter, clusterSet, narrowAffinity } from './cluster-filter.ts'
 import type { DataConstraint } from './constraint.ts'
-import { comparisons, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
+import { comparisons, MAX_AFFINITIES, MAX_COMPARISONS, MAX_WRITTEN_NAMES } from './limits.ts'
 import { preferClusters } from './prefer.ts'
 import { type SpreadCheck, spreadCheck } from './spread.ts'
 
@@ -58,7 +58,9 @@ function requireClusters({ base, constraint, clusters, isWorkload }: NarrowInput
   if (constraint.required.length === 0) return unsatisfiable('no cluster holds all of the data')
   const wanted = clusterSet(constraint.required)
   const terms = termsOf(affinity, true)
-  if (comparisons(terms, wanted.names.length) > MAX_COMPARISONS) return unsatisfiable(tooLarge(terms, wanted))
+  if (terms.length > MAX_AFFINITIES || comparisons(terms, wanted.names.length) > MAX_COMPARISONS) {
+    return unsatisfiable(tooLarge(terms, wanted))
+  }
   const requirement = { wanted, clusters, isWorkload, spread }
   return affinity.clusterAffinities
     ? requireInGroups(affinity.clusterAffinities, requirement)
