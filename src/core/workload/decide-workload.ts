@@ -2,8 +2,9 @@
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { PodTemplate } from '../../api/pod.ts'
+import { valuesAt } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
-import { jsonEqual } from '../json.ts'
+import { isObject, jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { injectVolumes } from './inject.ts'
 import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './limits.ts'
@@ -36,6 +37,12 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   if (object.metadata.deletionTimestamp || object.metadata.ownerReferences?.some(({ controller }) => controller)) {
     return { kind: 'allow' }
   }
+  const tooManyTemplates = templateCountErrors(object, templatePaths)
+  if (tooManyTemplates.length > 0) {
+    // What is stored like that already is not refused: nobody could change anything of it any more.
+    const wasStored = stored && templateCountErrors(stored, templatePaths).length > 0
+    return wasStored ? { kind: 'allow' } : { kind: 'deny', errors: tooManyTemplates }
+  }
   const templates = templatesOf(object, templatePaths)
   if (stored && isSame(object, templates, stored, templatePaths)) return { kind: 'allow' }
   if (stored && UNCHANGEABLE.has(`${object.apiVersion} ${object.kind}`)) {
@@ -44,7 +51,6 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   }
   const asking = templates.flatMap((placed) => askOf(placed, object, stored) ?? [])
   const [first] = asking
-  if (first && asking.length > MAX_TEMPLATES) return { kind: 'deny', errors: [tooManyTemplates(first, asking.length)] }
   const parsed = parseAll(asking)
   const tooLarge = first ? mountCountErrors(annotationPath(first), countsOf(parsed)) : []
   if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
@@ -124,9 +130,18 @@ function annotationPath({ writtenAt }: Ask): string {
   return `${writtenAt}[${VOLUMES_ANNOTATION}]`
 }
 
-function tooManyTemplates(ask: Ask, count: number): FieldError {
-  const message = `is for ${count} pod templates, more than ${MAX_TEMPLATES}; divide the workload`
-  return { path: annotationPath(ask), code: 'TooLong', message }
+/** An error when a workload that asks for volumes has too many pod templates to look at each. */
+function templateCountErrors(object: K8sObject, paths: readonly string[]): FieldError[] {
+  const count = paths.reduce((sum, path) => sum + valuesAt(object, path).length, 0)
+  if (count <= MAX_TEMPLATES) return []
+  const inTemplates = paths.flatMap((path) => valuesAt(object, `${path}.metadata.annotations`)).some(asks)
+  if (!asks(object.metadata.annotations) && !inTemplates) return []
+  const message = `the workload has ${count} pod templates, more than ${MAX_TEMPLATES}; divide it`
+  return [{ path: `${OWN_ANNOTATIONS}[${VOLUMES_ANNOTATION}]`, code: 'TooLong', message }]
+}
+
+function asks(annotations: unknown): boolean {
+  return isObject(annotations) && annotations[VOLUMES_ANNOTATION] !== undefined
 }
 
 function countsOf(asking: readonly ParsedAsk[]): MountCount[] {

@@ -52,34 +52,35 @@ test('a pod that would come to too many mounts is refused before any is made', (
   ])
 })
 
+function volcanoJob(templates: number, containersEach: number): K8sObject {
+  const task = { template: { spec: { containers: containers(containersEach) } } }
+  const object = makeObject('batch.volcano.sh/v1alpha1', 'Job', 'train', {
+    spec: { tasks: range(templates).map(() => task) },
+  })
+  const annotations = { [VOLUMES_ANNOTATION]: JSON.stringify(asks(64)) }
+  return { ...object, metadata: { ...object.metadata, annotations } }
+}
+
+const input = { stored: undefined, templatePaths: ['spec.tasks.*.template'], managers: mnist, isHub: false }
+
 describe('a workload is refused when it is too large to check', () => {
-  const job = (templates: number, containersEach: number): K8sObject => {
-    const task = { template: { spec: { containers: containers(containersEach) } } }
-    const object = makeObject('batch.volcano.sh/v1alpha1', 'Job', 'train', {
-      spec: { tasks: range(templates).map(() => task) },
-    })
-    return {
-      ...object,
-      metadata: { ...object.metadata, annotations: { [VOLUMES_ANNOTATION]: JSON.stringify(asks(64)) } },
-    }
-  }
   test.each([
     {
       name: 'too many pod templates',
-      object: job(MAX_TEMPLATES + 1, 1),
-      want: 'is for 501 pod templates, more than 500',
+      object: volcanoJob(MAX_TEMPLATES + 1, 1),
+      want: 'the workload has 501 pod templates, more than 500; divide it',
     },
-    { name: 'too many mounts of all templates', object: job(400, 1), want: '25600 mounts, more than 20000' },
+    { name: 'too many mounts of all templates', object: volcanoJob(400, 1), want: '25600 mounts, more than 20000' },
   ])('$name', ({ object, want }) => {
-    const outcome = decideWorkload({
-      object,
-      stored: undefined,
-      templatePaths: ['spec.tasks.*.template'],
-      managers: mnist,
-      isHub: false,
-    })
-    expect(errorsOf(outcome)).toEqual([{ code: 'TooLong', message: expect.stringContaining(want) }])
+    expect(errorsOf(decideWorkload({ ...input, object }))).toEqual([
+      { code: 'TooLong', message: expect.stringContaining(want) },
+    ])
   })
+})
+
+test('a workload that is stored with too many pod templates can still be changed', () => {
+  const object = volcanoJob(MAX_TEMPLATES + 1, 1)
+  expect(decideWorkload({ ...input, object, stored: object })).toEqual({ kind: 'allow' })
 })
 
 test('a pod spec with lists that no real pod has is too long', () => {

@@ -5,7 +5,7 @@ import type { PlacedRequest } from './volume-requests.ts'
 
 /** Mounts that the requests of one object may come to. */
 const MAX_MOUNTS = 20_000
-/** Pod templates of one workload that may ask for volumes. */
+/** Pod templates of one workload that asks for volumes. */
 export const MAX_TEMPLATES = 500
 /** Terms, and requirements of all terms, that node affinity may have before the object gets too large for etcd. */
 export const MAX_TERMS = 100
