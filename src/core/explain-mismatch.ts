@@ -28,9 +28,7 @@ const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> 
       return ['Invalid', limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`]
     },
     maxLength: (limit: number, value: string) =>
-      value.length <= limit || characters(value) <= limit
-        ? undefined
-        : ['TooLong', `must have at most ${limit} characters`],
+      isWithinLength(value, limit) ? undefined : ['TooLong', `must have at most ${limit} characters`],
     pattern: (pattern: string, value: string) =>
       new RegExp(pattern, 'u').test(value) ? undefined : ['Invalid', `must match pattern "${pattern}"`],
   },
@@ -139,6 +137,14 @@ function typeOf(value: unknown): string {
 function isOfType(wanted: string | readonly string[], type: string, value: unknown): boolean {
   const isOne = (name: string) => name === type || (name === 'integer' && Number.isInteger(value))
   return typeof wanted === 'string' ? isOne(wanted) : wanted.some(isOne)
+}
+
+/**
+ * Whether a text has at most so many code points, which is what the API server counts. One with as few UTF-16 units is not counted: it
+ * cannot have more.
+ */
+export function isWithinLength(text: string, limit: number): boolean {
+  return text.length <= limit || characters(text) <= limit
 }
 
 /** Unicode characters, as JSON Schema counts them. */

@@ -5,20 +5,23 @@ export const MAX_JSON_VALUES = 500_000
 /** A shorter text cannot have so many. */
 const SMALL_LENGTH = MAX_JSON_VALUES
 
-const COMMA = 0x2c
-const BRACE = 0x7b
-const BRACKET = 0x5b
+/** Each begins a value, or separates one from the next. */
+const MARKS = [',', '{', '[']
 
 /**
  * Whether a text has more values than the limit. Each value but the first of a list or object follows a comma, and each list or object
  * begins with a bracket. Those inside strings count as well: hardly any string has many.
+ *
+ * `indexOf` skips long strings at the speed of memory, which a loop over the characters does not.
  */
 export function hasTooManyValues(text: string): boolean {
   if (text.length < SMALL_LENGTH) return false
   let count = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === COMMA || unit === BRACE || unit === BRACKET) count++
+  for (const mark of MARKS) {
+    for (let i = text.indexOf(mark); i >= 0; i = text.indexOf(mark, i + 1)) {
+      count++
+      if (count > MAX_JSON_VALUES) return true
+    }
   }
-  return count > MAX_JSON_VALUES
+  return false
 }

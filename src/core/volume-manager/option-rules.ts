@@ -203,7 +203,7 @@ export const server: Rule = whenSet('server', (host, _config, limits) =>
 
 /** Nothing of a volume is read from another namespace. */
 export const ownNamespace: Rule = ({ options = {} }) => {
-  const option = Object.keys(options).find((name) => /namespace$/i.test(name))
+  const option = Object.keys(options).find((name) => name.toLowerCase().endsWith('namespace'))
   return option === undefined
     ? undefined
     : problem(
