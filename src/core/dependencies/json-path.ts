@@ -36,16 +36,18 @@ export function isName(value: unknown): value is string {
 
 function below(values: readonly unknown[], segment: string): unknown[] {
   const found: unknown[] = []
-  for (const value of values) {
-    if (segment === '**') selfAndBelow(value, found)
-    else if (typeof value !== 'object' || value === null) continue
-    else if (segment.startsWith('*')) membersEndingIn(segment.slice(1), value, found)
-    else if (Object.hasOwn(value, segment)) found.push((value as Record<string, unknown>)[segment])
-  }
+  if (segment === '**') for (const value of values) selfAndBelow(value, found)
+  else if (segment.startsWith('*')) for (const value of values) membersEndingIn(segment.slice(1), value, found)
+  else for (const value of values) memberOf(value, segment, found)
   return found
 }
 
-function membersEndingIn(suffix: string, value: object, found: unknown[]): void {
+function memberOf(value: unknown, name: string, found: unknown[]): void {
+  if (isContainer(value) && Object.hasOwn(value, name)) found.push((value as Record<string, unknown>)[name])
+}
+
+function membersEndingIn(suffix: string, value: unknown, found: unknown[]): void {
+  if (!isContainer(value)) return
   if (Array.isArray(value)) {
     if (suffix === '') for (const item of value) found.push(item)
     return
@@ -79,9 +81,12 @@ export function openPaths(root: unknown): (path: string) => unknown[] {
 function selfAndBelow(value: unknown, found: unknown[]): void {
   for (let next = found.push(value) - 1; next < found.length; next++) {
     const at = found[next]
-    if (typeof at !== 'object' || at === null) continue
-    for (const member of Array.isArray(at) ? at : Object.values(at)) {
-      if (typeof member === 'object' && member !== null) found.push(member)
-    }
+    if (!isContainer(at)) continue
+    for (const member of Array.isArray(at) ? at : Object.values(at)) if (isContainer(member)) found.push(member)
   }
+}
+
+/** An object or a list. */
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

@@ -45,24 +45,24 @@ const CONFIG_MAP_SOURCES: readonly [string, string][] = [
   ['configMap', 'name'],
 ]
 
-const POD_MEMBERS = [
+const POD_MEMBERS: ReadonlySet<string> = new Set([
   'volumes',
   'containers',
   'initContainers',
   'ephemeralContainers',
   'imagePullSecrets',
   'serviceAccountName',
-]
-const CONTAINER_MEMBERS = ['env', 'envFrom']
+])
+const CONTAINER_MEMBERS: ReadonlySet<string> = new Set(['env', 'envFrom'])
 
 /** Whether a value may name something as a pod spec does: of everything below a Workflow, hardly anything does. */
 export function isPodSpec(value: unknown): boolean {
-  return isObject(value) && POD_MEMBERS.some((member) => Object.hasOwn(value, member))
+  return isObject(value) && Object.keys(value).some((name) => POD_MEMBERS.has(name))
 }
 
 /** Whether a value may name something as a container does. */
 export function isContainer(value: unknown): boolean {
-  return isObject(value) && CONTAINER_MEMBERS.some((member) => Object.hasOwn(value, member))
+  return isObject(value) && Object.keys(value).some((name) => CONTAINER_MEMBERS.has(name))
 }
 
 /**

@@ -53,7 +53,7 @@ export function workloadOf(raw: K8sObject): Workload {
 
 function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
   const valuesIn = openPaths(raw)
-  const at = (paths: readonly string[] = []) => paths.flatMap((path) => valuesIn(path))
+  const at = (paths: readonly string[] = []) => paths.map(valuesIn).reduce(joined, [])
   const templates = at(kind.templates)
   const podSpecs = [
     ...templates.flatMap((template) => valuesAt(template, 'spec')),
@@ -87,6 +87,11 @@ function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
     preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
   }
+}
+
+/** Hardly any kind has more than one path: nothing is copied then. */
+function joined(all: unknown[], more: unknown[]): unknown[] {
+  return all.length === 0 ? more : [...all, ...more]
 }
 
 /** A cluster-scoped object that does not say which namespace it means refers to nothing that could be found. */
