@@ -208,7 +208,7 @@ export const hostileObjects: readonly HostileObject[] = [
     },
   },
   {
-    name: 'a VolumeManager is read for pods',
+    name: 'a VolumeManager is read for a pod that asks for a part',
     size: 100,
     open(size) {
       const parts = JSON.stringify(Object.fromEntries(range(90).map((i) => [`part-${i}`, 1])))
@@ -219,7 +219,9 @@ export const hostileObjects: readonly HostileObject[] = [
           options: { awsCredentialsSecretName: '', sourceURL: 's3://lake/sales/', distributionStrategy: parts },
         })),
       )
-      return { object: manager, run: () => viewVolumeManager(manager) }
+      // The strategies are JSON in texts: they are parsed as well.
+      const strategies = manager.spec.volumeConfigs.map(() => JSON.parse(parts))
+      return { object: [manager, strategies], run: () => viewVolumeManager(manager).volumes[0]?.shards() }
     },
   },
   {

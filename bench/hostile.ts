@@ -1,6 +1,7 @@
 /**
  * `npm run bench:hostile`: how long the most expensive bodies and stored objects keep the process busy, beside `JSON.parse` of the same
  * text. Processor time of the thread is measured, so that a busy machine changes little. Exits with 1 when a limit is broken.
+ * An argument selects the rows whose names contain it.
  */
 import { serveWebhook } from '../src/server/admission.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
@@ -83,33 +84,39 @@ function row(name: string, half: Measured, whole: Measured): string[] {
   return [name, (whole.bytes / 1024).toFixed(0), ...shown]
 }
 
-const bodies = hostileBodies.map((body) => {
-  const serve = serving.get(body.webhook)
-  if (!serve) throw new Error(`no webhook ${body.webhook}`)
-  const at = (size: number) => {
-    const text = reviewOf(body, size, (name, { kind }) => {
-      const resources = webhooks.find((webhook) => webhook.name === name)?.resources ?? []
-      const found = resources.find((resource) => resource.kind === kind)
-      if (!found) throw new Error(`${name} does not review ${kind}`)
-      return found
-    })
-    let status = 0
-    const measured = measure(text, () => {
-      status = serve(text).status
-    })
-    if (status === 500) broken.push(`${body.webhook}, ${body.name}: answered HTTP 500`)
-    return measured
-  }
-  return row(`${body.webhook}: ${body.name}`, at(body.size / 2), at(body.size))
-})
+const [selected = ''] = process.argv.slice(2)
 
-const objects = hostileObjects.map(({ name, size, open }) => {
-  const at = (items: number) => {
-    const { object, run } = open(items)
-    return measure(JSON.stringify(object), run)
-  }
-  return row(name, at(size / 2), at(size))
-})
+const bodies = hostileBodies
+  .filter(({ name }) => name.includes(selected))
+  .map((body) => {
+    const serve = serving.get(body.webhook)
+    if (!serve) throw new Error(`no webhook ${body.webhook}`)
+    const at = (size: number) => {
+      const text = reviewOf(body, size, (name, { kind }) => {
+        const resources = webhooks.find((webhook) => webhook.name === name)?.resources ?? []
+        const found = resources.find((resource) => resource.kind === kind)
+        if (!found) throw new Error(`${name} does not review ${kind}`)
+        return found
+      })
+      let status = 0
+      const measured = measure(text, () => {
+        status = serve(text).status
+      })
+      if (status === 500) broken.push(`${body.webhook}, ${body.name}: answered HTTP 500`)
+      return measured
+    }
+    return row(`${body.webhook}: ${body.name}`, at(body.size / 2), at(body.size))
+  })
+
+const objects = hostileObjects
+  .filter(({ name }) => name.includes(selected))
+  .map(({ name, size, open }) => {
+    const at = (items: number) => {
+      const { object, run } = open(items)
+      return measure(JSON.stringify(object), run)
+    }
+    return row(name, at(size / 2), at(size))
+  })
 
 const head = ['class', 'KiB', 'JSON.parse ms', 'total ms', '÷ JSON.parse', '× for twice the size']
 process.stdout.write(`${machine()}; least of ${RUNS} runs, processor time\n\n`)

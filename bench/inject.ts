@@ -85,8 +85,7 @@ function measure(call: () => unknown): number {
 function makeManager(i: number) {
   const manager = makeVolumeManager([{ id: 'raw' }, { id: 'clean' }], { name: `data-${i}`, uid: `uid-${i}` })
   const volumes = manager.spec.volumeConfigs.map((config) => {
-    const { shards: _none, ...published } = publishVolume(manager, config)
-    return { ...published, message: 'success', revision: revisionOf(config) }
+    return { ...publishVolume(manager, config), message: 'success', revision: revisionOf(config) }
   })
   return { ...manager, status: { state: 'Running' as const, volumes } }
 }

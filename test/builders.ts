@@ -255,7 +255,7 @@ export function makeUsable(id: string, overrides: Partial<UsableVolume> = {}): U
     nodeAffinity: nodesWith(`data/${id}`),
     readOnly: false,
     nodes: [],
-    shards: [],
+    shards: () => [],
     ...overrides,
   }
 }

@@ -50,7 +50,7 @@ function startLoop() {
 /** The VolumeManager default/sales, whose only volume says this. */
 function saying(message: string): VolumeManager {
   const manager = makeVolumeManager()
-  const { shards: _none, ...published } = publishVolume(manager, manager.spec.volumeConfigs[0] as never)
+  const published = publishVolume(manager, manager.spec.volumeConfigs[0] as never)
   return { ...manager, status: { state: 'Pending', volumes: [{ ...published, message }] } }
 }
 

@@ -15,11 +15,10 @@ export function parseDistribution(text: string): Map<string, number> | undefined
     return undefined
   }
   if (!isObject(value)) return undefined
-  const parts = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  if (!parts.every(([pattern, count]) => pattern !== '' && Number.isInteger(count) && Number(count) >= 0)) {
-    return undefined
-  }
-  return new Map(parts as [string, number][])
+  const patterns = Object.keys(value).sort()
+  const isCount = (count: unknown) => Number.isInteger(count) && Number(count) >= 0
+  if (!patterns.every((pattern) => pattern !== '' && isCount(value[pattern]))) return undefined
+  return new Map(patterns.map((pattern) => [pattern, Number(value[pattern])]))
 }
 
 /** The names of the parts of a volume, sorted; none where every node gets all of the data. */

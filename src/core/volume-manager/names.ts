@@ -18,14 +18,14 @@ type Owner = Pick<VolumeManager, 'metadata'>
  * The directory of a volume on every node that has it: `<dataPath>/vck-resource-<uid>-<digest>`. The uid is the API server's, so nobody
  * can choose to share it; the digest is of the id and the source, so data of another source is never mixed in.
  */
-export function directoryOf(manager: Owner, config: VolumeConfig): string {
+export function directoryOf(manager: Owner, config: VolumeConfig, revision: string = revisionOf(config)): string {
   const root = (config.options?.['dataPath'] || DEFAULT_DATA_PATH).replace(/\/+$/, '')
-  return `${root}/${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revisionOf(config)]))}`
+  return `${root}/${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revision]))}`
 }
 
 /** Where in it the data is; beside it the mover keeps what is not whole yet. */
-export function dataPathOf(manager: Owner, config: VolumeConfig): string {
-  return `${directoryOf(manager, config)}/data`
+export function dataPathOf(manager: Owner, config: VolumeConfig, revision?: string): string {
+  return `${directoryOf(manager, config, revision)}/data`
 }
 
 /** What one volume of one manager is called in labels and names, whatever its source: at most 46 characters. */

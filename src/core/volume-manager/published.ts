@@ -11,7 +11,12 @@ export interface PublishedVolume {
   volumeSource: PublishedSource
   /** The nodes that have all of the data, or any part of it. */
   nodeAffinity: NodeAffinity
-  shards: { name: string; nodeAffinity: NodeAffinity }[]
+}
+
+/** A part of the data that has nodes of its own (`distributionStrategy`). */
+export interface PublishedShard {
+  name: string
+  nodeAffinity: NodeAffinity
 }
 
 /**
@@ -20,31 +25,37 @@ export interface PublishedVolume {
  */
 export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
   const { id, options = {} } = config
-  const revision = revisionOf(config)
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'mounted': {
       const readOnly = isReadOnly(config)
       const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
-      return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {}, shards: [] }
+      return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {} }
     }
     case 'present':
       return {
         id,
         volumeSource: { hostPath: { path: options['path'] ?? '' } },
         nodeAffinity: config.nodeAffinity ?? {},
-        shards: [],
       }
-    default:
+    default: {
+      const revision = revisionOf(config)
       return {
         id,
-        volumeSource: { hostPath: { path: dataPathOf(manager, config) } },
+        volumeSource: { hostPath: { path: dataPathOf(manager, config, revision) } },
         nodeAffinity: nodesWith(nodeLabelOf(manager, id, revision)),
-        shards: shardNames(config).map((name) => ({
-          name,
-          nodeAffinity: nodesWith(nodeLabelOf(manager, id, revision, name)),
-        })),
       }
+    }
   }
+}
+
+/** The parts of a volume, sorted by name; none where every node gets all of the data. */
+export function publishShards(manager: VolumeManager, config: VolumeConfig): PublishedShard[] {
+  if (sourceTypeOf(config.sourceType).delivery !== 'moved') return []
+  const revision = revisionOf(config)
+  return shardNames(config).map((name) => ({
+    name,
+    nodeAffinity: nodesWith(nodeLabelOf(manager, config.id, revision, name)),
+  }))
 }
 
 /** Whether pods and movers can only read the data. S3 volumes of VCK have to be ReadWriteOnce, hence the field. */

@@ -11,7 +11,7 @@ import { cut } from '../outcome.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { nameOfTask, taskOf } from './mover-task.ts'
 import { allowsNode } from './node-affinity.ts'
-import { publishVolume } from './published.ts'
+import { publishShards, publishVolume } from './published.ts'
 import { isReady } from './replica.ts'
 import { isCurrent } from './replica-set.ts'
 import { sourceTypeOf } from './source-types.ts'
@@ -46,6 +46,7 @@ export function summarize(input: VolumeManagerInput, draft: VolumeDraft): Volume
     }
   }
   const published = wanted ? publishVolume(input.manager, config) : undefined
+  const shards = wanted ? publishShards(input.manager, config) : []
   const usable = set.replicas.filter((one) => wanted && isCurrent(one, wanted) && isUsable(one, config.sourceType))
   const counted = countShards(input, draft, usable)
   const isComplete = counted.every(({ wanted: count, there }) => there >= count)
@@ -65,8 +66,7 @@ export function summarize(input: VolumeManagerInput, draft: VolumeDraft): Volume
       ...(published
         ? { volumeSource: published.volumeSource, nodeAffinity: published.nodeAffinity }
         : keptSource(before)),
-      ...(published &&
-        published.shards.length > 0 && { shards: published.shards.map((shard) => countShard(shard, usable)) }),
+      ...(shards.length > 0 && { shards: shards.map((shard) => countShard(shard, usable)) }),
       ...(wanted && { revision: wanted.revision, readyReplicas: usable.length }),
       ...(bytes > 0 && { bytes }),
       ...lists,

@@ -426,7 +426,7 @@ describe('a pod that has its node already', () => {
 
 describe('of a volume that is divided', () => {
   const shards = ['a', 'b'].map((name) => ({ name, nodeAffinity: nodesWith(`part/${name}`), nodes: [name] }))
-  const views = [mnist({ shards })]
+  const views = [mnist({ shards: () => shards })]
 
   test('a part is asked for by its name, and is where that part is', () => {
     const spec = injected(makePod({ name: 'mnist', shard: 'b' }), views)

@@ -119,9 +119,12 @@ function absentFrom(node: string | undefined, { path, request, volume }: WantedV
 /** Every node with any of the data would do, and hardly any pod wants just any of it. */
 function undecidedShards(wanted: readonly WantedVolume[]): string[] {
   return wanted
-    .filter(({ request, volume }) => request.shard === undefined && volume.shards.length > 0)
+    .filter(({ request, volume }) => request.shard === undefined && volume.shards().length > 0)
     .map(({ request, volume }) => {
-      const names = volume.shards.map(({ name }) => name).join(', ')
+      const names = volume
+        .shards()
+        .map(({ name }) => name)
+        .join(', ')
       return cut(`lodestone: ${request.name}/${volume.id} is divided; shard names the part the pod needs: ${names}`)
     })
 }

@@ -57,9 +57,9 @@ function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found
       `volume ${volume.id} of ${title} cannot be mounted: its sourceType or options are wrong; correct them first`,
     )
   if (request.shard === undefined) return { wanted: { ...placed, volume, source } }
-  const shard = volume.shards.find(({ name }) => name === request.shard)
+  const shard = volume.shards().find(({ name }) => name === request.shard)
   if (!shard) {
-    const names = volume.shards.map(({ name }) => name)
+    const names = volume.shards().map(({ name }) => name)
     return wrong(`${path}.shard`, `volume ${volume.id} of ${title} has ${choice('shard', names)}`)
   }
   const { nodeAffinity, nodes } = shard

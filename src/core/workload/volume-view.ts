@@ -3,7 +3,7 @@ import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import { SUCCESS_MESSAGE, type VolumeConfig, type VolumeManager, type VolumeStatus } from '../../api/volume-manager.ts'
 import { type HostRoots, hostPathFault } from '../volume-manager/host-paths.ts'
-import { isReadOnly, publishVolume } from '../volume-manager/published.ts'
+import { isReadOnly, publishShards, publishVolume } from '../volume-manager/published.ts'
 import { revisionOf } from '../volume-manager/revision.ts'
 import { isUsable } from '../volume-manager/usable.ts'
 
@@ -30,7 +30,8 @@ export interface UsableVolume {
   bytes?: number
   /** The nodes that have it now; empty also where nobody keeps account of them. */
   nodes: readonly string[]
-  shards: readonly VolumeShard[]
+  /** The parts of the volume: most pods ask for none, and it takes a digest to name each. */
+  shards: () => readonly VolumeShard[]
 }
 
 export interface VolumeManagerView {
@@ -82,6 +83,13 @@ function viewVolume(
   const source = status?.volumeSource ?? published.volumeSource
   const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
   const nodesOf = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
+  const viewShards = () =>
+    publishShards(manager, config).map(({ name, nodeAffinity }) => ({
+      name,
+      nodeAffinity: status?.shards?.find((shard) => shard.name === name)?.nodeAffinity ?? nodeAffinity,
+      nodes: nodesOf(ready.filter(({ shard }) => shard === name)),
+    }))
+  let shards: VolumeShard[] | undefined
   return {
     id: config.id,
     state: status?.message === SUCCESS_MESSAGE && status.volumeSource ? 'Ready' : 'Waiting',
@@ -91,11 +99,10 @@ function viewVolume(
     readOnly: isReadOnly(config),
     ...(status?.bytes !== undefined && { bytes: status.bytes }),
     nodes: nodesOf(ready),
-    shards: published.shards.map(({ name, nodeAffinity }) => ({
-      name,
-      nodeAffinity: status?.shards?.find((shard) => shard.name === name)?.nodeAffinity ?? nodeAffinity,
-      nodes: nodesOf(ready.filter(({ shard }) => shard === name)),
-    })),
+    shards() {
+      shards ??= viewShards()
+      return shards
+    },
   }
 }
 
