@@ -2,7 +2,9 @@
 const floors = [
   ['api'],
   ['core'],
+  ['time'],
   ['store', 'locality', 'tls', 'telemetry', 'mover'],
+  ['queries'],
   ['webhooks', 'reconcile'],
   ['server'],
   ['app'],
@@ -33,7 +35,7 @@ module.exports = {
             pathNot: [
               '^src/$1/',
               '^src/telemetry/',
-              '^src/store/(store|gather-[a-z]+|drain)\\.ts$',
+              '^src/store/(store|for-each-in-slices)\\.ts$',
               '^src/locality/plugin\\.ts$',
             ],
           },
@@ -49,20 +51,29 @@ module.exports = {
       },
     ),
     error(
+      'queries-know-what-is-cached',
+      { path: '^src/queries/', pathNot: '\\.test\\.ts$' },
+      { path: '^src/store/', pathNot: '^src/store/(store\\.ts$|kinds/)' },
+    ),
+    error(
       'interfaces-only',
       { path: '^src/(webhooks|reconcile|server)/', pathNot: '\\.test\\.ts$' },
-      { path: '^src/store/', pathNot: '^src/store/(store|gather-[a-z]+|drain)\\.ts$' },
+      { path: '^src/store/', pathNot: '^src/store/(store|for-each-in-slices)\\.ts$' },
     ),
     error(
       'plugins-are-strangers',
       { path: '^src/locality/(amoro|iceberg-rest|s3|static|webhdfs)\\.ts$' },
       { path: '^src/locality/(amoro|iceberg-rest|s3|static|webhdfs)\\.ts$' },
     ),
-    error('one-kubernetes-client', { pathNot: '^src/store/connection\\.ts$' }, { path: '@kubernetes/client-node' }),
+    error(
+      'one-kubernetes-client',
+      { pathNot: '^src/store/cluster/connection\\.ts$' },
+      { path: '@kubernetes/client-node' },
+    ),
     error(
       'no-test-code-in-source',
-      { path: '^src/', pathNot: '\\.(test|case)\\.ts$' },
-      { path: '(\\.(test|case)\\.ts$|^test/)' },
+      { path: '^src/', pathNot: '\\.(test|case|suite|fake)\\.ts$' },
+      { path: '(\\.(test|case|suite|fake)\\.ts$|^test/)' },
     ),
     error('no-cycles', {}, { circular: true }),
   ],

@@ -14,7 +14,7 @@ import { planPolicy } from '../src/core/propagation-policy/plan.ts'
 import { selectorKeys, selects } from '../src/core/propagation-policy/select.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
 import { viewVolumeManager } from '../src/core/workload/volume-view.ts'
-import { cachedKinds } from '../src/store/cached-kinds.ts'
+import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import {
   located,
   makeBinding,

@@ -3,8 +3,8 @@ import { dataSources } from '../src/api/data-source.ts'
 import { dataSourceClaims } from '../src/api/data-source-claim.ts'
 import { clusters, propagationPolicies } from '../src/api/karmada.ts'
 import { volumeManagers } from '../src/api/volume-manager.ts'
-import { cachedKinds } from '../src/store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../src/store/folder.ts'
+import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
+import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import { makeClaim, makeCluster, makePolicy, makeSource, makeVolumeManager, nodesWith } from '../test/builders.ts'
 
 const CLUSTERS = 2500

@@ -7,8 +7,8 @@ import { clusterRoles, dependencyRoles } from '../src/app/rbac.ts'
 import { userRoles } from '../src/app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../src/app/volume-roles.ts'
 import { loadCommands } from '../src/cli/index.ts'
-import { cachedKinds, kindsFor, placementKinds } from '../src/store/cached-kinds.ts'
-import type { AnyCachedKind } from '../src/store/kinds.ts'
+import type { AnyCachedKind } from '../src/store/kinds/any-kind.ts'
+import { cachedKinds, kindsFor, placementKinds } from '../src/store/kinds/cached-kinds.ts'
 import { webhooks } from '../src/webhooks/index.ts'
 
 const commands = await loadCommands()
@@ -29,7 +29,7 @@ function filesBelow(...folders: string[]): SourceFile[] {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
-const isTest = ({ path }: SourceFile) => /\.(test|case)\.ts$/.test(path)
+const isTest = ({ path }: SourceFile) => /\.(test|case|suite|fake)\.ts$/.test(path)
 const source = filesBelow('src').filter((file) => !isTest(file))
 const everything = filesBelow('src', 'test', 'bench')
 
@@ -85,7 +85,7 @@ describe('files', () => {
   })
 })
 
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.(e2e|full))?(\.(test|case))?\.ts$/
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.(e2e|full))?(\.(test|case|suite|fake))?\.ts$/
 /** A doc comment first, and in it a sentence. */
 const OPENING = /^\/\*\*[\s*]+[A-Z`"](?:(?!\*\/)[\s\S])*[.!?]/
 

@@ -1,9 +1,9 @@
 /** Stores in memory for tests: real ones, filled, and ended with the test that opened them. */
 import { onTestFinished } from 'vitest'
 import { groupOf, type K8sObject, type ResourceType } from '../src/api/meta.ts'
-import { cachedKinds } from '../src/store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../src/store/folder.ts'
-import { type AnyCachedKind, kindKey } from '../src/store/kinds.ts'
+import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
+import { type AnyCachedKind, kindKey } from '../src/store/kinds/any-kind.ts'
+import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 
 /** A store that has been read and holds these objects. */
 export async function storeOf(

@@ -14,9 +14,9 @@ import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts
 import type { MoverLogs } from '../src/reconcile/mover-logs.ts'
 import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
 import { openVolumeManagerLoop } from '../src/reconcile/volume-manager.ts'
-import { ApiError } from '../src/store/api-error.ts'
-import { cachedKinds } from '../src/store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../src/store/folder.ts'
+import { ApiError } from '../src/store/cluster/api-error.ts'
+import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
+import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../src/store/store.ts'
 import { NOW } from './builders.ts'
 

@@ -1,8 +1,8 @@
 /** The only place that constructs things: store, certificates, servers and loops, started in order and stopped in reverse. */
 import type { AddressInfo } from 'node:net'
+import { interpretObject, isStoredWorkload } from '../queries/dependents.ts'
 import { openHealthServer } from '../server/health.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
-import { interpretObject, isStoredWorkload } from '../store/gather-dependents.ts'
 import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'

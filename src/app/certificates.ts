@@ -1,6 +1,6 @@
 /** Opens the serving certificate from where the configuration says that it is kept. */
-import { openClusterStore } from '../store/cluster.ts'
-import { openConnection } from '../store/connection.ts'
+import { openClusterStore } from '../store/cluster/cluster.ts'
+import { openConnection } from '../store/cluster/connection.ts'
 import { openCertificateFiles } from '../tls/files.ts'
 import { openFolderStorage } from '../tls/folder-storage.ts'
 import { openCertificates } from '../tls/rotation.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { settle, TestClock } from '../store/clock.case.ts'
-import { openFolderStore } from '../store/folder.ts'
-import { type Lease, leases } from '../store/lease.ts'
+import { type Lease, leases } from '../store/cluster/lease.ts'
+import { openFolderStore } from '../store/folder/folder.ts'
 import type { ObjectStore } from '../store/store.ts'
+import { settle, TestClock } from '../time/clock.fake.ts'
 import { type Leader, startLeader } from './leader.ts'
 
 type Store = Pick<ObjectStore, 'read' | 'create' | 'update'>

@@ -1,6 +1,7 @@
 /** Lets one of several replicas work at a time: the one that holds the Lease; the others wait until it gives it back or is gone. */
-import { type Clock, sleep, systemClock } from '../store/clock.ts'
-import { LeaseLock, type LeaseLockInput, type LeaseOutcome } from '../store/lease.ts'
+
+import { LeaseLock, type LeaseLockInput, type LeaseOutcome } from '../store/cluster/lease.ts'
+import { type Clock, sleep, systemClock } from '../time/clock.ts'
 
 export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' | 'name' | 'identity' | 'now'> {
   /**

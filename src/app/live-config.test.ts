@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { TestClock } from '../store/clock.case.ts'
+import { TestClock } from '../time/clock.fake.ts'
 import { ConfigError, DEFAULT_CONFIG, loadConfig } from './config.ts'
 import { openLiveConfig } from './live-config.ts'
 

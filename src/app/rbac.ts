@@ -15,8 +15,8 @@ import {
   REGISTRATION_NAME,
   validatingWebhookConfigurations,
 } from '../api/registration.ts'
-import { kindsFor } from '../store/cached-kinds.ts'
-import type { AnyCachedKind } from '../store/kinds.ts'
+import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
+import { kindsFor } from '../store/kinds/cached-kinds.ts'
 
 /** Who runs Lodestone, as far as nobody says otherwise: the ServiceAccount of the manifests. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }

@@ -4,7 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { objectKey } from '../api/meta.ts'
 import { loadConfig } from '../app/config.ts'
-import { claimsOfSource } from '../store/gather-source.ts'
+import { claimsOfSource } from '../queries/source.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from './command.ts'
 import { explainWorkload, type Workload } from './explain-workload.ts'

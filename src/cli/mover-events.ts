@@ -6,8 +6,8 @@ import { collectionPath } from '../api/meta.ts'
 import { isObject } from '../core/json.ts'
 import type { MoverIdentity, ObjectRef } from '../core/mover/event.ts'
 import type { EventSink } from '../mover/events.ts'
-import { type Connection, createConnection } from '../store/api-connection.ts'
-import { ApiError } from '../store/api-error.ts'
+import { type Connection, createConnection } from '../store/cluster/api-connection.ts'
+import { ApiError } from '../store/cluster/api-error.ts'
 import { type CommandIo, UsageError } from './command.ts'
 
 /** An Event is cosmetic: an API server that hangs must not hold up the next one. */
@@ -56,7 +56,7 @@ export async function openEventSink(
 }
 
 async function connectByFile(kubeconfig: string): Promise<Connection> {
-  const { openConnection } = await import('../store/connection.ts')
+  const { openConnection } = await import('../store/cluster/connection.ts')
   return openConnection({ kubeconfig })
 }
 

@@ -1,6 +1,7 @@
 /** Opens a folder of manifests for a command: with the kinds that decisions read, and the checks that admission makes. */
-import { cachedKinds } from '../store/cached-kinds.ts'
-import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder.ts'
+
+import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { UsageError } from './command.ts'
 import { validateManifest } from './validate-manifest.ts'
 

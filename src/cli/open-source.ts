@@ -1,8 +1,8 @@
 /** Where a command that only looks gets its objects from: a folder, a hub, or the cluster that it runs in. */
 import { isBinding } from '../api/karmada.ts'
-import { placementKinds, relatedKinds } from '../store/cached-kinds.ts'
-import { openClusterStore } from '../store/cluster.ts'
-import { openConnection } from '../store/connection.ts'
+import { openClusterStore } from '../store/cluster/cluster.ts'
+import { openConnection } from '../store/cluster/connection.ts'
+import { placementKinds, relatedKinds } from '../store/kinds/cached-kinds.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type Arguments, type CommandIo, UsageError } from './command.ts'
 import { openFolder } from './open-folder.ts'

@@ -25,8 +25,8 @@ import {
   dependentType,
   workloadOfBinding,
   workloadsAround,
-} from '../store/gather-dependents.ts'
-import { bindingNamed, bindingOf, bindingsOfWorkload } from '../store/gather-workload.ts'
+} from '../queries/dependents.ts'
+import { bindingNamed, bindingOf, bindingsOfWorkload } from '../queries/workload.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'

@@ -2,7 +2,7 @@
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
-import { drain } from '../store/drain.ts'
+import { drain } from '../store/for-each-in-slices.ts'
 import { ConflictError, NotFoundError } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'

@@ -10,8 +10,8 @@ import {
   dependentsOf,
   isWithinReach,
   workloadOfBinding,
-} from '../store/gather-dependents.ts'
-import { bindingNamed, bindingsOfWorkload } from '../store/gather-workload.ts'
+} from '../queries/dependents.ts'
+import { bindingNamed, bindingsOfWorkload } from '../queries/workload.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
 

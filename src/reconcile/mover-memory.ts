@@ -7,7 +7,7 @@ import type { Mended, MoverProgress } from '../core/volume-manager/input.ts'
 import { isEnded } from '../core/volume-manager/pod-use.ts'
 import { progressEventName, readProgress } from '../core/volume-manager/progress.ts'
 import { expectedMovers, unsettledMovers } from '../core/volume-manager/recorded-movers.ts'
-import { mendedManagers, moversOf } from '../store/gather-movers.ts'
+import { mendedManagers, moversOf } from '../queries/movers.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
 /** What is noted on movers of one VolumeManager, by the names of their pods. */

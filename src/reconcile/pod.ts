@@ -3,7 +3,7 @@ import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { isGated, planGate } from '../core/workload/plan-gate.ts'
-import { volumeManagersOf } from '../store/gather-volumes.ts'
+import { volumeManagersOf } from '../queries/volumes.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 

@@ -4,7 +4,7 @@ import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { crampedNodes, planEviction } from '../core/volume-manager/evict.ts'
 import { hasDiskPressure } from '../core/volume-manager/node-health.ts'
 import type { VolumeSettings } from '../core/volume-manager/settings.ts'
-import { lastEndOf, usersOf } from '../store/gather-movers.ts'
+import { lastEndOf, usersOf } from '../queries/movers.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 

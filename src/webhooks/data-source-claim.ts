@@ -2,7 +2,7 @@
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { admitClaim } from '../core/data-source-claim/admit.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
-import { refusalOfClaim } from '../store/gather-permission.ts'
+import { refusalOfClaim } from '../queries/permission.ts'
 import { defineWebhook } from './define.ts'
 
 export const dataSourceClaim = defineWebhook({

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { makeBinding } from '../../test/builders.ts'
 import type { AdmissionRequest } from '../api/admission.ts'
 import { resourceBindings } from '../api/karmada.ts'
-import { cachedKinds } from '../store/cached-kinds.ts'
-import { openFolderStore } from '../store/folder.ts'
+import { openFolderStore } from '../store/folder/folder.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { defineWebhook, pathOf } from './define.ts'
 
 const { group, version, kind, plural } = resourceBindings

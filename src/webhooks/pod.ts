@@ -5,7 +5,7 @@ import type { FieldError } from '../core/field-errors.ts'
 import { leaveMalformed, type Outcome, refuseErrors } from '../core/outcome.ts'
 import { decidePod } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'
-import { isHub, volumeManagersOf } from '../store/gather-volumes.ts'
+import { isHub, volumeManagersOf } from '../queries/volumes.ts'
 import { defineWebhook } from './define.ts'
 
 /** A pod that asks for data must not run without it because it is too large to look at; one that is malformed is left to the API server. */

@@ -17,8 +17,8 @@ import {
 } from '../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import { cachedKinds, placementKinds } from '../store/cached-kinds.ts'
-import { openFolderStore } from '../store/folder.ts'
+import { openFolderStore } from '../store/folder/folder.ts'
+import { cachedKinds, placementKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError, type ObjectStore } from '../store/store.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 

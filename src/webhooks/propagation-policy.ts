@@ -3,7 +3,7 @@ import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies
 import type { ResourceType } from '../api/meta.ts'
 import { answerPolicy, decidePolicy } from '../core/propagation-policy/decide.ts'
 import { validatePolicy } from '../core/propagation-policy/validate.ts'
-import { gatherPolicyInput } from '../store/gather-policy.ts'
+import { gatherPolicyInput } from '../queries/policy.ts'
 import { defineKarmadaWebhook, type Webhook } from './define.ts'
 
 export const propagationPolicy = policyWebhook('propagation-policy', propagationPolicies)

@@ -4,7 +4,7 @@ import type { ResourceType } from '../api/meta.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
 import { scheduledOnHold } from '../core/resource-binding/hold.ts'
 import { validateBinding } from '../core/resource-binding/validate.ts'
-import { gatherBindingInput } from '../store/gather-binding.ts'
+import { gatherBindingInput } from '../queries/binding.ts'
 import { defineKarmadaWebhook, type Webhook } from './define.ts'
 
 export const resourceBinding = bindingWebhook('resource-binding', resourceBindings)

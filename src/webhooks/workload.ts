@@ -3,7 +3,7 @@ import { VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import { pods } from '../api/pod.ts'
 import { interpretedKind, interpretedKinds } from '../core/dependencies/kinds.ts'
 import { decideWorkload } from '../core/workload/decide-workload.ts'
-import { isHub, volumeManagersOf } from '../store/gather-volumes.ts'
+import { isHub, volumeManagersOf } from '../queries/volumes.ts'
 import { defineWebhook } from './define.ts'
 
 /** The kinds that make pods of templates, third-party kinds among them. */

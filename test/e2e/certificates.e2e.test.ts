@@ -1,9 +1,9 @@
 // Certificates in a Secret of a real API server: what replicas share, and that they agree.
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Connection } from '../../src/store/api-connection.ts'
-import { openClusterStore } from '../../src/store/cluster.ts'
-import { openConnection } from '../../src/store/connection.ts'
+import type { Connection } from '../../src/store/cluster/api-connection.ts'
+import { openClusterStore } from '../../src/store/cluster/cluster.ts'
+import { openConnection } from '../../src/store/cluster/connection.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { openSecretStorage } from '../../src/tls/secret-storage.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'

@@ -8,7 +8,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-sourc
 import { DataServer } from '../../src/locality/data-server.case.ts'
 import { openSystems } from '../../src/locality/systems.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
-import type { FolderStore } from '../../src/store/folder.ts'
+import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { makeClaim } from '../builders.ts'
 import { storeOf } from '../stores.ts'
 import { runLoops } from './controller.ts'

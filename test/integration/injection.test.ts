@@ -6,8 +6,8 @@ import { type VolumeManager, volumeManagers } from '../../src/api/volume-manager
 import { publishVolume } from '../../src/core/volume-manager/published.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import { podLoop } from '../../src/reconcile/pod.ts'
-import { cachedKinds } from '../../src/store/cached-kinds.ts'
-import { type FolderStore, openFolderStore } from '../../src/store/folder.ts'
+import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
+import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { pod as podWebhook } from '../../src/webhooks/pod.ts'
 import { makePod, makeVolumeManager } from '../builders.ts'
 

@@ -1,0 +1,63 @@
+/** Collects from a store's memory what the decision on a binding needs: admission, loops and command line ask the same way. */
+import {
+  clusterPropagationPolicies,
+  clusters,
+  type PropagationPolicy,
+  propagationPolicies,
+  type ResourceBinding,
+} from '../api/karmada.ts'
+import { counts } from '../core/data-source-claim/leave.ts'
+import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
+import type { ClusterLookup } from '../core/placement/affinity.ts'
+import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
+import { policyReferenceOf } from '../core/resource-binding/policy.ts'
+import type { ObjectName, ObjectStore } from '../store/store.ts'
+import { type ClusterScope, claimsFor } from './permission.ts'
+import { sourceOf } from './source.ts'
+import { locateVolumes } from './usage.ts'
+
+interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
+  clusterScopedClaims?: ClusterScope
+  /** Where the workload's VolumeManagers are, for who knows better than the store's memory. */
+  volumes?: readonly ClaimAnswer[]
+}
+
+/** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
+export function gatherBindingInput(
+  binding: ResourceBinding,
+  stored: ResourceBinding | undefined,
+  store: ObjectStore,
+  now: number,
+  { clusterScopedClaims, leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
+): BindingInput {
+  const policy = policyOf(binding, store)
+  // Those that have a say; none for a malformed binding.
+  const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
+    .filter((claim) => counts(claim, now))
+    .map((claim) => locateClaim(claim, sourceOf(claim, store), now))
+  return {
+    binding,
+    stored,
+    claims: volumes.length === 0 ? claims : [...claims, ...volumes],
+    policy: policy && viewPolicy(policy),
+    clusters: clusterLookup(store),
+    now,
+    leavesMovesToLoop,
+  }
+}
+
+/** The policy that a binding says it came from, where it is known. */
+export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
+  const reference = policyReferenceOf(metadata)
+  return reference && policyNamed(reference, store)
+}
+
+/** The policy of that name; without a namespace it is a ClusterPropagationPolicy. */
+export function policyNamed({ namespace, name }: ObjectName, store: ObjectStore): PropagationPolicy | undefined {
+  return store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
+}
+
+/** Nothing where the Cluster objects cannot be read, as in a folder without them. */
+function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
+  return store.size(clusters) > 0 ? (name) => store.get(clusters, undefined, name) : undefined
+}

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeCluster, makeDeployment, makeObject } from '../../test/builders.ts'
+import { storeOf, typeOf } from '../../test/stores.ts'
+import type { ResourceBinding } from '../api/karmada.ts'
+import type { K8sObject } from '../api/meta.ts'
+import { dependencyKey } from '../core/dependencies/keys.ts'
+import { openFolderStore } from '../store/folder/folder.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import { NotSyncedError, type ObjectStore } from '../store/store.ts'
+import { bindingsNeeding, dependentsOf, interpretObject, isStoredWorkload, workloadOfBinding } from './dependents.ts'
+
+/** Few names and labels, so that most of what is generated meets. */
+const name = fc.constantFrom('a', 'b', 'c')
+const labels = fc.dictionary(fc.constantFrom('app', 'tier'), name, { minKeys: 1, maxKeys: 2 })
+
+const pods = fc
+  .record({ labels, config: name, secret: name, account: name, volumes: fc.option(name) })
+  .map(({ labels, config, secret, account, volumes }) => ({
+    metadata: { labels, ...(volumes && { annotations: { 'lodestone.dev/volumes': `{"name":"${volumes}"}` } }) },
+    spec: {
+      serviceAccountName: account,
+      imagePullSecrets: [{ name: secret }],
+      containers: [{ name: 'main', envFrom: [{ configMapRef: { name: config } }] }],
+    },
+  }))
+
+const fleet = fc
+  .record({
+    workloads: fc.array(pods, { minLength: 1, maxLength: 3 }),
+    services: fc.array(labels, { maxLength: 3 }),
+    ingresses: fc.array(fc.record({ backend: name, secret: name }), { maxLength: 3 }),
+    accounts: fc.array(name, { maxLength: 3 }),
+    managers: fc.array(name, { maxLength: 2 }),
+    claims: fc.boolean(),
+  })
+  .map(({ workloads, services, ingresses, accounts, managers, claims }) => {
+    const names = ['a', 'b', 'c']
+    return [
+      ...workloads.map((template, i) => makeObject('apps/v1', 'Deployment', `app-${i}`, { spec: { template } })),
+      ...workloads.map((_, i) => bindingOf(`app-${i}`)),
+      ...services.map((selector, i) => makeObject('v1', 'Service', names[i] ?? '', { spec: { selector } })),
+      ...ingresses.map(({ backend, secret }, i) =>
+        makeObject('networking.k8s.io/v1', 'Ingress', names[i] ?? '', {
+          spec: { tls: [{ secretName: secret }], defaultBackend: { service: { name: backend } } },
+        }),
+      ),
+      ...accounts.map((secret, i) =>
+        makeObject('v1', 'ServiceAccount', names[i] ?? '', { imagePullSecrets: [{ name: secret }] }),
+      ),
+      ...managers.map((secret, i) =>
+        makeObject('vck.intelai.org/v1alpha1', 'VolumeManager', names[i] ?? '', {
+          spec: { volumeConfigs: [{ options: { awsCredentialsSecretName: secret } }] },
+        }),
+      ),
+      ...names.map((each) => makeObject('v1', 'ConfigMap', each)),
+      ...names.map((each) => makeObject('v1', 'Secret', each)),
+      ...(claims
+        ? [makeClaim({ workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app-0' } }, { name: 'claim' })]
+        : []),
+      {
+        ...makeCluster('member1'),
+        status: {
+          apiEnablements: [
+            { groupVersion: 'vck.intelai.org/v1alpha1', resources: [{ kind: 'VolumeManager' }] },
+            { groupVersion: 'datadependency.volcano.sh/v1alpha1', resources: [{ kind: 'DataSourceClaim' }] },
+          ],
+        },
+      },
+    ]
+  })
+
+function bindingOf(workload: string): ResourceBinding {
+  const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: workload }
+  return makeBinding(
+    { resource, propagateDeps: true, clusters: [{ name: 'member1' }] },
+    { name: `${workload}-deployment` },
+  )
+}
+
+test('whoever needs an object is found by index as by looking at everything', async () => {
+  await fc.assert(
+    fc.asyncProperty(fleet, async (objects) => {
+      const store = await storeOf(objects)
+      const bindings = objects.filter(({ kind }) => kind === 'ResourceBinding') as ResourceBinding[]
+      const needs = new Map(
+        bindings.map(({ metadata, spec }) => {
+          const workload = workloadOfBinding({ metadata, spec } as ResourceBinding, store)
+          return [metadata.name, new Set((workload ? dependentsOf(workload, store) : []).map(dependencyKey))]
+        }),
+      )
+      for (const each of objects) {
+        const found = bindingsNeeding(heldOf(store, each), store).map(({ metadata }) => metadata.name)
+        const expected = [...needs].flatMap(([binding, keys]) => (keys.has(dependencyKey(each)) ? [binding] : []))
+        expect(found.sort(), dependencyKey(each)).toEqual(expected.sort())
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+/** The object as it is held, which is what the loops look at. */
+function heldOf(store: ObjectStore, { apiVersion, kind, metadata }: K8sObject): K8sObject {
+  const held = store.get(typeOf(apiVersion, kind), metadata.namespace, metadata.name ?? '')
+  if (!held) throw new Error(`${kind} ${metadata.name} is not held`)
+  return held
+}
+
+describe('the objects of a kind that a member does not serve', () => {
+  test('are no dependencies: they would only fail there', async () => {
+    const store = await storeOf([
+      makeObject('vck.intelai.org/v1alpha1', 'VolumeManager', 'data'),
+      makeCluster('member1'),
+    ])
+
+    expect(interpretObject(makeDeployment({}, ['data']), store)).toEqual([])
+  })
+})
+
+describe('an object that was sent', () => {
+  const sent = (uid?: string) => {
+    const deployment = makeDeployment()
+    return { ...deployment, metadata: { ...deployment.metadata, ...(uid && { uid }) } }
+  }
+
+  test.each([
+    { name: 'is the stored one by its uid', stored: 'a', given: 'a', want: true },
+    { name: 'is another one of that name', stored: 'a', given: 'b', want: false },
+    { name: 'has no uid', stored: 'a', given: undefined, want: false },
+  ])('$name', async ({ stored, given, want }) => {
+    const store = await storeOf([sent(stored)])
+
+    expect(isStoredWorkload(sent(given), store)).toBe(want)
+  })
+})
+
+test('nothing is interpreted from a store that was not read yet: no dependencies are not the same as unknown ones', () => {
+  const store = openFolderStore({ kinds: cachedKinds })
+
+  expect(() => interpretObject(makeDeployment(), store)).toThrow(NotSyncedError)
+})

@@ -1,0 +1,217 @@
+/** Finds, by index and never by scan, what a workload needs, and who needs an object. */
+
+import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import {
+  configMaps,
+  type DependentObjectReference,
+  endpointSlices,
+  ingresses,
+  type Service,
+  secrets,
+  serviceAccounts,
+  services,
+} from '../api/dependencies.ts'
+import { clusterResourceBindings, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { DEPENDED_BY_LABEL_PREFIX } from '../api/lodestone.ts'
+import {
+  groupOf,
+  type K8sObject,
+  keyOfObject,
+  nameOfObject,
+  objectKey,
+  type ResourceType,
+  referenceOf,
+} from '../api/meta.ts'
+import { persistentVolumeClaims } from '../api/persistent-volume.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
+import type { Dependent } from '../core/dependencies/dependent.ts'
+import { interpretDependencies } from '../core/dependencies/interpret.ts'
+import { dependencyKey } from '../core/dependencies/keys.ts'
+import { dependedByLabel } from '../core/dependencies/names.ts'
+import { propagates, refersTo } from '../core/dependencies/needs.ts'
+import type { RelatedObjects } from '../core/dependencies/related.ts'
+import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { matchesLabels } from '../core/selectors.ts'
+import { kindKey } from '../store/kinds/any-kind.ts'
+import { labelKey, selectorKey, workloadTypes } from '../store/kinds/dependencies.ts'
+import type { ObjectStore } from '../store/store.ts'
+import { type ClusterScope, claimsFor } from './permission.ts'
+import { bindingsOfClaim, bindingsOfWorkload } from './workload.ts'
+
+/** The kinds of which an object can be needed. */
+const dependentTypes = new Map<string, ResourceType<Dependent>>(
+  [
+    configMaps,
+    secrets,
+    serviceAccounts,
+    persistentVolumeClaims,
+    services,
+    ingresses,
+    endpointSlices,
+    volumeManagers,
+    dataSourceClaims,
+  ].map((type) => [kindKey(type), type]),
+)
+
+/** By kind alone, which hardly two groups share: a look-up in a hot path must not spell a key. */
+const workloadTypesByKind = Map.groupBy(workloadTypes, ({ kind }) => kind)
+
+/** The type of a dependency's kind; undefined for a kind that is never one. */
+export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
+  return dependentTypes.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
+}
+
+/** What the interpreter looks up, from the store's memory. */
+function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects {
+  return {
+    servicesFor: (namespace, podLabels) =>
+      Object.entries(podLabels)
+        .flatMap((pair) => store.byIndex(services, 'selector', labelKey(namespace, pair)))
+        .filter((service) => selects(service, podLabels)),
+    ingressesOf: (namespace, service) =>
+      store.byIndex(ingresses as ResourceType<Workload>, 'backends', objectKey(namespace, service)),
+    serviceAccount: (namespace, name) => store.get(serviceAccounts, namespace, name),
+    volumeManager: (namespace, name) => store.get(volumeManagers, namespace, name),
+    claimsOf: (workload) => claimsFor(referenceOf(workload), store, scope),
+    memberServes: (type) => store.byIndex(clusters, 'serves', kindKey(type)).length > 0,
+  }
+}
+
+/** What an object as it was sent needs. Throws `NotSyncedError` before everything is read. */
+export function interpretObject(
+  object: K8sObject,
+  store: ObjectStore,
+  scope?: ClusterScope,
+): DependentObjectReference[] {
+  return interpretDependencies(workloadOf(object), relatedObjects(store, scope))
+}
+
+/** Whether this very object is in the cluster, of a kind whose dependencies are known: its uid is what only its readers know. */
+export function isStoredWorkload(object: K8sObject, store: ObjectStore): boolean {
+  const type = workloadTypeOf(object)
+  const { namespace, name = '', uid } = object.metadata
+  return uid !== undefined && type !== undefined && store.get(type, namespace, name)?.metadata.uid === uid
+}
+
+/** The type of a kind whose dependencies are known, whatever its version. */
+export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind: string }) {
+  return workloadTypesByKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))
+}
+
+/** The workload of a binding; undefined for one that is not there or of a kind that nobody interprets. */
+export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore): Workload | undefined {
+  const type = workloadTypeOf(spec.resource)
+  return type && store.get(type, spec.resource.namespace, spec.resource.name)
+}
+
+/** The existing objects that a workload needs. */
+export function dependentsOf(workload: Workload, store: ObjectStore, scope?: ClusterScope): Dependent[] {
+  return interpretDependencies(workload, relatedObjects(store, scope)).flatMap((reference) => {
+    const type = dependentType(reference)
+    if (!type) return []
+    if (reference.name) return store.get(type, reference.namespace, reference.name) ?? []
+    const candidates = store.byIndex(type, 'namespace', reference.namespace ?? '')
+    return candidates.filter((object) => refersTo(reference, object))
+  })
+}
+
+/**
+ * The bindings whose workloads need the object, and that dependencies follow. An object that does not exist is needed as well, by whoever
+ * names it.
+ */
+export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: ClusterScope): ResourceBinding[] {
+  const related = relatedObjects(store, scope)
+  const isMeant = (reference: DependentObjectReference) => refersTo(reference, object)
+  return [...workloadsAround(object, store)]
+    .filter(
+      // Most name it themselves, and need not be interpreted for that.
+      (workload) => workload.facts.references.some(isMeant) || interpretDependencies(workload, related).some(isMeant),
+    )
+    .flatMap((workload) => bindingsOfWorkload(referenceOf(workload), store))
+    .filter((binding) => propagates(binding) && isWithinReach(binding, object))
+}
+
+/** An owner reference does not cross namespaces: the garbage collector would take the binding away. */
+export function isWithinReach({ metadata }: ResourceBinding, object: K8sObject): boolean {
+  return !metadata.namespace || metadata.namespace === object.metadata.namespace
+}
+
+/** The workloads that may need the object, directly or through another that brings it along. */
+export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Workload> {
+  const found = new Set<Workload>()
+  const seen = new Set<string>()
+  const visit = (current: K8sObject): void => {
+    const key = dependencyKey(current)
+    if (seen.has(key)) return
+    seen.add(key)
+    for (const workload of workloadsNaming(current, key, store)) {
+      found.add(workload)
+      // An Ingress names its Secrets, and is itself brought along by the Services behind it.
+      if (dependentType(workload)) visit(workload)
+    }
+    for (const carrier of carriers[current.kind]?.(current, store) ?? []) visit(carrier)
+  }
+  visit(object)
+  return found
+}
+
+function workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Workload[] {
+  const naming = workloadTypes.flatMap((type) => store.byIndex(type, 'references', key))
+  switch (object.kind) {
+    case endpointSlices.kind:
+      return naming.concat(workloadTypes.flatMap((type) => store.byIndex(type, 'selectors', selectorKey(object))))
+    case services.kind:
+      return naming.concat(workloadsBehind(object, store))
+    case dataSourceClaims.kind:
+      return naming.concat(workloadsOfClaimObject(object as DataSourceClaim, store))
+    default:
+      return naming
+  }
+}
+
+/** Kind → the objects that bring one of it along. */
+const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterable<K8sObject>> = {
+  [ingresses.kind]: (ingress, store) =>
+    (ingress as Workload).facts?.backends.flatMap(
+      (name) => store.get(services, ingress.metadata.namespace, name) ?? [],
+    ) ?? [],
+  [secrets.kind]: (secret, store) =>
+    [serviceAccounts, volumeManagers].flatMap((type: ResourceType) => [
+      ...store.byIndex(type, 'secrets', keyOfObject(secret)),
+    ]),
+}
+
+/** The workloads whose pods the Service selects: looked for under the rarest of its labels. */
+function workloadsBehind(service: Service, store: ObjectStore): Workload[] {
+  const { namespace } = service.metadata
+  const pairs = Object.entries(service.spec?.selector ?? {})
+  return workloadTypes.flatMap((type) => {
+    const [rarest] = pairs
+      .map((pair) => store.byIndex(type, 'podLabels', labelKey(namespace, pair)))
+      .sort((a, b) => a.length - b.length)
+    return rarest?.filter(({ facts }) => facts.podLabels.some((labels) => selects(service, labels))) ?? []
+  })
+}
+
+function selects({ spec }: Service, podLabels: Record<string, string>): boolean {
+  return matchesLabels({ matchLabels: spec?.selector ?? {} }, podLabels)
+}
+
+function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Workload[] {
+  // Of one that is gone only the name is known; what was attached of it is found by its labels.
+  if (!claim.spec) return []
+  return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
+}
+
+/** The cluster-scoped bindings that a binding carries our notes of: their ids are the notes' values. */
+export function clusterBindingsNotedOn({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
+  return Object.entries(metadata.labels ?? {}).flatMap(([label, id]) =>
+    label.startsWith(DEPENDED_BY_LABEL_PREFIX) ? store.byIndex(clusterResourceBindings, 'id', id) : [],
+  )
+}
+
+/** The bindings that carry our note of being attached to this one. */
+export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
+  const label = dependedByLabel(nameOfObject(binding))
+  return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])
+}

@@ -1,0 +1,69 @@
+/** Collects from a store's memory what claims are permitted to do: which apply to a workload, why one does not, and when that changes. */
+import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
+import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../api/lodestone.ts'
+import type { ResourceType } from '../api/meta.ts'
+import { namespaces } from '../api/namespace.ts'
+import type { GrantingNamespace } from '../core/data-source-claim/grant.ts'
+import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts'
+import {
+  type ClaimRules,
+  type ClusterScopedClaims,
+  permits,
+  permittedWorkloads,
+  refusalOf,
+} from '../core/data-source-claim/permission.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { bindingsOfWorkload } from './workload.ts'
+
+/** What a decision is given beside the store; cluster-scoped workloads are out of reach where it does not say. */
+export type ClusterScope = ClusterScopedClaims | undefined
+
+/** The rules as they are now. Only for a claim of another namespace than its workload's, the Namespaces must have been read. */
+function rulesOf(store: ObjectStore, clusterScoped: ClusterScope = 'forbidden'): ClaimRules {
+  const type: ResourceType<GrantingNamespace> = namespaces
+  return { clusterScoped, grantOf: (namespace) => store.get(type, undefined, namespace)?.claimGrant }
+}
+
+/** The claims that name a workload and are permitted to. */
+export function claimsFor(workload: WorkloadReference, store: ObjectStore, scope: ClusterScope): DataSourceClaim[] {
+  const rules = rulesOf(store, scope)
+  return store
+    .byIndex(dataSourceClaims, 'workload', workloadKey(workload))
+    .filter((claim) => permits(claim, workload, rules))
+}
+
+/** The workloads that a claim may mean and is permitted to apply to. */
+export function workloadsFor(claim: DataSourceClaim, store: ObjectStore, scope: ClusterScope): WorkloadReference[] {
+  return permittedWorkloads(claim, rulesOf(store, scope))
+}
+
+/** Why a claim does not apply to a workload that it names; undefined where it does. */
+export function refusalFor(
+  claim: DataSourceClaim,
+  workload: WorkloadReference,
+  store: ObjectStore,
+  scope: ClusterScope,
+): string | undefined {
+  return refusalOf(claim, workload, rulesOf(store, scope))
+}
+
+/**
+ * Why a claim does not apply to the workload that it means; undefined while it may apply to one. A claim without `workload.namespace`
+ * means a cluster-scoped workload only where that is known by its binding.
+ */
+export function refusalOfClaim(claim: DataSourceClaim, store: ObjectStore, scope: ClusterScope): string | undefined {
+  const rules = rulesOf(store, scope)
+  for (const workload of workloadsOfClaim(claim)) {
+    const refusal = refusalOf(claim, workload, rules)
+    if (refusal && (workload.namespace || bindingsOfWorkload(workload, store).length > 0)) return refusal
+  }
+  return undefined
+}
+
+/** The claims of other namespaces that a change of a Namespace may permit, or not permit any more. */
+export function claimsRegranted({ type, before, after }: StoreChange, store: ObjectStore): readonly DataSourceClaim[] {
+  if (type.kind !== namespaces.kind) return []
+  const [old, now] = [before, after].map((object) => object?.metadata.annotations?.[ALLOW_CLAIMS_FROM_ANNOTATION])
+  const name = (after ?? before)?.metadata.name ?? ''
+  return old === now ? [] : store.byIndex(dataSourceClaims, 'otherNamespace', name)
+}

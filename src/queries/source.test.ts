@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { makeClaim, makeSource } from '../../test/builders.ts'
+import { storeOf } from '../../test/stores.ts'
+import { sourceOf } from './source.ts'
+
+describe('of several DataSources for one query, in whatever order they were created', () => {
+  const sources = ['b', 'amoro-table-lake.shop.sales', 'a', 'c'].map((name) => makeSource({}, { name }))
+  const answering = async (claim = makeClaim(), without = '') => {
+    const names = [sources, sources.toReversed()].map(async (order) => {
+      const store = await storeOf(order.filter(({ metadata }) => metadata.name !== without))
+      return sourceOf(claim, store)?.metadata.name
+    })
+    return Promise.all(names)
+  }
+
+  test('the one with the name that Lodestone gives it answers', async () => {
+    expect(await answering()).toEqual(['amoro-table-lake.shop.sales', 'amoro-table-lake.shop.sales'])
+  })
+
+  test('else the one with the lowest name', async () => {
+    expect(await answering(makeClaim(), 'amoro-table-lake.shop.sales')).toEqual(['a', 'a'])
+  })
+
+  test('but a claim that is bound to one stays bound to it', async () => {
+    const bound = { ...makeClaim(), status: { boundDataSource: 'c' } }
+    expect(await answering(bound)).toEqual(['c', 'c'])
+  })
+})

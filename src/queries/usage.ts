@@ -1,0 +1,109 @@
+/** Finds, on a hub, the VolumeManagers that a workload's pods name, and the bindings of the workloads that name one. */
+import { clusters, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
+import { type K8sObject, referenceOf } from '../api/meta.ts'
+import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
+import type { ClaimAnswer } from '../core/data-source-claim/locate.ts'
+import { dependencyKey } from '../core/dependencies/keys.ts'
+import { referenceTo } from '../core/dependencies/references.ts'
+import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
+import { hasNotes } from '../core/resource-binding/annotations.ts'
+import { bindingName } from '../core/resource-binding/derive.ts'
+import { locateUnread, locateVolumeManager, type VolumeUse } from '../core/volume-manager/locate.ts'
+import { kindKey } from '../store/kinds/any-kind.ts'
+import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { workloadTypeOf } from './dependents.ts'
+import { isPropagated } from './policy.ts'
+import { bindingNamed, bindingsOfWorkload } from './workload.ts'
+
+/** Where the VolumeManagers of a bound workload are; none where workloads are not held. */
+export function locateVolumes(bound: ResourceBinding, store: ObjectStore): ClaimAnswer[] {
+  const { resource, propagateDeps = false } = bound.spec
+  const { namespace } = resource
+  const type = workloadTypeOf(resource)
+  if (!type || namespace === undefined || !store.typesWithIndex('references').includes(type)) return []
+  const workload = store.get(type, namespace, resource.name)
+  if (!workload) return mayUseVolumes(bound, store) ? [locateUnread(resource)] : []
+  return usesOf(workload, propagateDeps).flatMap((use) => {
+    const manager = store.get(volumeManagers, namespace, use.name)
+    const binding = bindingNamed({ namespace, name: bindingName(volumeManagers.kind, use.name) }, store)
+    return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) }) ?? []
+  })
+}
+
+/**
+ * Whether it matters that the workload was not read yet, or is gone: Karmada may make a binding before the watch brings the workload, and
+ * what runs beside its data stays there until its binding goes as well.
+ */
+function mayUseVolumes({ metadata, spec }: ResourceBinding, store: ObjectStore): boolean {
+  const isOpen = !spec.clusters?.length || hasNotes(metadata.annotations)
+  return isOpen && store.byIndex(clusters, 'serves', kindKey(volumeManagers)).length > 0
+}
+
+/** The same for a workload as it was sent, past the store's memory. `dependenciesFollow`: what its binding says. */
+export async function readVolumes(
+  object: K8sObject,
+  dependenciesFollow: boolean,
+  store: ObjectStore,
+): Promise<ClaimAnswer[]> {
+  const { namespace } = object.metadata
+  const located = await Promise.all(
+    usesOf(workloadOf(object), dependenciesFollow).map(async (use) => {
+      const manager = await store.read(volumeManagers, namespace, use.name)
+      const binding = await store.read(resourceBindings, namespace, bindingName(volumeManagers.kind, use.name))
+      return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) })
+    }),
+  )
+  return located.filter((answer) => answer !== undefined)
+}
+
+/** Whether a policy selects a VolumeManager that Karmada has not placed: of one that it has nobody asks. */
+function isSelected(manager: VolumeManager | undefined, binding: ResourceBinding | undefined, store: ObjectStore) {
+  return manager !== undefined && !binding?.spec.placement && isPropagated(manager, store)
+}
+
+function usesOf(
+  { metadata, facts }: Workload,
+  dependenciesFollow: boolean,
+): Omit<VolumeUse, 'manager' | 'binding' | 'isSelected'>[] {
+  const { namespace } = metadata
+  if (namespace === undefined) return []
+  const { volumeManagers: names, preferredVolumeManagers: preferred } = facts
+  return names.map((name) => ({
+    namespace,
+    name,
+    enforcement: preferred.includes(name) ? 'Preferred' : 'Required',
+    dependenciesFollow,
+  }))
+}
+
+/** The bindings of the workloads whose pods name the VolumeManager, whether it exists or not. */
+function bindingsUsingVolumes(namespace: string | undefined, name: string, store: ObjectStore) {
+  const key = dependencyKey(referenceTo({ type: volumeManagers, name }, namespace))
+  return store
+    .typesWithIndex('references')
+    .flatMap((type) => [...store.byIndex(type, 'references', key)])
+    .flatMap((workload) => bindingsOfWorkload(referenceOf(workload), store))
+}
+
+/**
+ * The bindings that a change says something about by way of volumes: of a VolumeManager, its binding (where it is Running), or a workload
+ * whose pods name some, or that was waited for.
+ */
+export function bindingsByVolume({ before, after }: StoreChange, store: ObjectStore): ResourceBinding[] {
+  return [before, after].flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))
+}
+
+function bindingsAround(object: K8sObject, isNew: boolean, store: ObjectStore): ResourceBinding[] {
+  const { namespace, name = '' } = object.metadata
+  if (object.kind === volumeManagers.kind) return bindingsUsingVolumes(namespace, name, store)
+  if (isBinding(object.kind)) {
+    const { resource } = (object as ResourceBinding).spec
+    if (resource.kind !== volumeManagers.kind) return []
+    return bindingsUsingVolumes(resource.namespace, resource.name, store)
+  }
+  const { facts } = object as Partial<Workload>
+  const usesVolumes = facts !== undefined && facts.volumeManagers.length > 0
+  if (!facts || (!usesVolumes && !isNew)) return []
+  const bindings = bindingsOfWorkload(referenceOf(object), store)
+  return usesVolumes ? bindings : bindings.filter(({ metadata }) => hasNotes(metadata.annotations))
+}

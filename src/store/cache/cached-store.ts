@@ -1,0 +1,114 @@
+/** The reading half of every store: one cache per kind, the guard against reading what was never read, and the listeners. */
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { metadataOf } from '../cluster/watch/metadata.ts'
+import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
+import type { StoreObserver } from '../observer.ts'
+import { NotSyncedError, type StoreChange } from '../store.ts'
+import { ObjectCache, type ObjectChange } from './cache.ts'
+import type { IndexFunctions } from './object-table.ts'
+
+/** One kind as a store holds it. */
+export interface HeldKind {
+  readonly type: ResourceType
+  readonly optional: boolean
+  readonly metadataOnly: boolean
+  readonly cache: ObjectCache<K8sObject>
+  /** Cuts a raw object down. May throw: the object is then none that this kind can hold. */
+  keep(raw: K8sObject): K8sObject
+  /** False while the API server does not serve the kind. */
+  served: boolean
+}
+
+export class CachedStore {
+  protected readonly observer: StoreObserver
+  protected readonly held = new Map<string, HeldKind>()
+  readonly #typesByIndex = new Map<string, ResourceType[]>()
+  /** The same kinds by the very object that names them: a look-up in a hot path must not spell a key. */
+  readonly #byType = new Map<ResourceType, HeldKind>()
+  readonly #listeners = new Set<(change: StoreChange) => void>()
+
+  constructor(kinds: readonly AnyCachedKind[], observer: StoreObserver) {
+    this.observer = observer
+    for (const kind of kinds) {
+      for (const index of Object.keys(kind.indexes)) {
+        this.#typesByIndex.set(index, [...(this.#typesByIndex.get(index) ?? []), kind.type])
+      }
+      const held: HeldKind = {
+        type: kind.type,
+        optional: kind.optional ?? false,
+        metadataOnly: kind.metadataOnly ?? false,
+        cache: new ObjectCache(kind.indexes as IndexFunctions<K8sObject>),
+        // Also a folder, and a server that cannot leave it away, show the metadata and nothing else.
+        keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
+        served: true,
+      }
+      this.held.set(kindKey(kind.type), held)
+      this.#byType.set(kind.type, held)
+    }
+  }
+
+  get<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): T | undefined {
+    return this.#read(type).cache.get(type.namespaced ? namespace : undefined, name) as T | undefined
+  }
+
+  list<T extends K8sObject>(type: ResourceType<T>): Iterable<T> {
+    return this.#read(type).cache.values() as Iterable<T>
+  }
+
+  byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[] {
+    return this.#read(type).cache.byIndex(index, key) as readonly T[]
+  }
+
+  typesWithIndex(index: string): readonly ResourceType[] {
+    return this.#typesByIndex.get(index) ?? []
+  }
+
+  size(type: ResourceType): number {
+    return this.#read(type).cache.size
+  }
+
+  kinds(): readonly ResourceType[] {
+    return [...this.held.values()].map(({ type }) => type)
+  }
+
+  serves(type: ResourceType): boolean {
+    return this.#read(type).served
+  }
+
+  synced(): boolean {
+    return this.unsynced().length === 0
+  }
+
+  unsynced(): readonly ResourceType[] {
+    return [...this.held.values()].filter((kind) => !kind.cache.synced).map((kind) => kind.type)
+  }
+
+  subscribe(listener: (change: StoreChange) => void): () => void {
+    // A wrapper of its own per call: the same function given twice is two subscriptions.
+    const own = (change: StoreChange): void => listener(change)
+    this.#listeners.add(own)
+    return () => {
+      this.#listeners.delete(own)
+    }
+  }
+
+  /** Tells every listener, in order. One that throws is reported and harms neither the others nor the watch. */
+  protected publish(type: ResourceType, change: ObjectChange<K8sObject>): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener({ type, ...change })
+      } catch (error) {
+        this.observer.error({ kind: type.kind, message: 'a listener failed', error })
+      }
+    }
+    const event = change.after === undefined ? 'deleted' : change.before === undefined ? 'added' : 'modified'
+    this.observer.event({ kind: type.kind, type: event })
+  }
+
+  #read(type: ResourceType): HeldKind {
+    const kind = this.#byType.get(type) ?? this.held.get(kindKey(type))
+    if (kind === undefined) throw new Error(`${type.kind} objects are not cached: read them one by one`)
+    if (!kind.cache.synced) throw new NotSyncedError(type.kind)
+    return kind
+  }
+}

@@ -1,0 +1,97 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { resourceBindings } from '../../api/karmada.ts'
+import { collectionPath } from '../../api/meta.ts'
+import { until } from '../../time/clock.fake.ts'
+import { type Connection, createConnection } from './api-connection.ts'
+import { ApiError } from './api-error.ts'
+import { FakeApiServer, hang, json, reset, status } from './api-server.fake.ts'
+
+const path = collectionPath(resourceBindings)
+
+async function open(prefix = ''): Promise<{ server: FakeApiServer; connection: Connection }> {
+  const server = await new FakeApiServer([resourceBindings]).listen()
+  const connection = createConnection({
+    server: server.url + prefix,
+    read: async () => ({ headers: { authorization: 'Bearer secret' }, transport: { tls: {} } }),
+    forget: () => {},
+  })
+  onTestFinished(async () => {
+    await connection.close()
+    await server.close()
+  })
+  return { server, connection }
+}
+
+describe('a request', () => {
+  test('keeps the path of the server, the query and the body', async () => {
+    const { server, connection } = await open('/k8s/clusters/c1/')
+    server.misbehave((request) => request.path === '/k8s/clusters/c1/api/x', json(200, { fine: true }))
+    const query = { limit: 5, watch: false, continue: undefined, selector: 'a=b&c' }
+    const contentType = 'application/merge-patch+json'
+    expect(await connection.request('PATCH', '/api/x', { query, body: {}, contentType })).toEqual({ fine: true })
+    expect(String(server.requests[0]?.query)).toBe('limit=5&watch=false&selector=a%3Db%26c')
+    expect(server.requests[0]?.headers).toMatchObject({ 'content-type': contentType, authorization: 'Bearer secret' })
+  })
+
+  test('with an empty answer has no result', async () => {
+    const { server, connection } = await open()
+    server.misbehave(
+      () => true,
+      (response) => void response.end(),
+    )
+    expect(await connection.request('DELETE', path)).toBeUndefined()
+  })
+
+  test('that is refused says why, with the patience that was asked for', async () => {
+    const { server, connection } = await open()
+    server.misbehave(() => true, status(429, 'TooManyRequests', { 'retry-after': '2' }))
+    const error = await connection.request('GET', path).catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 2000 })
+  })
+
+  test('that is not answered in time ends', async () => {
+    const { server, connection } = await open()
+    server.misbehave(() => true, hang)
+    const request = connection.request('GET', path, { timeoutMs: 20 })
+    await expect(request).rejects.toThrow(`GET ${path}: no answer within 20 ms`)
+    await until(() => server.openSockets === 0)
+  })
+
+  test('whose answer begins and does not end is not answered in time either', async () => {
+    const { server, connection } = await open()
+    server.misbehave(
+      () => true,
+      (response) => void response.write('{"items": ['),
+    )
+    await expect(connection.request('GET', path, { timeoutMs: 20 })).rejects.toThrow('no answer within 20 ms')
+  })
+
+  test('ends when its signal says so, before and while it runs', async () => {
+    const { server, connection } = await open()
+    const aborted = AbortSignal.abort(new Error('enough'))
+    await expect(connection.request('GET', path, { signal: aborted })).rejects.toThrow('enough')
+    server.misbehave(() => true, hang)
+    const abort = new AbortController()
+    const request = connection.request('GET', path, { signal: abort.signal })
+    await until(() => server.requests.length === 1)
+    abort.abort(new Error('enough'))
+    await expect(request).rejects.toThrow('enough')
+  })
+
+  test('over a broken connection names itself and the cause', async () => {
+    const { server, connection } = await open()
+    server.misbehave(() => true, reset)
+    await expect(connection.request('GET', path)).rejects.toThrow(`GET ${path}: `)
+    await server.close()
+    await expect(connection.request('GET', path)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  test('after the connection was closed fails, and no socket is left', async () => {
+    const { server, connection } = await open()
+    await connection.request('GET', path)
+    await connection.close()
+    await expect(connection.request('GET', path)).rejects.toThrow('the connection is closed')
+    await until(() => server.openSockets === 0)
+  })
+})

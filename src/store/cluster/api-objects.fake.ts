@@ -1,0 +1,87 @@
+/** What the fake API server keeps: objects by collection, one version counter over all of them, and a log for watches. */
+import { collectionPath, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
+
+export interface LoggedEvent {
+  version: number
+  collection: string
+  type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  object: K8sObject
+}
+
+export interface ListPage {
+  items: K8sObject[]
+  metadata: { resourceVersion: string; continue?: string }
+}
+
+export class ApiObjects {
+  readonly #objects = new Map<string, K8sObject>()
+  readonly #snapshots = new Map<string, K8sObject[]>()
+  #log: LoggedEvent[] = []
+  #compactedBefore = 0
+  #version = 100
+
+  get version(): string {
+    return String(this.#version)
+  }
+
+  get(collection: string, namespace: string | undefined, name: string): K8sObject | undefined {
+    return this.#objects.get(keyOf(collection, namespace, name))
+  }
+
+  put(type: ResourceType, object: K8sObject): LoggedEvent {
+    const { namespace, name = '', uid } = object.metadata
+    const key = keyOf(collectionPath(type), namespace, name)
+    const before = this.#objects.get(key)
+    const version = ++this.#version
+    const identity = { uid: before?.metadata.uid ?? uid ?? `uid-${version}`, resourceVersion: String(version) }
+    const stored = { ...object, metadata: { ...object.metadata, ...identity } }
+    this.#objects.set(key, stored)
+    return this.#record(type, before === undefined ? 'ADDED' : 'MODIFIED', stored)
+  }
+
+  remove(type: ResourceType, namespace: string | undefined, name: string): LoggedEvent {
+    const key = keyOf(collectionPath(type), namespace, name)
+    const before = this.#objects.get(key)
+    if (before === undefined) throw new Error(`the test removes ${key}, which is not there`)
+    this.#objects.delete(key)
+    const metadata = { ...before.metadata, resourceVersion: String(++this.#version) }
+    return this.#record(type, 'DELETED', { ...before, metadata })
+  }
+
+  /** One page as Kubernetes cuts it: every page shows the state of the first. Undefined when the token is too old. */
+  page(collection: string, limit: number, token: string | null): ListPage | undefined {
+    const [snapshot = '', offset = '0'] = (token ?? this.version).split(':')
+    if (token === null) this.#snapshots.set(snapshot, this.#all(collection))
+    const all = this.#snapshots.get(snapshot)
+    if (all === undefined) return undefined
+    const end = limit > 0 ? Number(offset) + limit : all.length
+    const rest = end < all.length ? { continue: `${snapshot}:${end}` } : {}
+    return { items: all.slice(Number(offset), end), metadata: { resourceVersion: snapshot, ...rest } }
+  }
+
+  /** The events of a collection after `version`; undefined when that is too old. */
+  since(collection: string, version: number): LoggedEvent[] | undefined {
+    if (version < this.#compactedBefore) return undefined
+    return this.#log.filter((event) => event.version > version && event.collection === collection)
+  }
+
+  compact(): void {
+    this.#log = []
+    this.#compactedBefore = this.#version
+    this.#snapshots.clear()
+  }
+
+  #all(collection: string): K8sObject[] {
+    return [...this.#objects].filter(([key]) => key.startsWith(`${collection} `)).map(([, object]) => object)
+  }
+
+  #record(type: ResourceType, event: LoggedEvent['type'], object: K8sObject): LoggedEvent {
+    const logged = { version: this.#version, collection: collectionPath(type), type: event, object }
+    this.#log.push(logged)
+    return logged
+  }
+}
+
+function keyOf(collection: string, namespace: string | undefined, name: string): string {
+  return `${collection} ${objectKey(namespace, name)}`
+}

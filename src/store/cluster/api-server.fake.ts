@@ -1,0 +1,297 @@
+/** A small API server over real HTTP that keeps objects as Kubernetes does, and misbehaves when a test says so. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { isObject } from '../../core/json.ts'
+import { applyMergePatch } from '../../core/merge-patch.ts'
+import { ApiObjects, type LoggedEvent } from './api-objects.fake.ts'
+
+export interface ApiRequest {
+  method: string
+  path: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+}
+
+/** Answers one request. */
+export type Answer = (response: ServerResponse) => void
+
+/** A watch that is open. */
+export interface OpenWatch {
+  query: URLSearchParams
+  send(type: string, object: unknown): void
+  /** Sends bytes as they are, for borders in odd places. */
+  sendBytes(bytes: Uint8Array | string): void
+  bookmark(): void
+  end(): void
+  reset(): void
+}
+
+interface Target {
+  collection: string
+  type: ResourceType
+  namespace?: string | undefined
+  name?: string | undefined
+  subresource?: string | undefined
+}
+
+type StatusObject = K8sObject & { status?: unknown }
+
+export class FakeApiServer {
+  readonly requests: ApiRequest[] = []
+  readonly objects = new ApiObjects()
+  url = ''
+  /** When set, any other bearer token is answered 401. */
+  token: string | undefined
+  readonly #types: readonly ResourceType[]
+  readonly #unserved = new Set<string>()
+  readonly #watches = new Map<OpenWatch, string>()
+  readonly #faults: { match: (request: ApiRequest) => boolean; answer: Answer }[] = []
+  readonly #sockets = new Set<Socket>()
+  readonly #scheme: 'http' | 'https'
+  readonly #server: Server
+
+  constructor(types: readonly ResourceType[], tls?: ServerOptions) {
+    this.#types = types
+    const handle = (incoming: IncomingMessage, response: ServerResponse): void => void this.#handle(incoming, response)
+    this.#scheme = tls === undefined ? 'http' : 'https'
+    this.#server = tls === undefined ? createServer(handle) : createTlsServer(tls, handle)
+    this.#server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+      socket.on('error', () => {})
+    })
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    this.url = `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return this
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+
+  get openSockets(): number {
+    return this.#sockets.size
+  }
+
+  /** The open watches of a kind, oldest first. */
+  watches(type: ResourceType): OpenWatch[] {
+    return [...this.#watches].filter(([, collection]) => collection === collectionPath(type)).map(([watch]) => watch)
+  }
+
+  lists(type: ResourceType): ApiRequest[] {
+    return this.requests.filter((request) => isListOf(type)(request))
+  }
+
+  watchRequests(type: ResourceType): ApiRequest[] {
+    return this.requests.filter((request) => isWatchOf(type)(request))
+  }
+
+  /** Answers the next requests that `match` picks with `answers`, one each, in place of the server. */
+  misbehave(match: (request: ApiRequest) => boolean, ...answers: Answer[]): void {
+    this.#faults.push(...answers.map((answer) => ({ match, answer })))
+  }
+
+  serve(type: ResourceType, served: boolean): void {
+    if (served) this.#unserved.delete(collectionPath(type))
+    else this.#unserved.add(collectionPath(type))
+  }
+
+  /** Writes an object as another client would. */
+  put(type: ResourceType, object: K8sObject): K8sObject {
+    return this.#announce(type, this.objects.put(type, object))
+  }
+
+  remove(type: ResourceType, namespace: string | undefined, name: string): void {
+    this.#announce(type, this.objects.remove(type, namespace, name))
+  }
+
+  #announce(type: ResourceType, event: LoggedEvent): K8sObject {
+    for (const watch of this.watches(type)) watch.send(event.type, event.object)
+    return event.object
+  }
+
+  async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(incoming.url ?? '/', 'http://host')
+    const { method = 'GET', headers } = incoming
+    const request: ApiRequest = { method, path: url.pathname, query: url.searchParams, headers }
+    this.requests.push(request)
+    let text = ''
+    for await (const chunk of incoming) text += chunk
+    const index = this.#faults.findIndex(({ match }) => match(request))
+    const [planned] = index < 0 ? [] : this.#faults.splice(index, 1)
+    const answer = planned?.answer ?? this.#answer(request, text)
+    answer(response)
+  }
+
+  #answer(request: ApiRequest, text: string): Answer {
+    const { method, path, query, headers } = request
+    if (this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) return status(401, 'Unauthorized')
+    const target = this.#target(path)
+    if (target === undefined || this.#unserved.has(target.collection)) return status(404, 'NotFound')
+    if (method === 'POST') return this.#create(target, JSON.parse(text))
+    if (method === 'PUT') return this.#update(target, JSON.parse(text))
+    if (method === 'PATCH') return this.#patch(target, JSON.parse(text), headers['content-type'])
+    if (method === 'DELETE') return this.#delete(target, JSON.parse(text))
+    if (target.name !== undefined) return answerWith(200, this.#find(target)) ?? status(404, 'NotFound')
+    if (query.get('watch') === 'true') return this.#watch(target, request)
+    const page = this.objects.page(target.collection, Number(query.get('limit') ?? 0), query.get('continue'))
+    if (page === undefined) return status(410, 'Expired')
+    const view = viewOf(headers)
+    return json(200, {
+      kind: view === whole ? `${target.type.kind}List` : 'PartialObjectMetadataList',
+      ...page,
+      items: page.items.map(view),
+    })
+  }
+
+  #target(path: string): Target | undefined {
+    for (const type of this.#types) {
+      const collection = collectionPath(type)
+      const root = collection.slice(0, collection.lastIndexOf('/') + 1)
+      if (!path.startsWith(root)) continue
+      const parts = path.slice(root.length).split('/').map(decodeURIComponent)
+      const namespace = parts[0] === 'namespaces' ? parts.splice(0, 2)[1] : undefined
+      const [plural, name, subresource] = parts
+      if (plural === type.plural) return { collection, type, namespace, name, subresource }
+    }
+    return undefined
+  }
+
+  #find({ collection, namespace, name }: Target): K8sObject | undefined {
+    return this.objects.get(collection, namespace, name ?? '')
+  }
+
+  #create(target: Target, given: K8sObject): Answer {
+    const { name = `${given.metadata.generateName}${this.objects.version}` } = given.metadata
+    const object = { ...given, metadata: { ...given.metadata, name } }
+    const exists = this.#find({ ...target, name: object.metadata.name }) !== undefined
+    return exists ? status(409, 'AlreadyExists') : json(201, this.put(target.type, object))
+  }
+
+  #update(target: Target, object: K8sObject): Answer {
+    const before = this.#find(target)
+    if (before === undefined) return status(404, 'NotFound')
+    if (before.metadata.resourceVersion !== object.metadata.resourceVersion) return status(409, 'Conflict')
+    return this.#store(target, before, object)
+  }
+
+  #patch(target: Target, patch: { metadata?: { resourceVersion?: string } }, contentType?: string): Answer {
+    if (contentType !== 'application/merge-patch+json') return status(415, 'UnsupportedMediaType')
+    const before: StatusObject | undefined = this.#find(target)
+    if (before === undefined) return status(404, 'NotFound')
+    const version = before.metadata.resourceVersion
+    if ((patch.metadata?.resourceVersion ?? version) !== version) return status(409, 'Conflict')
+    const after = applyMergePatch(before, patch) as StatusObject
+    const patched =
+      target.subresource === 'status' ? { ...before, status: after.status } : { ...after, status: before.status }
+    return this.#store(target, before, patched)
+  }
+
+  #delete(target: Target, { preconditions }: { preconditions?: { uid?: string; resourceVersion?: string } }): Answer {
+    const object = this.#find(target)
+    if (object === undefined) return status(404, 'NotFound')
+    const { name = '', finalizers, uid, resourceVersion } = object.metadata
+    const expected = { uid, resourceVersion, ...preconditions }
+    if (expected.uid !== uid || expected.resourceVersion !== resourceVersion) return status(409, 'Conflict')
+    if (finalizers?.length) {
+      const deletionTimestamp = object.metadata.deletionTimestamp ?? '2026-01-01T00:00:00Z'
+      return this.#store(target, object, { ...object, metadata: { ...object.metadata, deletionTimestamp } })
+    }
+    this.remove(target.type, target.namespace, name)
+    return json(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' })
+  }
+
+  /** Writes what changes something; a deleted object goes with its last finalizer. */
+  #store({ type, namespace, name = '' }: Target, before: K8sObject, after: K8sObject): Answer {
+    if (JSON.stringify(before) === JSON.stringify(after)) return json(200, before)
+    const stored = this.put(type, after)
+    const { deletionTimestamp, finalizers } = stored.metadata
+    if (deletionTimestamp && !finalizers?.length) this.remove(type, namespace, name)
+    return json(200, stored)
+  }
+
+  #watch({ collection }: Target, { query, headers }: ApiRequest): Answer {
+    const missed = this.objects.since(collection, Number(query.get('resourceVersion')))
+    if (missed === undefined) return status(410, 'Expired')
+    return (response) => {
+      const watch = this.#openWatch(query, response, viewOf(headers))
+      this.#watches.set(watch, collection)
+      response.on('close', () => this.#watches.delete(watch))
+      for (const event of missed) watch.send(event.type, event.object)
+    }
+  }
+
+  #openWatch(query: URLSearchParams, response: ServerResponse, view: View): OpenWatch {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.flushHeaders()
+    const sendBytes = (bytes: Uint8Array | string): void => void response.write(bytes)
+    const send = (type: string, object: unknown): void =>
+      sendBytes(`${JSON.stringify({ type, object: isObject(object) ? view(object) : object })}\n`)
+    return {
+      query,
+      send,
+      sendBytes,
+      bookmark: () => send('BOOKMARK', { metadata: { resourceVersion: this.objects.version } }),
+      end: () => void response.end(),
+      reset: () => void response.destroy(),
+    }
+  }
+}
+
+/** How an object is shown to whoever asked: as it is, or its metadata alone. */
+type View = (object: object) => object
+
+const whole: View = (object) => object
+
+/** A Status is one also among metadata. */
+const partial: View = (object) => {
+  const { kind, metadata } = object as Partial<K8sObject>
+  return kind === 'Status' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
+}
+
+function viewOf({ accept }: ApiRequest['headers']): View {
+  return accept?.includes(';as=PartialObjectMetadata') ? partial : whole
+}
+
+export function isListOf(type: ResourceType): (request: ApiRequest) => boolean {
+  return ({ method, path, query }) => method === 'GET' && path === collectionPath(type) && !query.has('watch')
+}
+
+export function isWatchOf(type: ResourceType): (request: ApiRequest) => boolean {
+  return ({ path, query }) => path === collectionPath(type) && query.has('watch')
+}
+
+/** Answers with a Status object. */
+export function status(code: number, reason = '', headers: Record<string, string> = {}): Answer {
+  return json(code, statusObject(code, reason), headers)
+}
+
+export function statusObject(code: number, reason = ''): object {
+  return { kind: 'Status', apiVersion: 'v1', code, reason, message: `the server says ${reason || code}` }
+}
+
+export function json(code: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  return (response) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify(body))
+  }
+}
+
+/** Takes the request and never answers. */
+export function hang(): void {}
+
+/** Breaks the connection. */
+export function reset(response: ServerResponse): void {
+  response.destroy()
+}
+
+function answerWith(code: number, body: unknown): Answer | undefined {
+  return body === undefined ? undefined : json(code, body)
+}

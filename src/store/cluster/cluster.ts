@@ -1,0 +1,143 @@
+/** The store over an API server: every kind kept current by a reflector of its own, writes sent straight to the server. */
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { type Clock, systemClock } from '../../time/clock.ts'
+import { CachedStore } from '../cache/cached-store.ts'
+import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
+import { completeObserver, type StoreObserver } from '../observer.ts'
+import type { ObjectName, ObjectStore, PatchOptions } from '../store.ts'
+import type { Connection } from './api-connection.ts'
+import { createObject, deleteObject, patchObject, readObject, updateObject } from './object-writer.ts'
+import { Reflector, type ReflectorOptions } from './watch/reflector.ts'
+import { WriteLimit, type WriteLimitOptions } from './write-limit.ts'
+
+export interface ClusterStoreInput extends ReflectorOptions, WriteLimitOptions {
+  /** Closed by whoever opened it, after the store was stopped. */
+  connection: Connection
+  kinds: readonly AnyCachedKind[]
+  observer?: Partial<StoreObserver>
+  /** Default: the system's. */
+  clock?: Clock
+}
+
+/** How long ago the server last answered for a kind; `ageMs` is absent when it never did. */
+interface ContactAge {
+  kind: string
+  ageMs?: number
+}
+
+export interface ClusterStore extends ObjectStore {
+  /** For readiness: an old contact means that the cache may be out of date. A quiet watch is heard of by its bookmarks. */
+  contactAges(): readonly ContactAge[]
+}
+
+/** Opens a store; nothing is read before `start`. */
+export function openClusterStore(input: ClusterStoreInput): ClusterStore {
+  return new ReflectedStore(input)
+}
+
+class ReflectedStore extends CachedStore implements ClusterStore {
+  readonly #connection: Connection
+  readonly #limit: WriteLimit
+  readonly #reflectors = new Map<string, Reflector>()
+  readonly #waiting = new Set<() => void>()
+  #stopped = false
+
+  constructor(input: ClusterStoreInput) {
+    const { connection, kinds, observer, clock = systemClock, writesPerSecond, burst, ...options } = input
+    super(kinds, completeObserver(observer))
+    this.#connection = connection
+    this.#limit = new WriteLimit(clock, { writesPerSecond, burst })
+    for (const kind of this.held.values()) {
+      const reflector = new Reflector({
+        connection,
+        kind,
+        clock,
+        observer: this.observer,
+        publish: (change) => this.publish(kind.type, change),
+        synced: () => this.#announce(),
+        options,
+      })
+      this.#reflectors.set(kindKey(kind.type), reflector)
+    }
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#stopped) throw new Error('the store was stopped')
+    for (const reflector of this.#reflectors.values()) reflector.start()
+    await this.#untilSynced(signal)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#limit.stop()
+    await Promise.all([...this.#reflectors.values()].map((reflector) => reflector.stop()))
+  }
+
+  contactAges(): readonly ContactAge[] {
+    return [...this.held.values()].map(({ type }) => {
+      const { kind } = type
+      const reflector = this.#reflectors.get(kindKey(type))
+      const ageMs = reflector?.contactAgeMs()
+      return ageMs === undefined ? { kind } : { kind, ageMs }
+    })
+  }
+
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    await this.#limit.take()
+    return createObject(this.#connection, type, object)
+  }
+
+  async update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    await this.#limit.take()
+    return updateObject(this.#connection, type, object)
+  }
+
+  async patch<T extends K8sObject>(
+    type: ResourceType<T>,
+    reference: ObjectName,
+    patch: Record<string, unknown>,
+    options?: PatchOptions,
+  ): Promise<T> {
+    await this.#limit.take()
+    return patchObject(this.#connection, type, reference, patch, options)
+  }
+
+  async delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
+    await this.#limit.take()
+    return deleteObject(this.#connection, type, object)
+  }
+
+  read<T extends K8sObject>(
+    type: ResourceType<T>,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    return readObject(this.#connection, type, namespace, name)
+  }
+
+  #untilSynced(signal: AbortSignal): Promise<void> {
+    if (this.synced()) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!this.synced()) return
+        finish()
+        resolve()
+      }
+      const fail = (): void => {
+        finish()
+        reject(signal.reason)
+      }
+      const finish = (): void => {
+        this.#waiting.delete(look)
+        signal.removeEventListener('abort', fail)
+      }
+      this.#waiting.add(look)
+      signal.addEventListener('abort', fail, { once: true })
+    })
+  }
+
+  #announce(): void {
+    for (const look of this.#waiting) look()
+  }
+}

@@ -1,0 +1,219 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import forge from 'node-forge'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { resourceBindings } from '../../api/karmada.ts'
+import { collectionPath } from '../../api/meta.ts'
+import type { Connection } from './api-connection.ts'
+import { FakeApiServer } from './api-server.fake.ts'
+import { type ConnectionSource, openConnection } from './connection.ts'
+
+const path = collectionPath(resourceBindings)
+let tls: { key: string; cert: string }
+let directory: string
+
+beforeAll(() => {
+  tls = createCertificate()
+})
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  return () => rm(directory, { recursive: true })
+})
+
+function createCertificate(): { key: string; cert: string } {
+  const pair = forge.pki.rsa.generateKeyPair(2048)
+  const certificate = forge.pki.createCertificate()
+  certificate.publicKey = pair.publicKey
+  certificate.serialNumber = '01'
+  certificate.validity.notBefore = new Date(Date.now() - 60_000)
+  certificate.validity.notAfter = new Date(Date.now() + 3_600_000)
+  const name = [{ name: 'commonName', value: 'test' }]
+  certificate.setSubject(name)
+  certificate.setIssuer(name)
+  certificate.setExtensions([
+    { name: 'basicConstraints', cA: true },
+    { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] },
+  ])
+  certificate.sign(pair.privateKey, forge.md.sha256.create())
+  return { key: forge.pki.privateKeyToPem(pair.privateKey), cert: forge.pki.certificateToPem(certificate) }
+}
+
+async function serve(options?: object): Promise<FakeApiServer> {
+  const server = await new FakeApiServer([resourceBindings], options && { ...tls, ...options }).listen()
+  onTestFinished(() => server.close())
+  return server
+}
+
+async function writeConfig(server: string, user: object = {}, cluster: object = {}): Promise<string> {
+  const ca = Buffer.from(tls.cert).toString('base64')
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'one',
+    contexts: [
+      { name: 'one', context: { cluster: 'here', user: 'me' } },
+      { name: 'nobody', context: { cluster: 'here' } },
+    ],
+    clusters: [{ name: 'here', cluster: { server, 'certificate-authority-data': ca, ...cluster } }],
+    users: [{ name: 'me', user }],
+  }
+  const file = join(directory, 'kubeconfig')
+  await writeFile(file, JSON.stringify(config))
+  return file
+}
+
+function open(source: ConnectionSource): Connection {
+  const connection = openConnection(source)
+  onTestFinished(() => connection.close())
+  return connection
+}
+
+describe('a connection', () => {
+  test('trusts the CA of the kubeconfig, and nobody else', async () => {
+    const server = await serve({})
+    const trusting = open({ kubeconfig: await writeConfig(server.url) })
+    expect(trusting.server).toBe(server.url)
+    expect(await trusting.request('GET', path)).toMatchObject({ kind: 'ResourceBindingList' })
+    const other = Buffer.from(createCertificate().cert).toString('base64')
+    const wary = open({ kubeconfig: await writeConfig(server.url, {}, { 'certificate-authority-data': other }) })
+    await expect(wary.request('GET', path)).rejects.toThrow(/certificate/)
+  })
+
+  test('trusts the CA also in a context without a user', async () => {
+    const server = await serve({})
+    const connection = open({ kubeconfig: await writeConfig(server.url), context: 'nobody' })
+    expect(await connection.request('GET', path)).toBeDefined()
+  })
+
+  test('shows the client certificate of the kubeconfig', async () => {
+    const server = await serve({ requestCert: true, rejectUnauthorized: true, ca: tls.cert })
+    await writeFile(join(directory, 'me.crt'), tls.cert)
+    await writeFile(join(directory, 'me.key'), tls.key)
+    const files = { 'client-certificate': 'me.crt', 'client-key': 'me.key' }
+    expect(await open({ kubeconfig: await writeConfig(server.url, files) }).request('GET', path)).toBeDefined()
+    await expect(open({ kubeconfig: await writeConfig(server.url) }).request('GET', path)).rejects.toThrow()
+  })
+
+  test.each([
+    { name: 'a token', user: { token: 'secret' }, want: 'Bearer secret' },
+    { name: 'a password', user: { username: 'me', password: 'secret' }, want: 'Basic bWU6c2VjcmV0' },
+  ])('sends $name', async ({ user, want }) => {
+    const server = await serve({})
+    await open({ kubeconfig: await writeConfig(server.url, user) }).request('GET', path)
+    expect(server.requests[0]?.headers.authorization).toBe(want)
+  })
+
+  test('tells no secret over plain HTTP', async () => {
+    const server = await serve()
+    await open({ kubeconfig: await writeConfig(server.url, { token: 'secret' }) }).request('GET', path)
+    expect(server.requests[0]?.headers.authorization).toBeUndefined()
+  })
+
+  test('goes on with a new token when the file behind it was rotated', async () => {
+    const server = await serve({})
+    const tokenFile = join(directory, 'token')
+    await writeFile(tokenFile, 'first\n')
+    server.token = 'first'
+    const connection = open({ kubeconfig: await writeConfig(server.url, { tokenFile: 'token' }) })
+    await connection.request('GET', path)
+    await writeFile(tokenFile, 'second\n')
+    server.token = 'second'
+    await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
+    expect(await connection.request('GET', path)).toBeDefined()
+  })
+
+  test('goes on with a kubeconfig that was replaced, and with the old one while the new one is half written', async () => {
+    const server = await serve({})
+    const connection = open({ kubeconfig: await writeConfig(server.url, { token: 'first' }) })
+    await writeFile(join(directory, 'kubeconfig'), '{"clusters": [')
+    server.token = 'second'
+    await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
+    await writeConfig(server.url, { token: 'second' })
+    expect(await connection.request('GET', path)).toBeDefined()
+  })
+
+  test('asks an exec plugin once, and again after a 401', async () => {
+    const server = await serve({})
+    const plugin = join(directory, 'plugin.sh')
+    const credential =
+      '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t\'$n\'"}}'
+    const count = join(directory, 'count')
+    await writeFile(
+      plugin,
+      `#!/bin/sh\necho x >> '${count}'\nn=$(wc -l < '${count}' | tr -d ' ')\necho '${credential}'\n`,
+    )
+    await chmod(plugin, 0o755)
+    server.token = 't1'
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin, interactiveMode: 'Never' }
+    const connection = open({ kubeconfig: await writeConfig(server.url, { exec }) })
+    await Promise.all([connection.request('GET', path), connection.request('GET', path)])
+    await connection.request('GET', path)
+    server.token = 't2'
+    await expect(connection.request('GET', path)).rejects.toMatchObject({ status: 401 })
+    expect(await connection.request('GET', path)).toBeDefined()
+  })
+
+  test('in a pod uses its service account', async () => {
+    const server = await serve({})
+    const account = join(directory, '/var/run/secrets/kubernetes.io/serviceaccount')
+    await mkdir(account, { recursive: true })
+    await writeFile(join(account, 'ca.crt'), tls.cert)
+    await writeFile(join(account, 'token'), 'projected')
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '127.0.0.1')
+    vi.stubEnv('KUBERNETES_SERVICE_PORT', new URL(server.url).port)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    server.token = 'projected'
+    expect(await open({ inCluster: true, root: directory }).request('GET', path)).toBeDefined()
+  })
+})
+
+describe('a kubeconfig that cannot be used is named with what is wrong', () => {
+  const cluster = { name: 'c', cluster: { server: 'https://127.0.0.1:1' } }
+  const context = { name: 'x', context: { cluster: 'c', user: 'u' } }
+  test.each([
+    { name: 'broken', text: '{"clusters": [', want: 'cannot be read' },
+    { name: 'empty', text: '', want: 'cannot be read' },
+    { name: 'without a context', text: JSON.stringify({ clusters: [cluster] }), want: 'no current-context' },
+    {
+      name: 'with an unknown context',
+      text: JSON.stringify({ 'current-context': 'y', contexts: [context], clusters: [cluster] }),
+      want: 'has no context y (it has: x)',
+    },
+    {
+      name: 'without the cluster',
+      text: JSON.stringify({ 'current-context': 'x', contexts: [context], clusters: [] }),
+      want: 'names cluster c, which is missing',
+    },
+    {
+      name: 'without the user',
+      text: JSON.stringify({ 'current-context': 'x', contexts: [context], clusters: [cluster] }),
+      want: 'names user u, which is missing',
+    },
+    {
+      name: 'with a server that is no URL',
+      text: JSON.stringify({
+        'current-context': 'x',
+        contexts: [{ name: 'x', context: { cluster: 'c' } }],
+        clusters: [{ name: 'c', cluster: { server: 'here' } }],
+      }),
+      want: 'here of cluster c is no http or https URL',
+    },
+  ])('$name', async ({ text, want }) => {
+    const file = join(directory, 'kubeconfig')
+    await writeFile(file, text)
+    expect(() => openConnection({ kubeconfig: file })).toThrow(want)
+    expect(() => openConnection({ kubeconfig: file })).toThrow(file)
+  })
+
+  test('missing', () => {
+    expect(() => openConnection({ kubeconfig: join(directory, 'none') })).toThrow(`${join(directory, 'none')}: ENOENT`)
+  })
+
+  test('in-cluster outside a cluster', () => {
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(() => openConnection({ inCluster: true })).toThrow('not in a cluster')
+  })
+})

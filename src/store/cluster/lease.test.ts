@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { TestClock } from '../../time/clock.fake.ts'
+import { type FolderStore, openFolderStore } from '../folder/folder.ts'
+import { NotFoundError } from '../store.ts'
+import { type Lease, LeaseLock, leases } from './lease.ts'
+
+const signal = new AbortController().signal
+
+interface Opened {
+  clock: TestClock
+  store: FolderStore
+  lock(identity: string, durationSeconds?: number): LeaseLock
+  spec(): Promise<Lease['spec']>
+}
+
+function open(): Opened {
+  const clock = new TestClock()
+  const store = openFolderStore({ kinds: [] })
+  const now = (): number => Date.UTC(2026, 0, 1) + clock.now()
+  const place = { store, namespace: 'lodestone', name: 'loops' }
+  return {
+    clock,
+    store,
+    lock: (identity, durationSeconds = 15) => new LeaseLock({ ...place, identity, durationSeconds, clock, now }),
+    spec: async () => (await store.read(leases, 'lodestone', 'loops'))?.spec,
+  }
+}
+
+describe('a Lease', () => {
+  test('is taken, renewed and given back as client-go does it', async () => {
+    const { clock, lock, spec } = open()
+    const a = lock('a')
+    expect(await a.take(signal)).toBe('held')
+    const taken = {
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:00.000000Z',
+      leaseTransitions: 0,
+    }
+    expect(await spec()).toEqual(taken)
+    clock.advance(2001)
+    expect(await a.take(signal)).toBe('held')
+    expect(await spec()).toEqual({ ...taken, renewTime: '2026-01-01T00:00:02.001000Z' })
+    await a.release()
+    expect(await spec()).toEqual({ ...taken, holderIdentity: '', renewTime: '2026-01-01T00:00:02.001000Z' })
+    clock.advance(999)
+    expect(await lock('b').take(signal)).toBe('held')
+    const time = '2026-01-01T00:00:03.000000Z'
+    expect(await spec()).toEqual({
+      ...taken,
+      holderIdentity: 'b',
+      acquireTime: time,
+      renewTime: time,
+      leaseTransitions: 1,
+    })
+  })
+
+  test('of another is free when it was not seen to change for as long as the holder said', async () => {
+    const { clock, lock } = open()
+    const [a, b] = [lock('a', 60), lock('b', 15)]
+    await a.take(signal)
+    expect(await b.take(signal)).toBe('taken')
+    clock.advance(59_000)
+    await a.take(signal)
+    expect(await b.take(signal)).toBe('taken')
+    expect(b.msUntilFree()).toBe(60_000)
+    clock.advance(59_999)
+    expect(await b.take(signal)).toBe('taken')
+    clock.advance(1)
+    expect(await b.take(signal)).toBe('held')
+    expect(await a.take(signal)).toBe('taken')
+  })
+
+  test('is not free because it looks old: the first look is when the wait begins', async () => {
+    const { clock, lock } = open()
+    await lock('a').take(signal)
+    clock.advance(3_600_000)
+    expect(await lock('b').take(signal)).toBe('taken')
+  })
+
+  test('that somebody made for us is ours, with all else that is in it', async () => {
+    const { store, lock, spec } = open()
+    const empty = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'lodestone', name: 'loops' },
+    }
+    await store.create<Lease>(leases, { ...empty, spec: { strategy: 'x' } as Lease['spec'] & object })
+    expect(await lock('a').take(signal)).toBe('held')
+    expect(await spec()).toMatchObject({ holderIdentity: 'a', strategy: 'x', leaseTransitions: 0 })
+  })
+
+  test('goes to one of those who ask at the same moment', async () => {
+    const { clock, lock } = open()
+    const locks = ['a', 'b', 'c'].map((identity) => lock(identity))
+    const outcomes = await Promise.all(locks.map((one) => one.take(signal)))
+    expect(outcomes.sort()).toEqual(['held', 'raced', 'raced'])
+    await Promise.all(locks.map((one) => one.take(signal)))
+    clock.advance(15_000)
+    const again = await Promise.all(locks.map((one) => one.take(signal)))
+    expect(again.filter((outcome) => outcome === 'held')).toHaveLength(1)
+  })
+
+  test('is not given back by who lost it', async () => {
+    const { clock, lock, spec } = open()
+    const [a, b] = [lock('a'), lock('b')]
+    await a.release()
+    await a.take(signal)
+    await b.take(signal)
+    clock.advance(15_000)
+    await b.take(signal)
+    await a.release()
+    expect((await spec())?.holderIdentity).toBe('b')
+  })
+
+  test('is not written by who was given up on', async () => {
+    const { lock, spec } = open()
+    await expect(lock('a').take(AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
+    expect(await spec()).toBeUndefined()
+  })
+
+  test('in a namespace that is missing is a failure, not a race', async () => {
+    const { clock, store } = open()
+    const create = (): Promise<never> => Promise.reject(new NotFoundError('namespace not found'))
+    const input = { namespace: 'none', name: 'loops', identity: 'a', durationSeconds: 15, clock, now: () => 0 }
+    const lock = new LeaseLock({
+      ...input,
+      store: { read: store.read.bind(store), update: store.update.bind(store), create },
+    })
+    await expect(lock.take(signal)).rejects.toThrow('namespace not found')
+  })
+})

@@ -1,0 +1,35 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { until } from '../../time/clock.fake.ts'
+import { readText, Transport } from './transport.ts'
+
+test('equal TLS material shares an agent, other material gets a new one, and what runs on the old one goes on', async () => {
+  let answer: (() => void) | undefined
+  const server = createServer((_request, response) => {
+    answer = () => void response.end('late')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const transport = new Transport()
+  onTestFinished(() => transport.close())
+  const old = transport.agentFor({ tls: { key: Buffer.from('first') } })
+  expect(transport.agentFor({ tls: { key: Buffer.from('first') } })).toBe(old)
+  const running = old.request({ origin, path: '/', method: 'GET' })
+  await until(() => answer !== undefined)
+  expect(transport.agentFor({ tls: { key: Buffer.from('second') } })).not.toBe(old)
+  answer?.()
+  expect(await readText((await running).body, 100)).toBe('late')
+})
+
+test('an unknown kind of proxy is an error, not a direct connection', () => {
+  expect(() => new Transport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow('ftp://proxy is none of')
+})
+
+test('an answer without end is cut off, not gathered', async () => {
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) yield new Uint8Array(60)
+  }
+  await expect(readText(endless(), 100)).rejects.toThrow('larger than 100 bytes')
+})

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { clusters } from '../../../api/karmada.ts'
+import { settle, until } from '../../../time/clock.fake.ts'
+import { bindingKind, buildCluster, clusterKind } from '../../store.suite.ts'
+import { isListOf, isWatchOf, status } from '../api-server.fake.ts'
+import { openStage, pass } from './reflector.fake.ts'
+
+const optionalClusters = { ...clusterKind, optional: true }
+
+describe('an optional kind that the server does not serve', () => {
+  test('is synced and empty, and appears when it is served', async () => {
+    const { server, store, clock, heard, changes } = await openStage({ kinds: [bindingKind, optionalClusters] })
+    server.serve(clusters, false)
+    await store.start(new AbortController().signal)
+    expect([store.serves(clusters), store.size(clusters)]).toEqual([false, 0])
+    expect(heard.filter((line) => line.startsWith('error'))).toEqual([])
+    await until(() => clock.waits.includes(2000))
+    server.serve(clusters, true)
+    server.put(clusters, buildCluster('north-1'))
+    clock.advance(1000)
+    await settle()
+    expect(server.lists(clusters)).toHaveLength(1)
+    clock.advance(1000)
+    await until(() => store.size(clusters) === 1)
+    expect(store.serves(clusters)).toBe(true)
+    expect(changes).toEqual(['+north-1'])
+    expect(heard.filter((line) => /^(not )?served$/.test(line))).toEqual(['not served', 'served'])
+  })
+
+  test('is looked for soon at first, and ever more seldom', async () => {
+    const { server, store, clock } = await openStage({ kinds: [optionalClusters] })
+    server.serve(clusters, false)
+    await store.start(new AbortController().signal)
+    const waits = [2000, 4000, 8000, 16_000, 30_000, 30_000]
+    for (const [looks, waitMs] of waits.entries()) {
+      await until(() => clock.waits.includes(waitMs))
+      clock.advance(waitMs - 1)
+      await settle()
+      expect(server.lists(clusters)).toHaveLength(looks + 1)
+      clock.advance(1)
+      await until(() => server.lists(clusters).length === looks + 2)
+    }
+  })
+
+  test('any more is empty once that is sure, and its objects are told as deleted', async () => {
+    const { server, store, clock, changes } = await openStage({ kinds: [optionalClusters] })
+    server.put(clusters, buildCluster('north-1'))
+    await store.start(new AbortController().signal)
+    await until(() => server.watches(clusters).length === 1)
+    server.serve(clusters, false)
+    clock.advance(20_000)
+    server.watches(clusters)[0]?.end()
+    await until(() => server.watchRequests(clusters).length === 2)
+    expect(store.size(clusters)).toBe(1)
+    await pass(clock, () => store.size(clusters) === 0)
+    expect(store.serves(clusters)).toBe(false)
+    expect(changes).toEqual(['-north-1'])
+  })
+
+  test('for a moment, as while the server restarts, keeps its objects', async () => {
+    const { server, store, clock, changes } = await openStage({ kinds: [optionalClusters] })
+    server.put(clusters, buildCluster('north-1'))
+    await store.start(new AbortController().signal)
+    await until(() => server.watches(clusters).length === 1)
+    const missing = status(404, 'NotFound')
+    server.misbehave(isWatchOf(clusters), missing)
+    server.misbehave(isListOf(clusters), missing)
+    clock.advance(20_000)
+    server.watches(clusters)[0]?.end()
+    await pass(clock, () => server.lists(clusters).length === 3 && server.watches(clusters).length === 1)
+    expect(store.serves(clusters)).toBe(true)
+    expect(changes).toEqual([])
+  })
+})

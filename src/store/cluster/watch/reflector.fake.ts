@@ -1,0 +1,83 @@
+/** A store over a fake API server with time in the test's hand: the stage on which reflectors are tested. */
+import { onTestFinished } from 'vitest'
+import { clusters, resourceBindings } from '../../../api/karmada.ts'
+import { settle, TestClock, until } from '../../../time/clock.fake.ts'
+import type { AnyCachedKind } from '../../kinds/any-kind.ts'
+import type { StoreObserver } from '../../observer.ts'
+import { bindingKind } from '../../store.suite.ts'
+import { createConnection } from '../api-connection.ts'
+import { FakeApiServer } from '../api-server.fake.ts'
+import { type ClusterStore, type ClusterStoreInput, openClusterStore } from '../cluster.ts'
+
+export interface Stage {
+  server: FakeApiServer
+  clock: TestClock
+  store: ClusterStore
+  /** What the observer heard, as `event` or `event detail`, in order. */
+  heard: string[]
+  /** Starts the store and waits until the first watch of the bindings is open. */
+  start(): Promise<void>
+  /** Names of the bindings in the cache, sorted. */
+  names(): string[]
+  /** Every change so far, as `+name`, `~name` or `-name`. */
+  changes: string[]
+}
+
+/** Sets a stage; it is taken down after the test. */
+export async function openStage(
+  options: Partial<ClusterStoreInput> & { kinds?: readonly AnyCachedKind[] } = {},
+): Promise<Stage> {
+  const server = await new FakeApiServer([resourceBindings, clusters]).listen()
+  const clock = new TestClock()
+  const heard: string[] = []
+  const transport = { tls: {} }
+  const connection = createConnection({
+    server: server.url,
+    read: async () => ({ headers: {}, transport }),
+    forget: () => {},
+  })
+  const store = openClusterStore({ connection, clock, kinds: [bindingKind], observer: record(heard), ...options })
+  const changes: string[] = []
+  store.subscribe(({ before, after }) => {
+    const sign = before === undefined ? '+' : after === undefined ? '-' : '~'
+    changes.push(sign + (after ?? before)?.metadata.name)
+  })
+  onTestFinished(async () => {
+    await store.stop()
+    await connection.close()
+    await server.close()
+  })
+  return {
+    server,
+    clock,
+    store,
+    heard,
+    changes,
+    async start() {
+      await store.start(new AbortController().signal)
+      await until(() => server.watches(resourceBindings).length === 1)
+    },
+    names: () => [...store.list(resourceBindings)].map((object) => object.metadata.name ?? '').sort(),
+  }
+}
+
+/** Lets what is waiting go on: time passes until `condition` is true, in steps shorter than any watchdog. */
+export async function pass(clock: TestClock, condition: () => boolean): Promise<void> {
+  for (let step = 0; step < 200 && !condition(); step++) {
+    await settle(5)
+    if (clock.waits.some((waitMs) => waitMs <= 31_000)) clock.advance(1000)
+  }
+  await until(condition)
+}
+
+function record(heard: string[]): StoreObserver {
+  return {
+    listed: ({ items, changes }) => heard.push(`listed ${items} items, ${changes} changes`),
+    relisted: ({ reason }) => heard.push(`list ${reason}`),
+    watchEnded: ({ result }) => heard.push(`watch ${result}`),
+    served: ({ served }) => heard.push(served ? 'served' : 'not served'),
+    error: ({ message }) => heard.push(`error ${message}`),
+    event: () => {},
+    fileError: ({ message }) => heard.push(`file ${message}`),
+  }
+}

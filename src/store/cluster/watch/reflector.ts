@@ -1,0 +1,248 @@
+/** Keeps one kind's cache equal to the API server: LIST, then WATCH, then again, whatever the server does, until stopped. */
+import type { K8sObject } from '../../../api/meta.ts'
+import { Backoff, type BackoffOptions } from '../../../time/backoff.ts'
+import { type Clock, sleep } from '../../../time/clock.ts'
+import type { ObjectChange, StagedObjects } from '../../cache/cache.ts'
+import type { HeldKind } from '../../cache/cached-store.ts'
+import { drain } from '../../for-each-in-slices.ts'
+import { withType } from '../../kinds/any-kind.ts'
+import type { RelistReason, StoreObserver } from '../../observer.ts'
+import type { Connection } from '../api-connection.ts'
+import { ApiError, isExpired, isRefused } from '../api-error.ts'
+import { type ListOptions, listAll } from './pager.ts'
+import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
+
+export interface ReflectorOptions extends ListOptions {
+  /** A watch without a byte for this long is resumed. Default 90 s: conforming servers send a bookmark every minute. */
+  silenceMs?: number
+  /** How often a kind that is not served is looked for after a while; sooner at first. Default 30 s. */
+  unservedRetryMs?: number
+  backoff?: BackoffOptions
+}
+
+interface ReflectorInput {
+  connection: Connection
+  kind: HeldKind
+  clock: Clock
+  observer: StoreObserver
+  publish(change: ObjectChange<K8sObject>): void
+  /** Called whenever the cache has become complete or the kind's being served has changed. */
+  synced(): void
+  options: ReflectorOptions
+}
+
+/** A watch is asked to end after this to twice this, so that the watches of a restarted fleet drift apart. */
+const MIN_WATCH_SECONDS = 300
+/** A watch that ends sooner did not work, however politely it ended. */
+const SHORT_WATCH_MS = 1000
+/** A server may ask for patience, but not for a day of it. */
+const MAX_RETRY_AFTER_MS = 300_000
+/** Answers of 404 in a row before a kind that was served counts as gone: a restarting API server misses CRDs for a moment. */
+const GONE_AFTER = 2
+/** When a kind that is not served is first looked for again, then twice as late each time: CRDs are often applied together with us. */
+const FIRST_LOOK_MS = 2000
+
+export class Reflector {
+  readonly #input: ReflectorInput
+  readonly #backoff: Backoff
+  readonly #abort = new AbortController()
+  #running: Promise<void> | undefined
+  #version: string | undefined
+  #reason: RelistReason = 'initial'
+  #listedAt = Number.NEGATIVE_INFINITY
+  #missing = 0
+  #contactAt: number | undefined
+
+  constructor(input: ReflectorInput) {
+    this.#input = input
+    this.#backoff = new Backoff(input.clock, input.options.backoff)
+  }
+
+  /** Milliseconds since the server last answered for this kind; undefined when it never did. */
+  contactAgeMs(): number | undefined {
+    return this.#contactAt === undefined ? undefined : this.#input.clock.now() - this.#contactAt
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Ends the list or watch that is under way and resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#abort.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#abort
+    while (!signal.aborted) {
+      const delayMs = await this.#step()
+      if (delayMs > 0) await sleep(this.#input.clock, delayMs, signal)
+    }
+  }
+
+  async #step(): Promise<number> {
+    try {
+      return this.#version === undefined ? await this.#list() : await this.#watch(this.#version)
+    } catch (error) {
+      // Both catch what they know; what they do not know is a mistake of ours, and even that must not end the kind.
+      this.#relist('rejected')
+      return this.#failed('list', error)
+    }
+  }
+
+  /** Lists once; returns how long to wait before the next step. */
+  async #list(): Promise<number> {
+    const { kind, clock, observer, connection, options } = this.#input
+    const startedAt = clock.now()
+    let staged: StagedObjects<K8sObject> = kind.cache.stage()
+    observer.relisted({ kind: kind.type.kind, reason: this.#reason })
+    try {
+      const version = await listAll({
+        connection,
+        kind,
+        clock,
+        options,
+        signal: this.#abort.signal,
+        begin: () => {
+          staged = kind.cache.stage()
+        },
+        add: (raw) => this.#keep(raw, (object) => staged.add(object)),
+        contact: () => this.#contact(),
+      })
+      const changes = await this.#commit(true)
+      observer.listed({ kind: kind.type.kind, items: kind.cache.size, changes, durationMs: clock.now() - startedAt })
+      this.#version = version
+      this.#listedAt = clock.now()
+      return 0
+    } catch (error) {
+      if (this.#abort.signal.aborted) return 0
+      return error instanceof ApiError && error.status === 404 && kind.optional
+        ? await this.#notServed(error)
+        : this.#failed('list', error)
+    }
+  }
+
+  /** The server does not know the kind: empty, once that is sure, and looked for again later. */
+  async #notServed(error: ApiError): Promise<number> {
+    const { kind, observer, options, clock } = this.#input
+    this.#contact()
+    this.#missing += 1
+    if (kind.cache.size > 0 && this.#missing < GONE_AFTER) return this.#failed('list', error)
+    this.#relist('unserved')
+    this.#backoff.reset()
+    if (kind.served || !kind.cache.synced) {
+      kind.served = false
+      kind.cache.stage()
+      await this.#commit(false)
+      observer.served({ kind: kind.type.kind, served: false })
+    }
+    const retryMs = Math.min(options.unservedRetryMs ?? 30_000, FIRST_LOOK_MS * 2 ** (this.#missing - 1))
+    return retryMs * (0.8 + 0.4 * clock.random())
+  }
+
+  /** Swaps the staged state in and tells the differences, a slice per turn of the event loop; returns how many there were. */
+  async #commit(served: boolean): Promise<number> {
+    const { kind, observer } = this.#input
+    const appeared = served && !kind.served
+    if (served) this.#missing = 0
+    kind.served = served
+    const changes = kind.cache.commit()
+    this.#input.synced()
+    if (appeared) observer.served({ kind: kind.type.kind, served: true })
+    return drain(changes, this.#input.publish)
+  }
+
+  /** Watches once; returns how long to wait before the next step. */
+  async #watch(resourceVersion: string): Promise<number> {
+    const { kind, clock, observer, connection } = this.#input
+    const end = await watchOnce({
+      connection,
+      kind,
+      clock,
+      resourceVersion,
+      timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + clock.random())),
+      silenceMs: this.#input.options.silenceMs ?? 90_000,
+      signal: this.#abort.signal,
+      event: (type, raw) => this.#apply(type, raw),
+      advance: (version) => {
+        this.#version = version
+      },
+      contact: () => this.#contact(),
+    })
+    observer.watchEnded({ kind: kind.type.kind, result: end.result, livedMs: end.livedMs })
+    return this.#afterWatch(end)
+  }
+
+  #afterWatch(end: WatchEnd): number {
+    this.#backoff.lived(end.livedMs)
+    switch (end.result) {
+      case 'stopped':
+        return 0
+      case 'closed':
+      case 'silent':
+      case 'capped':
+        return end.livedMs < SHORT_WATCH_MS ? this.#backoff.nextDelayMs() : 0
+      case 'expired':
+        this.#relist('expired')
+        // A list that expires as soon as it is made would be a storm of lists.
+        return this.#input.clock.now() - this.#listedAt < this.#backoff.healthyAfterMs ? this.#backoff.nextDelayMs() : 0
+      case 'failed':
+        // The same watch would fail again: the position is given up, and a list finds a new one.
+        if (isRefused(end.error) || end.error instanceof MalformedEventError) this.#relist('rejected')
+        return this.#failed('watch', end.error)
+      default:
+        return assertNever(end.result)
+    }
+  }
+
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: K8sObject): void {
+    const { kind, publish } = this.#input
+    const { namespace, name } = raw.metadata
+    if (name === undefined) throw new MalformedEventError(`watch of ${kind.type.plural}: an event without a name`)
+    if (type === 'DELETED') {
+      const change = kind.cache.remove(namespace, name)
+      if (change !== undefined) publish(change)
+      return
+    }
+    this.#keep(raw, (object) => {
+      const change = kind.cache.put(object)
+      if (change !== undefined) publish(change)
+    })
+  }
+
+  /** One object that cannot be kept must not cost us the others: it is reported and passed over. */
+  #keep(raw: K8sObject, put: (object: K8sObject) => void): void {
+    const { kind, observer } = this.#input
+    try {
+      put(kind.keep(withType(kind.type, raw)))
+    } catch (error) {
+      const message = `${raw.metadata?.namespace ?? ''}/${raw.metadata?.name ?? ''} cannot be cached`
+      observer.error({ kind: kind.type.kind, message, error })
+    }
+  }
+
+  #relist(reason: RelistReason): void {
+    this.#version = undefined
+    this.#reason = reason
+  }
+
+  #failed(verb: 'list' | 'watch', error: unknown): number {
+    const { kind, observer } = this.#input
+    if (isExpired(error)) this.#relist('expired')
+    const askedMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
+    // The jitter comes on top of what was asked for: everybody else was asked to come back at the same moment.
+    const retryInMs = askedMs + this.#backoff.nextDelayMs()
+    const message = `${verb} failed: ${error instanceof Error ? error.message : String(error)}`
+    observer.error({ kind: kind.type.kind, message, error, retryInMs })
+    return retryInMs
+  }
+
+  #contact(): void {
+    this.#contactAt = this.#input.clock.now()
+  }
+}
+
+function assertNever(result: never): never {
+  throw new Error(`unknown watch result ${String(result)}`)
+}

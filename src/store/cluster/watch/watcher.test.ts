@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest'
+import { resourceBindings } from '../../../api/karmada.ts'
+import { settle, until } from '../../../time/clock.fake.ts'
+import { buildBinding } from '../../store.suite.ts'
+import { hang, isWatchOf, reset, status, statusObject } from '../api-server.fake.ts'
+import { openStage, pass, type Stage } from './reflector.fake.ts'
+
+function watchCount({ server }: Stage): number {
+  return server.watchRequests(resourceBindings).length
+}
+
+function lastWatch({ server }: Stage): URLSearchParams {
+  return server.watchRequests(resourceBindings).at(-1)?.query ?? new URLSearchParams()
+}
+
+/** Ends the open watch after it lived long enough to count as a good one, and waits for the next. */
+async function endWatch(stage: Stage): Promise<void> {
+  const count = watchCount(stage)
+  stage.clock.advance(20_000)
+  stage.server.watches(resourceBindings)[0]?.end()
+  await until(() => watchCount(stage) === count + 1 && stage.server.watches(resourceBindings).length === 1)
+}
+
+describe('a watch', () => {
+  test('begins where the list ended, with bookmarks and a limited life', async () => {
+    const stage = await openStage()
+    const { metadata } = stage.server.put(resourceBindings, buildBinding('a'))
+    await stage.start()
+    expect(Object.fromEntries(lastWatch(stage))).toEqual({
+      watch: 'true',
+      resourceVersion: metadata.resourceVersion,
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: '450',
+    })
+  })
+
+  test.each([
+    { chance: 0, want: '300' },
+    { chance: 0.9999, want: '600' },
+  ])('lives $want seconds by chance $chance', async ({ chance, want }) => {
+    const stage = await openStage()
+    stage.clock.chance = chance
+    await stage.start()
+    expect(lastWatch(stage).get('timeoutSeconds')).toBe(want)
+  })
+
+  test('that the server ends is resumed at once, behind every event and every bookmark', async () => {
+    const stage = await openStage()
+    await stage.start()
+    const { metadata } = stage.server.put(resourceBindings, buildBinding('a'))
+    await until(() => stage.names().length === 1)
+    await endWatch(stage)
+    expect(lastWatch(stage).get('resourceVersion')).toBe(metadata.resourceVersion)
+    stage.server.watches(resourceBindings)[0]?.send('BOOKMARK', { metadata: { resourceVersion: '4711' } })
+    await endWatch(stage)
+    expect(lastWatch(stage).get('resourceVersion')).toBe('4711')
+    expect(stage.server.lists(resourceBindings)).toHaveLength(1)
+  })
+
+  test('treats versions as opaque texts', async () => {
+    const stage = await openStage()
+    await stage.start()
+    stage.server.watches(resourceBindings)[0]?.send('BOOKMARK', { metadata: { resourceVersion: 'etcd/07-ä' } })
+    stage.server.misbehave(isWatchOf(resourceBindings), hang)
+    stage.clock.advance(20_000)
+    stage.server.watches(resourceBindings)[0]?.end()
+    await until(() => watchCount(stage) === 2)
+    expect(lastWatch(stage).get('resourceVersion')).toBe('etcd/07-ä')
+  })
+
+  test('of which nothing but bookmarks is heard stays open and moves on', async () => {
+    const stage = await openStage()
+    await stage.start()
+    for (let minute = 0; minute < 5; minute++) {
+      stage.clock.advance(60_000)
+      stage.server.watches(resourceBindings)[0]?.bookmark()
+      await until(() => (stage.store.contactAges()[0]?.ageMs ?? 1) === 0)
+    }
+    expect(watchCount(stage)).toBe(1)
+    expect(stage.heard.filter((line) => line.startsWith('watch'))).toEqual([])
+  })
+
+  test('that falls silent is resumed, and nothing that happened meanwhile is lost', async () => {
+    const stage = await openStage()
+    await stage.start()
+    const { metadata } = stage.server.put(resourceBindings, buildBinding('a'))
+    await until(() => stage.names().length === 1)
+    stage.clock.advance(90_000)
+    stage.server.put(resourceBindings, buildBinding('b'))
+    await until(() => stage.names().length === 2)
+    expect(lastWatch(stage).get('resourceVersion')).toBe(metadata.resourceVersion)
+    expect(stage.heard).toContain('watch silent')
+    expect(stage.heard.filter((line) => line.startsWith('error'))).toEqual([])
+    expect(stage.server.lists(resourceBindings)).toHaveLength(1)
+  })
+
+  test('whose request is never answered is given up like a silent one', async () => {
+    const stage = await openStage({ silenceMs: 5000 })
+    stage.server.misbehave(isWatchOf(resourceBindings), hang)
+    await stage.store.start(new AbortController().signal)
+    await until(() => watchCount(stage) === 1)
+    stage.clock.advance(5000)
+    await until(() => stage.server.watches(resourceBindings).length === 1)
+    expect(stage.heard).toContain('watch silent')
+  })
+
+  test('that the server should have ended is ended half a minute later, however lively it is', async () => {
+    const stage = await openStage()
+    await stage.start()
+    for (let second = 0; second < 450 + 30; second += 60) {
+      stage.server.watches(resourceBindings)[0]?.bookmark()
+      await until(() => (stage.store.contactAges()[0]?.ageMs ?? 1) === 0)
+      stage.clock.advance(60_000)
+    }
+    await until(() => watchCount(stage) === 2)
+    expect(stage.heard).toContain('watch capped')
+  })
+
+  test('may be cut into chunks anywhere, inside a character too', async () => {
+    const stage = await openStage()
+    await stage.start()
+    const object = {
+      ...buildBinding('größe-€-😀'),
+      metadata: { namespace: 'shop', name: '😀€', resourceVersion: '900' },
+    }
+    for (const byte of Buffer.from(`${JSON.stringify({ type: 'ADDED', object })}\n`)) {
+      stage.server.watches(resourceBindings)[0]?.sendBytes(Uint8Array.of(byte))
+      await settle(1)
+    }
+    await until(() => stage.store.get(resourceBindings, 'shop', '😀€') !== undefined)
+  })
+
+  test('that breaks in the middle of an event gets that event again', async () => {
+    const stage = await openStage()
+    await stage.start()
+    stage.server.watches(resourceBindings)[0]?.sendBytes('{"type":"ADDED","object":{"meta')
+    stage.server.objects.put(resourceBindings, buildBinding('a'))
+    await settle()
+    stage.clock.advance(20_000)
+    stage.server.watches(resourceBindings)[0]?.reset()
+    await pass(stage.clock, () => stage.names().length === 1)
+    expect(stage.server.lists(resourceBindings)).toHaveLength(1)
+  })
+
+  test('passes over events of a type of the future', async () => {
+    const stage = await openStage()
+    await stage.start()
+    const watch = stage.server.watches(resourceBindings)[0]
+    watch?.send('PAUSED', { ...buildBinding('a'), metadata: { name: 'a', resourceVersion: '900' } })
+    watch?.send('ADDED', { ...buildBinding('b'), metadata: { name: 'b', resourceVersion: '901' } })
+    await until(() => stage.names().length === 1)
+    expect(stage.names()).toEqual(['b'])
+    expect(stage.heard.filter((line) => line.startsWith('error'))).toEqual([])
+  })
+})
+
+describe('a watch that fails', () => {
+  test.each([
+    { name: 'a connection that is reset', answer: reset },
+    { name: 'HTTP 500', answer: status(500, 'InternalError') },
+    { name: 'HTTP 401', answer: status(401, 'Unauthorized') },
+    { name: 'HTTP 403', answer: status(403, 'Forbidden') },
+    { name: 'HTTP 503', answer: status(503, 'ServiceUnavailable') },
+  ])('by $name is resumed after a pause from the same version, without a list', async ({ answer }) => {
+    const stage = await openStage()
+    stage.server.misbehave(isWatchOf(resourceBindings), answer)
+    await stage.store.start(new AbortController().signal)
+    await until(() => stage.heard.some((line) => line.startsWith('error watch failed')))
+    await settle()
+    expect(watchCount(stage)).toBe(1)
+    stage.clock.advance(400)
+    await until(() => stage.server.watches(resourceBindings).length === 1)
+    expect(
+      new Set(stage.server.watchRequests(resourceBindings).map(({ query }) => query.get('resourceVersion'))).size,
+    ).toBe(1)
+    expect(stage.server.lists(resourceBindings)).toHaveLength(1)
+  })
+
+  test('by a reset while it runs is resumed, and what happened meanwhile arrives', async () => {
+    const stage = await openStage()
+    await stage.start()
+    stage.clock.advance(20_000)
+    stage.server.watches(resourceBindings)[0]?.reset()
+    stage.server.put(resourceBindings, buildBinding('a'))
+    await pass(stage.clock, () => stage.names().length === 1)
+  })
+
+  test('by an ERROR event of 500 is resumed from the same version', async () => {
+    const stage = await openStage()
+    await stage.start()
+    stage.server.watches(resourceBindings)[0]?.send('ERROR', statusObject(500, 'InternalError'))
+    await pass(stage.clock, () => watchCount(stage) === 2)
+    expect(stage.server.lists(resourceBindings)).toHaveLength(1)
+    expect(stage.heard).toContain('error watch failed: watch of resourcebindings: the server says InternalError')
+  })
+
+  test.each([
+    { name: 'asked by a header', headers: { 'retry-after': '7' } },
+    { name: 'capped when it is absurd', headers: { 'retry-after': '86400' }, wantMs: 300_400 },
+  ])('by 429 waits as long as the server asks: $name', async ({ headers, wantMs = 7400 }) => {
+    const stage = await openStage()
+    stage.server.misbehave(isWatchOf(resourceBindings), status(429, 'TooManyRequests', headers))
+    await stage.store.start(new AbortController().signal)
+    await until(() => stage.clock.waits.length === 1)
+    expect(stage.clock.waits).toEqual([wantMs])
+    stage.clock.advance(wantMs)
+    await until(() => stage.server.watches(resourceBindings).length === 1)
+  })
+
+  test('by closing at once, again and again, is slowed down', async () => {
+    const stage = await openStage()
+    const close = (response: { end(): unknown }): void => void response.end()
+    stage.server.misbehave(isWatchOf(resourceBindings), ...Array.from({ length: 6 }, () => close))
+    await stage.store.start(new AbortController().signal)
+    const waits: number[] = []
+    for (let attempt = 1; attempt <= 6; attempt++) {
+      await until(() => watchCount(stage) === attempt && stage.clock.waits.length === 1)
+      waits.push(stage.clock.waits[0] ?? 0)
+      stage.clock.advance(waits.at(-1) ?? 0)
+    }
+    expect(waits).toEqual([400, 800, 1600, 3200, 6400, 12_800])
+  })
+})

@@ -1,0 +1,62 @@
+/** Keeps writes to an API server below a rate: after an outage, a loop with 100,000 objects to write must not cause the next one. */
+import { TokenBucket } from '../../core/token-bucket.ts'
+import type { Clock } from '../../time/clock.ts'
+
+export interface WriteLimitOptions {
+  /** How many writes a second in the long run. Default 50. */
+  writesPerSecond?: number | undefined
+  /** How many at once after a rest. Default 100. */
+  burst?: number | undefined
+}
+
+interface Waiting {
+  go(): void
+  fail(error: Error): void
+}
+
+export class WriteLimit {
+  readonly #clock: Clock
+  readonly #bucket: TokenBucket
+  readonly #waiting: Waiting[] = []
+  #cancel: (() => void) | undefined
+  #stopped = false
+
+  /** Throws for a rate or a burst that would never let anything through. */
+  constructor(clock: Clock, { writesPerSecond = 50, burst = 100 }: WriteLimitOptions = {}) {
+    this.#clock = clock
+    this.#bucket = new TokenBucket({ perSecond: writesPerSecond, burst }, clock.now())
+  }
+
+  /** Resolves when the caller may write, first come first served; rejects once stopped. */
+  take(): Promise<void> {
+    if (this.#stopped) return Promise.reject(stopped())
+    return new Promise((go, fail) => {
+      this.#waiting.push({ go, fail })
+      this.#serve()
+    })
+  }
+
+  /** Turns away everybody who waits, and who comes later. */
+  stop(): void {
+    this.#stopped = true
+    this.#cancel?.()
+    for (const { fail } of this.#waiting.splice(0)) fail(stopped())
+  }
+
+  #serve(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    while (this.#waiting.length > 0) {
+      const waitMs = this.#bucket.take(this.#clock.now())
+      if (waitMs > 0) {
+        this.#cancel = this.#clock.after(waitMs, () => this.#serve())
+        return
+      }
+      this.#waiting.shift()?.go()
+    }
+  }
+}
+
+function stopped(): Error {
+  return new Error('the store was stopped')
+}

@@ -1,0 +1,96 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { buildBinding, buildCluster } from '../store.suite.ts'
+import { names, openFolder, replicas } from './folder.fake.ts'
+import type { FolderStoreInput } from './folder.ts'
+
+describe('a mistake in a file', () => {
+  test('is reported once with its line, and costs nothing but that file', async () => {
+    const { complaints, write, start } = await openFolder()
+    await write('good.yaml', buildBinding('good'))
+    await write('bad.yaml', buildBinding('lost'), 'kind: Pod', 'metadata: {}')
+    const store = await start()
+    await store.rescan()
+    expect(names(store)).toEqual(['good'])
+    expect(complaints).toEqual([
+      'bad.yaml:3 apiVersion is missing: expected for example v1 or apps/v1 (and 1 more in this file)',
+    ])
+  })
+
+  test('that was good before leaves its last good objects, until it is good again', async () => {
+    const { complaints, write, start } = await openFolder()
+    await write('a.yaml', buildBinding('a'))
+    const store = await start()
+    await write('a.yaml', '{"apiVersion": ')
+    await store.rescan()
+    expect(names(store)).toEqual(['a'])
+    expect(complaints).toHaveLength(1)
+    await write('a.yaml', buildBinding('b'))
+    await store.rescan()
+    expect(names(store)).toEqual(['b'])
+  })
+
+  test('is not seen in a file that is empty for the moment in which it is written', async () => {
+    const { write, start } = await openFolder()
+    await write('a.yaml', buildBinding('a'))
+    const store = await start()
+    await write('a.yaml', '')
+    await store.rescan()
+    expect(names(store)).toEqual(['a'])
+    await write('a.yaml', '# nothing any more')
+    await store.rescan()
+    expect(names(store)).toEqual([])
+  })
+
+  test('that makes one object invalid leaves out that object, or its last good version', async () => {
+    const { complaints, write, start } = await openFolder()
+    const validate: FolderStoreInput['validate'] = (object) =>
+      (object as ResourceBinding).spec.replicas === -1
+        ? [{ path: 'spec.replicas', message: 'must not be negative' }]
+        : []
+    await write('a.yaml', buildBinding('a', { replicas: 3 }), buildBinding('b', { replicas: -1 }))
+    const store = await start({ validate })
+    expect(names(store)).toEqual(['a'])
+    expect(complaints).toEqual(['a.yaml:3 ResourceBinding b: spec.replicas: must not be negative'])
+    await write('a.yaml', buildBinding('a', { replicas: -1 }), buildBinding('b', { replicas: 4 }))
+    await store.rescan()
+    expect([replicas(store, 'a'), replicas(store, 'b')]).toEqual([3, 4])
+  })
+
+  test('by which two files have the same object is told with both, and the first by path holds', async () => {
+    const { directory, complaints, write, start } = await openFolder()
+    await write('a.yaml', buildBinding('twin', { replicas: 1 }))
+    await write('b.yaml', buildCluster('north-1'), buildBinding('twin', { replicas: 2 }))
+    const store = await start()
+    await store.rescan()
+    expect(replicas(store, 'twin')).toBe(1)
+    expect(complaints).toEqual([
+      `b.yaml:3 ResourceBinding shop/twin is already in ${join(directory, 'a.yaml')}:1, which is used`,
+    ])
+    await rm(join(directory, 'a.yaml'))
+    await store.rescan()
+    expect(replicas(store, 'twin')).toBe(2)
+  })
+
+  test('in the version of an API is told with the one that is served', async () => {
+    const { complaints, write, start } = await openFolder()
+    await write('a.yaml', { ...buildBinding('a'), apiVersion: 'work.karmada.io/v1alpha1' })
+    const store = await start()
+    expect(names(store)).toEqual([])
+    expect(complaints).toEqual([
+      'a.yaml:1 ResourceBinding shop/a: apiVersion work.karmada.io/v1alpha1: expected work.karmada.io/v1alpha2',
+    ])
+  })
+
+  test('of 8 MiB and more, or of no text, is not read', async () => {
+    const { directory, complaints, write, start } = await openFolder()
+    await write('big.yaml', `# ${'x'.repeat(8 * 1024 * 1024)}`)
+    await writeFile(join(directory, 'binary.yaml'), Uint8Array.of(0xff, 0xfe, 0x00))
+    await write('good.yaml', buildBinding('good'))
+    const store = await start()
+    expect(names(store)).toEqual(['good'])
+    expect(complaints).toEqual(['big.yaml: is larger than 8 MiB, and was not read', 'binary.yaml: is not UTF-8 text'])
+  })
+})

@@ -1,0 +1,128 @@
+/** The manifests of a folder as last read: reads again only what changed, and keeps the last good objects of what broke. */
+import { readFile } from 'node:fs/promises'
+import type { K8sObject } from '../../api/meta.ts'
+import type { StoreObserver } from '../observer.ts'
+import { type Manifest, parseManifests } from './manifests.ts'
+import { isGone, type ScannedFile, scanFolder } from './scan.ts'
+
+/** One mistake of an object, as validators return it: where in the object, and what is wrong. */
+interface FieldMistake {
+  path: string
+  message: string
+}
+
+export type ValidateManifest = (object: K8sObject) => readonly FieldMistake[]
+
+const MAX_FILE_BYTES = 8 * 1024 * 1024
+
+interface ReadFile {
+  stamp: string | undefined
+  text: string | undefined
+  manifests: readonly Manifest[]
+  /** What was last reported about the file itself, so that it is not said again at every scan. */
+  complaint?: string
+}
+
+export class FolderFiles {
+  readonly #directory: string | undefined
+  readonly #observer: StoreObserver
+  readonly #validate: ValidateManifest
+  #files = new Map<string, ReadFile>()
+  #complaints = new Set<string>()
+
+  constructor(directory: string | undefined, observer: StoreObserver, validate: ValidateManifest = () => []) {
+    this.#directory = directory
+    this.#observer = observer
+    this.#validate = validate
+  }
+
+  /** Reads what changed. Returns every manifest, by path and then line; one of a file that did not change is the same object. */
+  async refresh(): Promise<readonly Manifest[]> {
+    const scan = this.#directory === undefined ? { files: [], errors: [] } : await scanFolder(this.#directory)
+    const complaints = new Set<string>()
+    for (const { file, message } of scan.errors) {
+      const complaint = `${file}: ${message}`
+      complaints.add(complaint)
+      if (!this.#complaints.has(complaint)) this.#observer.fileError({ file, message })
+    }
+    this.#complaints = complaints
+    const files = new Map<string, ReadFile>()
+    for (const scanned of scan.files) files.set(scanned.file, await this.#read(scanned))
+    // A file below something that cannot be read now is not gone: what it said last still holds.
+    for (const [file, read] of this.#files) {
+      if (!files.has(file) && scan.errors.some((error) => isBelow(file, error.file))) files.set(file, read)
+    }
+    this.#files = files
+    return [...files.values()].flatMap((read) => read.manifests)
+  }
+
+  async #read(scanned: ScannedFile): Promise<ReadFile> {
+    const before = this.#files.get(scanned.file)
+    if (before?.stamp !== undefined && before.stamp === scanned.stamp) return before
+    const read: ReadFile = { stamp: scanned.stamp, text: undefined, manifests: before?.manifests ?? [] }
+    try {
+      read.text = await readBounded(scanned)
+    } catch (error) {
+      // Deleted since it was scanned: the next scan will say so.
+      if (isGone(error)) return read
+      read.complaint = (error as Error).message
+      if (read.complaint !== before?.complaint) {
+        this.#observer.fileError({ file: scanned.file, message: read.complaint })
+      }
+      return read
+    }
+    if (read.text === before?.text) return { ...before, stamp: scanned.stamp }
+    // Many programs empty a file before they write it; one that stays empty is believed once it has settled.
+    if (read.text === '' && scanned.stamp === undefined && before !== undefined) return before
+    return { ...read, manifests: this.#parse(scanned.file, read.text, read.manifests) }
+  }
+
+  #parse(file: string, text: string, lastGood: readonly Manifest[]): readonly Manifest[] {
+    const { manifests, errors } = parseManifests(text, file)
+    const [first, ...others] = errors
+    if (first === undefined) return manifests.flatMap((manifest) => this.#check(manifest, lastGood))
+    const more = others.length === 0 ? '' : ` (and ${others.length} more in this file)`
+    this.#observer.fileError({ ...first, message: first.message + more })
+    return lastGood
+  }
+
+  /** An object that is well formed but not valid: as on an API server, it is refused and the others are not. */
+  #check(manifest: Manifest, lastGood: readonly Manifest[]): Manifest[] {
+    const mistakes = this.#validate(manifest.object)
+    if (mistakes.length === 0) return [manifest]
+    for (const { path, message } of mistakes) {
+      const { file, line, object } = manifest
+      this.#observer.fileError({ file, line, message: `${object.kind} ${object.metadata.name}: ${path}: ${message}` })
+    }
+    return lastGood.filter((other) => isSame(other.object, manifest.object)).slice(0, 1)
+  }
+}
+
+async function readBounded({ file, bytes }: ScannedFile): Promise<string> {
+  if (bytes > MAX_FILE_BYTES) throw new Error(`is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB, and was not read`)
+  let content: Buffer
+  try {
+    content = await readFile(file)
+  } catch (error) {
+    if (isGone(error)) throw error
+    throw new Error(`cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(content)
+  } catch (error) {
+    throw new Error('is not UTF-8 text', { cause: error })
+  }
+}
+
+function isBelow(file: string, folder: string): boolean {
+  return file === folder || file.startsWith(`${folder}/`)
+}
+
+function isSame(a: K8sObject, b: K8sObject): boolean {
+  return (
+    a.apiVersion === b.apiVersion &&
+    a.kind === b.kind &&
+    a.metadata.name === b.metadata.name &&
+    a.metadata.namespace === b.metadata.namespace
+  )
+}

@@ -1,0 +1,61 @@
+/** A folder of manifests for one test, and a folder store over it. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { resourceBindings } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { bindingKind, clusterKind, secretKind } from '../store.suite.ts'
+import { type FolderStore, type FolderStoreInput, openFolderStore } from './folder.ts'
+
+export interface TestFolder {
+  directory: string
+  /** What the observer heard about files, as `file:line message`. */
+  complaints: string[]
+  write(file: string, ...documents: (K8sObject | string)[]): Promise<void>
+  /** Opens a store that does not watch; it is stopped after the test. */
+  open(input?: Partial<FolderStoreInput>): FolderStore
+  /** Opens and starts one. */
+  start(input?: Partial<FolderStoreInput>): Promise<FolderStore>
+}
+
+/** Makes an empty folder, which goes after the test. */
+export async function openFolder(): Promise<TestFolder> {
+  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  const complaints: string[] = []
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const open = (input: Partial<FolderStoreInput> = {}): FolderStore => {
+    const fileError = ({ file, line, message }: { file: string; line?: number; message: string }): void => {
+      complaints.push(`${file.slice(directory.length + 1)}:${line ?? ''} ${message}`)
+    }
+    const kinds = [bindingKind, clusterKind, secretKind]
+    const store = openFolderStore({ directory, kinds, observer: { fileError }, watch: false, ...input })
+    onTestFinished(() => store.stop())
+    return store
+  }
+  return {
+    directory,
+    complaints,
+    open,
+    async write(file, ...documents) {
+      const path = join(directory, file)
+      await mkdir(dirname(path), { recursive: true })
+      const texts = documents.map((document) => (typeof document === 'string' ? document : JSON.stringify(document)))
+      await writeFile(path, texts.join('\n---\n'))
+    },
+    async start(input) {
+      const store = open(input)
+      await store.start(new AbortController().signal)
+      return store
+    },
+  }
+}
+
+/** Names of the bindings that a store shows, sorted. */
+export function names(store: FolderStore): string[] {
+  return [...store.list(resourceBindings)].map((object) => object.metadata.name ?? '').sort()
+}
+
+export function replicas(store: FolderStore, name: string): number | undefined {
+  return store.get(resourceBindings, 'shop', name)?.spec.replicas
+}

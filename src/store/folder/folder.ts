@@ -1,0 +1,199 @@
+/** The store over a folder of manifests: no cluster at all; files are read and watched, writes stay in memory. */
+import { statSync } from 'node:fs'
+import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { type Clock, systemClock } from '../../time/clock.ts'
+import { CachedStore, type HeldKind } from '../cache/cached-store.ts'
+import { describe } from '../cluster/object-writer.ts'
+import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
+import { completeObserver, type StoreObserver } from '../observer.ts'
+import type { ObjectName, ObjectStore, PatchOptions } from '../store.ts'
+import { FolderFiles, type ValidateManifest } from './files.ts'
+import type { Manifest } from './manifests.ts'
+import { type FolderObject, FolderObjects } from './objects.ts'
+import { watchFolder } from './watch.ts'
+
+export interface FolderStoreInput {
+  /** Absent: a store in memory, which holds only what is written to it. */
+  directory?: string
+  kinds: readonly AnyCachedKind[]
+  observer?: Partial<StoreObserver>
+  /** Says what is wrong with an object; one that has mistakes is reported with file and line, and not served. */
+  validate?: ValidateManifest
+  /** Whether files are watched after `start`. Default true; a command that reads once says false. */
+  watch?: boolean
+  /** How long a burst of changes is gathered. Default 100 ms. */
+  debounceMs?: number
+  clock?: Clock
+}
+
+export interface FolderStore extends ObjectStore {
+  /** Every object that was read or written, of any kind, in the order of the files. Shared: nobody may change them. */
+  objects(): readonly FolderObject[]
+  /** Reads the folder again, now; resolves when the store shows what it holds. */
+  rescan(): Promise<void>
+}
+
+const POLL_MS = 30_000
+
+/** Opens a folder; files are read by `start`. Throws when `directory` is not a folder. */
+export function openFolderStore(input: FolderStoreInput): FolderStore {
+  const { directory } = input
+  const isFolder = directory === undefined || statSync(directory, { throwIfNoEntry: false })?.isDirectory()
+  if (isFolder === undefined) throw new Error(`the folder ${directory} does not exist`)
+  if (!isFolder) throw new Error(`${directory} is not a folder`)
+  return new ManifestStore(input)
+}
+
+class ManifestStore extends CachedStore implements FolderStore {
+  readonly #input: FolderStoreInput
+  readonly #files: FolderFiles
+  readonly #objects: FolderObjects
+  readonly #kept = new WeakMap<K8sObject, K8sObject | undefined>()
+  #complaints = new Set<string>()
+  #scan: Promise<void> = Promise.resolve()
+  #unwatch: (() => void) | undefined
+  #stopped = false
+
+  constructor(input: FolderStoreInput) {
+    super(input.kinds, completeObserver(input.observer))
+    this.#input = input
+    this.#files = new FolderFiles(input.directory, this.observer, input.validate)
+    this.#objects = new FolderObjects(new Map([...this.held].map(([key, kind]) => [key, kind.type])))
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#stopped) throw new Error('the store was stopped')
+    // Watched before it is read: a file that changes in between is read twice rather than never.
+    const { directory, watch = true } = this.#input
+    if (watch && directory !== undefined) this.#unwatch ??= this.#watch(directory)
+    await this.rescan()
+    signal.throwIfAborted()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#unwatch?.()
+    await this.#scan
+  }
+
+  rescan(): Promise<void> {
+    // One after the other: a scan that began before this call may have missed what the caller wrote.
+    this.#scan = this.#scan.then(() => this.#refresh())
+    return this.#scan
+  }
+
+  objects(): readonly FolderObject[] {
+    return [...this.#objects.values()]
+  }
+
+  async create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    return this.#written(type, this.#objects.create(typed(type, object))) as T
+  }
+
+  async update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T> {
+    return this.#written(type, this.#objects.update(typed(type, object))) as T
+  }
+
+  async patch<T extends K8sObject>(
+    type: ResourceType<T>,
+    reference: ObjectName,
+    patch: Record<string, unknown>,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    return this.#written(type, this.#objects.patch(type, reference, patch, options)) as T
+  }
+
+  async delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void> {
+    const deleted = this.#objects.delete(typed(type, object), new Date())
+    if (deleted !== undefined) this.#written(type, deleted)
+  }
+
+  async read<T extends K8sObject>(
+    type: ResourceType<T>,
+    namespace: string | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    return structuredClone(this.#objects.get(type, namespace, name)) as T | undefined
+  }
+
+  #watch(directory: string): () => void {
+    const { clock = systemClock, debounceMs = 100 } = this.#input
+    return watchFolder({
+      directory,
+      clock,
+      debounceMs,
+      pollMs: POLL_MS,
+      changed: () => void this.rescan(),
+      failed: (error) => this.observer.fileError({ file: directory, message: `cannot be watched: ${error.message}` }),
+    })
+  }
+
+  async #refresh(): Promise<void> {
+    const manifests = await this.#files.refresh()
+    if (this.#stopped) return
+    const complaints = new Set<string>()
+    const complain = ({ file, line }: Manifest, message: string): void => {
+      const complaint = `${file}:${line}: ${message}`
+      complaints.add(complaint)
+      if (!this.#complaints.has(complaint)) this.observer.fileError({ file, line, message })
+    }
+    const servable = manifests.filter((manifest) => this.#hasServedVersion(manifest, complain))
+    this.#objects.replaceManifests(servable, (first, second) => {
+      complain(second, `${describe(second.object)} is already in ${first.file}:${first.line}, which is used`)
+    })
+    this.#complaints = complaints
+    this.#fillCaches()
+  }
+
+  /** One version of a kind is served; an object of another one would be read with the wrong eyes. */
+  #hasServedVersion(manifest: Manifest, complain: (manifest: Manifest, message: string) => void): boolean {
+    const { apiVersion, kind } = manifest.object
+    const held = this.held.get(kindKey({ group: groupOf(apiVersion), kind }))
+    if (held === undefined || apiVersion === apiVersionOf(held.type)) return true
+    complain(manifest, `${describe(manifest.object)}: apiVersion ${apiVersion}: expected ${apiVersionOf(held.type)}`)
+    return false
+  }
+
+  #fillCaches(): void {
+    const byKind = new Map<HeldKind, K8sObject[]>([...this.held.values()].map((kind) => [kind, []]))
+    for (const { object } of this.#objects.values()) {
+      const kind = this.held.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
+      const kept = kind && this.#keep(kind, object)
+      if (kept !== undefined) byKind.get(kind as HeldKind)?.push(kept)
+    }
+    for (const [kind, objects] of byKind) {
+      for (const change of kind.cache.replaceAll(objects)) this.publish(kind.type, change)
+    }
+  }
+
+  #keep(kind: HeldKind, object: K8sObject): K8sObject | undefined {
+    if (this.#kept.has(object)) return this.#kept.get(object)
+    let kept: K8sObject | undefined
+    try {
+      // A copy: what `keep` shares with the raw object must not be what a later write is compared with.
+      kept = kind.keep(structuredClone(object))
+    } catch (error) {
+      this.observer.error({ kind: kind.type.kind, message: `${describe(object)} cannot be cached`, error })
+    }
+    this.#kept.set(object, kept)
+    return kept
+  }
+
+  #written(type: ResourceType, object: K8sObject): K8sObject {
+    const kind = this.held.get(kindKey(type))
+    const isThere = this.#objects.get(type, object.metadata.namespace, object.metadata.name ?? '') === object
+    if (kind?.cache.synced) {
+      const kept = isThere ? this.#keep(kind, object) : undefined
+      const change = kept
+        ? kind.cache.put(kept)
+        : kind.cache.remove(object.metadata.namespace, object.metadata.name ?? '')
+      if (change !== undefined) this.publish(type, change)
+    }
+    return structuredClone(object)
+  }
+}
+
+function typed(type: ResourceType, object: K8sObject): K8sObject {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
+}

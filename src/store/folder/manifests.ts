@@ -1,0 +1,141 @@
+/** Reads the objects of a YAML or JSON file, and says for each mistake in which line it is and what was expected. */
+import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
+import type { K8sObject } from '../../api/meta.ts'
+import { KUBERNETES_YAML } from './yaml-dialect.ts'
+
+/** An object and where it is written; lines count from 1. */
+export interface Manifest {
+  object: K8sObject
+  file: string
+  line: number
+}
+
+interface ManifestError {
+  file: string
+  line: number
+  message: string
+}
+
+export interface ParsedManifests {
+  manifests: Manifest[]
+  /** In the order of the file; empty when every document is good. */
+  errors: ManifestError[]
+}
+
+/** Aliases times the nodes they stand for. Beyond this it is no manifest but an attack ("billion laughs"). */
+const MAX_ALIASES = 100
+const MAX_LIST_DEPTH = 8
+/** More open brackets than this are no manifest: the parser would take seconds to find that none is closed. */
+const MAX_OPEN_BRACKETS = 1_000
+
+/**
+ * Reads every document of `text`; `List` and typed lists are unwrapped, empty documents left out. Nothing is thrown: mistakes
+ * are data, with `file` as it is given.
+ */
+export function parseManifests(text: string, file: string): ParsedManifests {
+  const lines = new LineCounter()
+  const parsed: ParsedManifests = { manifests: [], errors: [] }
+  const lineAt = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line)
+  const report = (line: number, message: string): void => {
+    parsed.errors.push({ file, line, message })
+  }
+  if (openBrackets(text) > MAX_OPEN_BRACKETS) {
+    report(1, `cannot be read: more than ${MAX_OPEN_BRACKETS} brackets are open at once`)
+    return parsed
+  }
+  try {
+    for (const document of parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter: lines })) {
+      readDocument(document)
+    }
+  } catch (error) {
+    // The parser is recursive: nesting beyond the stack is the one way in which it throws.
+    report(1, `cannot be read: ${(error as Error).message}`)
+  }
+  return parsed
+
+  function readDocument(document: Document.Parsed): void {
+    const mistakes = [...document.errors, ...document.warnings]
+    for (const mistake of mistakes) report(lineAt(mistake.pos[0]), `is not valid YAML: ${mistake.message}`)
+    if (mistakes.length > 0 || document.contents === null) return
+    const line = lineAt(document.contents.range?.[0])
+    try {
+      const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+      // Only an alias can make a value part of itself, which no API server can store; JSON.stringify throws then.
+      if (text.includes('*')) JSON.stringify(value)
+      readValue(value, document.contents, document, 0)
+    } catch (error) {
+      report(line, `cannot be read: ${(error as Error).message}`)
+    }
+  }
+
+  function readValue(value: unknown, node: Node | undefined, document: Document, depth: number): void {
+    const target = isAlias(node) ? node.resolve(document) : node
+    const line = lineAt((node ?? target)?.range?.[0])
+    if (value === null || value === undefined) return
+    const items = listItems(value)
+    if (items === undefined) {
+      const mistake = findMistake(value)
+      if (mistake === undefined) parsed.manifests.push({ object: value as K8sObject, file, line })
+      else report(line, mistake)
+    } else if (depth >= MAX_LIST_DEPTH) {
+      report(line, `lists are nested deeper than ${MAX_LIST_DEPTH}`)
+    } else {
+      const sequence = isMap(target) ? target.get('items', true) : undefined
+      for (const [index, item] of items.entries()) {
+        const itemNode = isSeq(sequence) ? (sequence.items[index] as Node | undefined) : target
+        readValue(item, itemNode, document, depth + 1)
+      }
+    }
+  }
+}
+
+/** The most brackets that are open at once, wherever they stand: those in texts are few, or closed as well. */
+function openBrackets(text: string): number {
+  let most = 0
+  let open = 0
+  for (const bracket of text.matchAll(/[[\]{}]/g)) {
+    open += bracket[0] === '[' || bracket[0] === '{' ? 1 : -1
+    if (open > most) most = open
+  }
+  return most
+}
+
+/** The items of a `List` or `FooList`, with the type that a typed list leaves out of them; undefined for any other object. */
+function listItems(value: unknown): unknown[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { kind, apiVersion, items } = value as { kind?: unknown; apiVersion?: unknown; items?: unknown }
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return undefined
+  if (kind === 'List') return items
+  const type = { apiVersion, kind: kind.slice(0, -'List'.length) }
+  return items.map((item: unknown) => (typeof item === 'object' && item !== null ? { ...type, ...item } : item))
+}
+
+/** The first thing that makes a value no Kubernetes object. */
+function findMistake(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return `expected a Kubernetes object (apiVersion, kind, metadata.name), found ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`
+  }
+  const { apiVersion, kind, metadata } = value as { [key: string]: unknown }
+  if (!isText(apiVersion)) return 'apiVersion is missing: expected for example v1 or apps/v1'
+  if (!isText(kind)) return `kind is missing: expected a kind of ${apiVersion}`
+  if (typeof metadata !== 'object' || metadata === null) return `metadata is missing: ${kind} needs a metadata.name`
+  const { name, namespace, generateName, labels, annotations } = metadata as { [key: string]: unknown }
+  if (!isText(name)) {
+    return isText(generateName)
+      ? 'metadata.name is missing: a file cannot be served under a generateName'
+      : `metadata.name is missing: ${kind} needs a name (in quotes when it looks like a number)`
+  }
+  if (namespace !== undefined && typeof namespace !== 'string') return 'metadata.namespace: expected a string'
+  return findNonString('metadata.labels', labels) ?? findNonString('metadata.annotations', annotations)
+}
+
+function findNonString(path: string, map: unknown): string | undefined {
+  if (map === undefined || map === null) return undefined
+  if (typeof map !== 'object' || Array.isArray(map)) return `${path}: expected a map of strings`
+  const found = Object.entries(map).find(([, value]) => typeof value !== 'string')
+  return found && `${path}[${found[0]}]: expected a string, found ${JSON.stringify(found[1])}: put it in quotes`
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,0 +1,213 @@
+/** Every object of a folder store: what the files say, what was written over it, and which of the two holds. */
+import { isDeepStrictEqual } from 'node:util'
+import { groupOf, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
+import { kindKey } from '../kinds/any-kind.ts'
+import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
+import { generatedName, uidOf } from './identity.ts'
+import type { Manifest } from './manifests.ts'
+import { patchedObject } from './patch.ts'
+
+/** An object as it is now; `file` and `line` of where it came from, absent for one that was only ever written. */
+export interface FolderObject {
+  object: K8sObject
+  file?: string
+  line?: number
+}
+
+interface Entry extends FolderObject {
+  /** The manifest that was last taken over, as the file has it. */
+  source?: K8sObject
+}
+
+/** What is remembered of objects that were deleted: a manifest that still says them must not bring them back. */
+interface Grave {
+  deaths: number
+  /** The entry of the last one, while its manifest is in the folder. */
+  entry?: Entry | undefined
+}
+
+export class FolderObjects {
+  readonly #types: ReadonlyMap<string, ResourceType>
+  readonly #entries = new Map<string, Entry>()
+  readonly #graves = new Map<string, Grave>()
+  #version = 0
+  #generatedNames = 0
+
+  /** `types` are the kinds whose scope is known, by `kindKey`. */
+  constructor(types: ReadonlyMap<string, ResourceType>) {
+    this.#types = types
+  }
+
+  values(): Iterable<FolderObject> {
+    return this.#entries.values()
+  }
+
+  get(type: ResourceType, namespace: string | undefined, name: string): K8sObject | undefined {
+    const found = this.#entries.get(keyOf(kindKey(type), type.namespaced ? (namespace ?? 'default') : '', name))
+    if (found !== undefined || namespace !== 'default') return found?.object
+    // Of kinds that are not cached the scope is unknown: their objects without a namespace are kept without one.
+    return this.#entries.get(keyOf(kindKey(type), '', name))?.object
+  }
+
+  /**
+   * Takes over what the files say now. A manifest that changed wins over what was written; one that did not leaves it alone;
+   * an object whose manifest went goes too. The first manifest of an object holds: `duplicate` is told of any other.
+   */
+  replaceManifests(manifests: readonly Manifest[], duplicate: (first: Manifest, second: Manifest) => void): void {
+    const winners = new Map<string, Manifest>()
+    for (const manifest of manifests) {
+      const key = this.#keyOf(manifest.object)
+      const first = winners.get(key)
+      if (first === undefined) winners.set(key, manifest)
+      else duplicate(first, manifest)
+    }
+    for (const [key, entry] of this.#entries) {
+      if (entry.source !== undefined && !winners.has(key)) this.#entries.delete(key)
+    }
+    for (const [key, grave] of this.#graves) {
+      if (!winners.has(key)) grave.entry = undefined
+    }
+    for (const [key, manifest] of winners) this.#take(key, manifest)
+  }
+
+  /** Throws `ConflictError` when the object exists. */
+  create(given: K8sObject): K8sObject {
+    refuseVersion(given)
+    const object = this.#named(given)
+    const key = this.#keyOf(object)
+    if (this.#entries.has(key)) throw new ConflictError(`${describe(object)} already exists`)
+    const created = this.#stamp(key, object)
+    const grave = this.#graves.get(key)
+    this.#entries.set(key, { ...grave?.entry, object: created })
+    if (grave !== undefined) grave.entry = undefined
+    return created
+  }
+
+  /** Throws `ConflictError` for an old resource version, `NotFoundError` when there is no such object. */
+  update(object: K8sObject): K8sObject {
+    requireVersion(object)
+    const key = this.#keyOf(object)
+    const entry = this.#entries.get(key)
+    if (entry === undefined) throw new NotFoundError(`${describe(object)} not found`)
+    requireSame(entry.object, object)
+    return this.#replace(key, entry, object)
+  }
+
+  /** Throws `ConflictError` for an old resource version in the patch, `NotFoundError` when there is no such object. */
+  patch(
+    type: ResourceType,
+    { namespace, name }: ObjectName,
+    patch: Record<string, unknown>,
+    options: PatchOptions,
+  ): K8sObject {
+    const before = this.get(type, namespace, name)
+    const key = before && this.#keyOf(before)
+    const entry = key && this.#entries.get(key)
+    if (!before || !key || !entry) throw new NotFoundError(`${type.kind} ${objectKey(namespace, name)} not found`)
+    const after = patchedObject(before, patch, options)
+    if (this.#keyOf(after) !== key) throw new Error(`${describe(before)}: a patch cannot make it another object`)
+    return this.#replace(key, entry, after)
+  }
+
+  /** The object that was deleted or, having finalizers, marked; undefined when there is none. Throws `ConflictError` as `update`. */
+  delete(object: K8sObject, now: Date): K8sObject | undefined {
+    requireVersion(object)
+    const key = this.#keyOf(object)
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    requireSame(entry.object, object)
+    const { metadata } = entry.object
+    if (!metadata.finalizers?.length) {
+      this.#bury(key, entry)
+      return entry.object
+    }
+    const deletionTimestamp = metadata.deletionTimestamp ?? now.toISOString().replace(/\.\d+Z$/, 'Z')
+    return this.#replace(key, entry, { ...entry.object, metadata: { ...metadata, deletionTimestamp } })
+  }
+
+  #replace(key: string, entry: Entry, object: K8sObject): K8sObject {
+    // As an API server: what changes nothing makes no new version, and so no event.
+    if (isDeepStrictEqual(entry.object, object)) return entry.object
+    const { deletionTimestamp } = entry.object.metadata
+    // A deletion is not taken back by a write from before it.
+    const metadata = { ...object.metadata, ...(deletionTimestamp && { deletionTimestamp }) }
+    const updated = this.#stamp(key, { ...object, metadata }, entry.object)
+    // The last finalizer of a deleted object is what still held it.
+    if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#bury(key, entry)
+    else this.#entries.set(key, { ...entry, object: updated })
+    return updated
+  }
+
+  #bury(key: string, entry: Entry): void {
+    this.#entries.delete(key)
+    const deaths = (this.#graves.get(key)?.deaths ?? 0) + 1
+    this.#graves.set(key, { deaths, ...(entry.source !== undefined && { entry }) })
+  }
+
+  #take(key: string, { object, file, line }: Manifest): void {
+    const before = this.#entries.get(key)
+    const grave = this.#graves.get(key)
+    const { source } = before ?? grave?.entry ?? {}
+    if (source !== undefined && (source === object || isDeepStrictEqual(source, object))) {
+      if (before !== undefined) this.#entries.set(key, { ...before, source: object, file, line })
+      return
+    }
+    if (grave !== undefined) grave.entry = undefined
+    this.#entries.set(key, { object: this.#stamp(key, object, before?.object), source: object, file, line })
+  }
+
+  /** Under a name of its own, when the object has only a `generateName`. */
+  #named(object: K8sObject): K8sObject {
+    const { name, generateName } = object.metadata
+    if (name || !generateName) return object
+    for (;;) {
+      const metadata = { ...object.metadata, name: generatedName(generateName, ++this.#generatedNames) }
+      if (!this.#entries.has(this.#keyOf({ ...object, metadata }))) return { ...object, metadata }
+    }
+  }
+
+  /** A copy with what an API server adds: uid, generation, a version higher than every other, the default namespace. */
+  #stamp(key: string, object: K8sObject, before?: K8sObject): K8sObject {
+    const { namespace: given, ...metadata } = structuredClone(object.metadata)
+    const namespace = this.#namespaceOf(object) || undefined
+    const generation = before?.metadata.generation ?? 0
+    const sameSpec = before !== undefined && isDeepStrictEqual(specOf(before), specOf(object))
+    return {
+      ...structuredClone(object),
+      metadata: {
+        ...metadata,
+        ...(namespace !== undefined && { namespace }),
+        uid: before?.metadata.uid ?? metadata.uid ?? uidOf(key, this.#graves.get(key)?.deaths ?? 0),
+        generation: sameSpec ? generation : Math.max(generation + 1, metadata.generation ?? 0),
+        resourceVersion: String(++this.#version),
+      },
+    }
+  }
+
+  #keyOf(object: K8sObject): string {
+    const group = groupOf(object.apiVersion)
+    return keyOf(kindKey({ group, kind: object.kind }), this.#namespaceOf(object), object.metadata.name ?? '')
+  }
+
+  #namespaceOf(object: K8sObject): string {
+    const type = this.#types.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
+    if (type === undefined) return object.metadata.namespace ?? ''
+    return type.namespaced ? (object.metadata.namespace ?? 'default') : ''
+  }
+}
+
+function keyOf(kind: string, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+function specOf(object: K8sObject): unknown {
+  return (object as K8sObject & { spec?: unknown }).spec
+}
+
+/** Throws for an object that is not, or no longer, the one that was read. */
+function requireSame({ metadata }: K8sObject, read: K8sObject): void {
+  const { uid = metadata.uid, resourceVersion } = read.metadata
+  if (uid === metadata.uid && resourceVersion === metadata.resourceVersion) return
+  throw new ConflictError(`${describe(read)} changed since it was read`)
+}

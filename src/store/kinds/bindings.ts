@@ -1,0 +1,133 @@
+/** Bindings as they are held: by far the most objects, so cut the closest. */
+import {
+  BINDING_ID_LABEL,
+  type BindingSpec,
+  CLUSTER_BINDING_ID_LABEL,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+  clusterResourceBindings,
+  DEPENDENCIES_ANNOTATION,
+  DEPENDED_BY_LABEL_PREFIX as KARMADA_DEPENDED_BY_LABEL_PREFIX,
+  MANAGED_BY_LABEL,
+  POLICY_NAME_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  type ResourceBinding,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import {
+  BASE_AFFINITY_ANNOTATION,
+  DEPENDED_BY_LABEL_PREFIX,
+  DEPENDENCIES_FINALIZER,
+  HOLD_ANNOTATION,
+  LOCALITY_ANNOTATION,
+} from '../../api/lodestone.ts'
+import { objectKey, type ResourceType } from '../../api/meta.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { workloadKey } from '../../core/data-source-claim/keys.ts'
+import { hasNotes } from '../../core/resource-binding/annotations.ts'
+import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
+import { keepMemberStatus } from '../../core/volume-manager/locate.ts'
+import { intern } from '../cache/intern.ts'
+import type { CachedKind } from '../store.ts'
+import { keepMetadata } from './keep-metadata.ts'
+
+const BINDING_ANNOTATIONS = [
+  BASE_AFFINITY_ANNOTATION,
+  LOCALITY_ANNOTATION,
+  HOLD_ANNOTATION,
+  POLICY_NAMESPACE_ANNOTATION,
+  POLICY_NAME_ANNOTATION,
+  CLUSTER_POLICY_NAME_ANNOTATION,
+]
+
+const BINDING_ID_LABELS = [BINDING_ID_LABEL, CLUSTER_BINDING_ID_LABEL]
+
+function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBinding): ResourceBinding {
+  const { resource } = spec
+  const isAttached = spec.requiredBy !== undefined || spec.placement === undefined
+  const { propagateDeps = false } = spec
+  const { uid, ownerReferences, finalizers } = metadata
+  const isReferrer = propagateDeps || finalizers?.includes(DEPENDENCIES_FINALIZER) === true
+  return {
+    apiVersion: intern.string(apiVersion),
+    kind: intern.string(kind),
+    metadata: {
+      ...keepMetadata(
+        metadata,
+        propagateDeps ? [...BINDING_ANNOTATIONS, DEPENDENCIES_ANNOTATION] : BINDING_ANNOTATIONS,
+        keptLabels(metadata.labels, isReferrer),
+      ),
+      // kubectl finds the Events of an object by its uid; only bindings with a note of ours have any.
+      ...(uid && (isAttached || hasNotes(metadata.annotations)) && { uid }),
+      ...(isAttached && ownerReferences && { ownerReferences }),
+      ...(isReferrer && finalizers && { finalizers: intern.json(finalizers) }),
+    },
+    spec: {
+      resource: {
+        apiVersion: intern.string(resource.apiVersion),
+        kind: intern.string(resource.kind),
+        ...(resource.namespace && { namespace: intern.string(resource.namespace) }),
+        name: resource.name,
+        ...(isAttached && resource.uid && { uid: resource.uid }),
+        ...(isAttached && resource.resourceVersion && { resourceVersion: resource.resourceVersion }),
+      },
+      ...intern.json({
+        ...(spec.placement && { placement: spec.placement }),
+        // Those that depend on a binding copy its clusters as they are.
+        ...(spec.clusters && { clusters: propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name })) }),
+        ...(spec.replicas && { replicas: spec.replicas }),
+        ...(spec.suspension && { suspension: spec.suspension }),
+        ...(spec.gracefulEvictionTasks && {
+          gracefulEvictionTasks: spec.gracefulEvictionTasks.map(({ fromCluster }) => ({ fromCluster })),
+        }),
+        ...(propagateDeps && { propagateDeps }),
+        ...((propagateDeps || isAttached) && strategyOf(spec)),
+      }),
+      ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
+    },
+    // Where a VolumeManager's data is; nobody asks where anything else is.
+    ...(resource.kind === volumeManagers.kind &&
+      status?.aggregatedStatus && { status: { aggregatedStatus: status.aggregatedStatus.map(keepMemberStatus) } }),
+  }
+}
+
+/** How a dependency is put into members: what those that need it say, and what was made of it. */
+function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: BindingSpec): Partial<BindingSpec> {
+  return {
+    ...(conflictResolution !== undefined && { conflictResolution }),
+    ...(preserveResourcesOnDeletion !== undefined && { preserveResourcesOnDeletion }),
+  }
+}
+
+/** Ids by which others refer to a binding, and the notes of those that refer to it. */
+function keptLabels(labels: Record<string, string> = {}, withId: boolean): string[] {
+  return Object.keys(labels).filter(
+    (label) =>
+      label === MANAGED_BY_LABEL ||
+      (withId && BINDING_ID_LABELS.includes(label)) ||
+      label.startsWith(DEPENDED_BY_LABEL_PREFIX) ||
+      label.startsWith(KARMADA_DEPENDED_BY_LABEL_PREFIX),
+  )
+}
+
+function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBinding> {
+  return {
+    type,
+    keep: keepBinding,
+    indexes: {
+      workload: ({ spec }) => [workloadKey(spec.resource)],
+      // Of cluster-scoped ones: what our notes of them say, since no entry names them.
+      id: ({ metadata }) => [metadata.labels?.[CLUSTER_BINDING_ID_LABEL] ?? ''].filter((id) => id !== ''),
+      // Of attached bindings: our notes of those that they are attached to.
+      dependedBy: ({ metadata }) =>
+        Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
+      // Only of the few that are held: what a policy asks for can release them.
+      heldByPolicy: ({ metadata }) => {
+        const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
+        return policy ? [objectKey(policy.namespace, policy.name)] : []
+      },
+    },
+    optional: true,
+  }
+}
+
+export const bindingKinds = [bindingKind(resourceBindings), bindingKind(clusterResourceBindings)]

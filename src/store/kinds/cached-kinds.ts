@@ -1,0 +1,168 @@
+/** The kinds that decisions read: what is kept of each, and by which keys it is found. */
+import { type DataSource, dataSources } from '../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { ingresses, serviceAccounts, services } from '../../api/dependencies.ts'
+import {
+  type Cluster,
+  clusterPropagationPolicies,
+  clusters,
+  type PropagationPolicy,
+  propagationPolicies,
+} from '../../api/karmada.ts'
+import {
+  ALLOW_CLAIMS_FROM_ANNOTATION,
+  PROPAGATE_DEPS_ANNOTATION,
+  REQUIRES_CLAIM_ANNOTATION,
+} from '../../api/lodestone.ts'
+import { groupOf, type ResourceType } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
+import { volumeManagers } from '../../api/volume-manager.ts'
+import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
+import { otherNamespaceOf, questionOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
+import { saidPropagateDeps } from '../../core/propagation-policy/said.ts'
+import { selectableKeysOfClaim, selectorKeys } from '../../core/propagation-policy/select.ts'
+import type { CachedKind } from '../store.ts'
+import { type AnyCachedKind, kindKey } from './any-kind.ts'
+import { bindingKinds } from './bindings.ts'
+import { dependencyKinds, workloadKinds } from './dependencies.ts'
+import { keepMetadata } from './keep-metadata.ts'
+import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
+import { injectionKinds, nodeKinds, volumeClaimKinds } from './volumes.ts'
+
+const claimKind: CachedKind<DataSourceClaim> = {
+  type: dataSourceClaims,
+  keep: keepOwn,
+  indexes: {
+    workload: workloadKeysOfClaim,
+    selectable: selectableKeysOfClaim,
+    source: (claim) => [queryKeyOfClaim(claim)],
+    sourceName: (claim) => [nameOfSource(questionOfClaim(claim))],
+    otherNamespace: (claim) => [otherNamespaceOf(claim) ?? []].flat(),
+    bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
+  },
+}
+
+const sourceKind: CachedKind<DataSource> = {
+  type: dataSources,
+  keep: keepOwn,
+  indexes: { key: (source) => [queryKeyOfSource(source)] },
+}
+
+/** Of a hub's thousands, nearly all are kept as no more than a name. */
+const namespaceKind: CachedKind<GrantingNamespace> = {
+  type: namespaces,
+  keep({ apiVersion, kind, metadata }) {
+    const claimGrant = readClaimGrant({ apiVersion, kind, metadata })
+    return {
+      apiVersion,
+      kind,
+      metadata: keepMetadata(metadata, [ALLOW_CLAIMS_FROM_ANNOTATION]),
+      ...(claimGrant && { claimGrant }),
+    }
+  },
+  indexes: {},
+  metadataOnly: true,
+  optional: true,
+}
+
+const OUR_GROUPS = [dataSourceClaims.group, volumeManagers.group]
+
+const clusterKind: CachedKind<Cluster> = {
+  type: clusters,
+  keep({ apiVersion, kind, metadata, spec: { provider, region, zones } = {}, status }) {
+    const ours = status?.apiEnablements?.filter(({ groupVersion }) => OUR_GROUPS.includes(groupOf(groupVersion)))
+    return {
+      apiVersion,
+      kind,
+      metadata: { ...keepMetadata(metadata), ...(metadata.labels && { labels: metadata.labels }) },
+      spec: { ...(provider && { provider }), ...(region && { region }), ...(zones && { zones }) },
+      ...(ours?.length && { status: { apiEnablements: ours } }),
+    }
+  },
+  // The kinds of ours that a member serves: of those only, since the others go to members anyway.
+  indexes: {
+    serves: ({ status }) =>
+      (status?.apiEnablements ?? []).flatMap(({ groupVersion, resources = [] }) =>
+        resources.map(({ kind }) => kindKey({ group: groupOf(groupVersion), kind })),
+      ),
+  },
+  optional: true,
+}
+
+function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<PropagationPolicy> {
+  return {
+    type,
+    keep(policy) {
+      const { apiVersion, kind, metadata, spec } = policy
+      const propagateDeps = saidPropagateDeps(policy)
+      return {
+        apiVersion,
+        kind,
+        metadata: {
+          ...keepMetadata(metadata, [REQUIRES_CLAIM_ANNOTATION, PROPAGATE_DEPS_ANNOTATION]),
+          // kubectl finds the Events of an object by its uid.
+          ...(metadata.uid && { uid: metadata.uid }),
+        },
+        spec: {
+          resourceSelectors: spec.resourceSelectors,
+          ...(spec.placement && { placement: spec.placement }),
+          ...(spec.activationPreference && { activationPreference: spec.activationPreference }),
+          ...(propagateDeps !== undefined && { propagateDeps }),
+        },
+      }
+    },
+    indexes: { selects: selectorKeys },
+    optional: true,
+  }
+}
+
+/** Our own kinds whole, but for the metadata: of that, what the loops write by and refer to is kept as well. */
+function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, metadata, spec, status }: T) {
+  const { uid, generation, finalizers } = metadata
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...keepMetadata(metadata),
+      ...(uid && { uid }),
+      ...(generation && { generation }),
+      ...(finalizers && { finalizers }),
+    },
+    spec,
+    ...(status && { status }),
+  } as T
+}
+
+/** What every decision on a placement reads; claims and sources are ours and must be served, the others may be absent. */
+export const placementKinds: readonly AnyCachedKind[] = [
+  claimKind,
+  sourceKind,
+  namespaceKind,
+  clusterKind,
+  ...bindingKinds,
+  policyKind(propagationPolicies),
+  policyKind(clusterPropagationPolicies),
+]
+
+const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
+
+/** Every kind that may be held in memory. */
+export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
+
+/** What is read of an API server: what it takes to do what is asked for there, and no more. */
+export function kindsFor({ dependencies, movesData }: { dependencies: boolean; movesData: boolean }): AnyCachedKind[] {
+  const kinds = [
+    ...placementKinds,
+    // They say which volumes their pods name, and go where those are.
+    ...workloadKinds,
+    ...injectionKinds,
+    ...(dependencies ? [...dependencyKinds, ...volumeClaimKinds] : []),
+    ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),
+  ]
+  return [...new Set(kinds)]
+}
+
+/** What interpreting one workload takes beside itself. */
+export const relatedKinds = cachedKinds.filter(({ type }) =>
+  [ingresses, services, serviceAccounts, volumeManagers].some((related) => kindKey(related) === kindKey(type)),
+)

@@ -1,0 +1,157 @@
+/** The kinds behind dependencies: workloads, cut to what they need, and what they need, mostly metadata only. */
+import { createHash } from 'node:crypto'
+import {
+  configMaps,
+  endpointSlices,
+  ingresses,
+  type Service,
+  type ServiceAccount,
+  secrets,
+  serviceAccounts,
+  services,
+} from '../../api/dependencies.ts'
+import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
+import { persistentVolumes } from '../../api/persistent-volume.ts'
+import { pods } from '../../api/pod.ts'
+import type { Dependent } from '../../core/dependencies/dependent.ts'
+import { referenceKeys } from '../../core/dependencies/keys.ts'
+import { interpretedKinds } from '../../core/dependencies/kinds.ts'
+import { type Workload, workloadOf } from '../../core/dependencies/workload.ts'
+import { isObject } from '../../core/json.ts'
+import { selectableKeys } from '../../core/propagation-policy/select.ts'
+import type { CachedKind } from '../store.ts'
+import type { AnyCachedKind } from './any-kind.ts'
+
+/** The kinds whose objects need others. An Ingress is both: it needs Secrets, and is needed by the pods behind it. */
+export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds.map(
+  ({ type }) => type as ResourceType<Workload>,
+)
+
+/** Workloads as others are, but held for the sake of volumes as well (volume-kinds.ts). */
+const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
+export const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
+
+/** What is held of a workload: what it needs, and by which keys that is found. */
+export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
+  return {
+    type: type as ResourceType<Workload & Dependent>,
+    keep(raw) {
+      const { apiVersion, kind, metadata, facts } = workloadOf(raw)
+      return {
+        apiVersion,
+        kind,
+        metadata: keepIdentity(metadata),
+        facts,
+        ...(type.kind === ingresses.kind && contentOf(raw)),
+      }
+    },
+    indexes: {
+      references: referenceKeys,
+      podLabels: ({ metadata, facts }) =>
+        facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
+      backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
+      // By labels and not by name: found by kind and namespace.
+      selectors: ({ facts }) =>
+        facts.references
+          .filter(({ name }) => !name)
+          .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
+      // Of those whose pods name volumes: under what the policies that select it are found.
+      dataBound: (workload) => (workload.facts.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : []),
+    },
+    optional: true,
+  }
+}
+
+const serviceKind: CachedKind<Service & Dependent> = {
+  type: services,
+  keep: (raw) => {
+    const { selector } = raw.spec ?? {}
+    return { ...keepContent(raw), ...(selector && { spec: { selector } }) }
+  },
+  indexes: {
+    // Under one label of the selector: whoever has all of them has that one.
+    selector({ metadata, spec }) {
+      const [pair] = Object.entries(spec?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+      return pair ? [labelKey(metadata.namespace, pair)] : []
+    },
+  },
+}
+
+const serviceAccountKind: CachedKind<ServiceAccount> = {
+  type: serviceAccounts,
+  keep: ({ apiVersion, kind, metadata, imagePullSecrets }) => ({
+    apiVersion,
+    kind,
+    metadata: keepIdentity(metadata),
+    ...(imagePullSecrets && { imagePullSecrets }),
+  }),
+  indexes: {
+    secrets: ({ metadata, imagePullSecrets = [] }) =>
+      imagePullSecrets.flatMap(({ name }) => (name ? [objectKey(metadata.namespace, name)] : [])),
+  },
+}
+
+/** Nothing of these but their metadata is ever asked for: contents of Secrets do not leave the API server. */
+function metadataOnly(type: ResourceType): CachedKind<Dependent> {
+  const keep = ({ apiVersion, kind, metadata }: Dependent) => ({ apiVersion, kind, metadata: keepIdentity(metadata) })
+  return { type, keep, indexes: {}, metadataOnly: true }
+}
+
+/** Workloads need them. The right to list them shows all that they hold, so they are read for this alone. */
+const secretKind = metadataOnly(secrets)
+
+/** Read only where dependencies are distributed. */
+export const dependencyKinds: readonly AnyCachedKind[] = [
+  ...workloadKinds,
+  serviceKind,
+  serviceAccountKind,
+  metadataOnly(configMaps),
+  secretKind,
+  { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
+]
+
+/** The key of one label of a namespace's pods. */
+export function labelKey(namespace: string | undefined, [name, value]: [string, string]): string {
+  return `${namespace ?? ''}/${name}=${value}`
+}
+
+export function selectorKey({ kind, metadata }: { kind: string; metadata: ObjectMeta }): string {
+  return objectKey(metadata.namespace, kind)
+}
+
+export function keepContent(raw: K8sObject): Dependent {
+  const { apiVersion, kind, metadata } = raw
+  return { apiVersion, kind, metadata: keepIdentity(metadata), ...contentOf(raw) }
+}
+
+/** Which object, in which state, and what selectors see of it. */
+function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp, labels }: ObjectMeta): ObjectMeta {
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(labels && { labels }),
+  }
+}
+
+/** A digest of all but status and bookkeeping. */
+function contentOf(raw: K8sObject): { content: string } {
+  const { status: _status, metadata, ...rest } = raw as K8sObject & { status?: unknown }
+  const {
+    resourceVersion: _version,
+    managedFields: _managed,
+    ...own
+  } = metadata as ObjectMeta & { managedFields?: unknown }
+  return {
+    content: createHash('sha1')
+      .update(JSON.stringify([own, rest], sorted))
+      .digest('base64'),
+  }
+}
+
+/** For JSON.stringify: members in one order, whoever wrote them. */
+function sorted(_key: string, value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+}

@@ -1,0 +1,26 @@
+/** Cuts metadata down to what decisions read. */
+import type { ObjectMeta } from '../../api/meta.ts'
+import { intern } from '../cache/intern.ts'
+
+/** Name and version, and of annotations and labels those that are named. */
+export function keepMetadata(
+  { name, namespace, resourceVersion, deletionTimestamp, annotations, labels }: ObjectMeta,
+  keptAnnotations: readonly string[] = [],
+  keptLabels: readonly string[] = [],
+): ObjectMeta {
+  const ourAnnotations = pick(annotations, keptAnnotations)
+  const ourLabels = pick(labels, keptLabels)
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace: intern.string(namespace) }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(deletionTimestamp && { deletionTimestamp }),
+    ...(ourAnnotations && { annotations: intern.json(ourAnnotations) }),
+    ...(ourLabels && { labels: intern.json(ourLabels) }),
+  }
+}
+
+function pick(values: Record<string, string> | undefined, keys: readonly string[]): Record<string, string> | undefined {
+  const entries = keys.flatMap((key) => (values?.[key] === undefined ? [] : [[key, values[key]] as const]))
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}

@@ -1,0 +1,220 @@
+/** The kinds behind volumes: VolumeManagers, nodes, claims, and pods, of which only movers and those that wait are held whole. */
+import {
+  MOVER_LABEL,
+  MOVER_TASK_ANNOTATION,
+  RELEASE_IN_USE_ANNOTATION,
+  VOLUME_LABEL,
+  VOLUMES_ANNOTATION,
+} from '../../api/lodestone.ts'
+import { type ObjectMeta, objectKey } from '../../api/meta.ts'
+import { type Node, nodes } from '../../api/node.ts'
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../../api/persistent-volume.ts'
+import { type Pod, pods } from '../../api/pod.ts'
+import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import type { Dependent } from '../../core/dependencies/dependent.ts'
+import { secretsOf } from '../../core/dependencies/interpret.ts'
+import type { Workload } from '../../core/dependencies/workload.ts'
+import { readTask } from '../../core/volume-manager/mover-task.ts'
+import { ownerKey, ownerOfNodeLabel, ownerOfVolumeKey } from '../../core/volume-manager/names.ts'
+import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core/volume-manager/pod-use.ts'
+import { isInQueue } from '../../core/volume-manager/queue.ts'
+import { isGated } from '../../core/workload/plan-gate.ts'
+import type { CachedKind } from '../store.ts'
+import type { AnyCachedKind } from './any-kind.ts'
+import { keepContent, workloadKind } from './dependencies.ts'
+
+const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
+  type: volumeManagers,
+  keep: (raw) => {
+    const { metadata, ...kept } = keepContent(raw)
+    const { generation, finalizers, annotations } = raw.metadata
+    const releases = annotations?.[RELEASE_IN_USE_ANNOTATION]
+    const { spec = { volumeConfigs: [] }, status } = raw
+    return {
+      ...kept,
+      metadata: {
+        ...metadata,
+        ...(generation !== undefined && { generation }),
+        ...(finalizers && { finalizers }),
+        ...(releases !== undefined && { annotations: { [RELEASE_IN_USE_ANNOTATION]: releases } }),
+      },
+      spec,
+      ...(status && { status }),
+    }
+  },
+  indexes: {
+    secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
+    // By what its directories, claims and labels of nodes are called.
+    owner: (manager) => [ownerKey(manager)],
+    // Those that wait for a turn: the queue of movers.
+    waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
+    // Those of which something failed, and is tried again later.
+    failed: ({ status }) => {
+      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+      const isFailed = ({ state }: { state: string }) => state === 'Failed'
+      return volumes.some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isFailed))
+        ? ['all']
+        : []
+    },
+    // The nodes that have, or may have, data of it.
+    node: ({ status }) => {
+      const volumes = Array.isArray(status?.volumes) ? status.volumes : []
+      return volumes.flatMap(({ replicas = [], releases = [] }) =>
+        [...replicas, ...releases].flatMap(({ node }) => (node ? [node] : [])),
+      )
+    },
+    // Those whose data is somewhere already: every node may be one of theirs.
+    local: ({ spec }) =>
+      (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(({ sourceType }) => sourceType === 'Local')
+        ? ['all']
+        : [],
+  },
+  optional: true,
+}
+
+const CONDITIONS = ['Ready', 'DiskPressure']
+
+const nodeKind: CachedKind<Node> = {
+  type: nodes,
+  keep({ apiVersion, kind, metadata: { name, uid, labels }, status }) {
+    const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
+    return {
+      apiVersion,
+      kind,
+      // Without a version: a node is written all the time, and by patches of labels only from here.
+      metadata: { ...(name && { name }), ...(uid && { uid }), ...(labels && { labels }) },
+      ...(conditions?.length && {
+        status: {
+          conditions: conditions.map(({ type, status: holds, lastTransitionTime }) => ({
+            type,
+            status: holds,
+            ...(lastTransitionTime && { lastTransitionTime }),
+          })),
+        },
+      }),
+    }
+  },
+  indexes: {
+    owner: ({ metadata }) => Object.keys(metadata.labels ?? {}).flatMap((label) => ownerOfNodeLabel(label) ?? []),
+  },
+  optional: true,
+}
+
+const asWorkload = workloadKind(pods)
+
+/** A pod; of the others than movers and those that wait for volumes, only what they need and what they use. */
+export interface HeldPod extends Workload, Dependent, HeldUse {
+  spec?: Pod['spec']
+  status?: NonNullable<Pod['status']>
+}
+
+/** Of others than movers: which data they have mounted, or had before they ended. */
+export interface HeldUse {
+  use?: PodUse
+  pastUse?: PastUse
+}
+
+const podKind: CachedKind<HeldPod> = {
+  ...asWorkload,
+  type: pods as CachedKind<HeldPod>['type'],
+  keep(raw) {
+    const pod = raw as unknown as Pod
+    const kept = asWorkload.keep(raw as Workload & Dependent)
+    if (isMover(pod.metadata)) return keepMover(kept, pod)
+    const use = useOf(pod)
+    const pastUse = pastUseOf(pod)
+    const used = { ...kept, ...(use && { use }), ...(pastUse && { pastUse }) }
+    const { spec } = raw
+    if (!spec?.schedulingGates || !isGated(pod)) return used
+    const { annotations, ownerReferences } = raw.metadata
+    const asked = annotations?.[VOLUMES_ANNOTATION]
+    return {
+      ...used,
+      metadata: {
+        ...kept.metadata,
+        ...(asked !== undefined && { annotations: { [VOLUMES_ANNOTATION]: asked } }),
+        ...(ownerReferences && { ownerReferences }),
+      },
+      spec,
+    }
+  },
+  indexes: {
+    ...asWorkload.indexes,
+    // Of those that wait: the VolumeManagers that they wait for.
+    waitsFor: ({ metadata, facts, spec }) =>
+      spec ? facts.volumeManagers.map((name) => objectKey(metadata.namespace, name)) : [],
+    // Who has a directory or a claim mounted.
+    directory: ({ use }) => use?.directories ?? [],
+    claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
+    // Who had a directory of a node mounted, and has ended.
+    endedIn: ({ pastUse }) => pastUse?.directories.map((directory) => placeKey(pastUse.node, directory)) ?? [],
+    // The movers of a VolumeManager, and those that are at work.
+    mover: (pod) => (isMover(pod.metadata) ? [readTask(pod)?.manager ?? ''].filter((key) => key !== '') : []),
+    active: ({ metadata, status }) => (isMover(metadata) && !isEnded(status) ? ['all'] : []),
+  },
+}
+
+/** The key of a directory of one node. */
+export function placeKey(node: string, directory: string): string {
+  return `${node}:${directory}`
+}
+
+function isMover({ labels }: ObjectMeta): boolean {
+  return labels?.[MOVER_LABEL] !== undefined
+}
+
+function keepMover(kept: HeldPod, { metadata, spec, status }: Pod): HeldPod {
+  const { volumes, nodeName, affinity } = spec ?? {}
+  const task = metadata.annotations?.[MOVER_TASK_ANNOTATION]
+  return {
+    ...kept,
+    metadata: { ...kept.metadata, ...(task !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: task } }) },
+    spec: {
+      containers: [],
+      ...(volumes && { volumes }),
+      ...(nodeName && { nodeName }),
+      ...(affinity?.nodeAffinity && { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+    },
+    ...(status && { status }),
+  }
+}
+
+const volumeAsWorkload = workloadKind(persistentVolumes)
+
+const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVolume, 'status'>> = {
+  ...volumeAsWorkload,
+  type: persistentVolumes as CachedKind<Workload & Dependent>['type'],
+  keep(raw) {
+    const kept = volumeAsWorkload.keep(raw)
+    const { phase } = raw.status ?? {}
+    const isOurs = ownersOf(raw.metadata).length > 0
+    return { ...kept, ...(isOurs && phase !== undefined && { status: { phase } }) }
+  },
+  indexes: { ...volumeAsWorkload.indexes, owner: ({ metadata }) => ownersOf(metadata) },
+}
+
+const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
+  type: persistentVolumeClaims,
+  keep: keepContent,
+  indexes: { owner: ({ metadata }) => ownersOf(metadata) },
+}
+
+/** Only of what is made for a VolumeManager. */
+function ownersOf({ labels }: ObjectMeta): string[] {
+  const key = labels?.[VOLUME_LABEL]
+  return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
+}
+
+/** What is read wherever pods may ask for volumes. */
+export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
+
+/** What workloads need as well, and so is read for their sake where dependencies are distributed. */
+export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
+
+/** Read only where data is moved. */
+export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]
