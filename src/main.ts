@@ -1,8 +1,8 @@
 /** From the words on the command line to an exit status. The only place that ends the process. */
 import { createHook } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
-import { limitHeap } from './cli/heap-limit.ts'
 import { runCli } from './cli/index.ts'
+import { limitHeap } from './cli/serve/heap-limit.ts'
 
 // What fills the caches lives for good; V8 would learn from it to make what a review makes live for good as well (docs/adr/0014).
 setFlagsFromString('--no-allocation-site-pretenuring')

@@ -29,7 +29,7 @@ function filesBelow(...folders: string[]): SourceFile[] {
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
-const isTest = ({ path }: SourceFile) => /\.(test|case|suite|fake)\.ts$/.test(path)
+const isTest = ({ path }: SourceFile) => /\.(test|suite|fake)\.ts$/.test(path)
 const source = filesBelow('src').filter((file) => !isTest(file))
 const everything = filesBelow('src', 'test', 'bench')
 
@@ -65,7 +65,8 @@ test('every folder of examples belongs to a webhook', () => {
 })
 
 test.each(commands)('the command $name is in its file', ({ name }) => {
-  const file = source.find(({ path }) => path === join('src', 'cli', `${name}.ts`))
+  const places = [join('src', 'cli', `${name}.ts`), join('src', 'cli', name, `${name}.ts`)]
+  const file = source.find(({ path }) => places.includes(path))
   expect(file?.text).toContain(`export const ${name}: Command`)
 })
 
@@ -85,7 +86,7 @@ describe('files', () => {
   })
 })
 
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.(e2e|full))?(\.(test|case|suite|fake))?\.ts$/
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.(e2e|full))?(\.(test|suite|fake))?\.ts$/
 /** A doc comment first, and in it a sentence. */
 const OPENING = /^\/\*\*[\s*]+[A-Z`"](?:(?!\*\/)[\s\S])*[.!?]/
 

@@ -9,7 +9,7 @@ const files = [
   ...readdirSync(join(root, 'api')).map((file) => join('api', file)),
   join('app', 'config.ts'),
   join('app', 'volumes-config.ts'),
-  join('locality', 'config-schema.ts'),
+  join('locality', 'config', 'schema.ts'),
 ]
 const modules = await Promise.all(
   files

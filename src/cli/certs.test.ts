@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeFolder, readFolder, runWords } from './cli.case.ts'
+import { makeFolder, readFolder, runWords } from './cli.fake.ts'
 
 const now = Date.parse('2026-11-20T12:00:00Z')
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { makeFolder, runWords } from './cli.case.ts'
+import { makeFolder, runWords } from './cli.fake.ts'
 import { loadCommands } from './index.ts'
 
 const commands = await loadCommands()

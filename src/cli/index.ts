@@ -4,13 +4,13 @@ import { suggest } from './suggest.ts'
 
 /** Read when they are called for: the Pod of a data mover has no memory to spare for what a server needs. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serve,
-  check: async () => (await import('./check.ts')).check,
-  explain: async () => (await import('./explain.ts')).explain,
+  serve: async () => (await import('./serve/serve.ts')).serve,
+  check: async () => (await import('./check/check.ts')).check,
+  explain: async () => (await import('./explain/explain.ts')).explain,
   status: async () => (await import('./status.ts')).status,
   manifests: async () => (await import('./manifests.ts')).manifests,
   certs: async () => (await import('./certs.ts')).certs,
-  mover: async () => (await import('./mover.ts')).mover,
+  mover: async () => (await import('./mover/mover.ts')).mover,
 }
 
 /** Every command, in the order of the overview. */

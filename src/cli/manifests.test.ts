@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../api/meta.ts'
 import type { WebhookConfiguration } from '../api/registration.ts'
-import { makeFolder, runWords } from './cli.case.ts'
+import { makeFolder, runWords } from './cli.fake.ts'
 import { generatedFiles } from './manifests.ts'
 
 const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'

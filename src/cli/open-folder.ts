@@ -2,8 +2,8 @@
 
 import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import { validateManifest } from './check/validate-manifest.ts'
 import { UsageError } from './command.ts'
-import { validateManifest } from './validate-manifest.ts'
 
 /** A folder that is not there is a mistyped word: throws `UsageError`. Without a directory the store is empty. */
 export function openFolder(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeForeignClaim, makeSource } from '../../test/builders.ts'
-import { makeFolder, runWords } from './cli.case.ts'
+import { makeFolder, runWords } from './cli.fake.ts'
 
 const status = (objects: unknown[], ...more: string[]) =>
   runWords(['status', '--folder', makeFolder({ 'hub.yaml': objects }), ...more])

@@ -1,5 +1,5 @@
 /** What the data systems tell logs and metrics: plain events, so that nobody here knows a logger or a registry. */
-import type { LocalityErrorCode } from './plugin.ts'
+import type { LocalityErrorCode } from './plugins/plugin.ts'
 
 export interface SystemsObserver {
   /** A configuration is in use, the first time or again. */

@@ -5,7 +5,7 @@ import { sortedUnique } from '../core/json.ts'
 import { checkLocated, isPrintable } from '../core/locality/check.ts'
 import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters.ts'
 import type { Clock } from './clock.ts'
-import type { SystemConfig, SystemDefinition } from './config.ts'
+import type { SystemConfig, SystemDefinition } from './config/config.ts'
 import type { SystemsObserver } from './observer.ts'
 import {
   type LocalityAnswer,
@@ -14,7 +14,7 @@ import {
   type LocalityQuery,
   type System,
   type SystemHealth,
-} from './plugin.ts'
+} from './plugins/plugin.ts'
 import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {

@@ -1,7 +1,7 @@
 /** Retries of a health check: how many, and after which pause. */
 import { expect, test } from 'vitest'
-import { TestClock } from './clock.case.ts'
-import { LocalityError, type LocalityErrorCode } from './plugin.ts'
+import { TestClock } from './clock.fake.ts'
+import { LocalityError, type LocalityErrorCode } from './plugins/plugin.ts'
 import { withRetries } from './retry.ts'
 
 const never = new AbortController().signal

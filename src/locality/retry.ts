@@ -2,7 +2,7 @@
 import type { RetryPolicy } from '../core/data-source/retry.ts'
 import { isPassing } from '../core/locality/error-code.ts'
 import type { Clock } from './clock.ts'
-import { LocalityError } from './plugin.ts'
+import { LocalityError } from './plugins/plugin.ts'
 
 /** Attempts until it succeeds, fails for good, or the retries are used up; throws the last error, or the abort's reason. */
 export async function withRetries<T>(

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Cluster } from '../api/karmada.ts'
-import { TestClock } from './clock.case.ts'
+import { TestClock } from './clock.fake.ts'
 import { systemClock } from './clock.ts'
-import { DataServer } from './data-server.case.ts'
+import { DataServer } from './http/data-server.fake.ts'
 import { type OpenedSystems, openSystems, type SystemsInput } from './systems.ts'
 
 const never = new AbortController().signal

@@ -3,15 +3,15 @@ import { watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Cluster } from '../api/karmada.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
-import { type FolderFile, readConfigFolder } from './config-folder.ts'
-import { plugins } from './index.ts'
+import { parseSystemConfig, type SystemConfig, type SystemDefinition } from './config/config.ts'
+import { type FolderFile, readConfigFolder } from './config/folder.ts'
 import { completeObserver, type SystemsObserver } from './observer.ts'
 import { type OpenSystem, openSystem } from './open-system.ts'
-import type { SystemHealth, Systems } from './plugin.ts'
+import { plugins } from './plugins/index.ts'
+import type { SystemHealth, Systems } from './plugins/plugin.ts'
 
 export type { SystemsObserver } from './observer.ts'
-export type { SystemHealth } from './plugin.ts'
+export type { SystemHealth } from './plugins/plugin.ts'
 
 export interface SystemStatus {
   system: string

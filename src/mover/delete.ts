@@ -2,9 +2,9 @@
 import { lstat, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { formatBytes } from '../core/quantity.ts'
-import type { Done } from './download.ts'
+import type { Done } from './download/download.ts'
+import { exists, locate } from './download/staging.ts'
 import type { Progress } from './progress.ts'
-import { exists, locate } from './staging.ts'
 
 export interface DeleteInput {
   root: string

@@ -1,7 +1,7 @@
 /** Makes sure that a directory can be used: for data that is there already, that a Pod mounts, or that somebody else will bring. */
 import { mkdir, opendir } from 'node:fs/promises'
-import type { Done } from './download.ts'
-import { exists, locate } from './staging.ts'
+import type { Done } from './download/download.ts'
+import { exists, locate } from './download/staging.ts'
 
 export interface PrepareInput {
   root: string

@@ -11,7 +11,7 @@ import {
 } from '../core/mover/contract.ts'
 import { formatBytes } from '../core/quantity.ts'
 import { type CancelledError, watchCancel } from './cancel.ts'
-import type { Done } from './download.ts'
+import type { Done } from './download/download.ts'
 import type { EventReporter } from './events.ts'
 import { asMoverError, MoverError } from './mover-error.ts'
 import { Progress } from './progress.ts'

@@ -1,7 +1,7 @@
 /** What a loop is: the keys that a change concerns, and what to do for one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { Eviction } from '../core/volume-manager/evict.ts'
-import type { Systems } from '../locality/plugin.ts'
+import type { Systems } from '../locality/plugins/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'
 

@@ -4,7 +4,7 @@ import { dueAt, spreadOf } from '../core/data-source/due.ts'
 import { afterResult, NEW_MEMORY, type SourceMemory } from '../core/data-source/memory.ts'
 import type { Attempt } from '../core/data-source/plan.ts'
 import { sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
-import type { LocalityQuery, System } from '../locality/plugin.ts'
+import type { LocalityQuery, System } from '../locality/plugins/plugin.ts'
 import type { QueryEnd, SystemQueries } from './system-queries.ts'
 
 /** Lost with the process, which costs one query for each source. */

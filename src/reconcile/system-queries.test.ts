@@ -1,6 +1,6 @@
 /** The lines of queries: how many run at once for each system, and what a system that fails is sent. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type LocalityAnswer, LocalityError, type LocalityErrorCode, type System } from '../locality/plugin.ts'
+import { type LocalityAnswer, LocalityError, type LocalityErrorCode, type System } from '../locality/plugins/plugin.ts'
 import { openSystemQueries, type QueryEnd } from './system-queries.ts'
 
 const located: LocalityAnswer = { kind: 'located', location: 's3://a', clusters: ['m1'] }

@@ -2,7 +2,7 @@
 import type { QueryResult } from '../core/data-source/memory.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../core/data-source/query-slots.ts'
 import { signOf } from '../core/locality/error-code.ts'
-import { LocalityError, type LocalityQuery, type System } from '../locality/plugin.ts'
+import { LocalityError, type LocalityQuery, type System } from '../locality/plugins/plugin.ts'
 
 /** The end of a query: its result, or what a plugin threw that is not a `LocalityError`. */
 export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }

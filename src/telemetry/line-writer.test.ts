@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openLineWriter } from './line-writer.ts'
-import { useLogFile } from './log-file.case.ts'
+import { useLogFile } from './log-file.fake.ts'
 
 const { fd, written } = useLogFile()
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { useLogFile } from './log-file.case.ts'
+import { useLogFile } from './log-file.fake.ts'
 import { type Logger, openLogger } from './logger.ts'
 
 const { fd, written } = useLogFile()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openFolderStorage } from './folder-storage.ts'
-import { describeStorage, storedSamples } from './storage.case.ts'
+import { describeStorage, storedSamples } from './storage.suite.ts'
 import type { StoredCertificates } from './storage.ts'
 import { encodeStoredFiles } from './stored-files.ts'
 

@@ -1,5 +1,5 @@
 import { openMemoryStorage } from './memory-storage.ts'
-import { describeStorage } from './storage.case.ts'
+import { describeStorage } from './storage.suite.ts'
 
 describeStorage(async () => {
   const storage = openMemoryStorage()

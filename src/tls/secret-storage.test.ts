@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { K8sObject } from '../api/meta.ts'
 import { ConflictError, NotFoundError } from '../store/store.ts'
 import { type CertificateSecret, openSecretStorage, type SecretStorageInput } from './secret-storage.ts'
-import { describeStorage, storedSamples } from './storage.case.ts'
+import { describeStorage, storedSamples } from './storage.suite.ts'
 import type { StoredCertificates } from './storage.ts'
 
 const KEY = { namespace: 'lodestone-system', name: 'lodestone-certificates' }

@@ -1,7 +1,7 @@
 /** Runs loops as the application does, until the test is over: a run that failed fails the test. */
 import { expect, onTestFinished } from 'vitest'
 import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
-import type { Systems } from '../../src/locality/plugin.ts'
+import type { Systems } from '../../src/locality/plugins/plugin.ts'
 import { type Controller, startController } from '../../src/reconcile/controller.ts'
 import type { ReconcileLoop } from '../../src/reconcile/define.ts'
 import { openEventRecorder } from '../../src/reconcile/event-recorder.ts'

@@ -6,7 +6,7 @@ import { propagationPolicies, type ResourceBinding, resourceBindings } from '../
 import type { K8sObject } from '../../src/api/meta.ts'
 import { LEAVE_MS } from '../../src/core/data-source-claim/leave.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
-import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugin.ts'
+import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugins/plugin.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
 import type { Controller } from '../../src/reconcile/controller.ts'
 import { openLoops } from '../../src/reconcile/index.ts'

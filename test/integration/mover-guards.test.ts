@@ -4,7 +4,7 @@ import { chmodSync, readFileSync } from 'node:fs'
 import { mkdir, realpath, rename, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { openBelow } from '../../src/mover/open-below.ts'
+import { openBelow } from '../../src/mover/upload/open-below.ts'
 import { makeRoot, readTree, runMover } from './mover-run.ts'
 import { type S3Server, startS3Server } from './s3-server.ts'
 

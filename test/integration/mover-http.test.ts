@@ -10,9 +10,9 @@ import {
   type Server as TcpServer,
 } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { PassingError } from '../../src/mover/backoff.ts'
-import { type Http, type HttpOptions, openHttp } from '../../src/mover/http.ts'
+import { type Http, type HttpOptions, openHttp } from '../../src/mover/http/http.ts'
 import { MoverError } from '../../src/mover/mover-error.ts'
+import { PassingError } from '../../src/mover/s3/backoff.ts'
 import { makeAuthority } from '../../src/tls/authority.ts'
 import { makeLeaf } from '../../src/tls/leaf.ts'
 

@@ -12,7 +12,7 @@ import {
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../../src/api/lodestone.ts'
 import { namespaces } from '../../src/api/namespace.ts'
 import type { ClusterScopedClaims } from '../../src/core/data-source-claim/permission.ts'
-import type { System, Systems } from '../../src/locality/plugin.ts'
+import type { System, Systems } from '../../src/locality/plugins/plugin.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
 import type { FolderStore } from '../../src/store/folder/folder.ts'
 import { makeBinding, makeClaim, makeForeignClaim, makeNamespace, makePolicy } from '../builders.ts'

@@ -1,0 +1,467 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import {
+  makeBinding,
+  makeClaim,
+  makeForeignClaim,
+  makeNamespace,
+  makePolicy,
+  makeSource,
+  makeVolumeManager,
+} from '../../../test/builders.ts'
+import { makeFolder, readFolder, runWords } from '../cli.fake.ts'
+
+const workload = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'app', namespace: 'default' },
+  spec: { replicas: 2 },
+}
+const brokenClaim = makeClaim({ system: '', workload: { apiVersion: 'apps/v1', kind: '', name: 'app' } })
+const title = 'Deployment default/app → ResourceBinding default/app-deployment'
+
+/** A hub that allows three clusters, and whose data is in member2. */
+function makeHub(files: Record<string, unknown> = {}): string {
+  return makeFolder({ 'hub.yaml': [makeClaim(), makeSource(), makePolicy()], ...files })
+}
+
+function makeFile(content: unknown, name = 'given.yaml'): string {
+  return join(makeFolder({ [name]: content }), name)
+}
+
+describe('a workload', () => {
+  test('is shown with the binding that its policy leads to, narrowed to its data, as a diff', async () => {
+    const { status, stdout, stderr } = await runWords(['check', '-f', makeFile(workload), '--folder', makeHub()])
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(`✔ ${title}: narrowed\n    default/sales is in member2\n`)
+    expect(stdout).toContain('-         - member1\n              - member2\n    -         - member3\n')
+    expect(stdout).toContain('lodestone.dev/base-affinity')
+  })
+
+  test('whose data is nowhere known is shown as held, and why', async () => {
+    const hub = makeFolder({ 'hub.yaml': [makeClaim(), makePolicy()] })
+
+    const { status, stdout } = await runWords(['check', makeFile(workload), '--folder', hub])
+
+    expect(status).toBe(0)
+    expect(stdout).toContain(`● ${title}: held\n`)
+    expect(stdout).toContain('scheduling: true')
+  })
+
+  test('that no policy selects is allowed as it is', async () => {
+    const { status, stdout } = await runWords(['check', makeFile(workload)])
+
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '✔ Deployment default/app: allowed\n' })
+  })
+
+  test('without a namespace is in default, as kubectl has it', async () => {
+    const file = makeFile({ ...workload, metadata: { name: 'app' } })
+
+    const { stdout } = await runWords(['check', file, '--folder', makeHub()])
+
+    expect(stdout).toContain(`${title}: narrowed`)
+  })
+
+  test.each([
+    { order: 'claim last', objects: [workload, makePolicy(), makeSource(), makeClaim()] },
+    { order: 'claim first', objects: [makeClaim(), makeSource(), makePolicy(), workload] },
+    { order: 'policy last', objects: [makeSource(), workload, makeClaim(), makePolicy()] },
+  ])('is narrowed by what is in its own file, in whatever order: $order', async ({ objects }) => {
+    const { stdout } = await runWords(['check', makeFile(objects)])
+
+    expect(stdout).toContain(`${title}: narrowed\n    default/sales is in member2\n`)
+  })
+
+  test('is narrowed by what is in another file', async () => {
+    const others = makeFile([makeClaim(), makeSource(), makePolicy()])
+
+    const { stdout } = await runWords(['check', '-f', makeFile(workload), '-f', others])
+
+    expect(stdout).toContain(`${title}: narrowed`)
+    expect(stdout).toContain('✔ DataSourceClaim default/sales: allowed\n')
+  })
+
+  test('is found in a folder that is checked as a whole', async () => {
+    const folder = makeHub({ 'team/workload.yaml': workload, 'README.md': 'no manifest' })
+
+    const { status, stdout } = await runWords(['check', '-f', folder])
+
+    expect(status).toBe(0)
+    expect(stdout).toContain(`${title}: narrowed`)
+  })
+})
+
+describe('a binding that is there already', () => {
+  test('is reviewed as an update: a scheduled one keeps running where its data is not known', async () => {
+    const stored = makeBinding({
+      clusters: [{ name: 'member1' }],
+      placement: { clusterAffinity: { clusterNames: ['member1'] } },
+    })
+    const hub = makeFolder({ 'hub.yaml': [makeClaim(), makePolicy(), stored] })
+
+    const { stdout } = await runWords(['check', makeFile(workload), '--folder', hub, '-o', 'json'])
+
+    const [review] = JSON.parse(stdout)
+    expect(review).toMatchObject({
+      object: 'ResourceBinding default/app-deployment',
+      derivedFrom: 'Deployment default/app',
+      operation: 'UPDATE',
+    })
+    expect(review.decision).not.toBe('Held')
+  })
+
+  test('is narrowed when it is given itself', async () => {
+    const { stdout } = await runWords(['check', makeFile(makeBinding()), '--folder', makeHub()])
+
+    expect(stdout).toContain('✔ ResourceBinding default/app-deployment: narrowed\n')
+  })
+})
+
+describe('a policy', () => {
+  const policyTitle = 'PropagationPolicy default/app'
+
+  test.each([
+    { order: 'claim last', objects: [workload, makePolicy(), makeSource(), makeClaim()] },
+    { order: 'claim first', objects: [makeClaim(), makeSource(), makePolicy(), workload] },
+  ])('propagates the dependencies of a data-bound workload, and so does the binding: $order', async ({ objects }) => {
+    const { stdout } = await runWords(['check', makeFile(objects), '-o', 'json'])
+
+    const rows: { object: string }[] = JSON.parse(stdout)
+    expect(rows.find(({ object }) => object === policyTitle)).toMatchObject({
+      decision: 'Propagated',
+      reason: 'DataSourceClaim default/sales names Deployment default/app',
+      patch: [{ op: 'add', path: '/spec/propagateDeps', value: true }],
+    })
+    const { stdout: stored } = await runWords(['check', makeFile(objects), '-o', 'yaml'])
+    const binding = parseAllDocuments(stored)
+      .map((document) => document.toJS())
+      .find(({ kind }) => kind === 'ResourceBinding')
+    expect(binding.spec.propagateDeps).toBe(true)
+  })
+
+  test('is shown with the reason', async () => {
+    const { stdout } = await runWords(['check', makeFile(makePolicy()), '--folder', makeHub()])
+
+    expect(stdout).toContain(
+      `✔ ${policyTitle}: propagated\n    DataSourceClaim default/sales names Deployment default/app\n`,
+    )
+    expect(stdout).toContain('+   propagateDeps: true\n')
+  })
+
+  test.each([
+    { mode: 'never', want: 'allowed' },
+    { mode: 'always', want: 'propagated' },
+  ])('is decided by the configuration of the server, here $mode: $want', async ({ mode, want }) => {
+    const config = makeFile({ dependencies: { propagate: mode } }, 'config.yaml')
+
+    const { stdout } = await runWords(['check', makeFile(makePolicy()), '--folder', makeHub(), '--config', config])
+
+    expect(stdout).toContain(`✔ ${policyTitle}: ${want}\n`)
+  })
+})
+
+describe('what would be refused', () => {
+  test('is shown with every path, and ends with status 1', async () => {
+    const { status, stdout } = await runWords(['check', makeFile(brokenClaim)])
+
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^✘ DataSourceClaim default\/sales: denied\n/)
+    expect(stdout).toContain('    spec.system: must not be empty\n')
+    expect(stdout).toContain('    spec.workload.kind: must not be empty\n')
+  })
+
+  test('does not keep the rest from being checked', async () => {
+    const { status, stdout } = await runWords(['check', makeFile([brokenClaim, workload]), '--folder', makeHub()])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain(`${title}: narrowed`)
+  })
+
+  test('narrows nothing: its claim would not be stored', async () => {
+    const objects = [{ ...brokenClaim, metadata: { name: 'other', namespace: 'default' } }, makePolicy(), workload]
+
+    const { stdout } = await runWords(['check', makeFile(objects)])
+
+    expect(stdout).not.toContain('narrowed')
+  })
+
+  test.each([{ format: 'diff' }, { format: 'yaml' }])(
+    'is no object for -o $format, and says why',
+    async ({ format }) => {
+      const { status, stdout, stderr } = await runWords(['check', makeFile(brokenClaim), '-o', format])
+
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+      expect(stderr).toContain('DataSourceClaim default/sales: denied: spec.system: must not be empty\n')
+    },
+  )
+})
+
+describe('what is no manifest ends with status 1, its file and its line', () => {
+  test.each([
+    { name: 'broken YAML', text: 'a: 1\nb: [', line: 2, message: 'is not valid YAML' },
+    { name: 'an object without a kind', text: 'apiVersion: v1\nmetadata: { name: a }\n', line: 1, message: 'kind is' },
+    {
+      name: 'a second document without a name',
+      text: 'null\n---\napiVersion: v1\nkind: Pod\n',
+      line: 3,
+      message: 'metadata is missing',
+    },
+  ])('$name', async ({ text, line, message }) => {
+    const file = makeFile(text)
+
+    const { status, stderr } = await runWords(['check', '-f', file])
+
+    expect(status).toBe(1)
+    expect(stderr).toContain(`${file}:${line}: ${message}`)
+  })
+
+  test('also in a folder, and the others are checked all the same', async () => {
+    const folder = makeHub({
+      'workload.yaml': workload,
+      'broken.yaml': 'a: [',
+      'claim.yaml': [{ ...brokenClaim, metadata: { name: 'b' } }],
+    })
+
+    const { status, stdout, stderr } = await runWords(['check', '-f', folder])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain(`${title}: narrowed`)
+    expect(stderr).toContain(`${join(folder, 'broken.yaml')}:1: is not valid YAML`)
+    expect(stderr).toContain(`${join(folder, 'claim.yaml')}:1: DataSourceClaim b: spec.system: must not be empty`)
+  })
+
+  test('also in the folder that is checked by', async () => {
+    const hub = makeHub({ 'broken.yaml': 'a: [' })
+
+    const { status, stderr } = await runWords(['check', makeFile(workload), '--folder', hub])
+
+    expect(status).toBe(1)
+    expect(stderr).toContain(`${join(hub, 'broken.yaml')}:1: `)
+  })
+})
+
+test.each([
+  { name: 'an empty file', content: '' },
+  { name: 'a file of comments', content: '# nothing\n---\n' },
+])('$name is not taken for manifests that are fine', async ({ content }) => {
+  const file = makeFile(content)
+
+  const answer = await runWords(['check', file])
+
+  expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone check: there is no manifest in ${file}\n` })
+})
+
+describe('for machines', () => {
+  test('-o json gives a row for each object, with its patch', async () => {
+    const file = makeFile([workload, makeClaim()])
+
+    const { stdout } = await runWords(['check', file, '--folder', makeHub(), '-o', 'json'])
+
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        object: 'ResourceBinding default/app-deployment',
+        derivedFrom: 'Deployment default/app',
+        operation: 'CREATE',
+        outcome: 'patched',
+        decision: 'Narrowed',
+        reason: 'default/sales is in member2',
+        warnings: [],
+        errors: [],
+        patch: expect.arrayContaining([
+          { op: 'replace', path: '/spec/placement/clusterAffinity/clusterNames', value: ['member2'] },
+        ]),
+      },
+      {
+        object: 'DataSourceClaim default/sales',
+        operation: 'UPDATE',
+        outcome: 'allowed',
+        warnings: [],
+        errors: [],
+        patch: [],
+      },
+    ])
+  })
+
+  test('-o json of a refusal has every path', async () => {
+    const { status, stdout } = await runWords(['check', makeFile(brokenClaim), '-o', 'json'])
+
+    expect(status).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject([
+      { outcome: 'denied', errors: [{ path: 'spec.system' }, { path: 'spec.workload.kind' }] },
+    ])
+  })
+
+  test('-o yaml gives the objects as they would be stored', async () => {
+    const file = makeFile([workload, makeClaim()])
+
+    const { stdout } = await runWords(['check', file, '--folder', makeHub(), '-o', 'yaml'])
+
+    const [binding, claim] = parseAllDocuments(stdout).map((document) => document.toJS())
+    expect(binding.spec.placement.clusterAffinity).toEqual({ clusterNames: ['member2'] })
+    expect(claim).toEqual(makeClaim())
+  })
+
+  test('-o yaml can be checked again, and then changes nothing', async () => {
+    const hub = makeHub()
+    const first = await runWords(['check', makeFile(workload), '--folder', hub, '-o', 'yaml'])
+
+    const second = await runWords(['check', makeFile(first.stdout), '--folder', hub, '-o', 'yaml'])
+
+    expect(parse(second.stdout)).toEqual(parse(first.stdout))
+  })
+
+  test('-o diff gives the change alone, and nothing where nothing changes', async () => {
+    const hub = makeHub()
+
+    const narrowed = await runWords(['check', makeFile([makeClaim(), workload]), '--folder', hub, '-o', 'diff'])
+    const untouched = await runWords(['check', makeFile(makeClaim()), '--folder', hub, '-o', 'diff'])
+
+    expect(narrowed.stdout).toMatch(/^ {2}…\n/)
+    expect(narrowed.stdout).toMatch(/^- {9}- member1$/m)
+    expect(untouched).toEqual({ status: 0, stdout: '', stderr: '' })
+  })
+})
+
+test('the file given by -f is the new state of an object that the folder has too', async () => {
+  const elsewhere = makeSource({ locality: { clusterNames: ['member3'] } })
+
+  const { stdout } = await runWords(['check', makeFile([elsewhere, workload]), '--folder', makeHub()])
+
+  expect(stdout).toContain(`${title}: narrowed\n    default/sales is in member3\n`)
+})
+
+test.each(['aipg.intel.com/v1', 'kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])(
+  'a VolumeManager of %s, which no API server serves any more, is told how it is written now',
+  async (apiVersion) => {
+    const { status, stdout } = await runWords(['check', makeFile([{ ...makeVolumeManager(), apiVersion }])])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain(`apiVersion: ${apiVersion} is no longer the version of VolumeManagers`)
+    expect(stdout).toContain('write apiVersion: vck.intelai.org/v1alpha1')
+  },
+)
+
+describe('volumes of pods', () => {
+  const asked = (kind: string, apiVersion: string, rest: object) => ({
+    apiVersion,
+    kind,
+    metadata: { name: 'train', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' }, ...rest },
+  })
+  const spec = { containers: [{ name: 'main' }] }
+  const pod = { ...asked('Pod', 'v1', { labels: { 'lodestone.dev/inject': 'true' } }), spec }
+  const deployment = { ...asked('Deployment', 'apps/v1', {}), spec: { template: { spec } } }
+
+  test.each([
+    { order: 'after their VolumeManager', objects: [makeVolumeManager(), pod, deployment] },
+    { order: 'before it', objects: [deployment, pod, makeVolumeManager()] },
+  ])('are shown as they would be put in, $order', async ({ objects }) => {
+    const { status, stdout } = await runWords(['check', makeFile(objects)])
+
+    expect(status).toBe(0)
+    expect(stdout).toContain('✔ Pod default/train: gated\n    waits for VolumeManager sales/vol1\n')
+    expect(stdout).toMatch(/\+ +- name: sales--vol1\n/)
+    expect(stdout).toContain('✔ Deployment default/train: labelled\n')
+  })
+
+  test('are refused with their fields, as admission would', async () => {
+    const { status, stdout } = await runWords(['check', makeFile([pod])])
+
+    expect(status).toBe(1)
+    expect(stdout).toBe(
+      '✘ Pod default/train: denied\n    metadata.annotations[lodestone.dev/volumes].name: there is no VolumeManager sales in this namespace; create it first\n',
+    )
+  })
+
+  test('are shown beside the binding of a workload that a policy selects, whose pods run elsewhere', async () => {
+    const selected = { ...deployment, metadata: { ...deployment.metadata, name: 'app' } }
+
+    const running = { aggregatedStatus: [{ clusterName: 'member2', status: { state: 'Running' } }] }
+    const resource = {
+      apiVersion: 'vck.intelai.org/v1alpha1',
+      kind: 'VolumeManager',
+      name: 'sales',
+      namespace: 'default',
+    }
+    const hub = makeHub({
+      'vm.yaml': { ...makeBinding({ resource }, { name: 'sales-volumemanager' }), status: running },
+    })
+
+    const { stdout } = await runWords(['check', makeFile([selected, makeVolumeManager()]), '--folder', hub])
+
+    expect(stdout).toContain('✔ Deployment default/app: labelled\n')
+    expect(stdout).toContain(
+      `✔ ${title}: narrowed\n    VolumeManager default/sales is in member2; default/sales is in member2\n`,
+    )
+  })
+})
+
+describe('a claim of another namespace', () => {
+  const check = (...objects: unknown[]) => runWords(['check', makeFile(objects), '--folder', makeFolder()])
+
+  test('is refused, with the command that allows it', async () => {
+    const { status, stdout } = await check(makeForeignClaim())
+
+    expect(status).toBe(1)
+    expect(stdout).toContain('kubectl annotate namespace default lodestone.dev/allow-claims-from=other')
+  })
+
+  test.each([
+    { name: 'before it', objects: [makeNamespace('default', 'other'), makeForeignClaim()] },
+    { name: 'after it', objects: [makeForeignClaim(), makeNamespace('default', 'other')] },
+  ])('is allowed by a namespace that comes $name', async ({ objects }) => {
+    const { status, stdout } = await check(...objects, makeSource(), makePolicy(), workload)
+
+    expect(status).toBe(0)
+    expect(stdout).toContain(`✔ ${title}: narrowed\n    other/sales is in member2\n`)
+  })
+})
+
+test('a claim for a cluster-scoped workload counts where the configuration says so', async () => {
+  const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk' } }
+  const policy = {
+    ...makePolicy({ resourceSelectors: [{ apiVersion: 'v1', kind: 'PersistentVolume' }] }),
+    kind: 'ClusterPropagationPolicy',
+    metadata: { name: 'disks' },
+  }
+  const claim = makeClaim({ workload: { apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' } })
+  const words = ['check', makeFile([claim, makeSource(), policy, volume])]
+  const config = makeFile({ claims: { clusterScoped: 'allowed' } }, 'lodestone.yaml')
+
+  expect((await runWords(words)).stdout).not.toContain('default/sales is in member2')
+  expect((await runWords([...words, '--config', config])).stdout).toContain('default/sales is in member2')
+})
+
+test('nothing is written to any folder', async () => {
+  const hub = makeHub()
+  const file = makeFile([workload, makeSource({ locality: { clusterNames: ['member3'] } })])
+  const before = { ...readFolder(hub), ...readFolder(join(file, '..')) }
+
+  for (const format of ['text', 'diff', 'json', 'yaml']) await runWords(['check', file, '--folder', hub, '-o', format])
+
+  expect({ ...readFolder(hub), ...readFolder(join(file, '..')) }).toEqual(before)
+})
+
+describe('colours', () => {
+  const ESCAPE = '\u001b['
+
+  test.each([
+    { name: 'are for a terminal', isTTY: true, env: {}, want: true },
+    { name: 'are off where NO_COLOR is set', isTTY: true, env: { NO_COLOR: '1' }, want: false },
+    { name: 'are on where NO_COLOR is empty', isTTY: true, env: { NO_COLOR: '' }, want: true },
+    { name: 'are off in a pipe', isTTY: false, env: {}, want: false },
+  ])('$name', async ({ isTTY, env, want }) => {
+    const { stdout } = await runWords(['check', makeFile(workload), '--folder', makeHub()], { isTTY, env })
+
+    expect(stdout.includes(ESCAPE)).toBe(want)
+  })
+
+  test.each([{ format: 'json' }, { format: 'yaml' }])('are never in -o $format', async ({ format }) => {
+    const words = ['check', makeFile(workload), '--folder', makeHub(), '-o', format]
+
+    const { stdout } = await runWords(words, { isTTY: true })
+
+    expect(stdout).not.toContain(ESCAPE)
+  })
+})

@@ -1,0 +1,144 @@
+/** `lodestone check`: what would admission say to these manifests? Changes nothing. */
+import { readFileSync, statSync } from 'node:fs'
+import type { K8sObject } from '../../api/meta.ts'
+import { loadConfig } from '../../app/config.ts'
+import type { FolderStore } from '../../store/folder/folder.ts'
+import { parseManifests } from '../../store/folder/manifests.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
+import { openFolder } from '../open-folder.ts'
+import { suggest } from '../suggest.ts'
+import { renderDiff, renderMachine, renderRefusal, renderReview } from './render.ts'
+import { reviewObjects } from './review.ts'
+
+const FORMATS = ['text', 'diff', 'json', 'yaml'] as const
+
+export const check: Command = {
+  name: 'check',
+  summary: 'Show what admission would do to manifests, and change nothing',
+  usage: '-f FILE… [--folder DIR] [--config FILE] [-o text|diff|json|yaml]',
+  options: {
+    file: {
+      type: 'string',
+      short: 'f',
+      multiple: true,
+      value: 'FILE',
+      description: 'Manifests to check: a file, a folder, or - for standard input',
+    },
+    folder: {
+      type: 'string',
+      value: 'DIR',
+      description: 'Manifests that are there already: claims, sources, policies, clusters',
+    },
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file of the server that is asked',
+    },
+    output: {
+      type: 'string',
+      short: 'o',
+      value: 'FORMAT',
+      description: 'text (default), diff, json, or yaml (the objects as they would be stored)',
+    },
+    ...HELP_OPTION,
+  },
+  positionals: true,
+  examples: [
+    { command: 'lodestone check -f workload.yaml --folder examples/hub', does: 'Where would this workload go?' },
+    {
+      command: 'lodestone check -f manifests/ -o json',
+      does: 'In a pipeline: exit status 1 when anything would be refused',
+    },
+    { command: 'kustomize build . | lodestone check -f - --folder hub/', does: 'What another tool made' },
+  ],
+  run: runCheck,
+}
+
+/** Exit status: 0 everything is allowed, 1 something is denied or is no manifest, 2 the words are wrong. */
+async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
+  const format = formatOf(args)
+  const files = [...args.texts('file'), ...args.positionals]
+  if (files.length === 0) throw new UsageError("say what to check: -f FILE\nSee 'lodestone check --help'.")
+  const { claims, dependencies, volumes } = loadConfig(args.text('config'))
+  const mistakes: string[] = []
+  const objects = await readObjects(files, mistakes)
+  const store = await openContext(args.text('folder'), mistakes)
+  try {
+    for (const mistake of mistakes) io.stderr.write(`${mistake}\n`)
+    if (objects.length === 0 && mistakes.length === 0) {
+      // A pipeline whose first half made nothing must not look like one whose manifests are fine.
+      io.stderr.write(`lodestone check: there is no manifest in ${files.join(', ')}\n`)
+      return 1
+    }
+    const reviews = await reviewObjects(objects, {
+      store,
+      now: io.now(),
+      propagateDeps: dependencies.propagate,
+      clusterScopedClaims: claims.clusterScoped,
+      whenNotReady: volumes.whenNotReady,
+      volumeLimits: volumes,
+    })
+    const paint = painter(io.stdout, io.env)
+    if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))
+    else if (format === 'diff') {
+      const diffs = reviews.map((review) => renderDiff(review, paint)).filter((diff) => diff !== '')
+      io.stdout.write(diffs.map((diff) => `${diff}\n`).join('\n'))
+    } else io.stdout.write(reviews.map((review) => renderReview(review, paint)).join(''))
+    const denied = reviews.filter(({ outcome }) => outcome === 'denied')
+    // These two show objects, and a refused object has nothing to show: why it is missing is said beside them.
+    if (format === 'diff' || format === 'yaml') for (const review of denied) io.stderr.write(renderRefusal(review))
+    return mistakes.length > 0 || denied.length > 0 ? 1 : 0
+  } finally {
+    await store.stop()
+  }
+}
+
+function formatOf(args: Arguments): (typeof FORMATS)[number] {
+  const given = args.text('output') ?? 'text'
+  const format = FORMATS.find((known) => known === given)
+  if (!format) throw new UsageError(`-o takes one of ${FORMATS.join(', ')}, not ${given}${suggest(given, FORMATS)}`)
+  return format
+}
+
+async function readObjects(files: string[], mistakes: string[]): Promise<K8sObject[]> {
+  const objects: K8sObject[] = []
+  for (const file of files) {
+    if (file !== '-' && isFolder(file)) {
+      const store = await openContext(file, mistakes)
+      objects.push(...store.objects().map(({ object }) => withoutVersion(object)))
+      await store.stop()
+      continue
+    }
+    const { manifests, errors } = parseManifests(readText(file), file === '-' ? '(standard input)' : file)
+    objects.push(...manifests.map(({ object }) => object))
+    mistakes.push(...errors.map(({ file: name, line, message }) => `${name}:${line}: ${message}`))
+  }
+  return objects
+}
+
+/** A folder store that is read once. What is wrong in it is added to the mistakes. */
+async function openContext(directory: string | undefined, mistakes: string[]): Promise<FolderStore> {
+  const store = openFolder(directory, {
+    watch: false,
+    observer: { fileError: ({ file, line, message }) => mistakes.push(`${file}${line ? `:${line}` : ''}: ${message}`) },
+  })
+  await store.start(new AbortController().signal)
+  return store
+}
+
+/** A manifest has no resource version; the folder store gave it one. */
+function withoutVersion(object: K8sObject): K8sObject {
+  const { resourceVersion: _made, ...metadata } = object.metadata
+  return { ...object, metadata }
+}
+
+function isFolder(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (!found) throw new UsageError(`${file} does not exist`)
+  return found.isDirectory()
+}
+
+function readText(file: string): string {
+  return readFileSync(file === '-' ? 0 : file, 'utf8')
+}

@@ -1,0 +1,77 @@
+/** Shows what a review found: a line per object, its reasons, and the change as a coloured diff. */
+import { diffLines } from 'diff'
+import { stringify } from 'yaml'
+import { diffJson } from '../../core/admission/diff.ts'
+import type { painter } from '../command.ts'
+import type { Reviewed } from './review.ts'
+
+type Paint = ReturnType<typeof painter>
+
+/** One object for a person: what happens to it, why, and what changes. */
+export function renderReview(review: Reviewed, paint: Paint): string {
+  const { object, derivedFrom, outcome, decision, reason, warnings, errors } = review
+  const mark =
+    outcome === 'denied' ? paint('red', '✘') : HELD.has(decision ?? '') ? paint('yellow', '●') : paint('green', '✔')
+  const title = derivedFrom ? `${derivedFrom} → ${object}` : object
+  const word = outcome === 'denied' ? paint('red', 'denied') : decision ? decision.toLowerCase() : outcome
+  return [
+    `${mark} ${paint('bold', title)}: ${word}`,
+    ...(reason ? [`    ${reason}`] : []),
+    ...errors.map(({ path, message }) => `    ${paint('red', path)}: ${message}`),
+    ...warnings
+      .filter((warning) => !reason || !warning.includes(reason))
+      .map((warning) => `    ${paint('yellow', 'warning')}: ${warning}`),
+    renderDiff(review, paint, '    '),
+  ]
+    .filter((line) => line !== '')
+    .join('\n')
+    .concat('\n')
+}
+
+const HELD: ReadonlySet<string> = new Set(['Held', 'Ignored', 'Released', 'Relaxed', 'Kept'])
+
+/** The change as a diff of YAML, with three lines around each change; empty when nothing changes. */
+export function renderDiff({ before, after }: Reviewed, paint: Paint, indent = ''): string {
+  if (before === after) return ''
+  const changes = diffLines(yaml(before), yaml(after))
+  return changes
+    .flatMap(({ value, added, removed }, i) => {
+      const lines = value.replace(/\n$/, '').split('\n')
+      if (added) return lines.map((line) => paint('green', `+ ${line}`))
+      if (removed) return lines.map((line) => paint('red', `- ${line}`))
+      return context(lines, i === 0, i === changes.length - 1).map((line) => paint('dim', `  ${line}`))
+    })
+    .map((line) => `${indent}${line}`)
+    .join('\n')
+}
+
+const CONTEXT_LINES = 3
+
+function context(lines: string[], first: boolean, last: boolean): string[] {
+  const head = first ? [] : lines.slice(0, CONTEXT_LINES)
+  const tail = last ? [] : lines.slice(-CONTEXT_LINES)
+  if (lines.length <= head.length + tail.length) return lines
+  return [...head, ...(head.length > 0 || tail.length > 0 ? ['…'] : []), ...tail]
+}
+
+function yaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** Why an object is refused, a line per path. */
+export function renderRefusal({ object, errors }: Reviewed): string {
+  return errors.map(({ path, message }) => `${object}: denied: ${path}: ${message}\n`).join('')
+}
+
+/** All objects for a machine. */
+export function renderMachine(reviews: readonly Reviewed[], format: 'json' | 'yaml'): string {
+  if (format === 'yaml') {
+    const stored = reviews.filter(({ outcome }) => outcome !== 'denied')
+    return stored.map(({ after }) => yaml(after)).join('---\n')
+  }
+  const rows = reviews.map(({ before, after, ...review }) => ({
+    ...review,
+    patch: before === after ? [] : diffJson(before, after),
+  }))
+  return `${JSON.stringify(rows, null, 2)}\n`
+}

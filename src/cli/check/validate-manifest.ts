@@ -1,0 +1,49 @@
+/** What is wrong with a manifest of ours, by the same rules as admission. */
+import type { DataSource } from '../../api/data-source.ts'
+import { dataSources } from '../../api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import {
+  clusterPropagationPolicies,
+  clusterResourceBindings,
+  clusters,
+  propagationPolicies,
+  resourceBindings,
+} from '../../api/karmada.ts'
+import { bindingSchema, clusterSchema, policySchema } from '../../api/karmada-schema.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import type { VolumeManager } from '../../api/volume-manager.ts'
+import { validateDataSource } from '../../core/data-source/validate.ts'
+import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'
+import type { FieldError } from '../../core/field-errors.ts'
+import { compileSchema } from '../../core/schema-errors.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/problem.ts'
+import { isVolumeManager, validateVolumeManager } from '../../core/volume-manager/validate.ts'
+
+const validateBinding = compileSchema(bindingSchema)
+const validatePolicy = compileSchema(policySchema)
+
+const validators: readonly { type: ResourceType; validate: (object: K8sObject) => FieldError[] }[] = [
+  { type: dataSourceClaims, validate: (object) => validateDataSourceClaim(object as DataSourceClaim) },
+  { type: dataSources, validate: (object) => validateDataSource(object as DataSource) },
+  { type: resourceBindings, validate: validateBinding },
+  { type: clusterResourceBindings, validate: validateBinding },
+  { type: propagationPolicies, validate: validatePolicy },
+  { type: clusterPropagationPolicies, validate: validatePolicy },
+  { type: clusters, validate: compileSchema(clusterSchema) },
+]
+
+/** Every error of a manifest of a kind that we read: all of ours, and of Karmada's what a decision reads. Other kinds are not ours to judge. */
+export function validateManifest(object: K8sObject): FieldError[] {
+  // Of any version that it ever had: one that is no longer served is to be told how it is written now.
+  if (isVolumeManager(object)) return validateManager(object)
+  return validators.find(({ type }) => isOf(type, object))?.validate(object) ?? []
+}
+
+function validateManager(object: K8sObject): FieldError[] {
+  return validateVolumeManager(object as VolumeManager, DEFAULT_VOLUME_LIMITS)
+}
+
+/** Whether the object is of this kind and version. */
+export function isOf(type: ResourceType, { apiVersion, kind }: K8sObject): boolean {
+  return kind === type.kind && apiVersion === apiVersionOf(type)
+}

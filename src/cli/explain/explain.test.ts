@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeForeignClaim, makePolicy, makeSource } from '../../../test/builders.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
+
+const BEFORE_NOW = '2026-11-20T09:00:00Z'
+
+const source = makeSource(
+  { locality: { clusterNames: ['member2'], location: 's3://lake/sales', bytes: 5 * 1024 ** 3 } },
+  { status: { phase: 'Available', lastResolvedTime: BEFORE_NOW } },
+)
+
+function explain(target: string, objects: unknown[], ...more: string[]) {
+  return runWords(['explain', target, '--folder', makeFolder({ 'hub.yaml': objects }), ...more])
+}
+
+const narrowed = `Deployment default/app
+├─ DataSourceClaim default/sales (Required): amoro table lake.shop.sales
+│  └─ DataSource amoro-table-lake.shop.sales: located in member2
+│     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
+├─ PropagationPolicy default/app: member1, member2, member3
+└─ ResourceBinding default/app-deployment (as Karmada would make it): Narrowed
+   ├─ default/sales is in member2
+   ├─ before: member1, member2, member3
+   └─ after:  member2
+`
+
+describe('the whole story of a workload is told, whichever of its parts is asked for', () => {
+  test.each([
+    { target: 'deployment/app' },
+    { target: 'deploy/app' },
+    { target: 'Deployments/app' },
+    { target: 'deployment.apps/app' },
+    { target: 'Deployment.apps/app' },
+    { target: 'datasourceclaim/sales' },
+    { target: 'dsc/sales' },
+    { target: 'datasourceclaims.datadependency.volcano.sh/sales' },
+    { target: 'ds/amoro-table-lake.shop.sales' },
+    { target: 'datasource.datadependency.volcano.sh/amoro-table-lake.shop.sales' },
+  ])('$target', async ({ target }) => {
+    const answer = await explain(target, [makeClaim(), source, makePolicy()])
+
+    expect(answer).toEqual({ status: 0, stdout: narrowed, stderr: '' })
+  })
+
+  test.each([
+    {
+      name: 'that dependencies follow',
+      policy: makePolicy({ propagateDeps: true }),
+      want: 'dependencies follow: propagateDeps is set',
+    },
+    {
+      name: 'that they do not, and why',
+      policy: makePolicy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } }),
+      want: 'dependencies do not follow: annotation lodestone.dev/propagate-deps: "false"',
+    },
+    {
+      name: 'that they do not by the word of the manifest',
+      policy: makePolicy({ propagateDeps: false }),
+      want: 'dependencies do not follow: its manifest says propagateDeps: false',
+    },
+  ])('$name', async ({ policy, want }) => {
+    const { stdout } = await explain('deployment/app', [makeClaim(), source, policy])
+
+    expect(stdout).toContain(`├─ PropagationPolicy default/app: member1, member2, member3\n│  └─ ${want}\n`)
+  })
+
+  test('a binding', async () => {
+    const binding = makeBinding({ clusters: [{ name: 'member1' }] })
+
+    const { status, stdout } = await explain('rb/app-deployment', [makeClaim(), source, makePolicy(), binding])
+
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Deployment default\/app\n/)
+    expect(stdout).toContain('└─ ResourceBinding default/app-deployment: Narrowed\n')
+    expect(stdout).toContain('   └─ scheduled to: member1\n')
+  })
+
+  test('a claim by the source that it is bound to', async () => {
+    const claim = { ...makeClaim({ dataSourceName: 'another' }), status: { boundDataSource: source.metadata.name } }
+
+    const { stdout } = await explain('ds/amoro-table-lake.shop.sales', [claim, source, makePolicy()])
+
+    expect(stdout).toContain('DataSource amoro-table-lake.shop.sales: located in member2')
+  })
+})
+
+test('a workload whose data nobody located yet is told to be held, and why', async () => {
+  const { status, stdout } = await explain('deployment/app', [makeClaim(), makePolicy()])
+
+  expect(status).toBe(0)
+  expect(stdout).toContain('│  └─ unknown: ')
+  expect(stdout).toContain('(as Karmada would make it): Held\n')
+  expect(stdout).toContain('   └─ after:  no cluster, until it is released\n')
+})
+
+test('data that does not exist is told from data that is unknown', async () => {
+  const gone = makeSource({}, { status: { phase: 'Unavailable' } })
+
+  const { stdout } = await explain('deployment/app', [makeClaim(), gone, makePolicy()])
+
+  expect(stdout).toContain('DataSource amoro-table-lake.shop.sales: nowhere: ')
+})
+
+test('what goes with a workload is told, and where it was attached to', async () => {
+  const template = {
+    metadata: { labels: { app: 'app' } },
+    spec: { containers: [{ envFrom: [{ configMapRef: { name: 'settings' } }] }] },
+  }
+  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'app' }, spec: { template } }
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { selector: { app: 'app' } } }
+  const attached = {
+    ...makeBinding({ requiredBy: [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member2' }] }] }),
+    metadata: { name: 'settings-configmap', namespace: 'default' },
+  }
+
+  const { stdout } = await explain('deployment/app', [makeClaim(), source, makePolicy(), deployment, service, attached])
+
+  expect(stdout).toContain(`└─ dependencies
+   ├─ ConfigMap default/settings: attached to member2
+   └─ Service default/web: not attached
+`)
+})
+
+test('a workload without a claim and without a policy is told so', async () => {
+  const { status, stdout } = await explain('RayJob.ray.io/train', [], '-n', 'demo')
+
+  expect(status).toBe(0)
+  expect(stdout).toBe(`RayJob demo/train
+├─ no DataSourceClaim names it: it is placed by its policy alone
+└─ no policy selects it: Karmada makes no binding for it
+`)
+})
+
+test('a kind of your own is called by kind and group', async () => {
+  const workload = { apiVersion: 'ray.io/v1', kind: 'RayJob', name: 'train' }
+  const policy = makePolicy({ resourceSelectors: [workload] })
+
+  const { stdout } = await explain('RayJob.ray.io/train', [makeClaim({ workload }), source, policy])
+
+  expect(stdout).toContain('└─ ResourceBinding default/train-rayjob (as Karmada would make it): Narrowed\n')
+})
+
+describe('what is not there ends with status 1', () => {
+  test.each([
+    { target: 'dsc/none', want: 'there is no DataSourceClaim default/none, or nothing uses it\n' },
+    { target: 'ds/none', want: 'there is no DataSource none, or nothing uses it\n' },
+    { target: 'rb/none', want: 'there is no ResourceBinding default/none, or nothing uses it\n' },
+    { target: 'crb/none', want: 'there is no ClusterResourceBinding none, or nothing uses it\n' },
+  ])('$target', async ({ target, want }) => {
+    const answer = await explain(target, [makeClaim()])
+
+    expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone explain: ${want}` })
+  })
+})
+
+test('a claim that is not permitted is shown as ignored, and why', async () => {
+  const { stdout } = await explain('deployment/app', [makeForeignClaim(), source, makePolicy()])
+
+  expect(stdout).toBe(`Deployment default/app
+├─ DataSourceClaim other/sales (Required): amoro table lake.shop.sales
+│  ├─ not permitted, and ignored: namespace default does not allow claims of namespace other; allow them with: kubectl annotate namespace default lodestone.dev/allow-claims-from=other
+│  └─ DataSource amoro-table-lake.shop.sales: located in member2
+│     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
+├─ PropagationPolicy default/app: member1, member2, member3
+└─ ResourceBinding default/app-deployment (as Karmada would make it): left as it is
+   ├─ before: member1, member2, member3
+   └─ after:  member1, member2, member3
+`)
+})
+
+test('a source that nobody uses is told so', async () => {
+  const { status, stderr } = await explain('ds/amoro-table-lake.shop.sales', [source])
+
+  expect(status).toBe(1)
+  expect(stderr).toContain('or nothing uses it')
+})
+
+test('a manifest with a mistake is named with its file and line, and the rest is explained', async () => {
+  const folder = makeFolder({ 'hub.yaml': [makeClaim(), source, makePolicy()], 'broken.yaml': 'a: [' })
+
+  const { status, stdout, stderr } = await runWords(['explain', 'dsc/sales', '--folder', folder])
+
+  expect({ status, stdout }).toEqual({ status: 0, stdout: narrowed })
+  expect(stderr).toMatch(/^lodestone explain: .*broken\.yaml:1: is not valid YAML/)
+})
+
+test('the first line stands out at a terminal, and not where NO_COLOR is set', async () => {
+  const words = ['explain', 'deployment/app', '--folder', makeFolder()]
+
+  const coloured = await runWords(words, { isTTY: true })
+  const plain = await runWords(words, { isTTY: true, env: { NO_COLOR: '1' } })
+
+  expect(coloured.stdout.startsWith('\u001b[1mDeployment default/app')).toBe(true)
+  expect(plain.stdout).toMatch(/^Deployment default\/app\n/)
+})

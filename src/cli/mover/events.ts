@@ -1,0 +1,89 @@
+/** Where a mover's Events go: to the API server that its Pod belongs to, or to the one of a kubeconfig. */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { events } from '../../api/event.ts'
+import { collectionPath } from '../../api/meta.ts'
+import { isObject } from '../../core/json.ts'
+import type { MoverIdentity, ObjectRef } from '../../core/mover/event.ts'
+import type { EventSink } from '../../mover/events.ts'
+import { type Connection, createConnection } from '../../store/cluster/api-connection.ts'
+import { ApiError } from '../../store/cluster/api-error.ts'
+import { type CommandIo, UsageError } from '../command.ts'
+
+/** An Event is cosmetic: an API server that hangs must not hold up the next one. */
+const WRITE_TIMEOUT_MS = 5_000
+
+/** Who the mover is, as the downward API says; undefined outside a Pod. */
+export function identityOf(env: CommandIo['env'], attempt: number): MoverIdentity | undefined {
+  const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: node = '' } = env
+  if (!name || !namespace) return undefined
+  const about = env['EVENT_ABOUT'] ? readRef(env['EVENT_ABOUT']) : undefined
+  return { pod: { name, namespace, ...(uid && { uid }) }, node, attempt, ...(about && { about }) }
+}
+
+function readRef(text: string): ObjectRef {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Said below, with what it should have been.
+    value = undefined
+  }
+  const members = isObject(value) ? Object.values(value) : [0]
+  if (
+    isObject(value) &&
+    value['apiVersion'] &&
+    value['kind'] &&
+    value['name'] &&
+    members.every((member) => typeof member === 'string')
+  ) {
+    return value as unknown as ObjectRef
+  }
+  throw new UsageError('EVENT_ABOUT: must be {"apiVersion":"…","kind":"…","namespace":"…","name":"…","uid":"…"}')
+}
+
+/**
+ * Opens the way to the API server. In a Pod without what the kubeconfig's client needs: it would be half of a mover's memory.
+ * Undefined where there is none; throws `ConnectionConfigError` for a kubeconfig that cannot be used.
+ */
+export async function openEventSink(
+  kubeconfig: string | undefined,
+  env: CommandIo['env'],
+): Promise<{ sink: EventSink; close: () => Promise<void> } | undefined> {
+  const connection = kubeconfig === undefined ? connectInPod(env) : await connectByFile(kubeconfig)
+  if (connection === undefined) return undefined
+  return { sink: (event) => write(connection, event), close: () => connection.close() }
+}
+
+async function connectByFile(kubeconfig: string): Promise<Connection> {
+  const { openConnection } = await import('../../store/cluster/connection.ts')
+  return openConnection({ kubeconfig })
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+function connectInPod(env: CommandIo['env']): Connection | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (!host || !port || !existsSync(`${SERVICE_ACCOUNT}/token`)) return undefined
+  return createConnection({
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    // A projected token changes hourly, and a mover tells something every ten seconds: reading it is nothing.
+    read: async () => ({
+      headers: { authorization: `Bearer ${(await readFile(`${SERVICE_ACCOUNT}/token`, 'utf8')).trim()}` },
+      transport: { tls: { ca: await readFile(`${SERVICE_ACCOUNT}/ca.crt`, 'utf8') } },
+    }),
+    forget: () => undefined,
+  })
+}
+
+async function write(connection: Connection, event: Parameters<EventSink>[0]): Promise<void> {
+  const path = collectionPath(events, event.metadata.namespace)
+  const timeoutMs = WRITE_TIMEOUT_MS
+  try {
+    await connection.request('POST', path, { body: event, timeoutMs })
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 409) throw error
+    const contentType = 'application/merge-patch+json'
+    await connection.request('PATCH', `${path}/${event.metadata.name}`, { body: event, contentType, timeoutMs })
+  }
+}

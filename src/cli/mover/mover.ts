@@ -1,0 +1,186 @@
+/** `lodestone mover`: brings data to a node, takes it back or deletes it, as the process of a mover's Pod (docs/movers.md). */
+import { existsSync } from 'node:fs'
+import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
+import type { S3Place } from '../../core/mover/source.ts'
+import { deleteDataset } from '../../mover/delete.ts'
+import { download } from '../../mover/download/download.ts'
+import { openEventReporter } from '../../mover/events.ts'
+import { openHttp } from '../../mover/http/http.ts'
+import { prepareDirectory } from '../../mover/prepare.ts'
+import { type MoverIo, type MoverTask, runMover } from '../../mover/run.ts'
+import { DEFAULT_RETRY } from '../../mover/s3/backoff.ts'
+import { credentialsFromDirectory, credentialsFromEnvironment } from '../../mover/s3/credentials.ts'
+import { openBucket } from '../../mover/s3/s3.ts'
+import { upload } from '../../mover/upload/upload.ts'
+import { openLogger } from '../../telemetry/logger.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { identityOf, openEventSink } from './events.ts'
+import {
+  bytes,
+  caOf,
+  endpointOf,
+  isTrue,
+  MOVER_OPTIONS,
+  need,
+  needS3,
+  networksOf,
+  oneOf,
+  type Words,
+  wholeNumber,
+  withEnvironment,
+} from './options.ts'
+
+export const mover: Command = {
+  name: 'mover',
+  summary: 'Download, upload or delete the data of a volume, as the Pod of a data mover does',
+  usage: 'download|upload|prepare|delete --root DIR --target PLACE [--source PLACE]',
+  options: { ...MOVER_OPTIONS, ...HELP_OPTION },
+  positionals: true,
+  examples: [
+    {
+      command: 'lodestone mover download --source s3://lake/raw/ --root /volume --target /volume/data',
+      does: 'All below a prefix; again after a kill, and it goes on',
+    },
+    {
+      command: 'lodestone mover upload --source /volume/data --root /volume --target s3://lake/results/',
+      does: 'What is new or other than there',
+    },
+    {
+      command: 'lodestone mover delete --root /volume --target /volume/data',
+      does: 'The data, and what is left of a download',
+    },
+  ],
+  run: runMoverCommand,
+}
+
+const KUBELET_TERMINATION_LOG = '/dev/termination-log'
+
+type Work = { work: MoverTask['work']; close: () => Promise<void> }
+
+const VERBS: Readonly<Record<MoverVerb, (words: Words, io: CommandIo) => Work>> = {
+  download: downloadWork,
+  upload: uploadWork,
+  prepare: prepareWork,
+  delete: deleteWork,
+}
+
+async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> {
+  const [name = '', ...others] = args.positionals
+  if (!Object.hasOwn(VERBS, name) || others.length > 0) {
+    const got = args.positionals.join(' ') || 'nothing'
+    throw new UsageError(
+      `must be told to download, upload, prepare or delete, not ${got}\nSee 'lodestone mover --help'.`,
+    )
+  }
+  const verb = name as MoverVerb
+  const words = withEnvironment(args, io.env)
+  const attempt = wholeNumber(words, 'attempt', 1, 1, 1_000_000)
+  const { log, close: closeLog } = openLogger({ level: 'info', format: 'auto', output: io.stdout })
+  const writeLine: MoverIo['log'] = (level, fields, message) => log[level](fields, message)
+  const { work, close } = VERBS[verb](words, io)
+  const reporting = await openReporting(words, io, attempt, writeLine)
+  try {
+    const result = await runMover(
+      { verb, attempt, work },
+      {
+        signal: io.signal,
+        cancelFile: words.text('cancel-file'),
+        terminationLog: terminationLogOf(words),
+        events: reporting?.events,
+        log: writeLine,
+      },
+    )
+    return exitStatusOf(result)
+  } finally {
+    await Promise.all([close(), reporting?.close(), closeLog()])
+  }
+}
+
+/** The kubelet makes the file; outside a Pod nobody would read it. */
+function terminationLogOf(words: Words): string | undefined {
+  return words.text('termination-log') ?? (existsSync(KUBELET_TERMINATION_LOG) ? KUBELET_TERMINATION_LOG : undefined)
+}
+
+async function openReporting(words: Words, io: CommandIo, attempt: number, log: MoverIo['log']) {
+  const identity = identityOf(io.env, attempt)
+  if (identity === undefined) return undefined
+  const opened = await openEventSink(words.text('kubeconfig'), io.env)
+  if (opened === undefined) {
+    // A Pod without a token is as good: Events only inform.
+    log('warn', {}, 'no Events: the Pod has no service account token')
+    return undefined
+  }
+  const failed = (error: unknown) => log('warn', { err: error }, 'an Event could not be written')
+  return { events: openEventReporter({ sink: opened.sink, identity, now: io.now, failed }), close: opened.close }
+}
+
+function downloadWork(words: Words, io: CommandIo): Work {
+  const place = needS3(words, 'source')
+  const parallel = wholeNumber(words, 'parallel', 16, 1, 256)
+  const endpoint = endpointOf(words)
+  const { openIt, close } = openServer(words, io, place, endpoint)
+  const input = {
+    openBucket: openIt,
+    endpoint,
+    selection: { place, match: words.texts('match'), flat: isTrue(words, 'flat') },
+    inPlace: isTrue(words, 'in-place'),
+    root: need(words, 'root'),
+    target: need(words, 'target'),
+    partSize: bytes(words, 'part-size', '8Mi', 64 * 1024),
+    parallel,
+    keepFree: bytes(words, 'keep-free', '1Gi', 0),
+    verify: oneOf(words, 'verify', ['checksum', 'size']) ?? 'checksum',
+  }
+  return { work: (progress, signal) => download(input, progress, signal), close }
+}
+
+function uploadWork(words: Words, io: CommandIo): Work {
+  const place = needS3(words, 'target')
+  if (!place.recursive) throw new UsageError(`--target s3://${place.bucket}/${place.key}: must end in a slash`)
+  // Each has a part in memory.
+  const parallel = wholeNumber(words, 'parallel', 8, 1, 64)
+  const { openIt, close } = openServer(words, io, place, endpointOf(words))
+  const watch = words.text('watch') === undefined ? undefined : wholeNumber(words, 'watch', 10, 1, 86_400)
+  const input = {
+    openBucket: openIt,
+    root: need(words, 'root'),
+    source: need(words, 'source'),
+    place,
+    // S3 takes no smaller ones.
+    partSize: bytes(words, 'part-size', '8Mi', 5 * 1024 * 1024),
+    parallel,
+    ...(watch !== undefined && { watchMs: watch * 1000 }),
+  }
+  return { work: (progress, signal) => upload(input, progress, signal), close }
+}
+
+function prepareWork(words: Words): Work {
+  const input = { root: need(words, 'root'), target: need(words, 'target') }
+  return { work: () => prepareDirectory(input), close: async () => undefined }
+}
+
+function deleteWork(words: Words): Work {
+  const input = { root: need(words, 'root'), target: need(words, 'target') }
+  return { work: (progress, signal) => deleteDataset(input, progress, signal), close: async () => undefined }
+}
+
+function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: string) {
+  const ca = caOf(words)
+  const http = openHttp({ ca, env: io.env, localNetworks: networksOf(words) })
+  const directory = words.text('credentials')
+  const region = words.text('region')
+  const pathStyle = oneOf(words, 'path-style', ['true', 'false'])
+  const options = {
+    endpoint,
+    bucket: place.bucket,
+    ...(region !== undefined && { region }),
+    ...(pathStyle !== undefined && { pathStyle: pathStyle === 'true' }),
+    credentials:
+      directory === undefined
+        ? credentialsFromEnvironment(io.env, endpoint)
+        : credentialsFromDirectory(directory, endpoint),
+    retry: { ...DEFAULT_RETRY, retries: wholeNumber(words, 'retries', DEFAULT_RETRY.retries, 0, 100) },
+    now: io.now,
+  }
+  return { openIt: (signal: AbortSignal) => openBucket(options, http, signal), close: async () => http.close() }
+}

@@ -1,0 +1,173 @@
+/** The options of `lodestone mover`: from the words or from the environment, checked once, here. */
+import { readFileSync } from 'node:fs'
+import { isNetwork } from '../../core/mover/local-address.ts'
+import { parseS3Url, type S3Place } from '../../core/mover/source.ts'
+import { parseBytes } from '../../core/quantity.ts'
+import { AWS_ENDPOINT } from '../../core/s3/address.ts'
+import type { Arguments, CommandIo } from '../command.ts'
+import { UsageError } from '../command.ts'
+
+export const MOVER_OPTIONS = {
+  source: {
+    type: 'string',
+    value: 'PLACE',
+    description: 'download: s3://bucket/key or s3://bucket/prefix/; upload: a directory',
+  },
+  target: {
+    type: 'string',
+    value: 'PLACE',
+    description: 'download, delete: the directory of the dataset; upload: s3://bucket/prefix/',
+  },
+  root: {
+    type: 'string',
+    value: 'DIR',
+    description: 'Nothing outside this directory is touched; the dataset is strictly below it',
+  },
+  endpoint: { type: 'string', value: 'URL', description: 'The S3 server (default: AWS)' },
+  region: { type: 'string', value: 'NAME', description: 'Region of the bucket (default: what the server says)' },
+  'local-network': {
+    type: 'string',
+    multiple: true,
+    value: 'CIDR',
+    description: 'Loopback or link-local network in which the server may be, e.g. 127.0.0.0/8 (default: none)',
+  },
+  'path-style': {
+    type: 'string',
+    value: 'true|false',
+    description: 'Bucket in the path of the URL (default: true, except at AWS)',
+  },
+  credentials: {
+    type: 'string',
+    value: 'DIR',
+    description: 'Mounted Secret with awsAccessKeyID and awsSecretAccessKey (default: AWS_ACCESS_KEY_ID, …)',
+  },
+  'ca-file': { type: 'string', value: 'FILE', description: 'Certificates to trust (default: those of the system)' },
+  match: {
+    type: 'string',
+    multiple: true,
+    value: 'GLOB',
+    description: 'download: only what a glob matches; may be given several times',
+  },
+  flat: {
+    type: 'string',
+    value: 'true|false',
+    description: 'download: every object directly in the target, without folders (default: false)',
+  },
+  'in-place': {
+    type: 'string',
+    value: 'true|false',
+    description: 'download: files appear one by one, each when it is complete (default: false: all at once)',
+  },
+  verify: {
+    type: 'string',
+    value: 'checksum|size',
+    description: 'download: what is compared (default: checksum, where there is one)',
+  },
+  parallel: { type: 'string', value: 'N', description: 'Requests under way at once (default: 16; upload: 8)' },
+  'part-size': { type: 'string', value: 'BYTES', description: 'Parts of large objects (default: 8Mi)' },
+  retries: { type: 'string', value: 'N', description: 'Attempts of a request beyond the first (default: 8)' },
+  'keep-free': { type: 'string', value: 'BYTES', description: 'download: space to leave on the disk (default: 1Gi)' },
+  watch: { type: 'string', value: 'SECONDS', description: 'upload: go on with what changes, a round so often' },
+  attempt: { type: 'string', value: 'N', description: 'Repeated in all that is said (default: 1)' },
+  'cancel-file': { type: 'string', value: 'FILE', description: 'Stop when there is anything but false in this file' },
+  'termination-log': {
+    type: 'string',
+    value: 'FILE',
+    description: 'Where the result goes (default: /dev/termination-log where it exists)',
+  },
+  kubeconfig: { type: 'string', value: 'FILE', description: 'Where Events go (default: in-cluster)' },
+} as const
+
+export type MoverOption = keyof typeof MOVER_OPTIONS
+
+export interface Words {
+  text(option: MoverOption): string | undefined
+  texts(option: MoverOption): string[]
+}
+
+/** Every option may be a variable: `--part-size` is MOVER_PART_SIZE. The word on the command line wins. */
+export function withEnvironment(args: Arguments, env: CommandIo['env']): Words {
+  const variable = (option: MoverOption) => env[`MOVER_${option.toUpperCase().replaceAll('-', '_')}`] || undefined
+  return {
+    text: (option) => args.text(option) ?? variable(option),
+    texts: (option) => {
+      const words = args.texts(option)
+      return words.length > 0 ? words : (variable(option)?.split('\n').filter(Boolean) ?? [])
+    },
+  }
+}
+
+export function need(words: Words, option: MoverOption): string {
+  const text = words.text(option)
+  if (text) return text
+  throw new UsageError(`--${option} is missing\nSee 'lodestone mover --help'.`)
+}
+
+/** An `s3://` URL of an option. */
+export function needS3(words: Words, option: 'source' | 'target'): S3Place {
+  const text = need(words, option)
+  const place = parseS3Url(text)
+  if (place) return place
+  throw new UsageError(`--${option} ${text}: must be s3://bucket/key, or s3://bucket/prefix/ for all below it`)
+}
+
+export function wholeNumber(words: Words, option: MoverOption, fallback: number, least: number, most: number): number {
+  const text = words.text(option) ?? `${fallback}`
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value
+  throw new UsageError(`--${option} ${text}: must be a whole number from ${least} to ${most}`)
+}
+
+export function bytes(words: Words, option: MoverOption, fallback: string, least: number): number {
+  const text = words.text(option) ?? fallback
+  const value = parseBytes(text)
+  if (value !== undefined && value >= least) return value
+  throw new UsageError(
+    `--${option} ${text}: must be an amount of bytes like ${fallback}${least > 0 ? `, at least ${least}` : ''}`,
+  )
+}
+
+export function oneOf<Choice extends string>(
+  words: Words,
+  option: MoverOption,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const text = words.text(option)
+  if (text === undefined) return undefined
+  const choice = choices.find((known) => known === text)
+  if (choice) return choice
+  throw new UsageError(`--${option} ${text}: must be ${choices.join(' or ')}`)
+}
+
+/** Every option has a value: a script that reads them in pairs is a mover too. */
+export function isTrue(words: Words, option: MoverOption): boolean {
+  return oneOf(words, option, ['true', 'false']) === 'true'
+}
+
+/** The endpoint without a slash at its end. */
+export function endpointOf(words: Words): string {
+  const text = words.text('endpoint') ?? AWS_ENDPOINT
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
+    return url.href.replace(/\/$/, '')
+  }
+  // Not repeated: there may be a password in it.
+  throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
+}
+
+export function networksOf(words: Words): string[] {
+  const networks = words.texts('local-network')
+  const wrong = networks.find((text) => !isNetwork(text))
+  if (wrong === undefined) return networks
+  throw new UsageError(`--local-network ${wrong}: must be a network like 127.0.0.0/8`)
+}
+
+export function caOf(words: Words): string | undefined {
+  const file = words.text('ca-file')
+  if (file === undefined) return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`--ca-file: ${(error as Error).message}`, { cause: error })
+  }
+}

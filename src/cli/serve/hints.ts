@@ -1,0 +1,33 @@
+/** What a person who serves a folder can try next. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { App } from '../../app/app.ts'
+import type { Config } from '../../app/config.ts'
+
+/** Lines to paste: a review over HTTPS, a check of manifests, an explanation. */
+export function folderHints(folder: string, { certificates }: Config, { admission, health }: App['addresses']): string {
+  const review = 'examples/review.json'
+  const workload = join(folder, 'workload.yaml')
+  // Of a folder other than the example nobody knows what is in it.
+  const [manifest, target] = existsSync(workload)
+    ? [workload, 'deployment/trainer -n demo']
+    : ['MANIFEST.yaml', 'KIND/NAME -n NAMESPACE']
+  return `
+Serving ${folder}. Try, in another terminal:
+
+  # A review, as kube-apiserver sends it (the patch in the answer is base64):
+  curl -s --cacert ${join(certificates.directory, 'ca.crt')} -H 'Content-Type: application/json' \\
+    --data @${review} https://localhost:${admission}/mutate/resource-binding
+
+  # What would happen to a manifest?
+  npm run -s lodestone -- check -f ${manifest} --folder ${folder}
+
+  # Why?
+  npm run -s lodestone -- explain ${target} --folder ${folder}
+
+  # Is it well?
+  curl -s localhost:${health}/readyz
+
+Edit the manifests: the answers follow. Ctrl-C ends it.
+`
+}

@@ -1,0 +1,211 @@
+/** `lodestone serve`: the admission server, on a hub, in a cluster or on a folder of manifests. */
+import { getHeapStatistics } from 'node:v8'
+import { type App, type AppInput, startApp } from '../../app/app.ts'
+import { type Config, loadConfig } from '../../app/config.ts'
+import { observeStore } from '../../app/observe.ts'
+import { limitsOf } from '../../app/server-config.ts'
+import { memoryWarning } from '../../core/memory.ts'
+import { openClusterStore } from '../../store/cluster/cluster.ts'
+import { openConnection } from '../../store/cluster/connection.ts'
+import { openPodLogs } from '../../store/cluster/pod-log.ts'
+import { kindsFor } from '../../store/kinds/cached-kinds.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { LOG_LEVELS, type Logger, type LogLevel, openLogger } from '../../telemetry/logger.ts'
+import { type Metrics, openMetrics } from '../../telemetry/metrics.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import { openFolder } from '../open-folder.ts'
+import { suggest } from '../suggest.ts'
+import { containerBytes } from './heap-limit.ts'
+import { folderHints } from './hints.ts'
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Serve admission webhooks on a hub, in a cluster or on a folder of manifests',
+  usage: '[--kubeconfig FILE | --folder DIR] [--config FILE]',
+  options: {
+    kubeconfig: {
+      type: 'string',
+      value: 'FILE',
+      description: 'The API server to serve, e.g. karmada-apiserver (default: in-cluster)',
+    },
+    context: { type: 'string', value: 'NAME', description: 'A context of the kubeconfig other than its current one' },
+    folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests instead, without any cluster' },
+    config: {
+      type: 'string',
+      short: 'c',
+      value: 'FILE',
+      description: 'Configuration file (YAML), see docs/configuration.md',
+    },
+    port: { type: 'string', value: 'PORT', description: 'Port for admission, 0 for any free one (default: 9443)' },
+    'health-port': {
+      type: 'string',
+      value: 'PORT',
+      description: 'Port for probes and metrics, 0 for any free one (default: 8080)',
+    },
+    'log-level': { type: 'string', value: 'LEVEL', description: `One of ${LOG_LEVELS.join(', ')} (default: info)` },
+    ...HELP_OPTION,
+  },
+  examples: [
+    { command: 'lodestone serve --folder examples/hub', does: 'Try it without a cluster' },
+    {
+      command: 'lodestone serve --kubeconfig karmada-apiserver.config --config lodestone.yaml',
+      does: 'Serve a Karmada hub',
+    },
+    { command: 'lodestone serve --config /etc/lodestone/config.yaml', does: 'In a pod, by its service account' },
+  ],
+  run: runServe,
+}
+
+async function runServe(args: Arguments, io: CommandIo): Promise<number> {
+  const folder = args.text('folder')
+  if (folder !== undefined && args.text('kubeconfig') !== undefined) {
+    throw new UsageError('--folder and --kubeconfig exclude each other: a folder is served without a cluster')
+  }
+  const config = configOf(args, folder !== undefined)
+  const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
+  const metrics = openMetrics()
+  const stores = openStores(args, io, config, log, metrics)
+  const { store } = stores
+  logMemory(config, io, log)
+  let app: App | undefined
+  try {
+    const file = args.text('config')
+    const configSource = file === undefined ? undefined : { file, read: () => configOf(args, folder !== undefined) }
+    const starting = startApp({ config, configSource, ...stores, log, metrics, now: io.now })
+    app = await Promise.race([starting, ended(io.signal)])
+    if (!app) return stopStarting(starting)
+    log.info({ admissionPort: app.addresses.admission, healthPort: app.addresses.health }, 'serving')
+    await untilReady(app, io.signal)
+    log.info({ objects: sizesOf(store) }, 'ready')
+    if (folder !== undefined) io.stdout.write(folderHints(folder, config, app.addresses))
+    await ended(io.signal)
+  } finally {
+    await app?.stop()
+    await closeLog()
+  }
+  return 0
+}
+
+function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
+  const { bytesInFlight } = limitsOf(server)
+  const { heap_size_limit: heapBytes } = getHeapStatistics()
+  const bytes = containerBytes(env)
+  const inMib = (value: number) => Math.round(value / 2 ** 20)
+  log.info(
+    {
+      ...(bytes !== undefined && { containerMib: inMib(bytes) }),
+      heapLimitMib: inMib(heapBytes),
+      bytesInFlightMib: inMib(bytesInFlight),
+    },
+    'memory limits',
+  )
+  const warning = bytes !== undefined && memoryWarning({ containerBytes: bytes, heapBytes, bytesInFlight })
+  if (warning) log.warn(warning)
+}
+
+/** A part that is stopped while it starts ends as soon as it has started. The stop does not wait for it: it may wait for an API server. */
+function stopStarting(starting: Promise<App>): number {
+  starting.then((app) => app.stop()).catch(() => undefined)
+  return 0
+}
+
+/** How many objects there are of each kind that has any. */
+function sizesOf(store: ObjectStore): Record<string, number> {
+  const sizes = store.kinds().map((type) => [type.kind, store.size(type)] as const)
+  return Object.fromEntries(sizes.filter(([, size]) => size > 0))
+}
+
+/** Told of a fleet that is resolved at once, people want to see the first thousand Events, and the API server no flood. */
+const EVENTS_PER_SECOND = 20
+
+/**
+ * The store that is served; where the Lease of the loops is kept: in the cluster that we run in where there is one, since a hub is no
+ * place for it; and where Events go. Each has a write limit of its own: the Lease must not wait behind the loops, nor they behind Events.
+ */
+function openStores(
+  args: Arguments,
+  io: CommandIo,
+  config: Config,
+  log: Logger,
+  metrics: Metrics,
+): Pick<AppInput, 'store' | 'leaseStore' | 'eventStore' | 'podLogs'> {
+  const observer = observeStore(log, metrics)
+  const folder = args.text('folder')
+  if (folder !== undefined) {
+    const store = openFolder(folder, { observer })
+    return { store }
+  }
+  const { writesPerSecond } = config.loops
+  const kubeconfig = args.text('kubeconfig')
+  const context = args.text('context')
+  const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
+  const host = io.env['KUBERNETES_SERVICE_HOST'] && kubeconfig ? openConnection({ inCluster: true }) : connection
+  return {
+    store: openClusterStore({
+      connection,
+      kinds: kindsFor({
+        dependencies: config.dependencies.distribution !== 'none',
+        movesData: config.volumes.enabled,
+      }),
+      observer,
+      writesPerSecond,
+      burst: 2 * writesPerSecond,
+    }),
+    leaseStore: openClusterStore({ connection: host, kinds: [] }),
+    eventStore: openClusterStore({ connection, kinds: [], writesPerSecond: EVENTS_PER_SECOND }),
+    podLogs: openPodLogs(connection),
+  }
+}
+
+/** The configuration with the flags over it. A folder is for a person at a desk: loopback only, and no wait at the end. */
+function configOf(args: Arguments, onFolder: boolean): Config {
+  const config = loadConfig(args.text('config'))
+  const { server, log } = config
+  const host =
+    onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
+  return {
+    ...config,
+    ...(onFolder && { registration: { ...config.registration, mode: 'none' }, dependencies: onlyOurs(config) }),
+    server: {
+      ...server,
+      ...host,
+      port: portOf(args, 'port') ?? server.port,
+      healthPort: portOf(args, 'health-port') ?? server.healthPort,
+    },
+    log: { ...log, level: levelOf(args) ?? log.level },
+  }
+}
+
+/** In a folder there is no distributor of Karmada's to leave anything to. */
+function onlyOurs({ dependencies }: Config): Config['dependencies'] {
+  return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
+}
+
+function portOf(args: Arguments, option: string): number | undefined {
+  const text = args.text(option)
+  if (text === undefined) return undefined
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new UsageError(`--${option} takes a port from 0 to 65535, not ${text}`)
+  return port
+}
+
+function levelOf(args: Arguments): LogLevel | undefined {
+  const text = args.text('log-level')
+  const level = LOG_LEVELS.find((known) => known === text)
+  if (text !== undefined && !level) {
+    throw new UsageError(`--log-level takes one of ${LOG_LEVELS.join(', ')}, not ${text}${suggest(text, LOG_LEVELS)}`)
+  }
+  return level
+}
+
+async function untilReady(app: App, signal: AbortSignal): Promise<void> {
+  await Promise.race([app.ready, ended(signal)])
+}
+
+function ended(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}

@@ -1,0 +1,101 @@
+/** Access tokens by OAuth2 client credentials (RFC 6749, 4.4): asked for once, shared, and renewed before they expire. */
+import type { Clock } from '../clock.ts'
+import { errorOfStatus } from '../http/http-error.ts'
+import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts'
+import { LocalityError } from '../plugins/plugin.ts'
+import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
+
+export interface Tokens {
+  get(signal: AbortSignal): Promise<string>
+  /** Forgets a token that was refused, unless another one has taken its place already. */
+  drop(token: string): void
+}
+
+const DEFAULT_LIFE_MS = 3_600_000
+/** Visible ASCII, as RFC 6749 (A.12) has it; servers accept at most 8 to 16 KiB of headers. */
+const TOKEN = /^[\x21-\x7e]{1,16000}$/
+/** A token is replaced after this share of its life, so that it cannot expire on its way. */
+const USED_SHARE = 0.9
+
+/** Makes a source of tokens for a configuration of type `oauth2`. */
+export function openTokens(auth: AuthConfig, transport: Transport, clock: Clock): Tokens {
+  let current: { token: string; until: number } | undefined
+  let asking: Promise<string> | undefined
+
+  async function ask(): Promise<string> {
+    // Not the caller's signal: others wait for the same token. The transport's time limit ends it.
+    const response = await transport.exchange(await tokenRequest(auth), new AbortController().signal)
+    if (response.status !== 200) throw refusal(response, clock.now())
+    const { token, lifeMs } = parseToken(response)
+    current = { token, until: clock.now() + lifeMs * USED_SHARE }
+    return token
+  }
+
+  return {
+    get: async (signal) => {
+      if (current !== undefined && clock.now() < current.until) return current.token
+      asking ??= ask().finally(() => {
+        asking = undefined
+      })
+      return leaveable(asking, signal)
+    },
+    drop: (token) => {
+      if (current?.token === token) current = undefined
+    },
+  }
+}
+
+/** What others wait for too, until our own signal aborts. */
+async function leaveable<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const left = Promise.withResolvers<never>()
+  const leave = () => left.reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await Promise.race([shared, left.promise])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+async function tokenRequest(auth: AuthConfig): Promise<HttpRequest> {
+  const clientId = await readSecret(auth, 'clientId')
+  const form = new URLSearchParams({
+    grant_type: 'client_credentials',
+    ...(clientId !== undefined && { client_id: clientId }),
+    client_secret: await needSecret(auth, 'clientSecret'),
+    scope: auth.scope ?? 'catalog',
+    ...(auth.audience !== undefined && { audience: auth.audience }),
+    ...(auth.resource !== undefined && { resource: auth.resource }),
+  })
+  return {
+    method: 'POST',
+    url: auth.tokenUrl ?? '',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: form.toString(),
+  }
+}
+
+/** A token server answers 400 for wrong credentials (RFC 6749, 5.2). */
+function refusal(response: HttpResponse, now: number): LocalityError {
+  const error = errorOfStatus(response, now)
+  return error.code === 'rejected' ? new LocalityError('unauthorized', error.message) : error
+}
+
+function parseToken({ what, text }: HttpResponse): { token: string; lifeMs: number } {
+  let body: { access_token?: unknown; expires_in?: unknown } | null
+  try {
+    body = JSON.parse(text)
+  } catch {
+    // The parser's message would quote the answer, and with it perhaps the token.
+    body = null
+  }
+  const token = body?.access_token
+  // What no header can carry would fail every request until the token expires.
+  if (typeof token !== 'string' || !TOKEN.test(token))
+    throw new LocalityError('nonsense', `${what}: the answer has no access token`)
+  // Some servers send it as a string. Anything else may not even be made into a number.
+  const given = body?.expires_in
+  const seconds = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
+  return { token, lifeMs: seconds > 0 ? seconds * 1000 : DEFAULT_LIFE_MS }
+}

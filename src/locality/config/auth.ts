@@ -1,0 +1,105 @@
+/** Checks how Lodestone shows itself to a system, and completes it: which secrets there are, and where each is read. */
+import { dirname, resolve } from 'node:path'
+import type { FieldError } from '../../core/field-errors.ts'
+import {
+  AUTH_SETTINGS,
+  type AuthConfig,
+  type AuthType,
+  type Credential,
+  SECRETS,
+  type SecretName,
+} from '../auth/credentials.ts'
+import type { GivenAuth } from './schema.ts'
+
+/** The secrets that a type cannot do without. */
+const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
+  none: [],
+  basic: ['username'],
+  bearer: ['token'],
+  apikey: ['apiKey'],
+  oauth2: ['clientSecret'],
+  sigv4: ['accessKeyId', 'secretAccessKey'],
+  simple: ['username'],
+  delegation: ['token'],
+}
+
+/** Completes `endpoint.auth`; what is wrong with it is added to `errors`. */
+export function completeAuth(
+  given: GivenAuth = {},
+  allowed: readonly AuthType[],
+  file: string,
+  errors: FieldError[],
+): AuthConfig {
+  const type = typeOf(given.type)
+  if (!isOneOf(type, allowed)) {
+    errors.push({ path: 'endpoint.auth.type', code: 'NotSupported', message: `must be one of ${allowed.join(', ')}` })
+    return { type: 'none', secrets: {} }
+  }
+  const secrets = readSecrets(given, file, errors)
+  // The origin keeps an API key in `token`.
+  if (type === 'apikey' && secrets.apiKey === undefined && secrets.token !== undefined) secrets.apiKey = secrets.token
+  for (const name of NEEDED[type]) {
+    if (secrets[name] === undefined) {
+      errors.push({
+        path: `endpoint.auth.${name}`,
+        code: 'Required',
+        message: `is required, or ${name}File, with type ${type}`,
+      })
+    }
+  }
+  if (type === 'oauth2') checkTokenUrl(given.tokenUrl, errors)
+  const header = given.header ?? given.extra?.header
+  if (header !== undefined && !/^[A-Za-z0-9-]+$/.test(header)) {
+    errors.push({
+      path: 'endpoint.auth.header',
+      code: 'Invalid',
+      message: 'must be the name of a header, e.g. X-API-Key',
+    })
+  }
+  const settings = AUTH_SETTINGS.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]]))
+  return { type, secrets, ...(header !== undefined && { header }), ...Object.fromEntries(settings) }
+}
+
+/** The origin takes any case, and `token` for bearer. */
+function typeOf(given = ''): string {
+  const type = given.toLowerCase()
+  if (type === '') return 'none'
+  return type === 'token' ? 'bearer' : type
+}
+
+function isOneOf(type: string, allowed: readonly AuthType[]): type is AuthType {
+  return (allowed as readonly string[]).includes(type)
+}
+
+function readSecrets(given: GivenAuth, file: string, errors: FieldError[]): Partial<Record<SecretName, Credential>> {
+  const secrets: Partial<Record<SecretName, Credential>> = {}
+  for (const name of SECRETS) {
+    const value = given[name]
+    const from = given[`${name}File`]
+    if (value && from) {
+      errors.push({
+        path: `endpoint.auth.${name}`,
+        code: 'Forbidden',
+        message: `must not be given together with ${name}File`,
+      })
+    } else if (typeof from === 'string' && from !== '') {
+      secrets[name] = { file: resolve(dirname(file), from) }
+    } else if (typeof value === 'string' && value !== '') {
+      secrets[name] = { value }
+    }
+  }
+  return secrets
+}
+
+/** Named by the operator, never taken from the catalog: its own token endpoint is on the way out of the specification. */
+function checkTokenUrl(tokenUrl: string | undefined, errors: FieldError[]): void {
+  const url = tokenUrl === undefined ? null : URL.parse(tokenUrl)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return
+  const path = 'endpoint.auth.tokenUrl'
+  const hint = 'a URL such as https://login.example.com/oauth/token'
+  errors.push(
+    tokenUrl === undefined
+      ? { path, code: 'Required', message: `is required with type oauth2: ${hint}` }
+      : { path, code: 'Invalid', message: `must be ${hint}` },
+  )
+}

@@ -1,0 +1,222 @@
+/** Configurations of data systems: what is completed, and how each mistake is told. */
+import { describe, expect, test } from 'vitest'
+import { plugins } from '../plugins/index.ts'
+import { parseSystemConfig, SystemConfigError } from './config.ts'
+
+const read = (text: string, file = '/etc/lodestone/systems/amoro') => parseSystemConfig(file, text, plugins)
+const amoro = (more: object = {}) => JSON.stringify({ system: 'amoro', endpoint: { url: 'http://ams' }, ...more })
+
+/** As the origin's deploy guide has it in its ConfigMap, comments included. */
+const ORIGIN = `{
+  "system": "amoro",
+  "endpoint": {
+    "url": "http://your-amoro-server.com",  # Replace with your Amoro server URL
+    "port": 1630
+  },
+  "locationMapping": {
+    "s3://your-warehouse-dc1/": ["cluster1", "cluster2"],  # Map data locations to clusters
+    "s3://your-warehouse-dc2/": ["cluster3"]
+  },
+  "retryConfig": {
+    "maxRetries": 3,
+    "initialBackoff": "1s",
+    "maxBackoff": "30s",
+    "backoffMultiplier": 2.0,
+    "timeout": "30s"
+  }
+}
+`
+
+test('the file of the origin works unchanged', () => {
+  expect(read(ORIGIN)).toEqual({
+    system: 'amoro',
+    plugin: 'amoro',
+    endpoint: {
+      urls: ['http://your-amoro-server.com:1630'],
+      auth: { type: 'none', secrets: {} },
+      tls: { insecureSkipVerify: false },
+    },
+    locationMapping: {
+      's3://your-warehouse-dc1/': ['cluster1', 'cluster2'],
+      's3://your-warehouse-dc2/': ['cluster3'],
+    },
+    regionMapping: {},
+    retry: { maxRetries: 3, initialBackoffMs: 1000, maxBackoffMs: 30_000, backoffMultiplier: 2, timeoutMs: 30_000 },
+    refreshIntervalMs: 300_000,
+    maxConcurrent: 16,
+    maxRequestsPerSecond: 50,
+    extra: {},
+  })
+})
+
+test('every key that the origin writes is known, empty ones too', () => {
+  const auth = { type: '', username: '', password: '', token: '' }
+  const tls = { enabled: false, insecureSkipVerify: false, certFile: '', keyFile: '', caFile: '' }
+  expect(() => read(amoro({ endpoint: { url: 'http://ams', port: 0, auth, tls }, extra: {} }))).not.toThrow()
+})
+
+describe('what is completed', () => {
+  test('single keys of retryConfig; 0 retries are 0', () => {
+    expect(read(amoro({ retryConfig: { maxRetries: 0 } })).retry).toMatchObject({ maxRetries: 0, timeoutMs: 10_000 })
+    expect(read(amoro({ retryConfig: { timeout: '1m30s' } })).retry).toMatchObject({ maxRetries: 3, timeoutMs: 90_000 })
+  })
+
+  test.each([
+    { url: 'http://h', port: 1630, want: 'http://h:1630' },
+    { url: 'http://h/', port: 0, want: 'http://h' },
+    { url: 'https://h/api/catalog/', port: 8443, want: 'https://h:8443/api/catalog' },
+    { url: 'http://h:80/x', port: 1630, want: 'http://h/x' },
+    { url: 'http://[::1]', port: 90, want: 'http://[::1]:90' },
+  ])('$url and port $port', ({ url, port, want }) => {
+    expect(read(amoro({ endpoint: { url, port } })).endpoint.urls).toEqual([want])
+  })
+
+  test('files start from the folder of the document', () => {
+    const tls = { caFile: '../ca.crt' }
+    const auth = { type: 'bearer', tokenFile: 'token' }
+    expect(read(amoro({ endpoint: { url: 'http://h', tls, auth } })).endpoint).toMatchObject({
+      tls: { caFile: '/etc/lodestone/ca.crt' },
+      auth: { type: 'bearer', secrets: { token: { file: '/etc/lodestone/systems/token' } } },
+    })
+  })
+
+  test('another name for a plugin, in YAML; AWS needs no URL', () => {
+    expect(read('system: lake\nplugin: s3\nextra: {maxPages: 2}\n')).toMatchObject({
+      system: 'lake',
+      plugin: 's3',
+      endpoint: { urls: ['https://s3.amazonaws.com'] },
+    })
+  })
+
+  test('JSON with tabs', () => {
+    expect(read('{\n\t"system": "static"\n}').system).toBe('static')
+  })
+})
+
+describe('mistakes name file, key and what was expected', () => {
+  test.each([
+    { name: 'no system', text: '{}', want: 'system: is required' },
+    { name: 'an empty file', text: '', want: '(root): must be of type object' },
+    { name: 'a list', text: '[]', want: '(root): must be of type object' },
+    { name: 'no JSON', text: '{"system": "a', want: 'line 1: is neither JSON nor YAML' },
+    {
+      name: 'an unknown system',
+      text: '{"system": "hive"}',
+      want: 'system: must be one of amoro, iceberg-rest, s3, static, webhdfs',
+    },
+    { name: 'no proper system', text: '{"system": "toString"}', want: 'system: must be one of amoro' },
+    { name: 'an unknown plugin', text: '{"system": "x", "plugin": "y"}', want: 'plugin: must be one of amoro' },
+    {
+      name: 'an unknown key',
+      text: amoro({ locationMap: {} }),
+      want: 'locationMap: unknown field',
+    },
+    {
+      name: 'an unknown key below',
+      text: amoro({ retryConfig: { retries: 1 } }),
+      want: 'retryConfig.retries: unknown field',
+    },
+    { name: 'an unknown setting', text: amoro({ extra: { warehouse: 'w' } }), want: 'extra.warehouse: unknown field' },
+    {
+      name: 'a wrong setting',
+      text: '{"system":"s3","extra":{"size":"big"}}',
+      want: 'extra.size: must be one of list, none',
+    },
+    {
+      name: 'no duration',
+      text: amoro({ refreshInterval: '5 minutes' }),
+      want: 'refreshInterval: must be a duration such as 500ms',
+    },
+    {
+      name: 'a wild refresh',
+      text: amoro({ refreshInterval: '1ms' }),
+      want: 'refreshInterval: must be at least 1000 ms',
+    },
+    {
+      name: 'no time at all',
+      text: amoro({ retryConfig: { timeout: '0' } }),
+      want: 'retryConfig.timeout: must be at least 1 ms',
+    },
+    {
+      name: 'negative retries',
+      text: amoro({ retryConfig: { maxRetries: -1 } }),
+      want: 'retryConfig.maxRetries: must be greater than or equal to 0',
+    },
+    {
+      name: 'no location',
+      text: amoro({ locationMapping: { 'wh/': ['m1'] } }),
+      want: 'locationMapping[wh/]: must be a location such as s3://',
+    },
+    { name: 'no clusters', text: amoro({ locationMapping: { 's3://b': 'm1' } }), want: 'must be of type array' },
+    { name: 'no URL', text: '{"system": "amoro"}', want: 'endpoint.url: is required' },
+    {
+      name: 'no scheme',
+      text: amoro({ endpoint: { url: 'ams:1630' } }),
+      want: 'endpoint.url: must be a URL such as https://',
+    },
+    {
+      name: 'credentials in the URL',
+      text: amoro({ endpoint: { url: 'http://u:hunter2@ams' } }),
+      want: 'endpoint.url: must not hold credentials',
+    },
+    {
+      name: 'a query',
+      text: amoro({ endpoint: { url: 'http://ams?x=hunter2' } }),
+      want: 'endpoint.url: must end with the path',
+    },
+    {
+      name: 'several servers',
+      text: amoro({ endpoint: { urls: ['http://a', 'http://b'] } }),
+      want: 'endpoint.urls: is not for this system',
+    },
+    {
+      name: 'an unknown type',
+      text: amoro({ endpoint: { url: 'http://a', auth: { type: 'kerberos' } } }),
+      want: 'endpoint.auth.type: must be one of none, basic',
+    },
+    {
+      name: 'a missing secret',
+      text: amoro({ endpoint: { url: 'http://a', auth: { type: 'bearer' } } }),
+      want: 'endpoint.auth.token: is required, or tokenFile, with type bearer',
+    },
+    {
+      name: 'a secret twice',
+      text: amoro({ endpoint: { url: 'http://a', auth: { type: 'bearer', token: 'hunter2', tokenFile: 'f' } } }),
+      want: 'endpoint.auth.token: must not be given together with tokenFile',
+    },
+    {
+      name: 'half a certificate',
+      text: amoro({ endpoint: { url: 'http://a', tls: { certFile: 'c' } } }),
+      want: 'endpoint.tls.keyFile: is required',
+    },
+    {
+      name: 'no token URL',
+      text: JSON.stringify({
+        system: 'iceberg-rest',
+        endpoint: { url: 'http://a', auth: { type: 'oauth2', clientSecret: 'hunter2' } },
+      }),
+      want: 'endpoint.auth.tokenUrl: is required with type oauth2',
+    },
+    {
+      name: 'aliases without end',
+      text: `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: &c [${'*b,'.repeat(20)}]\nd: [${'*c,'.repeat(20)}]`,
+      want: 'has too many aliases',
+    },
+    {
+      name: 'a broken secret',
+      text: 'system: amoro\nendpoint: {auth: {token: "hunter2}',
+      want: 'is neither JSON nor YAML',
+    },
+  ])('$name', ({ text, want }) => {
+    const attempt = () => read(text, '/etc/systems/bad')
+    expect(attempt).toThrow(SystemConfigError)
+    expect(attempt).toThrow(`/etc/systems/bad: `)
+    expect(attempt).toThrow(want)
+    expect(attempt).not.toThrow('hunter2')
+  })
+
+  test('all of them at once', () => {
+    const text = amoro({ refreshInterval: 'x', endpoint: { url: 'x', auth: { type: 'x' } } })
+    expect(() => read(text, 'f')).toThrow(/^f: endpoint\.url: .*; endpoint\.auth\.type: .*; refreshInterval: /)
+  })
+})

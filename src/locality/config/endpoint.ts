@@ -1,0 +1,78 @@
+/** Checks where a system is, and completes it: URLs with their port, and the files of TLS. */
+import { dirname, resolve } from 'node:path'
+import type { FieldError } from '../../core/field-errors.ts'
+import type { TlsFiles } from '../http/dispatchers.ts'
+import type { GivenSystem } from './schema.ts'
+
+export interface EndpointRules {
+  /** How many servers a system may have; `none`: there is nobody to ask. */
+  endpoint: 'one' | 'several' | 'none'
+  /** The URL without a configured one. */
+  defaultUrl?: string
+}
+
+/** Completes `endpoint`; what is wrong with it is added to `errors`. */
+export function completeEndpoint(
+  endpoint: GivenSystem['endpoint'] = {},
+  rules: EndpointRules,
+  file: string,
+  errors: FieldError[],
+): { url: string[]; tls: TlsFiles } {
+  const { caFile, certFile, keyFile, insecureSkipVerify = false } = endpoint.tls ?? {}
+  if (Boolean(certFile) !== Boolean(keyFile)) {
+    const path = `endpoint.tls.${certFile ? 'keyFile' : 'certFile'}`
+    errors.push({ path, code: 'Required', message: 'is required: a certificate and its key belong together' })
+  }
+  const absolute = (name: string) => resolve(dirname(file), name)
+  return {
+    url: completeUrls(endpoint, rules, errors),
+    tls: {
+      insecureSkipVerify,
+      ...(caFile && { caFile: absolute(caFile) }),
+      ...(certFile && { certFile: absolute(certFile) }),
+      ...(keyFile && { keyFile: absolute(keyFile) }),
+    },
+  }
+}
+
+function completeUrls(
+  { url, urls = [], port }: NonNullable<GivenSystem['endpoint']>,
+  rules: EndpointRules,
+  errors: FieldError[],
+): string[] {
+  const add = (path: string, message: string) => errors.push({ path, code: 'Invalid', message })
+  if (urls.length > 0 && rules.endpoint !== 'several')
+    add('endpoint.urls', 'is not for this system: give one endpoint.url')
+  const given: [string, string][] = [
+    ...(url ? [['endpoint.url', url] as [string, string]] : []),
+    ...urls.map((one, i): [string, string] => [`endpoint.urls[${i}]`, one]),
+  ]
+  if (given.length === 0 && rules.defaultUrl !== undefined) return [rules.defaultUrl]
+  if (given.length === 0 && rules.endpoint !== 'none') {
+    errors.push({ path: 'endpoint.url', code: 'Required', message: 'is required, e.g. https://catalog.example.com' })
+  }
+  return given.map(([path, text]) => {
+    const problem = urlProblem(text, path)
+    if (problem === undefined) return withPort(text, port)
+    add(path, problem)
+    return text
+  })
+}
+
+/** The text itself is never repeated: it may hold a password. */
+function urlProblem(text: string, path: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'must be a URL such as https://catalog.example.com'
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials: they go into endpoint.auth'
+  if (url.search !== '' || url.hash !== '')
+    return `must end with the path, without "?" and "#", e.g. ${path}: ${url.origin}`
+  return undefined
+}
+
+/** A port in the URL itself wins: it is the more particular one. */
+function withPort(text: string, port: number | undefined): string {
+  const url = new URL(text)
+  const hasPort = /^https?:\/\/[^/]*:\d+(?:\/|$)/i.test(text)
+  if (port && !hasPort) url.port = String(port)
+  return url.href.replace(/\/+$/, '')
+}

@@ -1,0 +1,75 @@
+/** Reads the bodies of answers: limited in size, one by one and together, before and after decompression. */
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { LocalityError } from '../plugins/plugin.ts'
+
+/** Answers about one table or bucket are far smaller. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024
+/** Of one system: many large answers at once must not fill the memory. */
+const MAX_BYTES_UNDER_WAY = 32 * 1024 * 1024
+
+const decompress = promisify(gunzip)
+
+export interface BodyReader {
+  /** The text of a body. Throws a `LocalityError` beyond a limit, and for an encoding that cannot be read. */
+  read(body: AsyncIterable<Uint8Array>, encoding: string | undefined, what: string): Promise<string>
+}
+
+/** Opens the reader of one system. */
+export function openBodyReader(): BodyReader {
+  let underWay = 0
+
+  async function collect(
+    body: AsyncIterable<Uint8Array>,
+    what: string,
+    took: (bytes: number) => void,
+  ): Promise<Buffer> {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of body) {
+      took(chunk.length)
+      bytes += chunk.length
+      if (bytes > MAX_BODY_BYTES) throw tooLarge(what)
+      if (underWay > MAX_BYTES_UNDER_WAY) {
+        throw new LocalityError('unavailable', `${what}: the answers of this system under way are larger than 32 MiB`)
+      }
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  }
+
+  return {
+    async read(body, encoding, what) {
+      let taken = 0
+      try {
+        const bytes = await collect(body, what, (length) => {
+          taken += length
+          underWay += length
+        })
+        return (await decode(bytes, encoding, what)).toString('utf8')
+      } finally {
+        underWay -= taken
+      }
+    },
+  }
+}
+
+/** Only gzip is asked for. An empty body has no encoding, whatever its headers say: the answer to HEAD has none. */
+async function decode(bytes: Buffer, encoding: string | undefined, what: string): Promise<Buffer> {
+  const name = encoding?.trim().toLowerCase() ?? ''
+  if (bytes.length === 0 || name === '' || name === 'identity') return bytes
+  if (name !== 'gzip' && name !== 'x-gzip') {
+    throw new LocalityError('nonsense', `${what}: the answer has an encoding other than gzip`)
+  }
+  try {
+    return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES })
+  } catch (cause) {
+    // zlib names what is wrong by its code; everything that is not about the size is about the content.
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(what)
+    throw new LocalityError('nonsense', `${what}: the answer is not valid gzip`, { cause })
+  }
+}
+
+function tooLarge(what: string): LocalityError {
+  return new LocalityError('nonsense', `${what}: the answer is larger than 8 MiB`)
+}

@@ -1,0 +1,60 @@
+/** What failures mean: by code, wherever in the chain of causes it is, and by status. */
+import { expect, test } from 'vitest'
+import { LocalityError } from '../plugins/plugin.ts'
+import { errorOfFailure, errorOfStatus, retryAfter } from './http-error.ts'
+
+const coded = (code: string) => Object.assign(new Error('timeout refused ENOTFOUND'), { code })
+
+test.each([
+  { name: 'a refused connection', error: coded('ECONNREFUSED'), want: 'unreachable' },
+  { name: 'an unknown host', error: coded('ENOTFOUND'), want: 'unreachable' },
+  { name: 'a cause', error: new TypeError('failed', { cause: coded('ETIMEDOUT') }), want: 'timeout' },
+  {
+    name: 'the cause of a cause',
+    error: new Error('a', { cause: new Error('b', { cause: coded('UND_ERR_CONNECT_TIMEOUT') }) }),
+    want: 'timeout',
+  },
+  {
+    name: 'one of several addresses',
+    error: new Error('a', { cause: new AggregateError([coded('EHOSTUNREACH'), coded('ECONNREFUSED')]) }),
+    want: 'unreachable',
+  },
+  { name: 'an unknown authority', error: coded('SELF_SIGNED_CERT_IN_CHAIN'), want: 'rejected' },
+  { name: 'another host name', error: coded('ERR_TLS_CERT_ALTNAME_INVALID'), want: 'rejected' },
+  { name: 'no HTTP', error: coded('HPE_INVALID_CONSTANT'), want: 'nonsense' },
+  { name: 'words alone', error: new Error('connect ETIMEDOUT'), want: 'unreachable' },
+])('$name: $want', ({ error, want }) => {
+  const made = errorOfFailure('GET http://h/p', error)
+  expect(made).toMatchObject({ code: want, cause: error, message: expect.stringMatching(/^GET http:\/\/h\/p: /) })
+  expect(made.message).not.toContain('refused')
+})
+
+test('an error that has its meaning keeps it', () => {
+  const error = new LocalityError('nonsense', 'x')
+  expect(errorOfFailure('GET http://h/', error)).toBe(error)
+})
+
+test.each([
+  { value: '120', want: 120_000 },
+  { value: '0', want: 0 },
+  { value: 'Thu, 01 Jan 2026 00:00:10 GMT', want: 10_000 },
+  { value: 'Wed, 31 Dec 2025 23:00:00 GMT', want: 0 },
+  { value: 'soon', want: undefined },
+  { value: '', want: undefined },
+  { value: undefined, want: undefined },
+])('Retry-After: $value', ({ value, want }) => {
+  expect(retryAfter(value, Date.parse('2026-01-01T00:00:00Z'))).toBe(want)
+})
+
+test('only a pause that means something is told', () => {
+  const headers = { 'retry-after': '9' }
+  const of = (status: number) => errorOfStatus({ what: 'GET http://h/', status, headers }, 0, 'Detail')
+  expect(of(503)).toMatchObject({
+    code: 'unavailable',
+    retryAfterMs: 9000,
+    message: 'GET http://h/: HTTP 503 (Detail)',
+  })
+  expect(of(404)).toMatchObject({ code: 'rejected', retryAfterMs: undefined })
+  expect(of(408)).toMatchObject({ code: 'unavailable' })
+  expect(of(200)).toMatchObject({ code: 'nonsense' })
+})

@@ -1,0 +1,90 @@
+/** Says what a failed request means: by the kind of the error and of its causes, or by the status; never by words. */
+import { LocalityError, type LocalityErrorCode } from '../plugins/plugin.ts'
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+])
+const TIMEOUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+/** What Node and OpenSSL call a peer that cannot be trusted, or that speaks no TLS: it stays so until somebody mends it. */
+const UNTRUSTED =
+  /^(?:ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$|INVALID_(?:CA|PURPOSE)$)/
+const NONSENSE =
+  /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW$|UND_ERR_RES_CONTENT_LENGTH_MISMATCH$|UND_ERR_RES_EXCEEDED_MAX_SIZE$)/
+
+/** Makes a `LocalityError` of what a request threw. `what` is the request, without anything secret. */
+export function errorOfFailure(what: string, error: unknown): LocalityError {
+  if (error instanceof LocalityError) return error
+  const codes = codesOf(error)
+  for (const code of codes) {
+    const meaning = meaningOf(code)
+    if (meaning !== undefined) return new LocalityError(meaning, `${what}: ${code}`, { cause: error })
+  }
+  return new LocalityError('unreachable', `${what}: ${codes[0] ?? 'failed'}`, { cause: error })
+}
+
+function meaningOf(code: string): LocalityErrorCode | undefined {
+  if (TIMEOUT.has(code)) return 'timeout'
+  // A credential with a line break in it, for instance, which no header can carry.
+  if (code === 'UND_ERR_INVALID_ARG' || UNTRUSTED.test(code)) return 'rejected'
+  if (NONSENSE.test(code)) return 'nonsense'
+  return UNREACHABLE.has(code) ? 'unreachable' : undefined
+}
+
+/** The codes of an error, its causes, and the errors it gathers: a host with two addresses fails once for each. */
+function codesOf(error: unknown, depth = 0): string[] {
+  if (!(error instanceof Error) || depth > 8) return []
+  const own = (error as { code?: unknown }).code
+  const gathered = error instanceof AggregateError ? error.errors.flatMap((one) => codesOf(one, depth + 1)) : []
+  return [...codesOf(error.cause, depth + 1), ...gathered, ...(typeof own === 'string' ? [own] : [])]
+}
+
+/** Makes a `LocalityError` of an answer that is no answer. `detail` names what the system said, e.g. an exception's class. */
+export function errorOfStatus(
+  { what, status, headers }: { what: string; status: number; headers: Readonly<Record<string, string>> },
+  now: number,
+  detail?: string,
+): LocalityError {
+  const message = `${what}: HTTP ${status}${detail === undefined ? '' : ` (${detail})`}`
+  const code = codeOfStatus(status)
+  const retryAfterMs =
+    code === 'throttled' || code === 'unavailable' ? retryAfter(headers['retry-after'], now) : undefined
+  return new LocalityError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs })
+}
+
+function codeOfStatus(status: number): LocalityErrorCode {
+  switch (status) {
+    case 401:
+    case 403:
+    case 407:
+    case 419: // AuthenticationTimeout, which some Iceberg catalogs answer for an expired token
+      return 'unauthorized'
+    case 408:
+      return 'unavailable'
+    case 429:
+      return 'throttled'
+    default:
+      if (status >= 500) return 'unavailable'
+      return status >= 300 ? 'rejected' : 'nonsense'
+  }
+}
+
+/** `Retry-After` in milliseconds from now, given in seconds or as a date (RFC 9110, 10.2.3). */
+export function retryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined || value === '') return undefined
+  if (/^\d+$/.test(value)) return Number(value) * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}

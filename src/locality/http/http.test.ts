@@ -1,0 +1,168 @@
+/** The HTTP client: how many requests at a time, with which credentials, and over which TLS. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { TestClock } from '../clock.fake.ts'
+import { parseSystemConfig } from '../config/config.ts'
+import { plugins } from '../plugins/index.ts'
+import { errorOf } from '../plugins/plugin.suite.ts'
+import { DataServer } from './data-server.fake.ts'
+import { type HttpClient, openHttpClient } from './http.ts'
+import { selfSigned } from './self-signed.fake.ts'
+
+const never = new AbortController().signal
+let http: HttpClient | undefined
+const folder = mkdtempSync(join(tmpdir(), 'lodestone-'))
+
+afterEach(async () => {
+  await http?.close()
+  http = undefined
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function open(url: string, given: Record<string, unknown> = {}, clock = new TestClock()): HttpClient {
+  const { endpoint, ...rest } = given
+  const document = { system: 'iceberg-rest', endpoint: { url, ...(endpoint as object) }, ...rest }
+  http = openHttpClient(parseSystemConfig(join(folder, 'system.json'), JSON.stringify(document), plugins), clock)
+  return http
+}
+
+describe('requests', () => {
+  let server: DataServer
+  beforeEach(async () => {
+    server = await new DataServer(() => ({ body: {} })).listen()
+  })
+  afterEach(() => server.close())
+
+  test.each([408, 429, 500, 503])('a request that got %i is not sent again, and throws', async (status) => {
+    server.serve = () => ({ status })
+    await errorOf(open(server.url).send({ method: 'GET', url: server.url }, never))
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test.each([400, 401, 403, 404, 409])('an answer with %i is handed on', async (status) => {
+    server.serve = () => ({ status })
+    expect((await open(server.url).send({ method: 'GET', url: server.url }, never)).status).toBe(status)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('at most so many at a time; who gives up leaves the line', async () => {
+    let running = 0
+    let most = 0
+    const gate = Promise.withResolvers<void>()
+    server.serve = async () => {
+      most = Math.max(most, ++running)
+      await gate.promise
+      running -= 1
+      return { body: {} }
+    }
+    const client = open(server.url, { maxConcurrent: 2 })
+    const aborter = new AbortController()
+    const asked = [1, 2, 3, 4].map(() => client.send({ method: 'GET', url: server.url }, never))
+    const leaver = client.send({ method: 'GET', url: server.url }, aborter.signal)
+    await expect.poll(() => running).toBe(2)
+    aborter.abort(new Error('enough'))
+    await expect(leaver).rejects.toThrow('enough')
+    gate.resolve()
+    await Promise.all(asked)
+    expect([most, server.requests.length]).toEqual([2, 4])
+  })
+
+  test('no more requests are sent a second than the system takes', async () => {
+    const clock = new TestClock()
+    const client = open(server.url, { maxRequestsPerSecond: 10 }, clock)
+    for (let i = 0; i < 13; i++) await client.send({ method: 'GET', url: server.url }, never)
+    expect(server.requests).toHaveLength(13)
+    expect(clock.waits).toEqual([100, 100, 100])
+  })
+})
+
+describe('credentials', () => {
+  let server: DataServer
+  beforeEach(async () => {
+    server = await new DataServer(() => ({ body: {} })).listen()
+  })
+  afterEach(() => server.close())
+  const get = (auth: object) => open(server.url, { endpoint: { auth } }).send({ method: 'GET', url: server.url }, never)
+
+  test('are read from their file for each request, and once more when they are refused', async () => {
+    const tokenFile = join(folder, 'token')
+    writeFileSync(tokenFile, 'one\n')
+    await get({ type: 'bearer', tokenFile: 'token' })
+    server.fault = ({ headers }) => {
+      if (headers.authorization === 'Bearer two') return undefined
+      writeFileSync(tokenFile, 'two\n')
+      return { status: 401 }
+    }
+    expect((await get({ type: 'bearer', tokenFile })).status).toBe(200)
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer one',
+      'Bearer one',
+      'Bearer two',
+    ])
+  })
+
+  test('that are still the same are not shown twice', async () => {
+    server.serve = () => ({ status: 419 })
+    expect((await get({ type: 'bearer', token: 'one' })).status).toBe(419)
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('whose file is missing are an error that names it', async () => {
+    const error = await errorOf(get({ type: 'bearer', tokenFile: 'missing' }))
+    expect(error).toMatchObject({
+      code: 'unauthorized',
+      message: `endpoint.auth.tokenFile: ${join(folder, 'missing')} cannot be read`,
+    })
+    expect(server.requests).toEqual([])
+  })
+
+  test.each([
+    { auth: { type: 'basic', username: 'u', password: 'p' }, header: 'authorization', want: 'Basic dTpw' },
+    { auth: { type: 'Token', token: 't' }, header: 'authorization', want: 'Bearer t' },
+    { auth: { type: 'apikey', token: 'k' }, header: 'x-api-key', want: 'k' },
+    { auth: { type: 'apikey', apiKey: 'k', extra: { header: 'X-Mine' } }, header: 'x-mine', want: 'k' },
+  ])('go into $header', async ({ auth, header, want }) => {
+    await get(auth)
+    expect(server.requests[0]?.headers[header]).toBe(want)
+  })
+})
+
+describe('TLS', () => {
+  const asked: boolean[] = []
+  let server: Server
+  let url: string
+
+  beforeAll(async () => {
+    const { cert, key } = selfSigned('127.0.0.1')
+    writeFileSync(join(folder, 'ca.crt'), cert)
+    writeFileSync(join(folder, 'tls.key'), key)
+    server = createServer(
+      { cert, key, ca: cert, requestCert: true, rejectUnauthorized: false },
+      (request, response) => {
+        asked.push((request.socket as unknown as { authorized: boolean }).authorized)
+        response.end('{}')
+      },
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => new Promise((resolve) => server.close(resolve)))
+  const get = (tls: object) => open(url, { endpoint: { tls } }).send({ method: 'GET', url }, never)
+
+  test('an unknown authority is rejected, without another attempt', async () => {
+    expect((await errorOf(get({}))).code).toBe('rejected')
+  })
+
+  test.each([
+    { tls: { caFile: 'ca.crt' }, wantCertificate: false },
+    { tls: { insecureSkipVerify: true }, wantCertificate: false },
+    { tls: { enabled: true, caFile: 'ca.crt', certFile: 'ca.crt', keyFile: 'tls.key' }, wantCertificate: true },
+  ])('$tls is trusted', async ({ tls, wantCertificate }) => {
+    expect((await get(tls)).status).toBe(200)
+    expect(asked.at(-1)).toBe(wantCertificate)
+  })
+})

@@ -1,0 +1,110 @@
+/** One HTTP request over a keep-alive connection: limited in time, in size and in number, with failures made into `LocalityError`s. */
+import { request as send } from 'undici'
+import { TokenBucket } from '../../core/token-bucket.ts'
+import type { Clock } from '../clock.ts'
+import { LocalityError } from '../plugins/plugin.ts'
+import { Slots } from '../slots.ts'
+import { withSignals } from './abort.ts'
+import { openBodyReader } from './body.ts'
+import { type DispatchersOptions, openDispatchers } from './dispatchers.ts'
+import { errorOfFailure } from './http-error.ts'
+
+export interface HttpRequest {
+  method: 'GET' | 'HEAD' | 'POST'
+  url: string
+  headers?: Readonly<Record<string, string>>
+  body?: string
+  /** Signed requests: where this one goes, if elsewhere than the others. */
+  region?: string
+}
+
+export interface HttpResponse {
+  /** The request as messages name it: method, host and path, without the query, which may hold a credential. */
+  what: string
+  status: number
+  headers: Readonly<Record<string, string>>
+  text: string
+}
+
+export interface TransportOptions extends DispatchersOptions {
+  /** For each request, from the moment it has a slot to the last byte. */
+  timeoutMs: number
+  maxConcurrent: number
+  maxRequestsPerSecond: number
+  clock: Clock
+}
+
+export interface Transport {
+  /** Resolves with whatever the server answers. Throws a `LocalityError`, or the signal's reason once that has aborted. */
+  exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
+  /** Takes no more requests and waits for those under way. */
+  close(): Promise<void>
+}
+
+/** Opens a transport. Throws when a TLS file cannot be read. */
+export function openTransport(options: TransportOptions): Transport {
+  const { timeoutMs, maxConcurrent, maxRequestsPerSecond, clock } = options
+  const dispatchers = openDispatchers(options)
+  const bodies = openBodyReader()
+  const slots = new Slots(maxConcurrent)
+  const bucket = new TokenBucket({ perSecond: maxRequestsPerSecond, burst: maxRequestsPerSecond }, clock.now())
+  let closed: Promise<void> | undefined
+
+  /** A whole fleet that is due at once, as after a restart, must not be what brings a catalog down. */
+  async function pace(signal: AbortSignal): Promise<void> {
+    for (let waitMs = bucket.take(clock.now()); waitMs > 0; waitMs = bucket.take(clock.now())) {
+      await clock.sleep(waitMs, signal)
+      signal.throwIfAborted()
+    }
+  }
+
+  async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    const { dispatcher, proxy } = dispatchers.routeTo(new URL(request.url))
+    const name = nameOf(request)
+    const what = proxy === undefined ? name : `${name} through proxy ${proxy}`
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(), timeoutMs)
+    try {
+      return await withSignals([signal, limit.signal], async (either) => {
+        const { statusCode, headers, body } = await send(request.url, {
+          dispatcher,
+          method: request.method,
+          headers: { accept: 'application/json', 'accept-encoding': 'gzip', ...request.headers },
+          body: request.body ?? null,
+          signal: either,
+        })
+        const flat = flatten(headers)
+        const text = await bodies.read(body, flat['content-encoding'], what)
+        return { what, status: statusCode, headers: flat, text }
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (limit.signal.aborted)
+        throw new LocalityError('timeout', `${what}: no answer within ${timeoutMs} ms`, { cause: error })
+      throw errorOfFailure(what, error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    exchange: (request, signal) => slots.run(signal, () => pace(signal).then(() => exchange(request, signal))),
+    close: () => {
+      closed ??= dispatchers.close()
+      return closed
+    },
+  }
+}
+
+function nameOf({ method, url }: HttpRequest): string {
+  const { origin, pathname } = new URL(url)
+  return `${method} ${origin}${pathname}`
+}
+
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  )
+}

@@ -1,0 +1,155 @@
+/** The plugin amoro against answers as Amoro gives them, those of its external catalogs among them. */
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TestClock } from '../clock.fake.ts'
+import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
+import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
+import type { LocalityPlugin } from './plugin.ts'
+
+const TABLE = {
+  'metadata-location': 's3://your-warehouse-dc1/db/user/metadata/v00821.metadata.json',
+  metadata: {
+    'format-version': 2,
+    location: 's3://your-warehouse-dc1/db/user',
+    properties: { owner: 'root', 'write.parquet.compression-codec': 'zstd' },
+  },
+  config: {},
+}
+const HEALTHY = { body: { message: 'success', code: 200, result: 'LEADER' } }
+const NOT_INTERNAL = {
+  status: 400,
+  body: {
+    error: { message: 'The catalog is not an iceberg rest catalog', type: 'IllegalArgumentException', code: 400 },
+  },
+}
+const query = { type: 'table', name: 'dc1.db.user', attributes: {} }
+
+function amoro(table: Serve): Serve {
+  return (request) => (request.path === '/api/ams/v1/health/status' ? HEALTHY : table(request))
+}
+
+describePlugin({
+  system: 'amoro',
+  query,
+  located: amoro(() => ({ body: TABLE })),
+  wantLocated: { kind: 'located', location: 's3://your-warehouse-dc1/db/user', bytes: 0 },
+  nowhere: amoro(() => ({
+    status: 404,
+    body: { error: { message: 'gone', type: 'NoSuchTableException', code: 404 } },
+  })),
+  errorInside: { body: { message: 'Please login first', code: 403 } },
+  wantErrorInside: 'unauthorized',
+})
+
+describe('the plugin amoro', () => {
+  let server: DataServer
+  let plugin: LocalityPlugin | undefined
+  const clock = new TestClock()
+
+  beforeEach(async () => {
+    server = await new DataServer(amoro(() => ({ body: TABLE }))).listen()
+  })
+  afterEach(async () => {
+    await plugin?.close()
+    plugin = undefined
+    await server.close()
+  })
+
+  function open(auth?: Record<string, unknown>): LocalityPlugin {
+    plugin = openPlugin({ system: 'amoro', endpoint: { url: server.url, auth } }, clock)
+    return plugin
+  }
+
+  /** An Amoro of which every catalog is external. */
+  function external(details: DataAnswer, tables: DataAnswer = { body: { code: 200, result: [] } }): Serve {
+    return ({ path }) => {
+      if (path.startsWith('/api/iceberg/rest/')) return NOT_INTERNAL
+      return path.endsWith('/details') ? details : tables
+    }
+  }
+  const DETAILS = { body: { message: 'success', code: 200, result: { baseLocation: 'hdfs://ns1/hive/db/user' } } }
+
+  test('asks for an internal table where the origin did, and for nothing before it', async () => {
+    await locate(open(), query)
+    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /api/iceberg/rest/v1/catalogs/dc1/namespaces/db/tables/user?snapshots=refs',
+    ])
+  })
+
+  test('asks its own API for tables of external catalogs, and remembers which these are', async () => {
+    server.serve = external(DETAILS)
+    const opened = open()
+    expect(await locate(opened, query)).toEqual({ kind: 'located', location: 'hdfs://ns1/hive/db/user' })
+    await locate(opened, { ...query, name: 'dc1.db.order' })
+    expect(server.paths).toEqual([
+      'GET /api/iceberg/rest/v1/catalogs/dc1/namespaces/db/tables/user',
+      'GET /api/ams/v1/tables/catalogs/dc1/dbs/db/tables/user/details',
+      'GET /api/ams/v1/tables/catalogs/dc1/dbs/db/tables/order/details',
+    ])
+  })
+
+  test('asks whether an external catalog is internal again after ten minutes', async () => {
+    server.serve = external(DETAILS)
+    const opened = open()
+    await locate(opened, query)
+    clock.nowMs += 600_000
+    server.serve = amoro(() => ({ body: TABLE }))
+    expect(await locate(opened, query)).toMatchObject({ location: 's3://your-warehouse-dc1/db/user' })
+  })
+
+  test.each([
+    { name: 'lists no such table', tables: [{ name: 'user2', type: 'HIVE' }], want: 'nowhere' },
+    { name: 'lists the table', tables: [{ name: 'user', type: 'HIVE' }], want: 'unavailable' },
+  ])('code 500 for details of an Amoro that $name: $want', async ({ tables, want }) => {
+    server.serve = external({ body: { code: 500, message: 'x' } }, { body: { code: 200, result: tables } })
+    const result = await locate(open(), query).then(
+      ({ kind }) => kind,
+      ({ code }) => code,
+    )
+    expect(result).toBe(want)
+    expect(server.requests.at(-1)?.url).toMatch(/^\/api\/ams\/v1\/catalogs\/dc1\/databases\/db\/tables\?keywords=user&/)
+  })
+
+  test.each([
+    { name: 'code 403', details: { code: 403, message: 'Signature check failed' }, want: 'unauthorized' },
+    { name: 'no location', details: { code: 200, result: {} }, want: 'nonsense' },
+    { name: 'no code', details: { result: { baseLocation: 's3://b' } }, want: 'nonsense' },
+    { name: 'code 404', details: { code: 404 }, want: 'rejected' },
+  ])('details with $name: $want', async ({ details, want }) => {
+    server.serve = external({ body: details })
+    expect((await errorOf(locate(open(), query))).code).toBe(want)
+  })
+
+  test('signs what it asks of the API by key and secret', async () => {
+    server.serve = external(DETAILS)
+    await locate(open({ type: 'apikey', apiKey: 'key', secret: 'hunter2' }), query)
+    const signature = createHash('md5').update('keyclientlodestonehunter2').digest('hex')
+    expect(Object.fromEntries(server.requests.at(-1)?.query ?? [])).toEqual({
+      client: 'lodestone',
+      apiKey: 'key',
+      signature,
+    })
+  })
+
+  test('shows user and password', async () => {
+    await locate(open({ type: 'Basic', username: 'admin', password: 'hunter2' }), query)
+    expect(server.requests[0]?.headers.authorization).toBe(`Basic ${btoa('admin:hunter2')}`)
+  })
+
+  test('is not well when its health endpoint says so with HTTP 200', async () => {
+    server.serve = () => ({ body: { code: 403, message: 'Please login first' } })
+    expect((await errorOf(open().health(new AbortController().signal))).code).toBe('unauthorized')
+    expect(server.paths).toEqual(['GET /api/ams/v1/health/status'])
+  })
+
+  test('J: Sales_2024, a nested namespace and a name with a slash are asked for as they are', async () => {
+    const opened = open()
+    for (const name of ['dc1.db.Sales_2024', 'dc1.a.b.c', 'dc1.db.a/b']) await locate(opened, { ...query, name })
+    expect(server.requests.map(({ url }) => url.replace(/^.*catalogs\/dc1\/namespaces\//, ''))).toEqual([
+      'db/tables/Sales_2024?snapshots=refs',
+      'a%1Fb/tables/c?snapshots=refs',
+      'db/tables/a%2Fb?snapshots=refs',
+    ])
+    expect((await errorOf(locate(opened, { ...query, name: 'db.user' }))).code).toBe('rejected')
+  })
+})

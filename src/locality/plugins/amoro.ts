@@ -1,0 +1,154 @@
+/** The plugin `amoro`: asks Amoro where a table is, of its internal catalogs as Iceberg REST and of external ones by its own API. */
+import { createHash } from 'node:crypto'
+import { errorType, parseTable, saysAbsent } from '../../core/locality/iceberg.ts'
+import { members } from '../../core/locality/members.ts'
+import { pathSegment, splitName } from '../../core/locality/table-name.ts'
+import { needSecret } from '../auth/credentials.ts'
+import type { Clock } from '../clock.ts'
+import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import { type HttpClient, type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
+
+export const amoro: SystemDefinition = {
+  endpoint: 'one',
+  auth: ['none', 'basic', 'bearer', 'apikey'],
+  extra: {},
+  open: openAmoro,
+}
+
+/** For this long a catalog that is external is not asked as an internal one: it may be made anew as one. */
+const EXTERNAL_LIFE_MS = 600_000
+const MAX_CATALOGS = 1000
+
+interface TableName {
+  catalog: string
+  database: string
+  table: string
+  /** As it is listed, unencoded. */
+  plain: string
+}
+
+type SendTo = (path: string, parameters: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<HttpResponse>
+
+function openAmoro(config: SystemConfig, clock: Clock): LocalityPlugin {
+  const http = openHttpClient(config, clock)
+  const base = config.endpoint.urls[0] ?? ''
+  const external = new Map<string, number>()
+  const sendTo: SendTo = async (path, parameters, signal) => {
+    const url = `${base}/api/ams/v1/${path}?${new URLSearchParams(await signed(config, parameters))}`
+    const response = await http.send({ method: 'GET', url }, signal)
+    if (response.status !== 200) throw http.refusal(response)
+    return response
+  }
+
+  async function locate(query: LocalityQuery, signal: AbortSignal): Promise<LocalityAnswer> {
+    const name = parseName(query)
+    if (clock.now() >= (external.get(name.catalog) ?? 0)) {
+      const answer = await locateInternal(http, base, name, query, signal)
+      if (answer !== undefined) return answer
+      if (external.size >= MAX_CATALOGS) external.clear()
+      external.set(name.catalog, clock.now() + EXTERNAL_LIFE_MS)
+    }
+    return locateExternal(sendTo, name, query, signal)
+  }
+
+  return {
+    system: config.system,
+    locate,
+    health: async (signal) => {
+      const response = await http.send({ method: 'GET', url: `${base}/api/ams/v1/health/status` }, signal)
+      if (response.status !== 200) throw http.refusal(response)
+      unwrap(response)
+    },
+    close: () => http.close(),
+  }
+}
+
+function parseName({ type, name }: LocalityQuery): TableName {
+  if (type !== 'table')
+    throw new LocalityError('rejected', `${type}: must be table, the only type that this system knows`)
+  const parts = splitName(name) ?? []
+  const [catalog, ...rest] = parts.map(pathSegment)
+  const table = rest.pop()
+  if (catalog === undefined || table === undefined || rest.length === 0 || rest.includes(undefined)) {
+    throw new LocalityError(
+      'rejected',
+      `${name}: must be catalog.database.table; parts with dots go into double quotes`,
+    )
+  }
+  return { catalog, database: rest.join('%1F'), table, plain: parts.at(-1) ?? '' }
+}
+
+/** Undefined when the catalog is not one that Amoro serves as Iceberg REST. */
+async function locateInternal(
+  http: HttpClient,
+  base: string,
+  { catalog, database, table }: TableName,
+  query: LocalityQuery,
+  signal: AbortSignal,
+): Promise<LocalityAnswer | undefined> {
+  const path = `catalogs/${catalog}/namespaces/${database}/tables/${table}?snapshots=refs`
+  const response = await http.send({ method: 'GET', url: `${base}/api/iceberg/rest/v1/${path}` }, signal)
+  if (response.status === 400) return undefined
+  if (response.status !== 200) {
+    const type = errorType(tryJson(response))
+    if (response.status === 404 && saysAbsent(type)) {
+      return { kind: 'nowhere', reason: `Amoro has no table ${query.name} (${type})` }
+    }
+    throw http.refusal(response, type)
+  }
+  const body = readJson(response)
+  // Amoro's own errors come with HTTP 200 and their code inside.
+  if (members(body)?.['code'] !== undefined) throw codeError(response, members(body)?.['code'])
+  const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
+  if (facts === undefined) throw new LocalityError('nonsense', `${response.what}: the answer has no location`)
+  return { kind: 'located', ...facts }
+}
+
+async function locateExternal(
+  sendTo: SendTo,
+  name: TableName,
+  query: LocalityQuery,
+  signal: AbortSignal,
+): Promise<LocalityAnswer> {
+  const { catalog, database, table, plain } = name
+  const response = await sendTo(`tables/catalogs/${catalog}/dbs/${database}/tables/${table}/details`, {}, signal)
+  const body = members(readJson(response))
+  if (body?.['code'] !== 500) {
+    const location = members(unwrap(response))?.['baseLocation']
+    if (typeof location === 'string' && location !== '') return { kind: 'located', location }
+    throw new LocalityError('nonsense', `${response.what}: the answer has no baseLocation`)
+  }
+  // Code 500 says anything, "no such table" among it: only the list of tables tells.
+  const listing = await sendTo(`catalogs/${catalog}/databases/${database}/tables`, { keywords: plain }, signal)
+  const tables = unwrap(listing)
+  if (!Array.isArray(tables)) throw new LocalityError('nonsense', `${listing.what}: the answer is not a list`)
+  if (tables.some((one) => members(one)?.['name'] === plain)) throw codeError(response, 500)
+  return { kind: 'nowhere', reason: `Amoro lists no table ${query.name}` }
+}
+
+function unwrap(response: HttpResponse): unknown {
+  const body = members(readJson(response))
+  if (body?.['code'] === 200) return body['result']
+  throw codeError(response, body?.['code'])
+}
+
+function codeError({ what }: HttpResponse, code: unknown): LocalityError {
+  if (typeof code !== 'number') return new LocalityError('nonsense', `${what}: the answer has no code`)
+  const meaning = code === 401 || code === 403 ? 'unauthorized' : code >= 500 ? 'unavailable' : 'rejected'
+  return new LocalityError(meaning, `${what}: HTTP 200 with code ${code} inside`)
+}
+
+/**
+ * Signs the parameters of Amoro's own API when the configuration has an API key with its secret.
+ * Without a parameter the signature would hang on the day in the server's time zone, so there always is one.
+ */
+async function signed({ endpoint: { auth } }: SystemConfig, parameters: Readonly<Record<string, string>>) {
+  const all = { ...parameters, client: 'lodestone' }
+  if (auth.type !== 'apikey' || auth.secrets.secret === undefined) return all
+  const apiKey = await needSecret(auth, 'apiKey')
+  const secret = await needSecret(auth, 'secret')
+  const sorted = Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1))
+  const plain = `${apiKey}${sorted.flat().join('')}${secret}`
+  return { ...all, apiKey, signature: createHash('md5').update(plain).digest('hex') }
+}

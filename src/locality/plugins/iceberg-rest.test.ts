@@ -1,0 +1,303 @@
+/** The plugin iceberg-rest against answers as catalogs give them. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TestClock } from '../clock.fake.ts'
+import { DataServer, type Serve } from '../http/data-server.fake.ts'
+import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
+import type { LocalityPlugin } from './plugin.ts'
+
+const CONFIG = { defaults: {}, overrides: { prefix: 'ws/main' } }
+const TABLE = {
+  'metadata-location': 's3://wh-dc1/db/user/metadata/v1.metadata.json',
+  metadata: {
+    'format-version': 2,
+    location: 's3://wh-dc1/db/user',
+    properties: { owner: 'root' },
+    'current-snapshot-id': 8904352375423958000,
+    snapshots: [
+      { 'snapshot-id': 1, summary: { 'total-files-size': '11' } },
+      { 'snapshot-id': 8904352375423958000, summary: { operation: 'append', 'total-files-size': '4096' } },
+    ],
+    refs: { main: { 'snapshot-id': 8904352375423958000 }, audit: { 'snapshot-id': 1 } },
+  },
+  config: { 's3.secret-access-key': 'hunter2' },
+  'storage-credentials': [{ prefix: 's3', config: { token: 'hunter2' } }],
+}
+const NO_TABLE = {
+  status: 404,
+  body: { error: { message: 'Table does not exist: db.user', type: 'NoSuchTableException', code: 404 } },
+}
+const query = { type: 'table', name: 'db.user', attributes: {} }
+
+function catalog(table: Serve): Serve {
+  return (request) => (request.path === '/v1/config' ? { body: CONFIG } : table(request))
+}
+
+describePlugin({
+  system: 'iceberg-rest',
+  query,
+  located: catalog(() => ({ body: TABLE })),
+  wantLocated: { kind: 'located', location: 's3://wh-dc1/db/user', bytes: 4096 },
+  nowhere: catalog(() => NO_TABLE),
+  errorInside: { body: { error: { message: 'no', type: 'NoSuchTableException', code: 404 } } },
+  wantErrorInside: 'nonsense',
+})
+
+describe('the plugin iceberg-rest', () => {
+  let server: DataServer
+  let plugin: LocalityPlugin | undefined
+  const clock = new TestClock()
+
+  beforeEach(async () => {
+    server = await new DataServer(catalog(() => ({ body: TABLE }))).listen()
+  })
+  afterEach(async () => {
+    await plugin?.close()
+    plugin = undefined
+    await server.close()
+  })
+
+  function open({ auth, ...rest }: Record<string, unknown> = {}): LocalityPlugin {
+    plugin = openPlugin({ system: 'iceberg-rest', endpoint: { url: server.url, auth }, ...rest }, clock)
+    return plugin
+  }
+  const tablePaths = () => server.requests.filter(({ path }) => path !== '/v1/config').map(({ url }) => url)
+
+  test('asks for the warehouse once, follows its prefix, and asks for referenced snapshots only', async () => {
+    const opened = open({ extra: { warehouse: 'main warehouse' } })
+    await locate(opened, query)
+    await locate(opened, query)
+    expect(server.requests.map(({ url }) => url)).toEqual([
+      '/v1/config?warehouse=main%20warehouse',
+      '/v1/ws/main/namespaces/db/tables/user?snapshots=refs',
+      '/v1/ws/main/namespaces/db/tables/user?snapshots=refs',
+    ])
+    expect(server.requests[1]?.headers['x-iceberg-access-delegation']).toBeUndefined()
+  })
+
+  test('J: Sales_2024, a.b.c and a name with a slash are asked for as they are', async () => {
+    const opened = open()
+    for (const name of ['db.Sales_2024', 'a.b.c', 'a.b.c.t', 'db.a/b', 'db."x.y"', 'db.50% ü']) {
+      await locate(opened, { ...query, name })
+    }
+    expect(tablePaths()).toEqual(
+      [
+        'db/tables/Sales_2024',
+        'a%1Fb/tables/c',
+        'a%1Fb%1Fc/tables/t',
+        'db/tables/a%2Fb',
+        'db/tables/x.y',
+        'db/tables/50%25%20%C3%BC',
+      ].map((path) => `/v1/ws/main/namespaces/${path}?snapshots=refs`),
+    )
+  })
+
+  test.each([{ name: 'user' }, { name: 'db..user' }, { name: 'db."..".user' }, { name: 'db."user' }, { name: '' }])(
+    'refuses the name $name without asking for it',
+    async ({ name }) => {
+      expect((await errorOf(locate(open(), { ...query, name }))).code).toBe('rejected')
+      expect(tablePaths()).toEqual([])
+    },
+  )
+
+  test('joins a nested namespace as the catalog says', async () => {
+    server.serve = (request) =>
+      request.path === '/v1/config'
+        ? { body: { defaults: { prefix: 'lost' }, overrides: { 'namespace-separator': '%2E' } } }
+        : { body: TABLE }
+    await locate(open({ extra: { prefix: 'told' } }), { ...query, name: 'a.b.t' })
+    expect(tablePaths()).toEqual(['/v1/told/namespaces/a%2Eb/tables/t?snapshots=refs'])
+  })
+
+  test.each([
+    { prefix: '../../admin', want: 'nonsense' },
+    { prefix: 'a/%2e%2E/b', want: 'nonsense' },
+  ])('does not follow the prefix $prefix', async ({ prefix, want }) => {
+    server.serve = () => ({ body: { defaults: {}, overrides: { prefix } } })
+    expect((await errorOf(locate(open(), query))).code).toBe(want)
+    expect(tablePaths()).toEqual([])
+  })
+
+  test('keeps a prefix that is in URL form, and encodes what no path may hold', async () => {
+    server.serve = (request) =>
+      request.path === '/v1/config' ? { body: { overrides: { prefix: 'main%7Cs3:%2F%2Fb/x?y z' } } } : { body: TABLE }
+    await locate(open(), query)
+    expect(tablePaths()).toEqual(['/v1/main%7Cs3:%2F%2Fb/x%3Fy%20z/namespaces/db/tables/user?snapshots=refs'])
+  })
+
+  test('hands out the version, and says unchanged when it still is', async () => {
+    server.serve = catalog(({ headers }) =>
+      headers['if-none-match'] === '"v7"' ? { status: 304 } : { body: TABLE, headers: { etag: '"v7"' } },
+    )
+    const opened = open()
+    expect(await locate(opened, query)).toMatchObject({ kind: 'located', etag: '"v7"' })
+    expect(await locate(opened, { ...query, etag: '"v7"' })).toEqual({ kind: 'unchanged' })
+    expect(await locate(opened, { ...query, etag: '"v6"' })).toMatchObject({ kind: 'located' })
+  })
+
+  test('304 to somebody who had no version is no answer', async () => {
+    server.serve = catalog(() => ({ status: 304 }))
+    expect((await errorOf(locate(open(), query))).code).toBe('rejected')
+  })
+
+  test('measures the branch or snapshot that is asked for', async () => {
+    const opened = open()
+    expect(await locate(opened, { ...query, attributes: { ref: 'audit' } })).toMatchObject({ bytes: 11 })
+    expect(await locate(opened, { ...query, attributes: { 'snapshot-id': '1' } })).toMatchObject({ bytes: 11 })
+    expect(await locate(opened, { ...query, attributes: { ref: 'gone' } })).not.toHaveProperty('bytes')
+  })
+
+  test('answers hold nothing of config and storage-credentials', async () => {
+    expect(JSON.stringify(await locate(open(), query))).not.toContain('hunter2')
+  })
+
+  test.each([
+    { name: 'an exception that is not about the table', body: { error: { type: 'NotFoundException', code: 404 } } },
+    { name: 'JSON of something else', body: { detail: 'Not Found' } },
+    { name: 'no JSON', body: 'Not Found' },
+  ])('404 with $name is not nowhere', async ({ body }) => {
+    server.serve = catalog(() => ({ status: 404, body }))
+    expect((await errorOf(locate(open(), query))).code).toBe('rejected')
+  })
+
+  test('a missing namespace is nowhere, a missing warehouse of the configuration is not', async () => {
+    server.serve = catalog(() => ({ status: 404, body: { error: { type: 'NoSuchNamespaceException' } } }))
+    expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
+    await plugin?.close()
+    server.serve = () => ({ status: 404, body: { error: { type: 'NoSuchWarehouseException' } } })
+    const error = await errorOf(locate(open({ extra: { warehouse: 'typo' } }), query))
+    expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('NoSuchWarehouseException') })
+  })
+
+  test('406 without the usual envelope is refused by its exception', async () => {
+    server.serve = catalog(() => ({ status: 406, body: { message: 'x', type: 'UnsupportedOperationException' } }))
+    const error = await errorOf(locate(open(), query))
+    expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('UnsupportedOperationException') })
+  })
+
+  test('asks for the prefix again after five minutes, and after a table was not found', async () => {
+    const opened = open()
+    const asked = () => server.paths.filter((path) => path === 'GET /v1/config').length
+    await locate(opened, query)
+    clock.nowMs += 300_001
+    await locate(opened, query)
+    expect(asked()).toBe(2)
+    server.serve = catalog(() => NO_TABLE)
+    await locate(opened, query)
+    await locate(opened, query)
+    expect(asked()).toBe(3)
+  })
+
+  describe('with OAuth2', () => {
+    let issued = 0
+    const auth = () => ({
+      type: 'oauth2',
+      tokenUrl: `${server.url}/token`,
+      clientId: 'lodestone',
+      clientSecret: 'hunter2',
+      scope: 'PRINCIPAL_ROLE:ALL',
+    })
+    const secured =
+      (valid: () => string, status = 401): Serve =>
+      (request) => {
+        if (request.path === '/token')
+          return { body: { access_token: `t${++issued}`, token_type: 'bearer', expires_in: 100 } }
+        if (request.headers.authorization !== `Bearer ${valid()}`) return { status }
+        return request.path === '/v1/config' ? { body: CONFIG } : { body: TABLE }
+      }
+    const tokenRequests = () => server.requests.filter(({ path }) => path === '/token')
+
+    beforeEach(() => {
+      issued = 0
+    })
+
+    test('asks for one token for many, by client credentials', async () => {
+      server.serve = secured(() => 't1')
+      const opened = open({ auth: auth() })
+      await Promise.all([1, 2, 3].map(() => locate(opened, query)))
+      expect(tokenRequests().map(({ method, body }) => [method, body])).toEqual([
+        ['POST', 'grant_type=client_credentials&client_id=lodestone&client_secret=hunter2&scope=PRINCIPAL_ROLE%3AALL'],
+      ])
+    })
+
+    test('asks for the next before the first expires', async () => {
+      server.serve = secured(() => `t${issued}`)
+      const opened = open({ auth: auth() })
+      await locate(opened, query)
+      clock.nowMs += 91_000
+      await locate(opened, query)
+      expect(issued).toBe(2)
+    })
+
+    test.each([{ status: 401 }, { status: 419 }])('renews once when refused with $status', async ({ status }) => {
+      server.serve = secured(() => 't2', status)
+      expect(await locate(open({ auth: auth() }), query)).toMatchObject({ kind: 'located' })
+      expect(issued).toBe(2)
+    })
+
+    test('gives up when the new token is refused too, without telling it', async () => {
+      server.serve = secured(() => 'none')
+      const error = await errorOf(locate(open({ auth: auth() }), query))
+      expect(error.code).toBe('unauthorized')
+      expect(issued).toBe(2)
+      expect(String(error)).not.toMatch(/hunter2|t1|t2/)
+    })
+
+    test('who gives up does not wait for the token, and the others get it', async () => {
+      const gate = Promise.withResolvers<void>()
+      server.serve = async (request) => {
+        if (request.path === '/token') await gate.promise
+        return secured(() => 't1')(request)
+      }
+      const opened = open({ auth: auth() })
+      const aborter = new AbortController()
+      const leaver = opened.locate(query, aborter.signal)
+      const other = locate(opened, query)
+      await expect.poll(() => tokenRequests().length).toBe(1)
+      aborter.abort(new Error('enough'))
+      await expect(leaver).rejects.toThrow('enough')
+      gate.resolve()
+      expect(await other).toMatchObject({ kind: 'located' })
+    })
+
+    test.each([
+      { name: 'refused credentials', answer: { status: 400, body: { error: 'invalid_client' } }, want: 'unauthorized' },
+      { name: 'HTML', answer: { body: '<html>hunter2' }, want: 'nonsense' },
+      { name: 'an outage', answer: { status: 503 }, want: 'unavailable' },
+    ])('$name at the token server: $want', async ({ answer, want }) => {
+      server.serve = () => answer
+      const error = await errorOf(locate(open({ auth: auth() }), query))
+      expect(error.code).toBe(want)
+      expect(error.message).not.toContain('hunter2')
+    })
+  })
+})
+
+describe('G: what a catalog in trouble says', () => {
+  const bad: { name: string; serve: Serve; want: string }[] = [
+    { name: '5xx', serve: () => ({ status: 500 }), want: 'unavailable' },
+    { name: 'garbage HTML with 200', serve: () => ({ body: '<html>' }), want: 'nonsense' },
+    {
+      name: 'a code in the body',
+      serve: () => ({ body: { code: 403, message: 'Please login first' } }),
+      want: 'nonsense',
+    },
+    { name: '404 of a proxy', serve: () => ({ status: 404, body: 'default backend - 404' }), want: 'rejected' },
+  ]
+  test.each(bad)('$name is unknown, never nowhere', async ({ serve, want }) => {
+    const server = await new DataServer(catalog(serve)).listen()
+    const plugin = openPlugin({ system: 'iceberg-rest', endpoint: { url: server.url } })
+    expect((await errorOf(locate(plugin, query))).code).toBe(want)
+    await plugin.close()
+    await server.close()
+  })
+
+  test('404 of the table itself is nowhere each time: how often it must be said is not the plugin’s matter', async () => {
+    const server = await new DataServer(catalog(() => NO_TABLE)).listen()
+    const plugin = openPlugin({ system: 'iceberg-rest', endpoint: { url: server.url } })
+    expect(await locate(plugin, query)).toMatchObject({ kind: 'nowhere' })
+    server.serve = catalog(() => ({ body: TABLE }))
+    expect(await locate(plugin, query)).toMatchObject({ kind: 'located' })
+    await plugin.close()
+    await server.close()
+  })
+})

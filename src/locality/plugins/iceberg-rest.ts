@@ -1,0 +1,132 @@
+/** The plugin `iceberg-rest`: asks an Iceberg REST catalog where a table is. */
+import {
+  type CatalogPaths,
+  errorType,
+  parseCatalogConfig,
+  parseTable,
+  saysAbsent,
+} from '../../core/locality/iceberg.ts'
+import { members } from '../../core/locality/members.ts'
+import { pathSegment, splitName } from '../../core/locality/table-name.ts'
+import type { Clock } from '../clock.ts'
+import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import { type HttpClient, type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
+
+const text = { type: 'string', minLength: 1 }
+
+export const icebergRest: SystemDefinition = {
+  endpoint: 'one',
+  auth: ['none', 'basic', 'bearer', 'apikey', 'oauth2', 'sigv4'],
+  extra: { warehouse: text, prefix: text, namespaceSeparator: text },
+  open: openIcebergRest,
+}
+
+/** A catalog says its paths for as long as this: a change of prefix is found soon, and no query pays for it. */
+const PATHS_LIFE_MS = 300_000
+/** Claims may name warehouses; more than this many are not remembered. */
+const MAX_WAREHOUSES = 1000
+
+function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
+  const http = openHttpClient(config, clock)
+  const base = config.endpoint.urls[0] ?? ''
+  const { warehouse, prefix, namespaceSeparator: separator } = config.extra as Record<string, string | undefined>
+  const told = { prefix, separator }
+  const known = new Map<string, { paths: CatalogPaths; until: number }>()
+
+  async function pathsOf(named: string | undefined, signal: AbortSignal): Promise<CatalogPaths> {
+    const key = named ?? ''
+    const kept = known.get(key)
+    if (kept !== undefined && clock.now() < kept.until) return kept.paths
+    const paths = await loadPaths(http, base, named, told, signal)
+    if (known.size >= MAX_WAREHOUSES) known.clear()
+    known.set(key, { paths, until: clock.now() + PATHS_LIFE_MS })
+    return paths
+  }
+
+  return {
+    system: config.system,
+    locate: async (query, signal) => {
+      const named = query.attributes['warehouse'] ?? warehouse
+      const paths = await pathsOf(named, signal)
+      const response = await http.send(tableRequest(base, paths, query), signal)
+      // A table that is not found may have moved with its catalog's prefix: the next query asks for it again.
+      if (response.status === 404) known.delete(named ?? '')
+      return readAnswer(response, query, http)
+    },
+    health: async (signal) => {
+      await loadPaths(http, base, warehouse, told, signal)
+    },
+    close: () => http.close(),
+  }
+}
+
+async function loadPaths(
+  http: HttpClient,
+  base: string,
+  warehouse: string | undefined,
+  told: { prefix: string | undefined; separator: string | undefined },
+  signal: AbortSignal,
+): Promise<CatalogPaths> {
+  const query = warehouse === undefined ? '' : `?warehouse=${encodeURIComponent(warehouse)}`
+  const response = await http.send({ method: 'GET', url: `${base}/v1/config${query}` }, signal)
+  if (response.status !== 200) throw http.refusal(response, errorType(tryJson(response)))
+  const paths = parseCatalogConfig(readJson(response), {
+    ...(told.prefix !== undefined && { prefix: told.prefix }),
+    ...(told.separator !== undefined && { separator: told.separator }),
+  })
+  if (paths === undefined)
+    throw new LocalityError('nonsense', `${response.what}: the answer is not a catalog's configuration`)
+  return paths
+}
+
+/** Builds the request that loads a table, without asking for credentials to its files. */
+function tableRequest(base: string, paths: CatalogPaths, query: LocalityQuery) {
+  if (query.type !== 'table') {
+    throw new LocalityError('rejected', `${query.type}: must be table, the only type that this system knows`)
+  }
+  const parts = splitName(query.name)?.map(pathSegment)
+  const table = parts?.pop()
+  if (parts === undefined || table === undefined || parts.length === 0 || parts.includes(undefined)) {
+    throw new LocalityError('rejected', `${query.name}: must be namespace.table; parts with dots go into double quotes`)
+  }
+  const namespace = parts.join(paths.separator === undefined ? '%1F' : urlText(paths.separator))
+  return {
+    method: 'GET' as const,
+    url: `${base}/v1${prefixPath(paths.prefix)}/namespaces/${namespace}/tables/${table}?snapshots=refs`,
+    headers: query.etag === undefined ? {} : { 'if-none-match': query.etag },
+  }
+}
+
+/** A prefix may be several segments, and is in URL form already; what no path may hold is encoded, steps are refused. */
+function prefixPath(prefix: string | undefined): string {
+  if (prefix === undefined) return ''
+  const segments = prefix.split('/').filter((segment) => segment !== '')
+  if (segments.some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) {
+    throw new LocalityError('nonsense', 'the catalog gives a prefix with steps out of its own path')
+  }
+  return segments.map((segment) => `/${urlText(segment)}`).join('')
+}
+
+function urlText(text: string): string {
+  return text.replace(/%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@%]/gu, encodeURIComponent)
+}
+
+function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClient): LocalityAnswer {
+  const { status, headers, what } = response
+  if (status === 304 && query.etag !== undefined) return { kind: 'unchanged' }
+  if (status === 404) {
+    const type = errorType(tryJson(response))
+    if (saysAbsent(type)) return { kind: 'nowhere', reason: `the catalog has no table ${query.name} (${type})` }
+    throw http.refusal(response, type ?? 'no Iceberg catalog at this path')
+  }
+  if (status !== 200) throw http.refusal(response, errorType(tryJson(response)))
+  const body = readJson(response)
+  if (members(body)?.['error'] !== undefined) {
+    throw new LocalityError('nonsense', `${what}: HTTP 200 with an error inside`)
+  }
+  const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
+  if (facts === undefined) throw new LocalityError('nonsense', `${what}: the answer has no location`)
+  const etag = headers['etag']
+  return { kind: 'located', ...facts, ...(etag !== undefined && { etag }) }
+}

@@ -1,0 +1,16 @@
+/** The table of plugins: the one place that knows them all. To add a system, write its file and a line here. */
+
+import type { SystemDefinition } from '../config/config.ts'
+import { amoro } from './amoro.ts'
+import { icebergRest } from './iceberg-rest.ts'
+import { s3 } from './s3.ts'
+import { staticSystem } from './static.ts'
+import { webhdfs } from './webhdfs.ts'
+
+export const plugins: Readonly<Record<string, SystemDefinition>> = {
+  amoro,
+  'iceberg-rest': icebergRest,
+  s3,
+  static: staticSystem,
+  webhdfs,
+}

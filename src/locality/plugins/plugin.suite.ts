@@ -1,0 +1,175 @@
+/** What every plugin that speaks HTTP must do, whatever its server does: run for each of them against a real server. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TestClock } from '../clock.fake.ts'
+import { parseSystemConfig } from '../config/config.ts'
+import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
+import { plugins } from './index.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
+
+/** Opens a plugin as its configuration says, over the shortest of time limits and without retries unless it gives its own. */
+export function openPlugin(given: { system: string; [key: string]: unknown }, clock = new TestClock()): LocalityPlugin {
+  const document = { retryConfig: { maxRetries: 0, timeout: '5s' }, ...given }
+  const config = parseSystemConfig('system.json', JSON.stringify(document), plugins)
+  const plugin = plugins[config.plugin]?.open(config, clock)
+  if (plugin === undefined) throw new Error(`the test opens ${config.plugin}, which is no plugin`)
+  return plugin
+}
+
+export function locate(plugin: LocalityPlugin, query: LocalityQuery): Promise<LocalityAnswer> {
+  return plugin.locate(query, new AbortController().signal)
+}
+
+/** The error of a question that must have none for an answer. */
+export async function errorOf(answer: Promise<unknown>): Promise<LocalityError> {
+  const error = await answer.then(
+    (value) => new Error(`there is an answer: ${JSON.stringify(value)}`),
+    (reason) => reason,
+  )
+  if (error instanceof LocalityError) return error
+  throw error
+}
+
+export interface PluginCase {
+  system: string
+  /** More of the configuration than system and endpoint. */
+  config?: Record<string, unknown>
+  query: LocalityQuery
+  located: Serve
+  wantLocated: LocalityAnswer
+  nowhere: Serve
+  /** HTTP 200, and yet an error. */
+  errorInside: Exclude<Fault, string>
+  wantErrorInside: string
+}
+
+const SECRET = 'hunter2'
+const HTML = { headers: { 'content-type': 'application/json' }, body: `<html><body>Login ${SECRET}</body></html>` }
+
+const FAULTS: { name: string; fault: Fault; want: string; wantRetryAfterMs?: number; timeout?: string }[] = [
+  { name: '401', fault: { status: 401 }, want: 'unauthorized' },
+  { name: '403', fault: { status: 403 }, want: 'unauthorized' },
+  { name: '419', fault: { status: 419 }, want: 'unauthorized' },
+  {
+    name: '429 with Retry-After in seconds',
+    fault: { status: 429, headers: { 'retry-after': '7' } },
+    want: 'throttled',
+    wantRetryAfterMs: 7000,
+  },
+  {
+    name: '429 with Retry-After as a date',
+    fault: { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:01:30 GMT' } },
+    want: 'throttled',
+    wantRetryAfterMs: 90_000,
+  },
+  { name: '503', fault: { status: 503, headers: { 'retry-after': '2' } }, want: 'unavailable', wantRetryAfterMs: 2000 },
+  { name: '502 with a page', fault: { status: 502, ...HTML }, want: 'unavailable' },
+  { name: 'a redirect', fault: { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, want: 'rejected' },
+  { name: 'a page where nothing is', fault: { status: 404, ...HTML }, want: 'rejected' },
+  { name: 'no answer', fault: 'hang', want: 'timeout', timeout: '400ms' },
+  { name: 'a closed connection', fault: 'reset', want: 'unreachable' },
+]
+
+const BODY_FAULTS: typeof FAULTS = [
+  { name: 'a body that does not end', fault: 'hang-body', want: 'timeout', timeout: '250ms' },
+  { name: 'HTML instead of JSON', fault: HTML, want: 'nonsense' },
+  { name: 'an empty answer', fault: { body: '' }, want: 'nonsense' },
+  { name: 'JSON of something else', fault: { body: { hello: SECRET } }, want: 'nonsense' },
+  { name: 'a body of 9 MiB', fault: { body: ' '.repeat(9 * 1024 * 1024) }, want: 'nonsense' },
+]
+
+/** Runs the suite for one plugin. */
+export function describePlugin(given: PluginCase): void {
+  describe(`the plugin ${given.system}, as any other`, () => {
+    let server: DataServer
+    let plugin: LocalityPlugin | undefined
+
+    beforeEach(async () => {
+      server = await new DataServer(given.located).listen()
+    })
+    afterEach(async () => {
+      await plugin?.close()
+      plugin = undefined
+      await server.close()
+    })
+
+    function open(config: Record<string, unknown> = {}): LocalityPlugin {
+      plugin = openPlugin({ system: given.system, endpoint: { url: server.url }, ...given.config, ...config })
+      return plugin
+    }
+
+    test('locates', async () => {
+      expect(await locate(open(), given.query)).toEqual(given.wantLocated)
+    })
+
+    test('says nowhere when the system says so', async () => {
+      server.serve = given.nowhere
+      const answer = await locate(open(), given.query)
+      expect(answer).toEqual({ kind: 'nowhere', reason: expect.any(String) })
+    })
+
+    test.each(FAULTS)('throws $want on $name', async ({ fault, want, wantRetryAfterMs, timeout = '5s' }) => {
+      server.fault = () => fault
+      const error = await errorOf(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
+
+      expect(error.code).toBe(want)
+      expect(error.retryAfterMs).toBe(wantRetryAfterMs)
+      expect(error.message).not.toContain(SECRET)
+      // maxRetries is 0, and that means 0.
+      expect(server.requests).toHaveLength(1)
+    })
+
+    test.each(BODY_FAULTS)('throws $want on $name', async ({ fault, want, timeout = '5s' }) => {
+      server.fault = ({ method }) => (method === 'HEAD' ? undefined : fault)
+      const error = await errorOf(locate(open({ retryConfig: { maxRetries: 0, timeout } }), given.query))
+
+      expect(error.code).toBe(want)
+      expect(error.message).not.toContain(SECRET)
+    })
+
+    test('throws on 200 with an error inside', async () => {
+      server.fault = ({ method }) => (method === 'HEAD' ? undefined : given.errorInside)
+      expect((await errorOf(locate(open(), given.query))).code).toBe(given.wantErrorInside)
+    })
+
+    test('throws unreachable when nobody listens', async () => {
+      await server.close()
+      expect((await errorOf(locate(open(), given.query))).code).toBe('unreachable')
+    })
+
+    test('ends with the reason of an abort', async () => {
+      const aborter = new AbortController()
+      server.fault = () => {
+        aborter.abort(new Error('enough'))
+        return 'hang'
+      }
+      await expect(open().locate(given.query, aborter.signal)).rejects.toThrow('enough')
+    })
+
+    test('does not understand an unknown type', async () => {
+      expect((await errorOf(locate(open(), { ...given.query, type: 'mystery' }))).code).toBe('rejected')
+    })
+
+    test('leaves retries to its caller, whatever the configuration allows', async () => {
+      server.fault = () => ({ status: 503 })
+      const error = await errorOf(locate(open({ retryConfig: { maxRetries: 2 } }), given.query))
+      expect([error.code, server.requests.length]).toEqual(['unavailable', 1])
+    })
+
+    test('is well while its system is, and not when it is not', async () => {
+      const opened = open()
+      const { signal } = new AbortController()
+      await expect(opened.health(signal)).resolves.toBeUndefined()
+      server.fault = () => ({ status: 503 })
+      expect((await errorOf(opened.health(signal))).code).toBe('unavailable')
+      server.fault = () => HTML
+      expect((await errorOf(opened.health(signal))).code).toBe('nonsense')
+    })
+
+    test('leaves no connection behind', async () => {
+      const opened = open()
+      await locate(opened, given.query)
+      await opened.close()
+      await server.drained()
+    })
+  })
+}

@@ -1,0 +1,59 @@
+/** The plugin `static`: data whose place the configuration itself says, for systems that cannot be asked. */
+import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from './plugin.ts'
+
+interface StaticSource {
+  /** Without it, any type. */
+  type?: string
+  name: string
+  location: string
+  clusters?: string[]
+  bytes?: number
+}
+
+const text = { type: 'string', minLength: 1 }
+
+export const staticSystem: SystemDefinition = {
+  endpoint: 'none',
+  auth: ['none'],
+  extra: {
+    sources: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'location'],
+        properties: {
+          type: text,
+          name: text,
+          location: text,
+          clusters: { type: 'array', items: text },
+          bytes: { type: 'integer', minimum: 0 },
+        },
+      },
+    },
+  },
+  open: openStatic,
+}
+
+function openStatic({ system, extra }: SystemConfig): LocalityPlugin {
+  const sources = (extra['sources'] ?? []) as StaticSource[]
+  return {
+    system,
+    locate: async (query) => answer(sources, query),
+    health: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+/** The first source of that name whose type fits. */
+function answer(sources: readonly StaticSource[], { type, name }: LocalityQuery): LocalityAnswer {
+  const source = sources.find((one) => one.name === name && (one.type === undefined || one.type === type))
+  if (source === undefined) return { kind: 'nowhere', reason: `the configuration lists no ${type} ${name}` }
+  const { location, clusters, bytes } = source
+  return {
+    kind: 'located',
+    location,
+    ...(clusters !== undefined && { clusters }),
+    ...(bytes !== undefined && { bytes }),
+  }
+}

@@ -1,0 +1,162 @@
+/** The plugin webhdfs against answers as NameNodes and HttpFS give them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
+import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
+import type { LocalityPlugin } from './plugin.ts'
+
+const DIRECTORY = { FileStatus: { type: 'DIRECTORY', length: 0, pathSuffix: '' } }
+const SUMMARY = { ContentSummary: { directoryCount: 2, fileCount: 3, length: 24_930, spaceConsumed: 74_790 } }
+const query = { type: 'path', name: '/warehouse/db/user', attributes: {} }
+
+function exception(status: number, name: string): { status: number; body: object } {
+  const javaClassName = `org.apache.hadoop.${name}`
+  return { status, body: { RemoteException: { exception: name, javaClassName, message: 'hunter2' } } }
+}
+
+const good: Serve = ({ query: parameters }) =>
+  parameters.get('op') === 'GETCONTENTSUMMARY' ? { body: SUMMARY } : { body: DIRECTORY }
+
+describePlugin({
+  system: 'webhdfs',
+  config: { extra: { defaultFs: 'hdfs://ns1' } },
+  query,
+  located: good,
+  wantLocated: { kind: 'located', location: 'hdfs://ns1/warehouse/db/user', bytes: 24_930 },
+  nowhere: () => exception(404, 'FileNotFoundException'),
+  errorInside: exception(200, 'RuntimeException'),
+  wantErrorInside: 'nonsense',
+})
+
+describe('the plugin webhdfs', () => {
+  let nn1: DataServer
+  let nn2: DataServer
+  let plugin: LocalityPlugin | undefined
+
+  beforeEach(async () => {
+    nn1 = await new DataServer(good).listen()
+    nn2 = await new DataServer(good).listen()
+  })
+  afterEach(async () => {
+    await plugin?.close()
+    plugin = undefined
+    await nn1.close()
+    await nn2.close()
+  })
+
+  function open(config: Record<string, unknown> = {}, auth?: object): LocalityPlugin {
+    plugin = openPlugin({ system: 'webhdfs', endpoint: { urls: [nn1.url, nn2.url], auth }, ...config })
+    return plugin
+  }
+
+  describe('H: NN2 answers, and is asked first from then on, when NN1', () => {
+    const troubles: { name: string; fault: Fault }[] = [
+      { name: 'is on standby', fault: exception(403, 'StandbyException') },
+      { name: 'is starting', fault: exception(403, 'RetriableException') },
+      { name: 'is starting, as its proxy says', fault: { status: 503 } },
+      { name: 'is hung', fault: 'hang' },
+      { name: 'breaks off', fault: 'reset' },
+    ]
+    test.each(troubles)('$name', async ({ fault }) => {
+      nn1.fault = () => fault
+      const timeout = fault === 'hang' ? '300ms' : '5s'
+      const opened = open({ retryConfig: { maxRetries: 0, timeout }, extra: { size: 'none' } })
+      for (let i = 0; i < 3; i++) expect(await locate(opened, query)).toMatchObject({ kind: 'located' })
+      expect([nn1.requests.length, nn2.requests.length]).toEqual([1, 3])
+      // No going back and forth: NN1 is well again, and is not asked.
+      nn1.fault = () => undefined
+      await locate(opened, query)
+      expect(nn1.requests).toHaveLength(1)
+    })
+
+    test('is dead', async () => {
+      await nn1.close()
+      expect(await locate(open(), query)).toMatchObject({ kind: 'located', bytes: 24_930 })
+      expect(nn2.requests).toHaveLength(2)
+    })
+  })
+
+  test('H: comes back to NN1 when NN2 has become the standby', async () => {
+    nn1.fault = () => exception(403, 'StandbyException')
+    const opened = open()
+    await locate(opened, query)
+    nn1.fault = () => undefined
+    nn2.fault = () => exception(403, 'StandbyException')
+    expect(await locate(opened, query)).toMatchObject({ kind: 'located' })
+  })
+
+  test('is unavailable while both are on standby, and asks each once', async () => {
+    nn1.fault = () => exception(403, 'StandbyException')
+    nn2.fault = () => exception(403, 'RetriableException')
+    expect((await errorOf(locate(open({ retryConfig: { maxRetries: 1 } }), query))).code).toBe('unavailable')
+    expect([nn1.requests.length, nn2.requests.length]).toEqual([1, 1])
+  })
+
+  test('what one NameNode says about the path is not asked of the other', async () => {
+    nn1.serve = () => exception(404, 'FileNotFoundException')
+    expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
+    nn1.serve = () => exception(403, 'AccessControlException')
+    expect((await errorOf(locate(open(), query))).code).toBe('unauthorized')
+    expect(nn2.requests).toEqual([])
+  })
+
+  test.each([
+    { answer: exception(403, 'IOException'), want: 'unavailable' },
+    { answer: exception(401, 'SecurityException'), want: 'unauthorized' },
+    { answer: exception(400, 'IllegalArgumentException'), want: 'rejected' },
+    { answer: { status: 404 }, want: 'rejected' },
+  ])('$want: $answer', async ({ answer, want }) => {
+    nn1.serve = () => answer
+    const error = await errorOf(locate(open(), query))
+    expect(error.code).toBe(want)
+    expect(error.message).not.toContain('hunter2')
+  })
+
+  test('a file is as large as it says, a directory as its summary; without the right to measure it is still located', async () => {
+    nn1.serve = () => ({ body: { FileStatus: { type: 'FILE', length: 42 } } })
+    expect(await locate(open(), query)).toMatchObject({ bytes: 42 })
+    nn1.serve = (request) =>
+      request.query.get('op') === 'GETFILESTATUS' ? { body: DIRECTORY } : exception(403, 'AccessControlException')
+    const answer = await locate(open(), query)
+    expect(answer.kind).toBe('located')
+    expect(answer).not.toHaveProperty('bytes')
+  })
+
+  test('asks for paths as they are, given as paths or as URIs, and for nothing outside', async () => {
+    const opened = open({ extra: { size: 'none', defaultFs: 'viewfs://union/' } })
+    expect(await locate(opened, { ...query, name: '/a b/ü?/' })).toMatchObject({ location: 'viewfs://union/a b/ü?' })
+    expect(await locate(opened, { ...query, name: 'hdfs://ns1/x/y' })).toMatchObject({ location: 'viewfs://union/x/y' })
+    expect(nn1.requests.map(({ url }) => url)).toEqual([
+      '/webhdfs/v1/a%20b/%C3%BC%3F?op=GETFILESTATUS',
+      '/webhdfs/v1/x/y?op=GETFILESTATUS',
+    ])
+    for (const name of ['relative', '/a/../b', '']) {
+      expect((await errorOf(locate(opened, { ...query, name }))).code).toBe('rejected')
+    }
+  })
+
+  test('names its user', async () => {
+    await locate(open({}, { type: 'simple', username: 'lodestone' }), query)
+    expect(nn1.requests[0]?.query.get('user.name')).toBe('lodestone')
+  })
+
+  test('shows the delegation token of a file, reads it again when it is refused, and never tells it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lodestone-'))
+    const tokenFile = join(folder, 'token')
+    writeFileSync(tokenFile, 'first-token\n')
+    const opened = open({}, { type: 'delegation', tokenFile })
+    nn1.fault = ({ query: parameters }) => {
+      if (parameters.get('delegation') === 'second-token') return undefined
+      writeFileSync(tokenFile, 'second-token')
+      return exception(401, 'SecurityException')
+    }
+    expect(await locate(opened, query)).toMatchObject({ kind: 'located' })
+    nn1.fault = () => exception(401, 'SecurityException')
+    const error = await errorOf(locate(opened, query))
+    expect(error.code).toBe('unauthorized')
+    expect(String(error)).not.toContain('token')
+    rmSync(folder, { recursive: true })
+  })
+})

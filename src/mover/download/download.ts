@@ -1,0 +1,159 @@
+/** Downloads a dataset to a directory, which appears complete or not at all. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Selection } from '../../core/mover/select.ts'
+import { s3Url } from '../../core/mover/source.ts'
+import { formatBytes } from '../../core/quantity.ts'
+import { MoverError } from '../mover-error.ts'
+import { runPool } from '../pool.ts'
+import type { Progress } from '../progress.ts'
+import type { Bucket } from '../s3/s3.ts'
+import { type Journal, openJournal } from './journal.ts'
+import { idOf, type Manifest, writeManifest } from './manifest.ts'
+import { ObjectFiles } from './object-files.ts'
+import { prune } from './prune.ts'
+import { needSpace } from './space.ts'
+import {
+  type Completion,
+  exists,
+  isEmptyDirectory,
+  locate,
+  type Place,
+  prepare,
+  publish,
+  readCompletion,
+} from './staging.ts'
+
+export interface DownloadInput {
+  /** Opened only when there is something to do. */
+  openBucket: (signal: AbortSignal) => Promise<Bucket>
+  endpoint: string
+  selection: Selection
+  root: string
+  target: string
+  partSize: number
+  parallel: number
+  keepFree: number
+  verify: 'checksum' | 'size'
+  /** For data that is used while it arrives: each file appears when it is complete. */
+  inPlace: boolean
+}
+
+/** What a verb has done. */
+export interface Done {
+  bytes: number
+  files: number
+  digest?: string
+  message: string
+}
+
+/** A dataset that changes this often is being written: another attempt later does better. */
+const MAX_ROUNDS = 3
+
+/** Downloads. Throws a `MoverError`, or the signal's reason; what was downloaded stays for the next attempt. */
+export async function download(input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
+  const place = await locate(input.root, input.target, input.inPlace)
+  const origin = originOf(input)
+  const complete = await readCompletion(place)
+  if (complete?.origin === origin) return { ...resultOf(complete), message: 'was there already' }
+  const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : await isUnused(place)
+  if (!isFree) {
+    const what = complete === undefined ? 'something that no mover made' : `data of ${complete.origin}`
+    throw new MoverError('TargetExists', `${input.target} has ${what}: delete it first, or name another target`)
+  }
+  await prepare(place)
+  const bucket = await input.openBucket(signal)
+  for (let round = 1; ; round++) {
+    try {
+      return await downloadListed(input, bucket, place, origin, progress, signal)
+    } catch (error) {
+      const mayChange = error instanceof MoverError && error.code === 'SourceChanged'
+      if (!mayChange || round === MAX_ROUNDS) throw error
+    }
+  }
+}
+
+async function downloadListed(
+  input: DownloadInput,
+  bucket: Bucket,
+  place: Place,
+  origin: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Done> {
+  const manifest = await writeManifest(join(place.state, 'manifest'), bucket, input.selection, signal, (bytes, files) =>
+    progress.begin(bytes, files),
+  )
+  const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
+  try {
+    // In place there is more than the mover's: what a consumer left there is its own.
+    if (journal.resumed && !input.inPlace) await prune(place.files, manifest, signal)
+    const left = await leftOf(manifest, journal, input.partSize)
+    await needSpace(place.state, left.bytes, left.files, input.keepFree)
+    progress.begin(manifest.bytes, manifest.files)
+    const files = new ObjectFiles({
+      ...input,
+      bucket,
+      folder: place.files,
+      journal,
+      progress,
+      ...(input.inPlace && { parts: place.parts }),
+    })
+    await runPool(
+      async function* jobs(ending) {
+        for await (const entry of manifest.entries()) yield* files.jobsFor(entry, ending)
+      },
+      input.parallel,
+      signal,
+    )
+  } finally {
+    await journal.close()
+  }
+  const { files, bytes, digest } = manifest
+  const completion = { origin, bytes, files, digest }
+  await publish(place, completion)
+  return resultOf(completion)
+}
+
+function resultOf({ bytes, files, digest }: Completion): Done {
+  return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}` }
+}
+
+/** Whether a target in place can be filled: it is empty, or an earlier attempt began it. */
+async function isOurs(place: Place): Promise<boolean> {
+  return (await exists(place.state)) || (await isUnused(place))
+}
+
+/** Whether nobody has anything at the target. The directory alone is nothing: the kubelet makes it for a pod that mounts it. */
+async function isUnused({ target }: Place): Promise<boolean> {
+  return !(await exists(target)) || (await isEmptyDirectory(target))
+}
+
+/** What the same data is recognised by when a mover starts again. */
+function originOf({ endpoint, selection: { place, match, flat } }: DownloadInput): string {
+  const globs = [...match].sort()
+  return [`${s3Url(place)} at ${endpoint}`, ...globs.map((glob) => `matching ${glob}`), ...(flat ? ['flat'] : [])].join(
+    ', ',
+  )
+}
+
+async function leftOf(
+  manifest: Manifest,
+  journal: Journal,
+  partSize: number,
+): Promise<{ bytes: number; files: number }> {
+  let [bytes, files] = [manifest.bytes, manifest.files]
+  if (!journal.resumed) return { bytes, files }
+  for await (const entry of manifest.entries()) {
+    const id = idOf(entry)
+    const isDone = journal.isDone(id)
+    if (isDone) files -= 1
+    bytes -= isDone ? entry.size : Math.min(entry.size, journal.partsOf(id).size * partSize)
+  }
+  return { bytes, files }
+}
+
+async function journalHeader(partSize: number): Promise<string> {
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => 'unknown')
+  return `lodestone journal 1, parts of ${partSize} bytes, boot ${boot.trim()}`
+}

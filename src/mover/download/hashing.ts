@@ -1,0 +1,65 @@
+/** Computes the checksums that servers give of an object. */
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
+import type { ChecksumAlgorithm } from '../../core/mover/checksum.ts'
+import { createCrc32c, createCrc64Nvme } from '../../core/mover/crc.ts'
+
+export interface Hasher {
+  update(chunk: Uint8Array): void
+  /** In hexadecimal. */
+  digest(): string
+}
+
+export function createHasher(algorithm: ChecksumAlgorithm): Hasher {
+  switch (algorithm) {
+    case 'crc32':
+      return createCrc32()
+    case 'crc32c':
+      return createCrc32c()
+    case 'crc64nvme':
+      return createCrc64Nvme()
+    default: {
+      const hash = createHash(algorithm)
+      return { update: (chunk) => void hash.update(chunk), digest: () => hash.digest('hex') }
+    }
+  }
+}
+
+function createCrc32(): Hasher {
+  let value = 0
+  return {
+    update: (chunk) => {
+      value = crc32(chunk, value)
+    },
+    digest: () => value.toString(16).padStart(8, '0'),
+  }
+}
+
+const READ_BYTES = 1024 * 1024
+
+/** The checksum of a file, or of a range of it; `read` is told how much was looked at, piece by piece. */
+export async function hashFile(
+  path: string,
+  algorithm: ChecksumAlgorithm,
+  signal: AbortSignal,
+  { start, end }: { start: number; end: number } = { start: 0, end: Number.MAX_SAFE_INTEGER },
+  read: (bytes: number) => void = () => undefined,
+): Promise<string> {
+  const hasher = createHasher(algorithm)
+  const file = await open(path, 'r')
+  try {
+    const buffer = Buffer.allocUnsafe(READ_BYTES)
+    for (let at = start; at < end; ) {
+      signal.throwIfAborted()
+      const { bytesRead } = await file.read(buffer, 0, Math.min(READ_BYTES, end - at), at)
+      if (bytesRead === 0) break
+      hasher.update(buffer.subarray(0, bytesRead))
+      at += bytesRead
+      read(bytesRead)
+    }
+    return hasher.digest()
+  } finally {
+    await file.close()
+  }
+}

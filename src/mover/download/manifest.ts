@@ -1,0 +1,207 @@
+/** The list of what a download consists of, on the disk: a dataset of a million objects must not be one of a million in memory. */
+import { createHash, hash as hashOf } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { isCount } from '../../core/json.ts'
+import { choose, type Selection } from '../../core/mover/select.ts'
+import { type ListedObject, parseListing } from '../../core/s3/listing.ts'
+import { MoverError } from '../mover-error.ts'
+import type { Bucket } from '../s3/s3.ts'
+
+export interface Entry extends ListedObject {
+  /** Of the file, relative to the target. */
+  path: string
+  isFolder?: true
+}
+
+export interface Manifest {
+  /** Files only. */
+  files: number
+  bytes: number
+  /** Names the set of objects: by key, size, ETag and path. */
+  digest: string
+  entries(): AsyncGenerator<Entry>
+}
+
+/** More would not help whoever reads the message. */
+const MAX_NAMED = 5
+const HOPELESS = 10_000
+const WRITE_CHARACTERS = 1024 * 1024
+const LISTED_EVERY = 1000
+
+/**
+ * Lists what a selection chooses and writes it to a file; `listed` is told now and then how much that is so far.
+ *
+ * Throws a `MoverError` when there is nothing, when a key cannot be a path below the target, or when two would be the same file.
+ */
+export async function writeManifest(
+  path: string,
+  bucket: Bucket,
+  selection: Selection,
+  signal: AbortSignal,
+  listed: (bytes: number, files: number) => void,
+): Promise<Manifest> {
+  const hash = createHash('sha256')
+  const check = new PathCheck()
+  let [files, bytes, seen, text] = [0, 0, 0, '']
+  const file = await open(path, 'w')
+  try {
+    for await (const object of listObjects(bucket, selection, signal)) {
+      seen += 1
+      if (seen % LISTED_EVERY === 0) listed(bytes, files)
+      // Nothing is downloaded any more; the message has its examples.
+      if (check.isHopeless) break
+      const chosen = choose(object, selection)
+      if (chosen.kind === 'left-out') continue
+      if (chosen.kind === 'unsafe') {
+        check.refuse('UnsafeKey', `${JSON.stringify(object.key)} ${chosen.reason}`)
+        continue
+      }
+      const isFolder = chosen.kind === 'folder'
+      check.add(chosen.path, isFolder)
+      if (!isFolder) {
+        files += 1
+        bytes += object.size
+      }
+      const line = `${JSON.stringify({ ...object, path: chosen.path, ...(isFolder && { isFolder }) })}\n`
+      hash.update(line)
+      text += line
+      if (text.length < WRITE_CHARACTERS) continue
+      await file.appendFile(text)
+      text = ''
+    }
+    await file.appendFile(text)
+  } finally {
+    await file.close()
+  }
+  check.throwIfRefused()
+  if (files === 0) throw nothing(bucket, selection, seen)
+  return { files, bytes, digest: hash.digest('hex'), entries: () => readEntries(path) }
+}
+
+/** What an object is called in the journal: by everything that makes it what it is. */
+export function idOf({ key, size, etag, path }: Entry): string {
+  return shortHash(JSON.stringify([key, size, etag, path]))
+}
+
+/** 96 bits: no two of any number of objects that a bucket can have. */
+export function shortHash(text: string): string {
+  return hashOf('sha256', text, 'base64url').slice(0, 16)
+}
+
+async function* readEntries(path: string): AsyncGenerator<Entry> {
+  const file = await open(path, 'r')
+  try {
+    for await (const line of file.readLines()) yield JSON.parse(line) as Entry
+  } finally {
+    await file.close().catch(() => undefined)
+  }
+}
+
+async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortSignal): AsyncGenerator<ListedObject> {
+  if (!place.recursive) {
+    // To list may be forbidden where to read is not.
+    const { headers } = await bucket.send({ method: 'HEAD', key: place.key }, signal)
+    const length = headers['content-length'] ?? ''
+    const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
+    if (!isCount(size)) {
+      throw new MoverError('Rejected', `${bucket.nameOf(place.key)}: the server does not say how large it is`)
+    }
+    yield {
+      key: place.key,
+      size,
+      etag: (headers['etag'] ?? '').replace(/^(?:W\/)?"|"$/g, ''),
+    }
+    return
+  }
+  yield* listBelow(bucket, place.key, signal)
+}
+
+/** Pages without an object in succession: S3 has a few where many objects were deleted, and no server has them without end. */
+const MAX_EMPTY_PAGES = 1000
+/** Of one listing. A mover keeps some bytes of each. */
+const MAX_LISTED = 10_000_000
+
+/** Everything below a prefix, page by page. Throws `Rejected` for a listing that cannot be true, or does not end. */
+export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject> {
+  let token: string | undefined
+  let [listed, empty] = [0, 0]
+  const refuse = (message: string) => new MoverError('Rejected', `${bucket.nameOf('')}: ${message}`)
+  do {
+    const query = {
+      'list-type': '2',
+      // Without it a key with a control character makes a listing that is no XML.
+      'encoding-type': 'url',
+      ...(prefix !== '' && { prefix }),
+      ...(token !== undefined && { 'continuation-token': token }),
+    }
+    const { text } = await bucket.send({ method: 'GET', key: '', query }, signal)
+    const page = parseListing(text)
+    if (page === undefined) throw refuse('the answer is not a page of ListObjectsV2; is the endpoint an S3 server?')
+    const foreign = page.objects.find(({ key }) => !key.startsWith(prefix))
+    if (foreign)
+      throw refuse(`the server lists ${JSON.stringify(foreign.key.slice(0, 200))}, which is not below ${prefix}`)
+    listed += page.objects.length
+    empty = page.objects.length === 0 ? empty + 1 : 0
+    if (listed > MAX_LISTED) throw refuse(`the listing has more than ${MAX_LISTED} objects; name a longer prefix`)
+    if (empty > MAX_EMPTY_PAGES) throw refuse(`the listing goes on after ${MAX_EMPTY_PAGES} pages without an object`)
+    yield* page.objects
+    if (page.next !== undefined && page.next === token)
+      throw refuse('the server gives the same page of its listing again')
+    token = page.next
+  } while (token !== undefined)
+}
+
+function nothing(bucket: Bucket, { place, match }: Selection, seen: number): MoverError {
+  const where = bucket.nameOf(place.key)
+  if (seen === 0) return new MoverError('NotFound', `there is nothing below ${where}: look at the source`)
+  return new MoverError(
+    'NothingSelected',
+    `none of the ${seen} objects below ${where} matches ${match.join(', ') || 'a file'}`,
+  )
+}
+
+/** Sees to it that every object can have its file, and gathers what cannot. */
+class PathCheck {
+  readonly #files = new Set<string>()
+  readonly #folders = new Set<string>()
+  readonly #refused: { code: 'UnsafeKey' | 'KeyConflict'; text: string }[] = []
+  #count = 0
+
+  /** So many objects are no accident: what is left of the listing is not worth the time. */
+  get isHopeless(): boolean {
+    return this.#count >= HOPELESS
+  }
+
+  add(path: string, isFolder: boolean): void {
+    const id = shortHash(path)
+    if (!isFolder && (this.#files.has(id) || this.#folders.has(id)))
+      this.refuse('KeyConflict', `${path} is there twice`)
+    else if (isFolder && this.#files.has(id)) this.refuse('KeyConflict', `${path} is a file and a folder`)
+    if (isFolder) this.#folders.add(id)
+    else this.#files.add(id)
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const folder = path.slice(0, at)
+      const folderId = shortHash(folder)
+      // Whoever added it has looked at those above it.
+      if (this.#folders.has(folderId)) break
+      if (this.#files.has(folderId)) this.refuse('KeyConflict', `${folder} is a file and a folder`)
+      this.#folders.add(folderId)
+    }
+  }
+
+  refuse(code: 'UnsafeKey' | 'KeyConflict', text: string): void {
+    this.#count += 1
+    if (this.#refused.length < MAX_NAMED) this.#refused.push({ code, text })
+  }
+
+  throwIfRefused(): void {
+    const [first] = this.#refused
+    if (first === undefined) return
+    const more = this.#count > MAX_NAMED ? `, and ${this.#count - MAX_NAMED} more` : ''
+    const keys = this.#refused.map(({ text }) => text).join('; ')
+    throw new MoverError(
+      first.code,
+      `objects that cannot be files below the target: ${keys}${more}. Nothing was downloaded`,
+    )
+  }
+}

@@ -1,0 +1,231 @@
+/** Makes files of objects: small ones in one piece, large ones part by part, each verified before it counts as done. */
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Checksum, checksumOf } from '../../core/mover/checksum.ts'
+import { type CrcPiece, combineCrcs, isCrc } from '../../core/mover/crc.ts'
+import { type Part, partAt, partCount } from '../../core/mover/parts.ts'
+import { MoverError } from '../mover-error.ts'
+import type { Job } from '../pool.ts'
+import type { Progress } from '../progress.ts'
+import { fetchRange } from '../s3/fetch-range.ts'
+import type { Bucket } from '../s3/s3.ts'
+import { FileWriter } from './file-writer.ts'
+import { createHasher, type Hasher, hashFile } from './hashing.ts'
+import type { Journal } from './journal.ts'
+import { type Entry, idOf } from './manifest.ts'
+
+export interface ObjectFilesInput {
+  bucket: Bucket
+  folder: string
+  /** Where a file is written that is to appear in the folder when it is complete; absent: in the folder itself. */
+  parts?: string
+  journal: Journal
+  progress: Progress
+  partSize: number
+  verify: 'checksum' | 'size'
+}
+
+const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
+const FILE_MODE = 0o644
+/** Damage on the way is rare; twice the same is the server's. */
+const VERIFY_ATTEMPTS = 2
+
+/** Gives the jobs that an entry still needs; none when it is done. */
+export class ObjectFiles {
+  readonly #input: ObjectFilesInput
+  readonly #folders = new Map<string, Promise<void>>()
+
+  constructor(input: ObjectFilesInput) {
+    this.#input = input
+  }
+
+  async *jobsFor(entry: Entry, signal: AbortSignal): AsyncGenerator<Job> {
+    const { journal, progress, folder, partSize } = this.#input
+    const path = join(folder, entry.path)
+    if (entry.isFolder) return void (await this.#ensureFolder(path))
+    const id = idOf(entry)
+    if (journal.isDone(id) && (await sizeOf(path)) === entry.size) {
+      progress.adjust(entry.size)
+      progress.fileDone()
+    } else if (entry.size <= partSize) {
+      yield () => this.#inOnePiece(entry, id, path, signal)
+    } else {
+      yield* this.#inParts(entry, id, path, signal)
+    }
+  }
+
+  async #inOnePiece(entry: Entry, id: string, path: string, signal: AbortSignal): Promise<void> {
+    await this.#ensureFolder(dirname(path))
+    const written = this.#writtenAt(id, path)
+    const file = await open(written, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
+    try {
+      for (let attempt = 1; entry.size > 0; attempt++) {
+        if (await this.#fetchAndVerify(entry, file, attempt, signal)) break
+      }
+    } finally {
+      await file.close()
+    }
+    await this.#done(id, written, path)
+  }
+
+  /** Whether what came is what the server has. Throws when it was not the last time either. */
+  async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
+    const { bucket, verify, progress } = this.#input
+    const check: { wanted?: Checksum; hasher?: Hasher } = {}
+    const begin = (headers: Record<string, string | undefined>) => {
+      const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
+      if (wanted) Object.assign(check, { wanted, hasher: createHasher(wanted.algorithm) })
+    }
+    const sink = this.#sink(new FileWriter(file, 0), (piece) => check.hasher?.update(piece))
+    await fetchRange(bucket, entry, { start: 0, end: entry.size }, sink, signal, begin)
+    const { wanted, hasher } = check
+    if (!wanted || !hasher) return true
+    const value = hasher.digest()
+    if (value === wanted.value) return true
+    progress.adjust(-entry.size)
+    if (attempt >= VERIFY_ATTEMPTS) throw this.#mismatch(entry, wanted, value)
+    return false
+  }
+
+  async *#inParts(entry: Entry, id: string, target: string, signal: AbortSignal): AsyncGenerator<Job> {
+    const path = this.#writtenAt(id, target)
+    const { journal, progress, partSize } = this.#input
+    await this.#ensureFolder(dirname(target))
+    // The file is there if its journal is, unless somebody has been here: its parts would be holes.
+    const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
+    const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
+    const missing = parts.filter(({ index }) => !there.has(index))
+    for (const { index, start, end } of parts) if (there.has(index)) progress.adjust(end - start)
+    const flags = O_WRONLY | O_CREAT | O_NOFOLLOW | (there.size === 0 ? O_TRUNC : 0)
+    const file = await open(path, flags, FILE_MODE)
+    let left = missing.length
+    const wanted = await this.#promised(entry, signal)
+    const crcs = new Map<number, string>()
+    // Nobody else closes it when the work ends early.
+    const close = () => void file.close().catch(() => undefined)
+    signal.addEventListener('abort', close, { once: true })
+
+    const finish = async () => {
+      signal.removeEventListener('abort', close)
+      await file.truncate(entry.size)
+      await file.close()
+      if (wanted) await this.#verifyFile(entry, path, wanted, { parts, crcs }, signal)
+      await this.#done(id, path, target)
+    }
+    if (left === 0) yield finish
+    for (const { index, start, end } of missing) {
+      yield async () => {
+        const crc = wanted && isCrc(wanted.algorithm) ? createHasher(wanted.algorithm) : undefined
+        const sink = this.#sink(new FileWriter(file, start), (piece) => crc?.update(piece))
+        await fetchRange(this.#input.bucket, entry, { start, end }, sink, signal)
+        if (crc) crcs.set(index, crc.digest())
+        journal.add(id, index)
+        left -= 1
+        if (left === 0) await finish()
+      }
+    }
+  }
+
+  /** What the server says of the whole, asked before its parts are: they are to be looked at while they arrive. */
+  async #promised(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
+    const { bucket, verify } = this.#input
+    if (verify === 'size') return undefined
+    const request = { method: 'HEAD', key: entry.key, headers: { 'x-amz-checksum-mode': 'ENABLED' } } as const
+    try {
+      const { headers } = await bucket.send(request, signal)
+      return checksumOf(headers)
+    } catch (error) {
+      const isGone = error instanceof MoverError && error.code === 'NotFound'
+      throw isGone ? new MoverError('SourceChanged', error.message) : error
+    }
+  }
+
+  /**
+   * Parts come in any order. The CRC of the whole is that of its parts, which an earlier mover's are read again for; for anything else the
+   * file is, mostly from memory. What has to be read again is not done until it was: that takes long, and is no standstill.
+   */
+  async #verifyFile(
+    entry: Entry,
+    path: string,
+    wanted: Checksum,
+    { parts, crcs }: { parts: readonly Part[]; crcs: ReadonlyMap<number, string> },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { algorithm } = wanted
+    const { progress } = this.#input
+    const isRead = ({ index }: Part) => !isCrc(algorithm) || !crcs.has(index)
+    progress.adjust(-parts.filter(isRead).reduce((sum, { start, end }) => sum + end - start, 0))
+    const hash = (range?: Part) => hashFile(path, algorithm, signal, range, (bytes) => progress.adjust(bytes))
+    let value: string
+    if (isCrc(algorithm)) {
+      const pieces: CrcPiece[] = []
+      for (const part of parts) {
+        pieces.push({ crc: crcs.get(part.index) ?? (await hash(part)), bytes: part.end - part.start })
+      }
+      value = combineCrcs(algorithm, pieces)
+    } else value = await hash()
+    if (value === wanted.value) return
+    // No part tells which one is damaged.
+    this.#input.journal.forget(idOf(entry))
+    throw this.#mismatch(entry, wanted, value)
+  }
+
+  #sink(writer: FileWriter, look?: (piece: Buffer) => void) {
+    return (piece: Buffer) => {
+      look?.(piece)
+      this.#input.progress.moved(piece.length)
+      return writer.write(piece)
+    }
+  }
+
+  #writtenAt(id: string, path: string): string {
+    return this.#input.parts === undefined ? path : join(this.#input.parts, id)
+  }
+
+  async #done(id: string, written: string, path: string): Promise<void> {
+    if (written !== path) await rename(written, path)
+    this.#input.journal.add(id)
+    this.#input.progress.fileDone()
+  }
+
+  #mismatch(entry: Entry, { algorithm, value }: Checksum, got: string): MoverError {
+    return new MoverError(
+      'ChecksumMismatch',
+      `${this.#input.bucket.nameOf(entry.key)}: its ${algorithm} is ${got}, and should be ${value}. ` +
+        'Damaged at the server or on the way; or a server whose ETags are no MD5: then --verify size',
+    )
+  }
+
+  #ensureFolder(path: string): Promise<void> {
+    const known = this.#folders.get(path)
+    if (known !== undefined) return known
+    const made = this.#makeFolder(path)
+    this.#folders.set(path, made)
+    return made
+  }
+
+  /** Nothing but real folders all the way: in what an earlier attempt left, and where consumers write, too. */
+  async #makeFolder(path: string): Promise<void> {
+    if (path === this.#input.folder) return
+    await this.#ensureFolder(dirname(path))
+    await mkdir(path).catch(refuseUnlessThere)
+    if ((await lstat(path)).isDirectory()) return
+    throw new MoverError(
+      'Rejected',
+      `${path} is no directory but a file or a symbolic link, which is never followed: remove it`,
+    )
+  }
+}
+
+/** Undefined when there is no file. */
+async function sizeOf(path: string): Promise<number | undefined> {
+  return lstat(path).then(
+    (stats) => (stats.isFile() ? stats.size : undefined),
+    () => undefined,
+  )
+}
+
+function refuseUnlessThere(cause: NodeJS.ErrnoException): void {
+  if (cause.code !== 'EEXIST') throw cause
+}

@@ -1,0 +1,41 @@
+/** Resolves the names of servers for a connection, and rejects those that lead to the node itself or to its link. */
+import { type LookupAddress, lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { localHostFault } from '../../core/mover/local-address.ts'
+import { MoverError } from '../mover-error.ts'
+
+/** All addresses of a name, as `dns.lookup` gives them. */
+export type Resolve = (
+  name: string,
+  options: { all: true; family?: number | 'IPv4' | 'IPv6' | undefined; hints?: number | undefined },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
+/**
+ * The lookup of a connection: it connects to the addresses that were looked at and to no others, so that a name which resolves
+ * differently each time gains nothing.
+ */
+export function guardedLookup({
+  localNetworks,
+  resolve = lookup,
+}: {
+  localNetworks: readonly string[]
+  resolve?: Resolve
+}): LookupFunction {
+  return (name, { family, hints, all }, done) =>
+    resolve(name, { all: true, family, hints }, (error, addresses) => {
+      if (error) return done(error, [])
+      const faults = addresses.map(({ address }) => localHostFault(address, localNetworks))
+      const fault = faults.find((one) => one !== undefined)
+      if (fault !== undefined)
+        return done(notAllowed(`${name} resolves to an address where it may not be: ${fault}`), [])
+      const [first] = addresses
+      if (all) done(null, addresses)
+      else done(null, first?.address ?? '', first?.family)
+    })
+}
+
+export function notAllowed(fault: string): MoverError {
+  const wayOut = 'name another host, or have its network added to volumes.allowedLocalNetworks (--local-network)'
+  return new MoverError('Rejected', `${fault}; ${wayOut}`)
+}

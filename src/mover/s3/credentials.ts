@@ -1,0 +1,76 @@
+/** The keys that requests are signed with: from a mounted Secret, read again as it changes, or from the environment. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover/contract.ts'
+import type { AccessKeys } from '../../core/s3/sigv4.ts'
+import { MoverError } from '../mover-error.ts'
+
+/** Undefined: requests are anonymous. */
+export type CredentialSource = () => Promise<AccessKeys | undefined>
+
+/** The kubelet writes a changed Secret within a minute or two; a mover may run for hours. */
+const REREAD_MS = 10_000
+
+/** As in the Secrets of VCK; the token is ours. */
+const FILES = { accessKeyId: 'awsAccessKeyID', secretAccessKey: 'awsSecretAccessKey', sessionToken: 'awsSessionToken' }
+
+/** Where the Secret says to which endpoints its keys may be sent. */
+const ENDPOINTS_FILE = 'endpoints'
+
+/** Keys from files in a directory. Throws `AccessDenied` where one of the two that there must be is missing, or may not be sent there. */
+export function credentialsFromDirectory(directory: string, endpoint: string): CredentialSource {
+  let read: Promise<AccessKeys> | undefined
+  let readAt = 0
+  return () => {
+    if (read === undefined || performance.now() - readAt > REREAD_MS) {
+      readAt = performance.now()
+      read = readKeys(directory, endpoint)
+    }
+    return read
+  }
+}
+
+/** Keys from the variables that every tool of AWS knows. */
+export function credentialsFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  endpoint: string,
+): CredentialSource {
+  const accessKeyId = env['AWS_ACCESS_KEY_ID']
+  const secretAccessKey = env['AWS_SECRET_ACCESS_KEY']
+  if (!accessKeyId || !secretAccessKey) return async () => undefined
+  const keys = { accessKeyId, secretAccessKey, sessionToken: env['AWS_SESSION_TOKEN'] || undefined }
+  const endpoints = env[CREDENTIAL_ENDPOINTS_VARIABLE]
+  return async () => {
+    needAllowed(endpoint, endpoints)
+    return keys
+  }
+}
+
+async function readKeys(directory: string, endpoint: string): Promise<AccessKeys> {
+  const read = async (file: string) => (await readFile(join(directory, file), 'utf8')).trim()
+  const need = async (file: string) => {
+    const text = await read(file).catch(() => '')
+    if (text !== '') return text
+    throw new MoverError('AccessDenied', `the Secret has no ${file}: ${join(directory, file)} is missing or empty`)
+  }
+  needAllowed(endpoint, await read(ENDPOINTS_FILE).catch(() => undefined))
+  return {
+    accessKeyId: await need(FILES.accessKeyId),
+    secretAccessKey: await need(FILES.secretAccessKey),
+    // Only temporary credentials have one.
+    sessionToken: (await read(FILES.sessionToken).catch(() => '')) || undefined,
+  }
+}
+
+/** Of URLs only scheme, host and port count. Redirects are not followed, so that no other server is sent anything. */
+function needAllowed(endpoint: string, endpoints: string | undefined): void {
+  const allowed = (endpoints ?? '').split(/[\s,]+/).filter(Boolean)
+  // A Secret that says nothing trusts whoever names it.
+  if (allowed.length === 0) return
+  const origin = URL.parse(endpoint)?.origin
+  if (allowed.some((one) => URL.parse(one)?.origin === origin)) return
+  throw new MoverError(
+    'AccessDenied',
+    `the credentials may not be sent to ${origin}: the key endpoints of their Secret names other servers; add it there`,
+  )
+}

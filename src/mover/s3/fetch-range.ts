@@ -1,0 +1,99 @@
+/** Fetches a range of an object into a writer, and goes on where it broke off. */
+import type { ListedObject } from '../../core/s3/listing.ts'
+import type { Answer, Sink } from '../http/exchange.ts'
+import { MoverError } from '../mover-error.ts'
+import { Backoff, PassingError } from './backoff.ts'
+import type { Bucket } from './s3.ts'
+import { errorOfAnswer } from './s3-error.ts'
+
+export interface Range {
+  start: number
+  /** The byte after the last. */
+  end: number
+}
+
+/**
+ * Fetches the bytes of a range, each exactly once and in order.
+ *
+ * @param begin told of the headers of the first answer, before any byte
+ * @throws MoverError `SourceChanged` when the object is not the listed one any more
+ */
+export async function fetchRange(
+  bucket: Bucket,
+  object: ListedObject,
+  { start, end }: Range,
+  sink: Sink,
+  signal: AbortSignal,
+  begin?: (headers: Answer['headers']) => void,
+): Promise<void> {
+  const backoff = new Backoff(bucket.retry)
+  let at = start
+  let hasBegun = false
+
+  for (;;) {
+    const begun = at
+    try {
+      const isWhole = at === 0 && end === object.size
+      const request = { method: 'GET', key: object.key, headers: headersFor(object, isWhole, at, end) } as const
+      const answer = await bucket.exchange(request, signal, ({ status, headers }) => {
+        if (status !== 200 && status !== 206) return undefined
+        checkAnswer(bucket.nameOf(object.key), object, { status, headers }, at, end)
+        if (!hasBegun) begin?.(headers)
+        hasBegun = true
+        return (chunk) => {
+          if (at + chunk.length > end) throw changed(bucket.nameOf(object.key), 'the server sends more than its size')
+          at += chunk.length
+          return sink(chunk)
+        }
+      })
+      if (answer.status !== 200 && answer.status !== 206) throw refusal(bucket.nameOf(object.key), answer)
+      if (at < end) throw new PassingError(`${bucket.nameOf(object.key)}: the body ended after ${at - begun} bytes`)
+      return
+    } catch (error) {
+      if (at > begun) backoff.reset()
+      await backoff.wait(error, signal)
+    }
+  }
+}
+
+function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: number): Record<string, string> {
+  return {
+    ...(isWhole ? { 'x-amz-checksum-mode': 'ENABLED' } : { range: `bytes=${at}-${end - 1}` }),
+    ...(etag !== '' && { 'if-match': `"${etag}"` }),
+  }
+}
+
+/** It was listed a moment ago: what is not there any more has changed, and a new listing says how. */
+function refusal(what: string, answer: Answer) {
+  return answer.status === 404 && !answer.text.includes('NoSuchBucket')
+    ? changed(what, 'it is not there any more')
+    : errorOfAnswer(what, answer)
+}
+
+function checkAnswer(
+  what: string,
+  { size, etag }: ListedObject,
+  { status, headers }: Pick<Answer, 'status' | 'headers'>,
+  at: number,
+  end: number,
+): void {
+  const said = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '')
+  // Not every server knows If-Match.
+  if (etag !== '' && said !== undefined && said !== etag) throw changed(what, 'its ETag is another one')
+  const length = headers['content-length']
+  if (status === 200) {
+    if (at > 0 || end < size) throw new MoverError('Rejected', `${what}: the server does not know ranges`)
+    if (length !== undefined && Number(length) !== size) throw changed(what, 'its size is another one')
+    return
+  }
+  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '')
+  if (range === null || Number(range[1]) !== at || Number(range[2]) !== end - 1) {
+    const wanted = `bytes ${at}-${end - 1}/${size}`
+    throw new MoverError('Rejected', `${what}: ${wanted} were asked for, ${headers['content-range']} are answered`)
+  }
+  if (range[3] !== '*' && Number(range[3]) !== size) throw changed(what, 'its size is another one')
+}
+
+function changed(what: string, how: string): MoverError {
+  return new MoverError('SourceChanged', `${what} has changed since it was listed: ${how}`)
+}

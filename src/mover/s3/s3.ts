@@ -1,0 +1,128 @@
+/** One bucket of an S3 server: signed requests, tried again, with answers that are believed only when they are what was asked for. */
+import { createHmac, createSecretKey, hash } from 'node:crypto'
+import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../../core/s3/address.ts'
+import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
+import type { Answer, Exchange, Receive } from '../http/exchange.ts'
+import type { Http } from '../http/http.ts'
+import { type RetryOptions, withRetries } from './backoff.ts'
+import type { CredentialSource } from './credentials.ts'
+import { errorOfAnswer } from './s3-error.ts'
+
+export interface BucketOptions {
+  endpoint?: string
+  bucket: string
+  /** Default: what the server says. */
+  region?: string
+  /** Default: yes, except at AWS. */
+  pathStyle?: boolean
+  credentials: CredentialSource
+  retry: RetryOptions
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+export interface ObjectRequest {
+  method: Exchange['method']
+  /** Empty for the bucket. */
+  key: string
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  body?: Uint8Array | string
+}
+
+export interface Bucket {
+  readonly name: string
+  /** `s3://bucket/key`. */
+  nameOf(key: string): string
+  /** One attempt, whatever the answer is. */
+  exchange(request: ObjectRequest, signal: AbortSignal, receive?: Receive): Promise<Answer>
+  /** As many attempts as allowed. Throws a `MoverError` for every answer of 300 and above. */
+  send(request: ObjectRequest, signal: AbortSignal): Promise<Answer>
+  readonly retry: RetryOptions
+}
+
+const DEFAULT_REGION = 'us-east-1'
+
+const digest: Digest = {
+  sha256: (text) => hash('sha256', text),
+  hmac: (key, text) => createHmac('sha256', key).update(text).digest(),
+  hmacsBy(key) {
+    const prepared = createSecretKey(key)
+    return (text) => createHmac('sha256', prepared).update(text).digest('hex')
+  },
+}
+const EMPTY_HASH = digest.sha256('')
+
+/** Opens a bucket. Asks the server for its region unless that is given; throws a `MoverError` when it cannot be reached. */
+export async function openBucket(options: BucketOptions, http: Http, signal: AbortSignal): Promise<Bucket> {
+  if (options.region !== undefined) return createBucket(options, options.region, http)
+  // Every answer of S3 names the region, a refusal too. Unsigned: a signature for the wrong region is refused without a word of the right one.
+  const guess = createBucket({ ...options, credentials: async () => undefined }, DEFAULT_REGION, http)
+  const { headers } = await withRetries(options.retry, signal, async () => {
+    const answer = await guess.exchange({ method: 'HEAD', key: '' }, signal)
+    if (answer.status >= 500 || answer.status === 429) throw errorOfAnswer(guess.nameOf(''), answer)
+    return answer
+  })
+  const region = headers['x-amz-bucket-region']
+  const isNamed = region !== undefined && /^[A-Za-z0-9-]+$/.test(region)
+  return createBucket(options, isNamed ? region : DEFAULT_REGION, http)
+}
+
+function createBucket(options: BucketOptions, region: string, http: Http): Bucket {
+  const { bucket: name, endpoint = AWS_ENDPOINT, pathStyle = endpoint !== AWS_ENDPOINT, credentials, now } = options
+  const { origin, host, pathname } = new URL(bucketUrl(endpoint, name, region, pathStyle))
+  const base = pathname.replace(/\/$/, '')
+  const nameOf = (key: string) => `s3://${name}/${key}`
+  const sign = createSigner({ region, service: 's3' }, digest)
+
+  async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: Receive): Promise<Answer> {
+    const { method, key, query = {}, headers = {}, body } = request
+    const path = `${base}/${keyPath(key)}`
+    const parameters = Object.entries(query)
+    const keys = await credentials()
+    const signed =
+      keys === undefined
+        ? headers
+        : {
+            ...headers,
+            ...sign(
+              {
+                method,
+                host,
+                path,
+                query: parameters,
+                bodyHash: body === undefined ? EMPTY_HASH : hash('sha256', body),
+                amzHeaders: pick(headers, 'x-amz-'),
+              },
+              keys,
+              now(),
+            ),
+          }
+    const search = parameters.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
+    const exchange: Exchange = {
+      method,
+      origin,
+      path: search === '' ? path : `${path}?${search}`,
+      headers: signed,
+      ...(body !== undefined && { body }),
+    }
+    return http.send(exchange, signal, receive)
+  }
+
+  return {
+    name,
+    nameOf,
+    exchange,
+    retry: options.retry,
+    send: (request, signal) =>
+      withRetries(options.retry, signal, async () => {
+        const answer = await exchange(request, signal)
+        if (answer.status >= 300) throw errorOfAnswer(nameOf(request.key), answer)
+        return answer
+      }),
+  }
+}
+
+function pick(headers: Record<string, string>, prefix: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith(prefix)))
+}

@@ -1,0 +1,129 @@
+/** Uploads one file, in one piece or in parts, and knows what its ETag will be. */
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { checksumOf } from '../../core/mover/checksum.ts'
+import { partAt, partCount } from '../../core/mover/parts.ts'
+import { completeMultipartBody } from '../../core/s3/multipart.ts'
+import { textOf } from '../../core/s3/xml.ts'
+import type { Answer } from '../http/exchange.ts'
+import { MoverError } from '../mover-error.ts'
+import type { Progress } from '../progress.ts'
+import type { Bucket } from '../s3/s3.ts'
+
+interface SendInput {
+  bucket: Bucket
+  key: string
+  file: FileHandle
+  size: number
+  partSize: number
+  progress: Progress
+}
+
+/** Sends a file. Throws `ChecksumMismatch` when the server says that it has something else. */
+export async function sendFile(input: SendInput, signal: AbortSignal): Promise<void> {
+  if (input.size <= input.partSize) return sendWhole(input, signal)
+  const { bucket, key } = input
+  const created = await bucket.send({ method: 'POST', key, query: { uploads: '' } }, signal)
+  const uploadId = textOf(created.text, 'UploadId')
+  if (uploadId === undefined)
+    throw new MoverError('Rejected', `${bucket.nameOf(key)}: the server begins no upload in parts`)
+  try {
+    await sendParts(input, uploadId, signal)
+  } catch (error) {
+    // Parts that belong to nothing cost their owner money. The signal may have aborted, and this is quick.
+    await bucket
+      .exchange({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(1_000))
+      .catch(() => undefined)
+    throw error
+  }
+}
+
+async function sendWhole({ bucket, key, file, size, progress }: SendInput, signal: AbortSignal): Promise<void> {
+  const body = await read(file, 0, size)
+  const { headers } = await bucket.send({ method: 'PUT', key, body }, signal)
+  checkSent(bucket.nameOf(key), headers, md5(body))
+  progress.moved(body.length)
+}
+
+async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal): Promise<void> {
+  const { bucket, key, file, size, partSize, progress } = input
+  const etags: string[] = []
+  const hashes: Buffer[] = []
+  // One after the other: files go side by side, and each part under way is in memory.
+  for (let index = 0; index < partCount(size, partSize); index++) {
+    const { start, end } = partAt(index, size, partSize)
+    const body = await read(file, start, end)
+    const query = { partNumber: `${index + 1}`, uploadId }
+    const { headers } = await bucket.send({ method: 'PUT', key, query, body }, signal)
+    const hash = md5(body)
+    checkSent(bucket.nameOf(key), headers, hash)
+    hashes.push(hash)
+    etags.push(unquote(headers['etag'] ?? ''))
+    progress.moved(body.length)
+  }
+  const { text } = await bucket.send(
+    { method: 'POST', key, query: { uploadId }, body: completeMultipartBody(etags) },
+    signal,
+  )
+  // S3 may answer 200 before it knows, and say in the body that it failed.
+  if (text.includes('<Error>'))
+    throw new MoverError(
+      'Unexpected',
+      `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not put the parts together'}`,
+    )
+  const etag = unquote(textOf(text, 'ETag') ?? '')
+  if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
+}
+
+/** The ETag that S3 gives a file that is uploaded in parts of this size; `looked` is told how much was read, part by part. */
+export async function localEtag(
+  file: FileHandle,
+  size: number,
+  partSize: number,
+  signal: AbortSignal,
+  looked: (bytes: number) => void,
+): Promise<string> {
+  const hashes: Buffer[] = []
+  for (let index = 0; index < partCount(size, partSize); index++) {
+    signal.throwIfAborted()
+    const { start, end } = partAt(index, size, partSize)
+    hashes.push(md5(await read(file, start, end)))
+    looked(end - start)
+  }
+  return size <= partSize ? (hashes[0] ?? md5(Buffer.alloc(0))).toString('hex') : composite(hashes)
+}
+
+function composite(hashes: Buffer[]): string {
+  return `${md5(Buffer.concat(hashes)).toString('hex')}-${hashes.length}`
+}
+
+function md5(bytes: Uint8Array): Buffer {
+  return createHash('md5').update(bytes).digest()
+}
+
+/** The ETag of an encrypted object may say nothing of its content; the body's own hash was signed. */
+function checkSent(what: string, headers: Answer['headers'], hash: Buffer): void {
+  const said = checksumOf({ ...headers })
+  if (said?.algorithm === 'md5' && said.value !== hash.toString('hex'))
+    throw mismatch(what, said.value, hash.toString('hex'))
+}
+
+function mismatch(what: string, got: string, wanted: string): MoverError {
+  return new MoverError('ChecksumMismatch', `${what}: the server has ${got}, and was sent ${wanted}`)
+}
+
+function unquote(etag: string): string {
+  return etag.replace(/^(?:W\/)?"|"$/g, '')
+}
+
+async function read(file: FileHandle, start: number, end: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(end - start)
+  let at = 0
+  while (at < buffer.length) {
+    const { bytesRead } = await file.read(buffer, at, buffer.length - at, start + at)
+    // It became shorter while it was read: what there is, is sent, and the file is looked at again.
+    if (bytesRead === 0) break
+    at += bytesRead
+  }
+  return buffer.subarray(0, at)
+}

@@ -1,0 +1,126 @@
+/** Uploads a directory below a prefix: what is there already is left alone, and nothing is ever deleted there. */
+import { type FileHandle, opendir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { uploadPartSize } from '../../core/mover/parts.ts'
+import type { S3Place } from '../../core/mover/source.ts'
+import { formatBytes } from '../../core/quantity.ts'
+import type { Done } from '../download/download.ts'
+import { listBelow } from '../download/manifest.ts'
+import { locate } from '../download/staging.ts'
+import { MoverError } from '../mover-error.ts'
+import { runPool } from '../pool.ts'
+import type { Progress } from '../progress.ts'
+import type { Bucket } from '../s3/s3.ts'
+import { openBelow } from './open-below.ts'
+import { localEtag, sendFile } from './upload-file.ts'
+
+export interface UploadInput {
+  openBucket: (signal: AbortSignal) => Promise<Bucket>
+  root: string
+  source: string
+  place: S3Place
+  partSize: number
+  parallel: number
+  /** Milliseconds between rounds, for whoever goes on; absent: one round. */
+  watchMs?: number
+}
+
+interface Seen {
+  mtimeMs: number
+  size: number
+}
+
+/** A file that is being written is left to the next round; one round has as many as this. */
+const MAX_ROUNDS = 3
+
+/** Uploads. Throws a `MoverError`, or the signal's reason. */
+export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
+  const { target: folder } = await locate(input.root, input.source)
+  const bucket = await input.openBucket(signal)
+  const seen = new Map<string, Seen>()
+  for (let round = 1; ; round++) {
+    const { files, bytes, changing } = await uploadOnce(input, folder, bucket, seen, progress, signal)
+    if (input.watchMs !== undefined) {
+      await sleep(input.watchMs, undefined, { signal })
+    } else if (changing.length === 0) {
+      return { files, bytes, message: `${files} files, ${formatBytes(bytes)}` }
+    } else if (round === MAX_ROUNDS) {
+      throw new MoverError('SourceChanged', `still being written, and not uploaded: ${changing.slice(0, 5).join(', ')}`)
+    }
+  }
+}
+
+async function uploadOnce(
+  input: UploadInput,
+  folder: string,
+  bucket: Bucket,
+  seen: Map<string, Seen>,
+  progress: Progress,
+  outer: AbortSignal,
+) {
+  const there = new Map<string, { size: number; etag: string }>()
+  for await (const { key, size, etag } of listBelow(bucket, input.place.key, outer)) there.set(key, { size, etag })
+  const changing: string[] = []
+  let [files, bytes] = [0, 0]
+  for await (const { stats } of walk(folder, outer)) {
+    files += 1
+    bytes += stats.size
+  }
+  progress.begin(bytes, files)
+
+  async function handle(path: string, stats: Seen, file: FileHandle, signal: AbortSignal): Promise<void> {
+    const key = `${input.place.key}${path}`
+    const partSize = uploadPartSize(stats.size, input.partSize)
+    const known = there.get(key)
+    const last = seen.get(path)
+    // To compare a large file takes long, and is no standstill.
+    let compared = 0
+    const look = (bytes: number) => {
+      compared += bytes
+      progress.adjust(bytes)
+    }
+    const isUnchanged =
+      known?.size === stats.size &&
+      ((last?.mtimeMs === stats.mtimeMs && last.size === stats.size) ||
+        (await localEtag(file, stats.size, partSize, signal, look)) === known.etag)
+    progress.adjust((isUnchanged ? stats.size : 0) - compared)
+    if (!isUnchanged) await sendFile({ bucket, key, file, size: stats.size, partSize, progress }, signal)
+    const { mtimeMs, size } = await file.stat()
+    if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
+    else seen.set(path, stats)
+    progress.fileDone()
+  }
+
+  await runPool(
+    async function* jobs(signal) {
+      for await (const { path, stats } of walk(folder, signal)) {
+        yield async () => {
+          const file = await openBelow(folder, path)
+          if (file === undefined) return void changing.push(path)
+          await handle(path, stats, file, signal).finally(() => file.close())
+        }
+      }
+    },
+    input.parallel,
+    outer,
+  )
+  return { files, bytes, changing }
+}
+
+/** Every real file below a folder: links are not followed, since they could lead out of it. */
+async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path: string; stats: Seen }> {
+  const below = ['']
+  for (let path = below.pop(); path !== undefined; path = below.pop()) {
+    for await (const entry of await opendir(join(folder, path))) {
+      signal.throwIfAborted()
+      const child = path === '' ? entry.name : `${path}/${entry.name}`
+      if (entry.isDirectory()) below.push(child)
+      if (!entry.isFile()) continue
+      const file = await openBelow(folder, child)
+      if (file === undefined) continue
+      const { mtimeMs, size } = await file.stat().finally(() => file.close())
+      yield { path: child, stats: { mtimeMs, size } }
+    }
+  }
+}
