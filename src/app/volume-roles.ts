@@ -2,7 +2,7 @@
 import type { K8sObject } from '../api/meta.ts'
 import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../api/rbac.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
-import { MOVER_ROLE } from '../core/volume-manager/mover-access.ts'
+import { MOVER_ROLE } from '../core/volume-manager/mover/access.ts'
 import { volumeClaimKinds } from '../store/kinds/volumes.ts'
 import { LODESTONE, readRules } from './rbac.ts'
 

@@ -2,10 +2,10 @@
 import type { FieldError } from '../core/field-errors.ts'
 import { isNetwork } from '../core/mover/local-address.ts'
 import { BYTES } from '../core/quantity.ts'
-import { overlap } from '../core/volume-manager/host-paths.ts'
-import { QUANTITY } from '../core/volume-manager/option-values.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
-import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import { overlap } from '../core/volume-manager/spec/host-paths.ts'
+import { QUANTITY } from '../core/volume-manager/spec/option-values.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/problem.ts'
+import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 
 export interface VolumesConfig extends VolumeSettings {

@@ -1,7 +1,7 @@
 /** Looks up VolumeManagers for whoever mounts their volumes: admission and loops ask the same way. */
 import { clusters } from '../api/karmada.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import type { HostRoots } from '../core/volume-manager/host-paths.ts'
+import type { HostRoots } from '../core/volume-manager/spec/host-paths.ts'
 import { type VolumeManagerLookup, type VolumeManagerView, viewVolumeManager } from '../core/workload/volume-view.ts'
 import type { ObjectStore } from '../store/store.ts'
 

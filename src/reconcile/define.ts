@@ -1,6 +1,6 @@
 /** What a loop is: the keys that a change concerns, and what to do for one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
-import type { Eviction } from '../core/volume-manager/evict.ts'
+import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
 import type { Systems } from '../locality/plugins/plugin.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import type { Writers } from './apply.ts'

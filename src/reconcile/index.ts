@@ -1,7 +1,7 @@
 /** Every loop of Lodestone over domain objects. The registration of webhooks has one of its own (app/app.ts). */
 import type { Distribution } from '../core/dependencies/needs.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { openAttachedBindingLoop } from './attached-binding.ts'
 import { openDataSourceLoop } from './data-source.ts'
 import { dataSourceClaimLoop } from './data-source-claim.ts'

@@ -1,6 +1,6 @@
 /** Sees to it that movers have a ServiceAccount that may write Events: made once in each namespace that has any. */
 import { objectKey } from '../api/meta.ts'
-import { moverAccess } from '../core/volume-manager/mover-access.ts'
+import { moverAccess } from '../core/volume-manager/mover/access.ts'
 import { ConflictError, type ObjectStore } from '../store/store.ts'
 
 export interface MoverAccess {

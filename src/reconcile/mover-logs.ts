@@ -1,6 +1,6 @@
 /** Fetches the logs of movers that have ended, beside the loop: a log that cannot be had keeps nobody waiting for long. */
 import type { Pod } from '../api/pod.ts'
-import { lastLines, type MoverLogHead, moverLogHead } from '../core/volume-manager/mover-log.ts'
+import { lastLines, type MoverLogHead, moverLogHead } from '../core/volume-manager/mover/log.ts'
 import type { PodLogReader } from '../store/store.ts'
 
 export interface MoverLogObserver {

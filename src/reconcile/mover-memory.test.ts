@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { makeVolumeManager } from '../../test/builders.ts'
 import type { ReplicaState, VolumeManager } from '../api/volume-manager.ts'
-import { unsettledMovers } from '../core/volume-manager/recorded-movers.ts'
+import { unsettledMovers } from '../core/volume-manager/mover/recorded-movers.ts'
 import { emptyMemory, notesOn } from './mover-memory.ts'
 
 const managerWith = (state: ReplicaState, attempt: number): VolumeManager => ({

@@ -1,9 +1,9 @@
 /** The loop of nodes that are short of disk: lets go of the data that nobody has used for the longest time. */
 import { type Node, nodes } from '../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { crampedNodes, planEviction } from '../core/volume-manager/evict.ts'
-import { hasDiskPressure } from '../core/volume-manager/node-health.ts'
-import type { VolumeSettings } from '../core/volume-manager/settings.ts'
+import { crampedNodes, planEviction } from '../core/volume-manager/replica/eviction.ts'
+import { hasDiskPressure } from '../core/volume-manager/schedule/node-health.ts'
+import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { lastEndOf, usersOf } from '../queries/movers.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'

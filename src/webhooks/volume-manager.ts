@@ -1,7 +1,7 @@
 /** Admission of VolumeManagers: refuses what cannot be meant or is not allowed, with every reason in one answer. */
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/problem.ts'
-import { admitVolumeManager } from '../core/volume-manager/validate.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/problem.ts'
+import { admitVolumeManager } from '../core/volume-manager/spec/validate.ts'
 import { defineWebhook } from './define.ts'
 
 export const volumeManager = defineWebhook({

@@ -3,7 +3,7 @@ import type { Node } from '../../api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
-import type { VolumeSettings } from './settings.ts'
+import type { VolumeSettings } from './spec/settings.ts'
 
 export interface VolumeManagerInput {
   manager: VolumeManager

@@ -3,9 +3,9 @@ import { type Node, nodes as nodeType } from '../../api/node.ts'
 import type { ReplicaStatus } from '../../api/volume-manager.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { ownerKey, ownerOfNodeLabel } from './names.ts'
-import { isUsable } from './usable.ts'
-import { labeller, type VolumeDraft } from './volume-draft.ts'
+import { isUsable } from './replica/usable.ts'
+import { labeller, type VolumeDraft } from './replica/volume-plan.ts'
+import { ownerKey, ownerOfNodeLabel } from './spec/names.ts'
 
 /** One patch for each node whose labels of this manager are not what they should be. A node that was made anew since is left alone. */
 export function planNodeLabels({ manager, nodes }: VolumeManagerInput, drafts: readonly VolumeDraft[]): Write[] {

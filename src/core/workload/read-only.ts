@@ -1,6 +1,6 @@
 /** Makes the mounts of read-only volumes read-only, whatever the pod asks for and whatever the volume is called in the pod. */
 import type { Container, PodSpec, PodVolume, VolumeSource } from '../../api/pod.ts'
-import { isBelow } from '../volume-manager/host-paths.ts'
+import { isBelow } from '../volume-manager/spec/host-paths.ts'
 
 type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
 

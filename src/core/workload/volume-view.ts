@@ -2,10 +2,10 @@
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import { SUCCESS_MESSAGE, type VolumeConfig, type VolumeManager, type VolumeStatus } from '../../api/volume-manager.ts'
-import { type HostRoots, hostPathFault } from '../volume-manager/host-paths.ts'
-import { isReadOnly, publishShards, publishVolume } from '../volume-manager/published.ts'
-import { revisionOf } from '../volume-manager/revision.ts'
-import { isUsable } from '../volume-manager/usable.ts'
+import { isUsable } from '../volume-manager/replica/usable.ts'
+import { type HostRoots, hostPathFault } from '../volume-manager/spec/host-paths.ts'
+import { isReadOnly, publishShards, publishVolume } from '../volume-manager/spec/published.ts'
+import { revisionOf } from '../volume-manager/spec/revision.ts'
 
 /** Part of a volume that has nodes of its own (`distributionStrategy`). */
 export interface VolumeShard {

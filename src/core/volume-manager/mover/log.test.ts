@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import type { Pod } from '../../../api/pod.ts'
+import { lastLines, moverLogHead } from './log.ts'
+
+describe('of a log are kept', () => {
+  test.each([
+    { name: 'the last lines', text: 'a\nb\nc\n', count: 2, want: ['b', 'c'] },
+    { name: 'all when there are fewer', text: 'a\r\nb', count: 9, want: ['a', 'b'] },
+    { name: 'no empty lines', text: '\n\na\n \n', count: 2, want: ['a'] },
+    { name: 'nothing that a terminal would obey', text: '\u001b[2Ja\tb\u0007', count: 1, want: [' [2Ja b'] },
+    { name: 'no lines of a log that is empty', text: '', count: 5, want: [] },
+  ])('$name', ({ text, count, want }) => {
+    expect(lastLines(text, count)).toEqual(want)
+  })
+
+  test('64 Ki characters at most, the last ones, and of one line the beginning', () => {
+    const text = `first\n${`${'x'.repeat(5000)}\n`.repeat(100)}last`
+    const lines = lastLines(text, 1000)
+
+    expect(lines).toHaveLength(32)
+    expect(lines.at(-1)).toBe('last')
+    expect(lines[0]).toBe(`${'x'.repeat(2047)}…`)
+  })
+})
+
+test('it is said whose log it is, and how the mover ended', () => {
+  const task = { manager: 'default/sales', id: 'vol1', role: 'replica', index: 0, attempt: 2 }
+  const pod: Pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'm',
+      namespace: 'default',
+      annotations: { 'lodestone.dev/mover-task': JSON.stringify(task) },
+    },
+    spec: { containers: [], nodeName: 'n1' },
+    status: { phase: 'Failed', containerStatuses: [{ name: 'mover', state: { terminated: { exitCode: 3 } } }] },
+  }
+  expect(moverLogHead(pod)).toEqual({ pod: 'default/m', ...task, node: 'n1', phase: 'Failed', exitCode: 3 })
+  expect(moverLogHead({ ...pod, metadata: { name: 'm' }, status: {} })).toEqual({ pod: 'm', node: 'n1' })
+})

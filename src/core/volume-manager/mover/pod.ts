@@ -1,0 +1,161 @@
+/** The pod of a mover: minimal rights, one directory of its node, and a name that is the same whenever it is made. */
+import { MOVER_LABEL, MOVER_LANE_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../../api/lodestone.ts'
+import { apiVersionOf } from '../../../api/meta.ts'
+import type { Toleration } from '../../../api/node.ts'
+import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../../api/pod.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import { fnv1a } from '../../hash.ts'
+import { parseDuration } from '../../locality/duration.ts'
+import { CANCEL_ANNOTATION } from '../../mover/contract.ts'
+import { volumeKey } from '../spec/names.ts'
+import type { VolumeSettings } from '../spec/settings.ts'
+import { affinityOf, type Placement } from './affinity.ts'
+import { type MoverTask, nameOfTask } from './task.ts'
+
+export interface MoverPodInput {
+  manager: VolumeManager
+  /** The volume; undefined for one that is no longer in the spec, whose data is deleted. */
+  config: VolumeConfig | undefined
+  task: MoverTask
+  /** What it is told: the verb, and what belongs to it. */
+  args: [verb: string, ...options: string[]]
+  env: EnvVar[]
+  /** What is mounted at `/volume`, or below it. */
+  mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
+  placement: Placement
+  /** Its lane on whatever node it comes to (lanes.ts). */
+  lane: number
+  settings: VolumeSettings['movers']
+}
+
+/** Where a mover sees its directory. */
+export const MOUNT_PATH = '/volume'
+const CANCEL_PATH = '/mover'
+
+/**
+ * What pods wrote is theirs, and may be for nobody else: to read it takes more than being root without capabilities, and to delete it takes
+ * FOWNER as well, since in directories with the sticky bit only owners delete.
+ */
+const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
+  replica: [],
+  upload: ['DAC_READ_SEARCH'],
+  release: ['DAC_OVERRIDE', 'FOWNER'],
+}
+
+/** The whole pod, ready to be created. */
+export function moverPod(input: MoverPodInput): Pod {
+  const { manager, config, task, settings, placement, lane } = input
+  const { namespace, name = '', uid } = manager.metadata
+  const key = volumeKey(manager, task.id)
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: nameOfTask(manager, task),
+      ...(namespace && { namespace }),
+      labels: {
+        ...config?.labels,
+        vckname: labelValue(name),
+        vcid: labelValue(task.id),
+        [VOLUME_LABEL]: key,
+        [MOVER_LABEL]: input.args[0],
+        [MOVER_LANE_LABEL]: String(lane),
+      },
+      annotations: {
+        [MOVER_TASK_ANNOTATION]: JSON.stringify(task),
+        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+      },
+      // What deletes has no owner: a foreground deletion of the owner would delete it before its work is done.
+      ...(uid &&
+        task.role !== 'release' && {
+          ownerReferences: [
+            { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, name, uid, controller: true },
+          ],
+        }),
+    },
+    spec: {
+      restartPolicy: 'Never',
+      serviceAccountName: settings.serviceAccountName,
+      ...(settings.imagePullSecrets.length > 0 && {
+        imagePullSecrets: settings.imagePullSecrets.map((secret) => ({ name: secret })),
+      }),
+      ...priorityOf(input),
+      ...deadlineOf(input),
+      // The mover stops within two seconds.
+      terminationGracePeriodSeconds: 10,
+      tolerations: tolerationsOf(input),
+      affinity: affinityOf(placement, key, lane),
+      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [containerOf(input)],
+      volumes: volumesOf(input),
+    },
+  }
+}
+
+function containerOf({ config, manager, task, args, env, mount, settings }: MoverPodInput): Container {
+  const { namespace = 'default', name = '', uid } = manager.metadata
+  const about = { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name, uid }
+  // Another image is its own command; ours is told which of its commands this is.
+  const command = config?.mover?.image === undefined ? ['mover'] : []
+  const more = CAPABILITIES[task.role]
+  const field = (variable: string, fieldPath: string): EnvVar => ({
+    name: variable,
+    valueFrom: { fieldRef: { fieldPath } },
+  })
+  return {
+    name: 'mover',
+    image: config?.mover?.image ?? settings.image,
+    imagePullPolicy: 'IfNotPresent',
+    args: [...command, ...args, '--attempt', String(task.attempt), '--cancel-file', `${CANCEL_PATH}/cancel`],
+    env: [
+      ...env,
+      field('POD_NAME', 'metadata.name'),
+      field('POD_NAMESPACE', 'metadata.namespace'),
+      field('POD_UID', 'metadata.uid'),
+      field('NODE_NAME', 'spec.nodeName'),
+      { name: 'EVENT_ABOUT', value: JSON.stringify(about) },
+    ],
+    resources: config?.mover?.resources ?? settings.resources,
+    // A mover that says nothing of its own has its last lines of log for a reason, up to 2048 bytes of them.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: {
+      // The kubelet makes the directory as root's.
+      runAsUser: 0,
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'], ...(more.length > 0 && { add: more }) },
+    },
+    volumeMounts: [
+      ...(mount ? [{ name: 'volume', mountPath: mount.at, ...(mount.readOnly && { readOnly: true }) }] : []),
+      { name: 'mover', mountPath: CANCEL_PATH, readOnly: true },
+    ],
+  }
+}
+
+function volumesOf({ mount }: MoverPodInput): PodVolume[] {
+  const cancel = { path: 'cancel', fieldRef: { fieldPath: `metadata.annotations['${CANCEL_ANNOTATION}']` } }
+  return [...(mount ? [{ name: 'volume', ...mount.volume }] : []), { name: 'mover', downwardAPI: { items: [cancel] } }]
+}
+
+function priorityOf({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorityClassName'> {
+  const priorityClassName = config?.mover?.priorityClassName ?? settings.priorityClassName
+  return priorityClassName === undefined ? {} : { priorityClassName }
+}
+
+/** VCK's time limit, where it is given: what came in time is there for the next attempt. */
+function deadlineOf({ config, task }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
+  const ms = task.role === 'replica' ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
+  return ms === undefined ? {} : { activeDeadlineSeconds: Math.max(1, Math.ceil(ms / 1000)) }
+}
+
+function tolerationsOf({ config, placement }: MoverPodInput): Toleration[] {
+  if ('anyTaint' in placement) return [{ operator: 'Exists' }]
+  return config?.tolerations ?? []
+}
+
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
+
+/** VCK's labels carry names that may be too long for labels, or have characters that labels cannot have. */
+function labelValue(text: string): string {
+  return LABEL_VALUE.test(text) ? text : fnv1a(text)
+}

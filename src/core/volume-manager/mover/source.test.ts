@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { makeVolume } from '../../../../test/builders.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { moverSourceOf } from './source.ts'
+
+const PACHYDERM = { repo: 'images', branch: 'master', inputPath: '/s3/', outputPath: 'test/' }
+
+const tokenFor = (endpoints: object) => [
+  ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => ({
+    name,
+    valueFrom: { secretKeyRef: { name: 'pach', key: 'pachAuthToken' } },
+  })),
+  {
+    name: 'MOVER_CREDENTIAL_ENDPOINTS',
+    valueFrom: { secretKeyRef: { name: 'pach', key: 'endpoints', ...endpoints } },
+  },
+]
+
+test.each<{ name: string; volume: Partial<VolumeConfig>; want: object | undefined }>([
+  { name: 'S3 below a folder', volume: {}, want: { url: 's3://lake/sales/', endpoint: undefined } },
+  {
+    name: 'S3 with a server',
+    volume: { options: { sourceURL: 's3://lake/a.tar', endpointURL: 'http://minio:9000' } },
+    want: { url: 's3://lake/a.tar', endpoint: 'http://minio:9000', env: [] },
+  },
+  {
+    name: 'S3 in a region',
+    volume: { options: { sourceURL: 's3://lake/', region: 'eu-central-1' } },
+    want: { endpoint: undefined, region: 'eu-central-1' },
+  },
+  {
+    name: 'S3 of which only the sizes are compared',
+    volume: { options: { sourceURL: 's3://lake/', verify: 'size' } },
+    want: { verify: 'size' },
+  },
+  {
+    name: 'a stream in a region',
+    volume: { sourceType: 'Stream', options: { sourceURL: 's3://lake/', region: 'garage' } },
+    want: { region: 'garage' },
+  },
+  {
+    name: 'Pachyderm with a region of its gateway',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, region: 'pach-1' } },
+    want: { region: 'pach-1' },
+  },
+  {
+    name: 'a bucket in another scheme, as VCK takes it',
+    volume: { options: { sourceURL: 'gs://lake/a.tar' } },
+    want: { url: 's3://lake/a.tar' },
+  },
+  {
+    name: 'what only a mover of one’s own can read',
+    volume: { options: { sourceURL: 'https://example.org/a.tar.gz' }, mover: { image: 'example.org/tarball:1' } },
+    want: { url: 'https://example.org/a.tar.gz' },
+  },
+  {
+    name: 'Pachyderm through its gateway',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, pachAuthSecretName: 'pach' } },
+    want: {
+      url: 's3://master.images/s3/',
+      endpoint: 'http://pachd.default.svc:30600',
+      folder: 'test',
+      env: tokenFor({ optional: true }),
+    },
+  },
+  {
+    name: 'Pachyderm elsewhere, to which the Secret has to allow its token to be sent',
+    volume: {
+      sourceType: 'Pachyderm',
+      options: { ...PACHYDERM, pachAuthSecretName: 'pach', s3GatewayURL: 'https://pach.example.org' },
+    },
+    want: { endpoint: 'https://pach.example.org', env: tokenFor({}) },
+  },
+  {
+    name: 'Pachyderm at the host of its older address',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, pachydermServiceAddress: 'pachd.data.svc:650' } },
+    want: { endpoint: 'http://pachd.data.svc:30600', env: [] },
+  },
+  { name: 'a stream without a source', volume: { sourceType: 'Stream', options: {} }, want: undefined },
+  { name: 'NFS', volume: { sourceType: 'NFS' }, want: undefined },
+])('$name', ({ volume, want }) => {
+  const source = moverSourceOf(makeVolume(volume))
+  if (want === undefined) expect(source).toBeUndefined()
+  else expect(source).toMatchObject(want)
+})

@@ -1,0 +1,130 @@
+/** NFS volumes: a PersistentVolume and a claim that are bound to each other and to nobody else. */
+import { VOLUME_LABEL } from '../../api/lodestone.ts'
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../../api/persistent-volume.ts'
+import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { Write } from '../plan.ts'
+import type { VolumeManagerInput } from './input.ts'
+import type { VolumeDraft } from './replica/volume-plan.ts'
+import { claimNameOf, volumeKey } from './spec/names.ts'
+import { sourceTypeOf } from './spec/source-types.ts'
+
+/** VCK's StorageClass: no class of that name has to exist, since the two name each other. */
+const STORAGE_CLASS = 'vck'
+
+export interface ClaimPlan {
+  /** What is missing is made, and what nobody wants and nobody uses is deleted. */
+  writes: Write[]
+  /** What is still there although it should go, and why. */
+  waiting: string[]
+}
+
+/**
+ * The volumes and claims of a manager as they should be. What is made by VCK's templates could be bound by any claim of the class; here
+ * the volume names the claim, and the claim the volume.
+ */
+export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDraft[]): ClaimPlan {
+  const { manager, claims, users, persistentVolumes: volumes } = input
+  const wanted = new Map(
+    drafts.flatMap(({ config, wanted: isWanted }) =>
+      isWanted && config && sourceTypeOf(config.sourceType).delivery === 'mounted'
+        ? [[claimNameOf(manager, config), config] as const]
+        : [],
+    ),
+  )
+  // A volume whose spec is no good keeps what it has.
+  const kept = drafts.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
+  const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
+    !wanted.has(metadata.name ?? '') &&
+    !kept.includes(metadata.labels?.[VOLUME_LABEL] ?? '') &&
+    !metadata.deletionTimestamp
+  const unwanted = claims.filter(isUnwanted)
+  const used = unwanted.filter(({ metadata }) => users(metadata.name ?? '').length > 0)
+  const usedNames = used.map(({ metadata }) => metadata.name)
+  const there = new Set(claims.map(({ metadata }) => metadata.name))
+  const volumesThere = new Map(volumes.map((volume) => [volume.metadata.name, volume]))
+  return {
+    writes: [
+      ...[...wanted].flatMap(([name, config]) => [
+        ...(volumesThere.has(name) ? [] : [create(persistentVolumes, volumeOf(manager, config, name))]),
+        ...(there.has(name) || !isNoticed(volumesThere.get(name))
+          ? []
+          : [create(persistentVolumeClaims, claimOf(manager, config, name))]),
+      ]),
+      ...unwanted
+        .filter((claim) => !used.includes(claim))
+        .map((claim): Write => ({ kind: 'delete', type: persistentVolumeClaims, object: claim })),
+      // The volume outlives its claim: the claim's pods have it mounted.
+      ...volumes
+        .filter((volume) => isUnwanted(volume) && !there.has(volume.metadata.name))
+        .map((volume): Write => ({ kind: 'delete', type: persistentVolumes, object: volume })),
+    ],
+    waiting: [
+      ...used.map(({ metadata }) => `claim ${metadata.name} is in use by ${users(metadata.name ?? '')[0]?.pod}`),
+      ...[...claims, ...volumes]
+        .filter(({ metadata }) => !wanted.has(metadata.name ?? '') && !usedNames.includes(metadata.name))
+        .map(({ kind, metadata }) => `${kind} ${metadata.name} is being deleted`),
+    ],
+  }
+}
+
+/**
+ * Whether who binds volumes knows of this one. A claim that comes before that waits until it is looked at again, 15 seconds later
+ * (kube-controller-manager, `--pvclaimbinder-sync-period`).
+ */
+function isNoticed(volume: PersistentVolume | undefined): boolean {
+  return volume !== undefined && volume.status?.phase !== 'Pending'
+}
+
+function create(type: typeof persistentVolumes | typeof persistentVolumeClaims, object: PersistentVolume): Write {
+  return { kind: 'create', type, object }
+}
+
+function metadataOf(manager: VolumeManager, config: VolumeConfig, name: string) {
+  return { name, labels: { ...config.labels, [VOLUME_LABEL]: volumeKey(manager, config.id) } }
+}
+
+function volumeOf(manager: VolumeManager, config: VolumeConfig, name: string): PersistentVolume {
+  const { server = '', path = '' } = config.options ?? {}
+  const { accessMode = '', capacity = '' } = config
+  const readOnly = accessMode === 'ReadOnlyMany'
+  return {
+    apiVersion: 'v1',
+    kind: persistentVolumes.kind,
+    metadata: metadataOf(manager, config, name),
+    spec: {
+      capacity: { storage: capacity },
+      accessModes: [accessMode],
+      // Nothing of what is on the server is ours to delete.
+      persistentVolumeReclaimPolicy: 'Retain',
+      storageClassName: STORAGE_CLASS,
+      claimRef: {
+        apiVersion: 'v1',
+        kind: persistentVolumeClaims.kind,
+        namespace: manager.metadata.namespace ?? 'default',
+        name,
+      },
+      nfs: { server, path, ...(readOnly && { readOnly }) },
+    },
+  }
+}
+
+function claimOf(manager: VolumeManager, config: VolumeConfig, name: string): PersistentVolumeClaim {
+  const { accessMode = '', capacity = '' } = config
+  const { namespace } = manager.metadata
+  return {
+    apiVersion: 'v1',
+    kind: persistentVolumeClaims.kind,
+    metadata: { ...metadataOf(manager, config, name), ...(namespace && { namespace }) },
+    spec: {
+      accessModes: [accessMode],
+      storageClassName: STORAGE_CLASS,
+      volumeName: name,
+      resources: { requests: { storage: capacity } },
+    },
+  }
+}

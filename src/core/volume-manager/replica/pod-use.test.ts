@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import type { Pod, PodStatus } from '../../../api/pod.ts'
+import { endTimeOf, pastUseOf, useOf } from './pod-use.ts'
+
+const directory = '/var/datasets/vck-resource-00000000-0000-0000-0000-000000000001-0123456789abc'
+const at = (seconds: number) => `2026-01-01T00:00:${String(seconds).padStart(2, '0')}Z`
+const finished = (...times: (string | null)[]) =>
+  times.map((finishedAt, i) => ({ name: `c${i}`, state: { terminated: { finishedAt } } }))
+
+function makePod(status: PodStatus, spec: Partial<Pod['spec']> = {}): Pod {
+  const volumes = [{ name: 'data', hostPath: { path: `${directory}/data` } }]
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'trainer' },
+    spec: { containers: [], nodeName: 'n1', volumes, ...spec },
+    status,
+  }
+}
+
+describe('a pod that has data mounted', () => {
+  test('uses it until it has ended, and then has used it', () => {
+    const running = makePod({ phase: 'Running' })
+    const ended = makePod({ phase: 'Failed', containerStatuses: finished(at(5)) })
+
+    expect([useOf(running), pastUseOf(running)]).toEqual([
+      { node: 'n1', directories: [directory], claims: [] },
+      undefined,
+    ])
+    expect([useOf(ended), pastUseOf(ended)]).toEqual([
+      undefined,
+      { node: 'n1', directories: [directory], endTime: at(5) },
+    ])
+  })
+
+  test.each([
+    { name: 'had no node', spec: { nodeName: '' } },
+    { name: 'had other directories', spec: { volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] } },
+  ])('has used none if it $name', ({ spec }) => {
+    expect(pastUseOf(makePod({ phase: 'Succeeded', containerStatuses: finished(at(5)) }, spec))).toBeUndefined()
+  })
+})
+
+describe('the end of a pod', () => {
+  const ready = [{ type: 'Ready', status: 'False', lastTransitionTime: at(7) }]
+
+  test.each<{ name: string; status: PodStatus; want: string | undefined }>([
+    {
+      name: 'is that of its last container, whatever became of its sandbox later',
+      status: { startTime: at(1), conditions: ready, containerStatuses: finished(at(3), at(5), at(4)) },
+      want: at(5),
+    },
+    {
+      name: 'is that of a container that was to prepare the others, where it came to no more',
+      status: { initContainerStatuses: finished(at(2)), containerStatuses: [{ name: 'c', state: {} }] },
+      want: at(2),
+    },
+    {
+      name: 'is when it ceased to be ready, where its containers are lost',
+      status: { startTime: at(1), conditions: ready, containerStatuses: finished(null) },
+      want: at(7),
+    },
+    { name: 'is not before it began', status: { startTime: at(1), reason: 'Evicted' }, want: at(1) },
+    { name: 'is not known of one that says nothing', status: {}, want: undefined },
+  ])('$name', ({ status, want }) => {
+    expect(endTimeOf(status)).toBe(want)
+  })
+})

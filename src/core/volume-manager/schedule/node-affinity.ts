@@ -1,0 +1,86 @@
+/** Node affinities, matched as the scheduler matches them (k8s.io/component-helpers, scheduling/corev1/nodeaffinity). */
+import type { Node, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
+
+/** Whether the required part of an affinity lets a pod onto the node; without one, every node will do. */
+export function allowsNode(affinity: NodeAffinity | undefined, node: Pick<Node, 'metadata'>): boolean {
+  const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
+  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
+}
+
+/** A term without requirements matches nothing. */
+function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: Pick<Node, 'metadata'>) {
+  if (matchExpressions.length + matchFields.length === 0) return false
+  const { labels = {}, name } = node.metadata
+  return (
+    matchExpressions.every((one) => satisfies(one, Object.hasOwn(labels, one.key) ? labels[one.key] : undefined)) &&
+    matchFields.every((one) => satisfies(one, one.key === 'metadata.name' ? name : undefined))
+  )
+}
+
+function satisfies({ operator, values = [] }: NodeSelectorRequirement, actual: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return actual !== undefined && values.includes(actual)
+    case 'NotIn':
+      return actual === undefined || !values.includes(actual)
+    case 'Exists':
+      return actual !== undefined
+    case 'DoesNotExist':
+      return actual === undefined
+    case 'Gt':
+      return isInteger(actual) && Number(actual) > Number(values[0])
+    case 'Lt':
+      return isInteger(actual) && Number(actual) < Number(values[0])
+    default:
+      return false
+  }
+}
+
+function isInteger(text: string | undefined): boolean {
+  return text !== undefined && /^[+-]?\d+$/.test(text)
+}
+
+interface AffinityProblem {
+  path: string
+  message: string
+}
+
+const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
+
+/** What the API server would refuse in a pod with this affinity, or would never let run. */
+export function affinityProblems(affinity: NodeAffinity | undefined): AffinityProblem[] {
+  const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
+  const path = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
+  const none = required?.nodeSelectorTerms.length === 0 ? [{ path, message: 'must have a term' }] : []
+  return [
+    ...none,
+    ...(required?.nodeSelectorTerms ?? []).flatMap((term, i) => termProblems(term, `${path}[${i}]`)),
+    ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(({ weight, preference }, i) => {
+      const at = `preferredDuringSchedulingIgnoredDuringExecution[${i}]`
+      const outside = weight < 1 || weight > 100 ? [{ path: `${at}.weight`, message: 'must be 1 to 100' }] : []
+      return [...outside, ...termProblems(preference, `${at}.preference`)]
+    }),
+  ]
+}
+
+function termProblems({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, path: string): AffinityProblem[] {
+  return [
+    ...matchExpressions.flatMap((one, i) => requirementProblems(one, `${path}.matchExpressions[${i}]`)),
+    ...matchFields.flatMap((one, i) => fieldProblems(one, `${path}.matchFields[${i}]`)),
+  ]
+}
+
+function requirementProblems({ operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
+  const wrong = (message: string) => [{ path, message }]
+  if (!OPERATORS.includes(operator)) return wrong(`must have an operator of ${OPERATORS.join(', ')}`)
+  if (['In', 'NotIn'].includes(operator)) return values.length > 0 ? [] : wrong(`must have values for ${operator}`)
+  if (['Exists', 'DoesNotExist'].includes(operator)) {
+    return values.length === 0 ? [] : wrong(`must have no values for ${operator}`)
+  }
+  return values.length === 1 && isInteger(values[0]) ? [] : wrong(`must have one integer as value for ${operator}`)
+}
+
+function fieldProblems({ key, operator, values = [] }: NodeSelectorRequirement, path: string): AffinityProblem[] {
+  const isRight = key === 'metadata.name' && ['In', 'NotIn'].includes(operator) && values.length === 1
+  return isRight ? [] : [{ path, message: 'must be metadata.name In or NotIn one value' }]
+}

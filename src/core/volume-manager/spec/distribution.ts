@@ -1,0 +1,37 @@
+/** The distribution strategy of a volume: which part of the data goes to how many nodes (VCK's option `distributionStrategy`). */
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { isObject } from '../../json.ts'
+
+/** Each part has nodes, a label and an entry in the status of its own. */
+export const MAX_PARTS = 100
+
+/** The parts by their patterns; undefined when the option is no JSON object of numbers. */
+export function parseDistribution(text: string): Map<string, number> | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  const patterns = Object.keys(value).sort()
+  const isCount = (count: unknown) => Number.isInteger(count) && Number(count) >= 0
+  if (!patterns.every((pattern) => pattern !== '' && isCount(value[pattern]))) return undefined
+  return new Map(patterns.map((pattern) => [pattern, Number(value[pattern])]))
+}
+
+/** The names of the parts of a volume, sorted; none where every node gets all of the data. */
+export function shardNames({ options = {} }: VolumeConfig): string[] {
+  const { distributionStrategy } = options
+  return distributionStrategy === undefined
+    ? []
+    : [...(parseDistribution(distributionStrategy)?.keys() ?? [])].slice(0, MAX_PARTS)
+}
+
+/** How many nodes are to have each part; the part without a name is all of the data. */
+export function wantedReplicas(config: VolumeConfig): Map<string | undefined, number> {
+  const { replicas = 1, options = {} } = config
+  const parts = options['distributionStrategy'] && parseDistribution(options['distributionStrategy'])
+  return parts ? new Map<string | undefined, number>(parts) : new Map([[undefined, replicas]])
+}

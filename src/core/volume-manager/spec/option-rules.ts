@@ -1,0 +1,219 @@
+/** What each option of a volume has to be, and in which words that is said when it is not. */
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { parseDuration } from '../../locality/duration.ts'
+import { localHostFault } from '../../mover/local-address.ts'
+import { subdomainProblem } from '../../names.ts'
+import { cut } from '../../outcome.ts'
+import { MAX_PARTS, parseDistribution } from './distribution.ts'
+import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
+import { DEFAULT_DATA_PATH } from './names.ts'
+import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './option-values.ts'
+import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
+
+export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined
+
+/** An option that has to be there, and not be empty. */
+export function required(option: string): Rule {
+  return ({ options = {} }) =>
+    options[option]
+      ? undefined
+      : problem(
+          `options.${option}`,
+          'Required',
+          `${option} has to be set in options.`,
+          `${option} has to be set in options`,
+        )
+}
+
+/** A check of an option's value, where it has one. */
+function whenSet(
+  option: string,
+  check: (value: string, config: VolumeConfig, limits: VolumeLimits) => string | undefined,
+): Rule {
+  return (config, limits) => {
+    const value = config.options?.[option]
+    const message = value ? check(value, config, limits) : undefined
+    return message === undefined ? undefined : problem(`options.${option}`, 'Invalid', message)
+  }
+}
+
+/** The key has to be there; an empty name means that the data is public. */
+export const credentials: Rule = ({ options = {} }) =>
+  options['awsCredentialsSecretName'] === undefined
+    ? problem(
+        'options.awsCredentialsSecretName',
+        'Required',
+        'awsCredentialsSecretName key has to be set in options.',
+        'awsCredentialsSecretName key has to be set in options',
+      )
+    : undefined
+
+/** Only by name: a Secret of another namespace is nobody's to lend. */
+export function secretName(option: string): Rule {
+  return whenSet(option, (name) => {
+    const wrong = subdomainProblem(name)
+    return wrong && `${option} has to be the name of a Secret in the namespace of the VolumeManager: ${wrong}.`
+  })
+}
+
+export const sourceUrl: Rule = whenSet('sourceURL', (url) =>
+  parseSourceUrl(url) && isSafeKey(parseSourceUrl(url)?.key ?? '')
+    ? undefined
+    : 'sourceURL has to be a valid URL, e.g. s3://bucket/folder/.',
+)
+
+export function endpoint(option: string): Rule {
+  return whenSet(option, (url, _config, limits) =>
+    isEndpoint(url)
+      ? hostMessage(option, hostOf(url), limits)
+      : `${option} has to be a valid URL, e.g. https://s3.amazonaws.com.`,
+  )
+}
+
+/** Of older manifests: the host of Pachyderm, with the port of its own protocol. */
+export const pachydermAddress: Rule = whenSet('pachydermServiceAddress', (address, _config, limits) =>
+  isEndpoint(`http://${address}`) && !address.includes('/')
+    ? hostMessage('pachydermServiceAddress', hostOf(`http://${address}`), limits)
+    : 'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
+)
+
+/** Our mover takes the host for the bucket; a mover of another image may call it. */
+export const sourceHost: Rule = ({ options = {}, mover }, { allowedLocalNetworks }) => {
+  const { sourceURL = '' } = options
+  if (mover?.image === undefined || /^s3:/i.test(sourceURL)) return undefined
+  const fault = localHostFault(parseSourceUrl(sourceURL)?.bucket.replace(/:\d*$/, '') ?? '', allowedLocalNetworks)
+  return fault === undefined ? undefined : problem('options.sourceURL', 'Forbidden', notAllowed('sourceURL', fault))
+}
+
+/** A mover connects from a node: what answers there on these addresses is not meant for tenants. */
+function hostMessage(option: string, host: string, { allowedLocalNetworks }: VolumeLimits): string | undefined {
+  const fault = localHostFault(host, allowedLocalNetworks)
+  return fault && notAllowed(option, fault)
+}
+
+function notAllowed(option: string, fault: string): string {
+  return `${option} is not allowed: ${fault}. Name another host, or have its network added to volumes.allowedLocalNetworks of the configuration.`
+}
+
+/** Names of AWS; other servers have names of the same shape. */
+export const region: Rule = whenSet('region', (name) =>
+  /^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(name)
+    ? undefined
+    : 'region has to be the name of a region, e.g. eu-central-1.',
+)
+
+/** How the mover looks at what came (docs/movers.md). */
+export const verify: Rule = whenSet('verify', (level) =>
+  level === 'checksum' || level === 'size' ? undefined : 'verify has to be checksum or size.',
+)
+
+export const timeout: Rule = ({ options = {} }) => {
+  const text = options['timeoutForDataDownload']
+  const ms = text === undefined ? 1 : parseDuration(text)
+  if (ms !== undefined && ms > 0) return undefined
+  const reason = /^[\d.]+$/.test(text ?? '') ? 'missing unit in duration' : 'invalid duration'
+  return problem(
+    'options.timeoutForDataDownload',
+    'Invalid',
+    'timeoutForDataDownload has the incorrect format. Write e.g. 5m or 1h30m.',
+    `error while parsing timeout for data download: time: ${reason} "${text}"`,
+  )
+}
+
+export const resync: Rule = whenSet('resync', (text) =>
+  parseBoolean(text) === undefined
+    ? `error while parsing resync option: strconv.ParseBool: parsing "${text}": invalid syntax`
+    : undefined,
+)
+
+export const resyncInterval: Rule = whenSet('resyncInterval', (text) =>
+  (parseDuration(text) ?? 0) > 0 ? undefined : 'resyncInterval has to be a duration, e.g. 5m.',
+)
+
+/** What pods cannot write, nothing can be written back of. */
+export const resyncReadOnly: Rule = ({ readOnly, options = {} }) =>
+  readOnly && parseBoolean(options['resync'] ?? '')
+    ? problem('readOnly', 'Invalid', 'readOnly cannot be set when resync is: pods could write nothing to write back.')
+    : undefined
+
+export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
+  parseBoolean(options['resync'] ?? '') && replicas > 1
+    ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')
+    : undefined
+
+export const distribution: Rule = whenSet('distributionStrategy', (text, { replicas }) => {
+  const parts = parseDistribution(text)
+  if (!parts || parts.size === 0) {
+    return `invalid distributionStrategy [${cut(text)}] specified, it must be a map[string]int`
+  }
+  if (parts.size > MAX_PARTS) return `distributionStrategy has ${parts.size} parts: it can have at most ${MAX_PARTS}.`
+  const total = [...parts.values()].reduce((sum, count) => sum + count, 0)
+  return total === replicas
+    ? undefined
+    : `total number of replicas: [${total}] in distributionStrategy [${cut(text)}], does not match number of replicas provided: [${replicas}]`
+})
+
+/** A directory of nodes that movers fill, or, with `local`, that pods mount as it is. Without the option VCK's default counts. */
+export function hostDirectory(option: string, use: HostPathUse): Rule {
+  return (config, limits) => {
+    const given = config.options?.[option]
+    const path = given || (use === 'data' ? DEFAULT_DATA_PATH : '')
+    const fault = path && hostPathFault(path, use, limits)
+    if (!fault) return undefined
+    const field = `options.${option}`
+    const { allowedRoots, localRoots } = limits
+    if (fault === 'not plain') {
+      return problem(field, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
+    }
+    if (fault === 'of a volume') {
+      return problem(field, 'Forbidden', `${option} cannot be inside the directory of a volume (vck-resource-…).`)
+    }
+    if (use === 'data') {
+      const what = given ? option : `${option} has to be set in options: its default ${path} is not allowed. It`
+      return problem(field, given ? 'Forbidden' : 'Required', `${what} has to be below ${allowedRoots.join(' or ')}.`)
+    }
+    return problem(
+      field,
+      'Forbidden',
+      localRoots.length > 0
+        ? `${option} has to be below ${localRoots.join(' or ')}.`
+        : `${option} ${path} is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.`,
+    )
+  }
+}
+
+export const absolutePath: Rule = whenSet('path', (path) =>
+  isPlainPath(path) || path === '/' ? undefined : 'path has to be an absolute path without "." and "..".',
+)
+
+export const outputPath: Rule = whenSet('outputPath', (path) =>
+  isPlainRelativePath(path) ? undefined : 'outputPath has to be a path inside the volume, without "." and "..".',
+)
+
+/** Of the text of an IPv6 address; a longer one would make the pattern slow. */
+const MAX_HOST_LENGTH = 45
+const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
+
+/** VCK's webhook takes IP addresses only; names of hosts are as good. */
+export const server: Rule = whenSet('server', (host, _config, limits) =>
+  (host.length <= MAX_HOST_LENGTH && IP.test(host)) || !subdomainProblem(host)
+    ? hostMessage('server', host, limits)
+    : 'server is not a valid IP. Nor is it the name of a host.',
+)
+
+/** Nothing of a volume is read from another namespace. */
+export const ownNamespace: Rule = ({ options = {} }) => {
+  const option = Object.keys(options).find((name) => name.toLowerCase().endsWith('namespace'))
+  return option === undefined
+    ? undefined
+    : problem(
+        `options.${option}`,
+        'Forbidden',
+        `${option} cannot be set: what a volume refers to is in the namespace of its VolumeManager.`,
+      )
+}
+
+/** A key that climbs would be written somewhere else than asked. */
+function isSafeKey(key: string): boolean {
+  return !key.split('/').some((part) => part === '.' || part === '..') && !/\p{Cc}/u.test(key)
+}

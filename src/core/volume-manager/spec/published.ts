@@ -1,0 +1,73 @@
+/** By what pods mount a volume and which nodes they have to be on: known from the spec alone, before any data is there. */
+import type { NodeAffinity } from '../../../api/node.ts'
+import type { PublishedSource, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import { shardNames } from './distribution.ts'
+import { claimNameOf, dataPathOf, nodeLabelOf } from './names.ts'
+import { revisionOf } from './revision.ts'
+import { sourceTypeOf } from './source-types.ts'
+
+export interface PublishedVolume {
+  id: string
+  volumeSource: PublishedSource
+  /** The nodes that have all of the data, or any part of it. */
+  nodeAffinity: NodeAffinity
+}
+
+/** A part of the data that has nodes of its own (`distributionStrategy`). */
+export interface PublishedShard {
+  name: string
+  nodeAffinity: NodeAffinity
+}
+
+/**
+ * What the status of a volume says or will say of how to use it. Pods may be told of it before the data is there, as long as they are
+ * not started before it is.
+ */
+export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
+  const { id, options = {} } = config
+  switch (sourceTypeOf(config.sourceType).delivery) {
+    case 'mounted': {
+      const readOnly = isReadOnly(config)
+      const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
+      return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {} }
+    }
+    case 'present':
+      return {
+        id,
+        volumeSource: { hostPath: { path: options['path'] ?? '' } },
+        nodeAffinity: config.nodeAffinity ?? {},
+      }
+    default: {
+      const revision = revisionOf(config)
+      return {
+        id,
+        volumeSource: { hostPath: { path: dataPathOf(manager, config, revision) } },
+        nodeAffinity: nodesWith(nodeLabelOf(manager, id, revision)),
+      }
+    }
+  }
+}
+
+/** The parts of a volume, sorted by name; none where every node gets all of the data. */
+export function publishShards(manager: VolumeManager, config: VolumeConfig): PublishedShard[] {
+  if (sourceTypeOf(config.sourceType).delivery !== 'moved') return []
+  const revision = revisionOf(config)
+  return shardNames(config).map((name) => ({
+    name,
+    nodeAffinity: nodesWith(nodeLabelOf(manager, config.id, revision, name)),
+  }))
+}
+
+/** Whether pods and movers can only read the data. S3 volumes of VCK have to be ReadWriteOnce, hence the field. */
+export function isReadOnly({ accessMode, readOnly }: VolumeConfig): boolean {
+  return accessMode === 'ReadOnlyMany' || readOnly === true
+}
+
+/** As VCK has it: the label's presence, whatever its value. */
+function nodesWith(key: string): NodeAffinity {
+  return {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'Exists' }] }],
+    },
+  }
+}

@@ -1,0 +1,180 @@
+/** What is wrong with one volume: by its source type, a table of rules, every one of which is looked at. */
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { affinityProblems } from '../schedule/node-affinity.ts'
+import {
+  absolutePath,
+  credentials,
+  distribution,
+  endpoint,
+  hostDirectory,
+  outputPath,
+  ownNamespace,
+  pachydermAddress,
+  type Rule,
+  region,
+  required,
+  resync,
+  resyncInterval,
+  resyncReadOnly,
+  resyncReplicas,
+  secretName,
+  server,
+  sourceHost,
+  sourceUrl,
+  timeout,
+  verify,
+} from './option-rules.ts'
+import { isQuantity } from './option-values.ts'
+import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
+import { SOURCE_TYPE_NAMES } from './source-types.ts'
+
+const labels: Rule = ({ labels: given = {} }) =>
+  Object.keys(given).length > 0
+    ? undefined
+    : problem('labels', 'Required', 'labels cannot be empty.', 'labels cannot be empty')
+
+const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
+const RESERVED_LABEL = /^(vckname|vcid|lodestone\.dev\/.*)$/
+
+const labelSyntax: Rule = ({ labels: given = {} }) => {
+  const wrong = Object.entries(given).find(
+    ([key, value]) => RESERVED_LABEL.test(key) || !LABEL_KEY.test(key) || !LABEL_VALUE.test(value),
+  )
+  if (!wrong) return undefined
+  const [key, value] = wrong
+  const message = RESERVED_LABEL.test(key)
+    ? `labels cannot have ${key}: it is set by the controller.`
+    : `labels cannot have ${key}: ${value}: it is no label of Kubernetes.`
+  return problem('labels', 'Invalid', message)
+}
+
+/** The status speaks of each one, and an object has no more than 1.5 MiB. */
+const MAX_REPLICAS = 1000
+
+const replicas: Rule = ({ replicas: count }) => {
+  if (count === undefined || count < 1) {
+    return problem('replicas', 'Invalid', 'replicas cannot be empty or less than 1.')
+  }
+  return count > MAX_REPLICAS
+    ? problem('replicas', 'Invalid', `replicas cannot be more than ${MAX_REPLICAS}.`)
+    : undefined
+}
+
+function accessMode(allowed: readonly string[], message: string, statusMessage: string): Rule {
+  return ({ accessMode: mode }) => {
+    if (!mode) return problem('accessMode', 'Required', 'accessMode has to be set.', statusMessage)
+    return allowed.includes(mode) ? undefined : problem('accessMode', 'NotSupported', message, statusMessage)
+  }
+}
+
+const ownMode = accessMode(
+  ['ReadWriteOnce'],
+  'accessMode must be ReadWriteOnce.',
+  'access mode has to be ReadWriteOnce',
+)
+const sharedMode = accessMode(
+  ['ReadWriteMany', 'ReadOnlyMany'],
+  'accessMode must be ReadWriteMany or ReadOnlyMany.',
+  'access mode has to be either ReadWriteMany or ReadOnlyMany',
+)
+const anyMode = accessMode(
+  ['ReadWriteOnce', 'ReadWriteMany', 'ReadOnlyMany'],
+  'accessMode must be ReadWriteOnce, ReadWriteMany or ReadOnlyMany.',
+  'access mode has to be ReadWriteOnce, ReadWriteMany or ReadOnlyMany',
+)
+
+const claimCapacity: Rule = ({ capacity }) =>
+  capacity ? undefined : problem('capacity', 'Required', 'capacity has to be set, e.g. 5Gi.')
+
+const capacity: Rule = ({ capacity: given }) =>
+  !given || isQuantity(given) ? undefined : problem('capacity', 'Invalid', 'capacity has to be a quantity, e.g. 5Gi.')
+
+const dataNodes: Rule = ({ nodeAffinity }) =>
+  nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms.length
+    ? undefined
+    : problem(
+        'nodeAffinity',
+        'Required',
+        'nodeAffinity has to say which nodes have the data (requiredDuringSchedulingIgnoredDuringExecution).',
+      )
+
+const affinity: Rule = ({ nodeAffinity }) => {
+  const [first] = affinityProblems(nodeAffinity)
+  return first && problem(`nodeAffinity.${first.path}`, 'Invalid', `nodeAffinity: ${first.path} ${first.message}.`)
+}
+
+const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
+  const image = mover?.image
+  const isAllowed = (pattern: string) =>
+    pattern.endsWith('*') ? image?.startsWith(pattern.slice(0, -1)) : image === pattern
+  return image === undefined || allowedMoverImages.some(isAllowed)
+    ? undefined
+    : problem(
+        'mover.image',
+        'Forbidden',
+        `mover.image ${image} is not allowed: leave it out, or have it added to volumes.allowedMoverImages of the configuration.`,
+      )
+}
+
+const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
+const DOWNLOADED = [
+  ...[replicas, timeout, distribution, resync, resyncInterval, resyncReplicas, resyncReadOnly],
+  hostDirectory('dataPath', 'data'),
+]
+const S3 = [
+  credentials,
+  secretName('awsCredentialsSecretName'),
+  required('sourceURL'),
+  sourceUrl,
+  sourceHost,
+  endpoint('endpointURL'),
+  region,
+  verify,
+]
+
+const RULES: Readonly<Record<string, readonly Rule[]>> = {
+  S3: [...S3, ...DOWNLOADED, ownMode],
+  'S3-Dev': [...S3, ...DOWNLOADED, ownMode],
+  NFS: [required('server'), server, required('path'), absolutePath, sharedMode, claimCapacity],
+  Pachyderm: [
+    ...['repo', 'branch', 'inputPath', 'outputPath'].map(required),
+    outputPath,
+    endpoint('s3GatewayURL'),
+    pachydermAddress,
+    region,
+    verify,
+    secretName('pachAuthSecretName'),
+    ...DOWNLOADED,
+    ownMode,
+  ],
+  Local: [required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
+  Stream: [
+    (config, limits) => (config.options?.['sourceURL'] ? credentials(config, limits) : undefined),
+    secretName('awsCredentialsSecretName'),
+    sourceUrl,
+    sourceHost,
+    endpoint('endpointURL'),
+    region,
+    verify,
+    replicas,
+    distribution,
+    timeout,
+    hostDirectory('dataPath', 'data'),
+    anyMode,
+  ],
+}
+
+/** Everything that is wrong with a volume whose shape is right; none means that it can be brought to nodes. */
+export function volumeProblems(config: VolumeConfig, limits: VolumeLimits): VolumeProblem[] {
+  const rules = Object.hasOwn(RULES, config.sourceType) ? RULES[config.sourceType] : undefined
+  const unknown = problem(
+    'sourceType',
+    'NotSupported',
+    `sourceType must be one of ${SOURCE_TYPE_NAMES.filter((name) => name !== 'S3-Dev').join(', ')}.`,
+  )
+  return [
+    ...(rules ? [] : [unknown]),
+    ...[...EVERY_TYPE, ...(rules ?? [])].flatMap((rule) => rule(config, limits) ?? []),
+  ]
+}

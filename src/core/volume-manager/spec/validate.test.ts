@@ -1,0 +1,449 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
+import type { NodeSelectorRequirement } from '../../../api/node.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeLimits } from './problem.ts'
+import { admitVolumeManager, isVolumeManager, validateVolumeManager } from './validate.ts'
+import { volumeProblems } from './validate-volume.ts'
+
+const LIMITS: VolumeLimits = {
+  allowedRoots: ['/var/datasets', '/mnt/data/'],
+  localRoots: ['/srv/local/'],
+  allowedLocalNetworks: ['127.9.0.0/16'],
+  allowedMoverImages: ['example.org/movers/*'],
+}
+
+const errorsOf = (manager: unknown) => validateVolumeManager(manager as VolumeManager, LIMITS)
+const messagesOf = (...volumes: Partial<VolumeConfig>[]) =>
+  errorsOf(makeVolumeManager(volumes)).map(({ message }) => message)
+const s3 = (options: Record<string, string>) => ({ options: { ...makeVolume().options, ...options } })
+
+const NFS: Partial<VolumeConfig> = {
+  sourceType: 'NFS',
+  accessMode: 'ReadWriteMany',
+  options: { server: '10.0.0.7', path: '/exports/sales' },
+}
+const PACHYDERM: Partial<VolumeConfig> = {
+  sourceType: 'Pachyderm',
+  options: { repo: 'images', branch: 'master', inputPath: 's3/', outputPath: 'test' },
+}
+const WITHOUT_OPTIONS = { options: {} }
+const hostnameIn = (...values: string[]) => ({
+  requiredDuringSchedulingIgnoredDuringExecution: {
+    nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }],
+  },
+})
+
+describe('a VolumeManager is fine', () => {
+  test.each<{ name: string; volumes: Partial<VolumeConfig>[] }>([
+    { name: 'as VCK’s sample for S3 has it', volumes: [{}] },
+    {
+      name: 'with an endpoint and more replicas',
+      volumes: [{ ...s3({ endpointURL: 'http://minio:9000' }), replicas: 3 }],
+    },
+    { name: 'in a region', volumes: [s3({ region: 'eu-central-1' })] },
+    { name: 'of a server whose ETags are no checksums', volumes: [s3({ verify: 'size' })] },
+    { name: 'with an endpoint at an IPv6 address', volumes: [s3({ endpointURL: 'https://[fd00::7]:9000' })] },
+    { name: 'of public data', volumes: [s3({ awsCredentialsSecretName: '' })] },
+    { name: 'with a data path below an allowed root', volumes: [s3({ dataPath: '/mnt/data/fast' })] },
+    { name: 'of one object', volumes: [s3({ sourceURL: 's3://lake/cifar-10.tar.gz' })] },
+    { name: 'of a whole bucket', volumes: [s3({ sourceURL: 's3://lake' })] },
+    { name: 'that is written back', volumes: [s3({ resync: 'true', timeoutForDataDownload: '20s' })] },
+    {
+      name: 'whose data is divided',
+      volumes: [{ ...s3({ distributionStrategy: '{"*0_1*": 2, "*1_1*": 2}' }), replicas: 4 }],
+    },
+    { name: 'of NFS', volumes: [{ ...NFS, capacity: '.5Gi' }] },
+    { name: 'of NFS at a name', volumes: [{ ...NFS, options: { server: 'nfs.example.org', path: '/' } }] },
+    { name: 'of Pachyderm', volumes: [PACHYDERM] },
+    { name: 'of S3-Dev, which older manifests have', volumes: [{ sourceType: 'S3-Dev' }] },
+    {
+      name: 'of what is on nodes already',
+      volumes: [{ sourceType: 'Local', options: { path: '/srv/local/imagenet' }, nodeAffinity: hostnameIn('a') }],
+    },
+    { name: 'of an empty cache', volumes: [{ sourceType: 'Stream', ...WITHOUT_OPTIONS }] },
+    { name: 'with sources of several types', volumes: [{}, { ...NFS, id: 'vol2' }, { ...PACHYDERM, id: 'vol3' }] },
+    {
+      name: 'with everything that is ours',
+      volumes: [
+        {
+          priority: 10,
+          evictionPolicy: 'LeastRecentlyUsed',
+          mover: { image: 'example.org/movers/hdfs:1', priorityClassName: 'low', resources: { limits: { cpu: '1' } } },
+        },
+      ],
+    },
+    { name: 'without volumes', volumes: [] },
+  ])('$name', ({ volumes }) => {
+    expect(errorsOf(makeVolumeManager(volumes))).toEqual([])
+  })
+
+  test.each(['', 'Pending', 'Running', 'Completed', 'Failed'] as const)('with the wanted state "%s"', (state) => {
+    expect(errorsOf(makeVolumeManager([{}], { state }))).toEqual([])
+  })
+})
+
+describe('a volume is refused in the words that VCK has for it', () => {
+  test.each<{ name: string; volume: Partial<VolumeConfig>; want: string[] }>([
+    { name: 'S3 without labels', volume: { labels: {} }, want: ['labels cannot be empty.'] },
+    {
+      name: 'S3 without options',
+      volume: WITHOUT_OPTIONS,
+      want: ['awsCredentialsSecretName key has to be set in options.', 'sourceURL has to be set in options.'],
+    },
+    { name: 'S3 without replicas', volume: { replicas: 0 }, want: ['replicas cannot be empty or less than 1.'] },
+    {
+      name: 'S3 with more replicas than can be',
+      volume: { replicas: 2 ** 31 - 1 },
+      want: ['replicas cannot be more than 1000.'],
+    },
+    {
+      name: 'a stream in more parts than replicas',
+      volume: { sourceType: 'Stream', options: { distributionStrategy: '{"*": 2000000000}' } },
+      want: [
+        'total number of replicas: [2000000000] in distributionStrategy [{"*": 2000000000}], does not match number of replicas provided: [1]',
+      ],
+    },
+    { name: 'S3 without a mode', volume: { accessMode: '' }, want: ['accessMode has to be set.'] },
+    {
+      name: 'S3 of another mode',
+      volume: { accessMode: 'ReadWriteMany' },
+      want: ['accessMode must be ReadWriteOnce.'],
+    },
+    {
+      name: 'Pachyderm of another mode',
+      volume: { ...PACHYDERM, accessMode: 'ReadOnlyMany' },
+      want: ['accessMode must be ReadWriteOnce.'],
+    },
+    {
+      name: 'NFS of another mode',
+      volume: { ...NFS, accessMode: 'ReadWriteOnce' },
+      want: ['accessMode must be ReadWriteMany or ReadOnlyMany.'],
+    },
+    {
+      name: 'NFS without options',
+      volume: { ...NFS, ...WITHOUT_OPTIONS },
+      want: ['server has to be set in options.', 'path has to be set in options.'],
+    },
+    {
+      name: 'Pachyderm without options',
+      volume: { ...PACHYDERM, ...WITHOUT_OPTIONS },
+      want: ['repo', 'branch', 'inputPath', 'outputPath'].map((option) => `${option} has to be set in options.`),
+    },
+    {
+      name: 'replicas that differ from the strategy',
+      volume: { ...s3({ distributionStrategy: '{"*a*": 2}' }), replicas: 3 },
+      want: [
+        'total number of replicas: [2] in distributionStrategy [{"*a*": 2}], does not match number of replicas provided: [3]',
+      ],
+    },
+    {
+      name: 'a strategy that is none',
+      volume: s3({ distributionStrategy: '["a"]' }),
+      want: ['invalid distributionStrategy [["a"]] specified, it must be a map[string]int'],
+    },
+    {
+      name: 'resync that is neither yes nor no',
+      volume: s3({ resync: 'foobar' }),
+      want: ['error while parsing resync option: strconv.ParseBool: parsing "foobar": invalid syntax'],
+    },
+    {
+      name: 'resync of more than one replica',
+      volume: { ...s3({ resync: 'true' }), replicas: 2 },
+      want: ['replicas cannot be > 1 when resync is set'],
+    },
+  ])('$name', ({ volume, want }) => {
+    expect(messagesOf(volume)).toEqual(want)
+  })
+
+  test.each<{ option: string; value: string; want: string }>([
+    { option: 'sourceURL', value: 'lake/sales', want: 'sourceURL has to be a valid URL' },
+    { option: 'sourceURL', value: 's3://lake/../etc', want: 'sourceURL has to be a valid URL' },
+    { option: 'endpointURL', value: 'fake.end.point', want: 'endpointURL has to be a valid URL' },
+    { option: 'endpointURL', value: 'http://u:p@host', want: 'endpointURL has to be a valid URL' },
+    { option: 'region', value: 'eu central', want: 'region has to be the name of a region, e.g. eu-central-1.' },
+    { option: 'region', value: '--parallel', want: 'region has to be the name of a region' },
+    { option: 'verify', value: 'md5', want: 'verify has to be checksum or size.' },
+    { option: 'timeoutForDataDownload', value: '10', want: 'timeoutForDataDownload has the incorrect format.' },
+    { option: 'timeoutForDataDownload', value: '-10s', want: 'timeoutForDataDownload has the incorrect format.' },
+  ])('$option $value', ({ option, value, want }) => {
+    expect(messagesOf(s3({ [option]: value }))).toEqual([expect.stringContaining(want)])
+  })
+
+  test('two volumes of one id', () => {
+    expect(errorsOf(makeVolumeManager([{}, {}]))).toEqual([
+      { path: 'spec.volumeConfigs[1].id', code: 'Duplicate', message: 'Cannot have duplicate id: vol1.' },
+    ])
+  })
+
+  test('all of it at once', () => {
+    const volumes = [
+      { labels: {}, accessMode: '', ...s3({ dataPath: '/etc' }) },
+      { ...NFS, id: 'vol2', labels: {}, options: {} },
+      { id: 'vol2', sourceType: 'FTP' },
+    ]
+    expect(errorsOf(makeVolumeManager(volumes)).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'spec.volumeConfigs[0].labels: labels cannot be empty.',
+      'spec.volumeConfigs[0].options.dataPath: dataPath has to be below /var/datasets or /mnt/data/.',
+      'spec.volumeConfigs[0].accessMode: accessMode has to be set.',
+      'spec.volumeConfigs[1].labels: labels cannot be empty.',
+      'spec.volumeConfigs[1].options.server: server has to be set in options.',
+      'spec.volumeConfigs[1].options.path: path has to be set in options.',
+      'spec.volumeConfigs[2].id: Cannot have duplicate id: vol2.',
+      'spec.volumeConfigs[2].sourceType: sourceType must be one of S3, NFS, Pachyderm, Local, Stream.',
+    ])
+  })
+})
+
+describe('nobody gets further than allowed', () => {
+  test.each<{ name: string; volume: Partial<VolumeConfig>; want: string }>([
+    { name: 'to another directory of the node', volume: s3({ dataPath: '/etc' }), want: 'dataPath has to be below' },
+    {
+      name: 'out of the root',
+      volume: s3({ dataPath: '/var/datasets/../../etc' }),
+      want: 'dataPath has to be an absolute path',
+    },
+    { name: 'beside the root', volume: s3({ dataPath: '/var/datasets-of-others' }), want: 'dataPath has to be below' },
+    {
+      name: 'to a relative path',
+      volume: s3({ dataPath: 'var/datasets' }),
+      want: 'dataPath has to be an absolute path',
+    },
+    {
+      name: 'out of the volume',
+      volume: { ...PACHYDERM, options: { ...PACHYDERM.options, outputPath: '../x' } },
+      want: 'outputPath has to be a path inside',
+    },
+    ...['/root', '/var/datasets', '/var/datasets/imagenet', '/mnt', '/srv'].map((path) => ({
+      name: `to a directory that Local has no right to, ${path}`,
+      volume: { sourceType: 'Local', options: { path }, nodeAffinity: hostnameIn('a') },
+      want: 'path has to be below /srv/local/.',
+    })),
+    {
+      name: 'to the data of another VolumeManager',
+      volume: s3({ dataPath: '/var/datasets/vck-resource-4b1d-0123456789abc/data' }),
+      want: 'dataPath cannot be inside the directory of a volume',
+    },
+    {
+      name: 'to a root for Local volumes',
+      volume: s3({ dataPath: '/srv/local/data' }),
+      want: 'dataPath has to be below /var/datasets or /mnt/data/.',
+    },
+    {
+      name: 'to a Secret elsewhere by its name',
+      volume: s3({ awsCredentialsSecretName: 'other/creds' }),
+      want: 'in the namespace of the VolumeManager',
+    },
+    {
+      name: 'to a Secret elsewhere by an option',
+      volume: s3({ secretNamespace: 'other' }),
+      want: 'secretNamespace cannot be set',
+    },
+    {
+      name: 'to an image of one’s own',
+      volume: { mover: { image: 'evil.example.org/x' } },
+      want: 'have it added to volumes.allowedMoverImages',
+    },
+    { name: 'to our labels', volume: { labels: { 'lodestone.dev/volume': 'x' } }, want: 'it is set by the controller' },
+    { name: 'to VCK’s labels', volume: { labels: { vckname: 'x' } }, want: 'it is set by the controller' },
+    {
+      name: 'by what is no label',
+      volume: { labels: { a: 'x\nhostPID: true' } },
+      want: 'it is no label of Kubernetes',
+    },
+  ])('$name', ({ volume, want }) => {
+    expect(messagesOf(volume)).toEqual([expect.stringContaining(want)])
+  })
+})
+
+describe('an affinity that no pod could have is refused', () => {
+  const term = (requirement: NodeSelectorRequirement) => ({
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [requirement] }] },
+  })
+  test.each([
+    { name: 'without values', requirement: { key: 'zone', operator: 'In' }, want: 'must have values for In' },
+    {
+      name: 'with values too many',
+      requirement: { key: 'zone', operator: 'Exists', values: ['a'] },
+      want: 'must have no values',
+    },
+    { name: 'with an unknown operator', requirement: { key: 'zone', operator: 'Is' }, want: 'must have an operator' },
+    {
+      name: 'with a limit that is no number',
+      requirement: { key: 'zone', operator: 'Gt', values: ['a'] },
+      want: 'must have one integer',
+    },
+  ])('$name', ({ requirement, want }) => {
+    expect(messagesOf({ nodeAffinity: term(requirement) })).toEqual([expect.stringContaining(want)])
+  })
+})
+
+describe('older forms are refused with the new one', () => {
+  test.each(['aipg.intel.com/v1', 'kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])('%s', (apiVersion) => {
+    expect(isVolumeManager({ apiVersion, kind: 'VolumeManager' })).toBe(true)
+    expect(errorsOf({ ...makeVolumeManager(), apiVersion })).toEqual([
+      {
+        path: 'apiVersion',
+        code: 'NotSupported',
+        message: `${apiVersion} is no longer the version of VolumeManagers; write apiVersion: vck.intelai.org/v1alpha1`,
+      },
+    ])
+  })
+
+  test('options of the volume itself', () => {
+    const { sourceURL, ...options } = makeVolume().options ?? {}
+    const volume = { ...makeVolume({ options }), sourceURL, endpointURL: 'http://minio:9000' }
+    expect(messagesOf(volume)).toEqual([
+      'sourceURL belongs into the options; write options: {"sourceURL": "s3://lake/sales/"}',
+      'endpointURL belongs into the options; write options: {"endpointURL": "http://minio:9000"}',
+      'sourceURL has to be set in options.',
+    ])
+  })
+
+  test('S3-Dev with a warning', () => {
+    expect(admitVolumeManager(makeVolumeManager([{ sourceType: 'S3-Dev' }]), undefined, LIMITS)).toEqual({
+      kind: 'allow',
+      warnings: ['spec.volumeConfigs[0].sourceType: S3-Dev is treated as S3; write S3'],
+    })
+  })
+})
+
+describe('what has another shape is told by path', () => {
+  test.each<{ name: string; spec: unknown; want: string[] }>([
+    { name: 'no spec', spec: undefined, want: ['spec'] },
+    {
+      name: 'a number as an option',
+      spec: volumeWith({ options: { timeoutForDataDownload: 10 } }),
+      want: ['spec.volumeConfigs[0].options.timeoutForDataDownload'],
+    },
+    {
+      name: 'a list as an affinity',
+      spec: volumeWith({ nodeAffinity: [] }),
+      want: ['spec.volumeConfigs[0].nodeAffinity'],
+    },
+    { name: 'a field that does not exist', spec: volumeWith({ replica: 2 }), want: ['spec.volumeConfigs[0].replica'] },
+    { name: 'a state that does not exist', spec: { ...volumeWith({}), state: 'Done' }, want: ['spec.state'] },
+    { name: 'volumes that are no list', spec: { volumeConfigs: {} }, want: ['spec.volumeConfigs'] },
+    { name: 'a volume that is none', spec: { volumeConfigs: ['vol1'] }, want: ['spec.volumeConfigs[0]'] },
+  ])('$name', ({ spec, want }) => {
+    expect(errorsOf({ ...makeVolumeManager(), spec }).map(({ path }) => path)).toEqual(want)
+  })
+
+  function volumeWith(members: object): object {
+    return { volumeConfigs: [{ ...makeVolume(), ...members }] }
+  }
+})
+
+describe('what is stored already', () => {
+  const wrong = makeVolumeManager([{ labels: {} }])
+
+  test('may get its status and its finalizer although it is wrong', () => {
+    const { metadata } = wrong
+    expect(admitVolumeManager({ ...wrong, metadata: { ...metadata, finalizers: ['f'] } }, wrong, LIMITS)).toEqual({
+      kind: 'allow',
+    })
+  })
+
+  test('may go although it is wrong', () => {
+    const going = makeVolumeManager([{ labels: {} }], { deletionTimestamp: '2026-01-02T03:04:05Z' })
+    expect(admitVolumeManager(going, makeVolumeManager(), LIMITS)).toEqual({ kind: 'allow' })
+  })
+
+  test('is looked at when it changes', () => {
+    expect(admitVolumeManager(wrong, makeVolumeManager(), LIMITS)).toMatchObject({ kind: 'deny' })
+  })
+})
+
+test.each<{ volume: Partial<VolumeConfig>; want: string }>([
+  { volume: { labels: {} }, want: 'labels cannot be empty' },
+  { volume: WITHOUT_OPTIONS, want: 'awsCredentialsSecretName key has to be set in options' },
+  { volume: { accessMode: 'ReadWriteMany' }, want: 'access mode has to be ReadWriteOnce' },
+  {
+    volume: { ...NFS, accessMode: 'ReadWriteOnce' },
+    want: 'access mode has to be either ReadWriteMany or ReadOnlyMany',
+  },
+  { volume: { ...NFS, options: { path: '/' } }, want: 'server has to be set in options' },
+  {
+    volume: s3({ timeoutForDataDownload: '10' }),
+    want: 'error while parsing timeout for data download: time: missing unit in duration "10"',
+  },
+])('the status says "$want", as VCK’s handlers do', ({ volume, want }) => {
+  expect(volumeProblems(makeVolume(volume), LIMITS)[0]?.statusMessage).toBe(want)
+})
+
+describe('an endpoint on the node itself or its link is not allowed', () => {
+  const custom = { mover: { image: 'example.org/movers/x:1' } }
+  test.each<{ field: string; volume: Partial<VolumeConfig> }>([
+    { field: 'endpointURL', volume: s3({ endpointURL: 'http://169.254.169.254/latest' }) },
+    { field: 'endpointURL', volume: s3({ endpointURL: 'https://localhost:9000' }) },
+    { field: 'endpointURL', volume: s3({ endpointURL: 'http://2130706433' }) },
+    { field: 'endpointURL', volume: s3({ endpointURL: 'http://[::ffff:127.0.0.1]:80' }) },
+    { field: 'endpointURL', volume: { sourceType: 'Stream', ...s3({ endpointURL: 'http://[fe80::1]' }) } },
+    { field: 's3GatewayURL', volume: { ...PACHYDERM, options: { ...PACHYDERM.options, s3GatewayURL: 'http://0/' } } },
+    {
+      field: 'pachydermServiceAddress',
+      volume: { ...PACHYDERM, options: { ...PACHYDERM.options, pachydermServiceAddress: '127.1:650' } },
+    },
+    { field: 'server', volume: { ...NFS, capacity: '5Gi', options: { server: '127.0.0.1', path: '/x' } } },
+    { field: 'server', volume: { ...NFS, capacity: '5Gi', options: { server: '::1', path: '/x' } } },
+    { field: 'sourceURL', volume: { ...custom, ...s3({ sourceURL: 'http://169.254.169.254/latest/' }) } },
+  ])('$field: $volume.options', ({ field, volume }) => {
+    const [message, ...others] = messagesOf(volume)
+    expect(others).toEqual([])
+    expect(message).toMatch(new RegExp(`^${field} is not allowed: .* volumes.allowedLocalNetworks `))
+  })
+
+  test('unless its network is', () => {
+    expect(messagesOf(s3({ endpointURL: 'http://127.9.0.1:9000' }))).toEqual([])
+    expect(messagesOf(s3({ endpointURL: 'http://127.8.0.1:9000' }))).toHaveLength(1)
+  })
+
+  test('nor is an address of Pachyderm that is none', () => {
+    const volume = { ...PACHYDERM, options: { ...PACHYDERM.options, pachydermServiceAddress: 'x/../y:1' } }
+    expect(messagesOf(volume)).toEqual([
+      'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
+    ])
+  })
+})
+
+describe('where the configuration has other directories', () => {
+  const problemsOf = (volume: Partial<VolumeConfig>, limits: Partial<VolumeLimits>) =>
+    volumeProblems(makeVolume(volume), { ...LIMITS, ...limits }).map(({ message }) => message)
+
+  test.each([{}, { dataPath: '' }])('the default directory has to be allowed as well (%o)', (options) => {
+    const volume = s3(options)
+    expect(problemsOf(volume, {})).toEqual([])
+    expect(problemsOf(volume, { allowedRoots: ['/data'] })).toEqual([
+      'dataPath has to be set in options: its default /var/datasets is not allowed. It has to be below /data.',
+    ])
+  })
+
+  test('Local volumes have none by default, and the message says what to configure', () => {
+    const volume = { sourceType: 'Local', options: { path: '/mnt/x' }, nodeAffinity: hostnameIn('a') }
+    expect(problemsOf(volume, { localRoots: [] })).toEqual([
+      'path /mnt/x is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.',
+    ])
+  })
+})
+
+test('a volume that pods can only read has nothing to write back', () => {
+  expect(messagesOf({ readOnly: true })).toEqual([])
+  expect(messagesOf({ readOnly: true, ...s3({ resync: 'true' }) })).toEqual([
+    'readOnly cannot be set when resync is: pods could write nothing to write back.',
+  ])
+  expect(errorsOf(makeVolumeManager([{ readOnly: 'yes' as never }]))).toMatchObject([
+    { path: 'spec.volumeConfigs[0].readOnly' },
+  ])
+})
+
+test('a list of volumes that is too long is one error: its items are not looked at', () => {
+  const manager = makeVolumeManager(Array.from({ length: 101 }, () => ({ id: 'same' })))
+  expect(errorsOf(manager)).toEqual([expect.objectContaining({ path: 'spec.volumeConfigs', code: 'TooLong' })])
+})
+
+test('a distribution strategy of too many parts is rejected: each part has nodes and a status of its own', () => {
+  const parts = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`part-${i}`, 1]))
+  expect(messagesOf({ replicas: 101, ...s3({ distributionStrategy: JSON.stringify(parts) }) })).toEqual([
+    'distributionStrategy has 101 parts: it can have at most 100.',
+  ])
+})

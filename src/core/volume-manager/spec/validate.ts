@@ -1,0 +1,113 @@
+/** What is wrong with a VolumeManager: its shape by schema, then its meaning, in VCK's words; everything at once. */
+import { apiVersionOf } from '../../../api/meta.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import { volumeManagerSchema } from '../../../api/volume-manager-schema.ts'
+import type { FieldError } from '../../field-errors.ts'
+import { isObject, jsonEqual } from '../../json.ts'
+import type { Outcome } from '../../outcome.ts'
+import { compileSchema } from '../../schema-errors.ts'
+import type { VolumeLimits } from './problem.ts'
+import { volumeProblems } from './validate-volume.ts'
+
+const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
+
+/** The groups that VCK had before its last. */
+const OLDER_GROUPS = /^(aipg\.intel\.com|kvc\.kubeflow\.org|vck\.intelai\.org)\/v\d+$/
+
+/** Options that were members of the volume itself before June 2018. */
+const MOVED_TO_OPTIONS = ['sourceURL', 'endpointURL'] as const
+
+/** Whether an object is a VolumeManager of any version that VCK ever had. */
+export function isVolumeManager({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
+  return kind === volumeManagers.kind && (apiVersion === apiVersionOf(volumeManagers) || OLDER_GROUPS.test(apiVersion))
+}
+
+/** All errors of a VolumeManager, by path; none means valid. Meaning is only looked at where the shape is right. */
+export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimits): FieldError[] {
+  const { apiVersion, spec } = manager
+  const shape = validateShape({ spec })
+  const wrong = shape.map(({ path }) => path)
+  const configs: unknown = spec?.volumeConfigs
+  // What is too long is not looked into.
+  const isTooLong = shape.some(({ path, code }) => path === 'spec.volumeConfigs' && code === 'TooLong')
+  const meant = Array.isArray(configs) && !isTooLong ? configErrors(configs, limits, shape.length === 0) : []
+  return [
+    ...versionErrors(apiVersion),
+    ...shape,
+    ...meant.filter(({ path }) => !wrong.some((one) => path === one || path.startsWith(`${one}.`))),
+  ]
+}
+
+/**
+ * The answer of admission. What is stored already and does not change is let through, and so is what goes: an object that came while
+ * nobody looked must not keep its own status or finalizer from being written.
+ */
+export function admitVolumeManager(
+  manager: VolumeManager,
+  stored: VolumeManager | undefined,
+  limits: VolumeLimits,
+): Outcome {
+  if (manager.metadata.deletionTimestamp || (stored && jsonEqual(stored.spec, manager.spec))) return { kind: 'allow' }
+  const errors = validateVolumeManager(manager, limits)
+  const warnings = warningsOf(manager)
+  const notes = warnings.length > 0 ? { warnings } : {}
+  return errors.length > 0 ? { kind: 'deny', errors, ...notes } : { kind: 'allow', ...notes }
+}
+
+function warningsOf({ spec }: VolumeManager): string[] {
+  const configs: unknown = spec?.volumeConfigs
+  if (!Array.isArray(configs)) return []
+  return configs.flatMap((config: unknown, i) =>
+    isObject(config) && config['sourceType'] === 'S3-Dev'
+      ? [`spec.volumeConfigs[${i}].sourceType: S3-Dev is treated as S3; write S3`]
+      : [],
+  )
+}
+
+function versionErrors(apiVersion: string): FieldError[] {
+  const current = apiVersionOf(volumeManagers)
+  if (apiVersion === current) return []
+  return [
+    {
+      path: 'apiVersion',
+      code: 'NotSupported',
+      message: `${apiVersion} is no longer the version of VolumeManagers; write apiVersion: ${current}`,
+    },
+  ]
+}
+
+/** @param areShaped whether all of them have the shape of a volume */
+function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
+  const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
+  return configs.flatMap((config, i) => {
+    if (!isObject(config)) return []
+    const at = `spec.volumeConfigs[${i}]`
+    return [
+      ...(ids[i] !== undefined && ids.indexOf(ids[i]) < i ? [duplicate(`${at}.id`, String(ids[i]))] : []),
+      ...movedErrors(config, at),
+      ...(isVolume(config, areShaped) ? volumeProblems(config, limits) : []).map(
+        ({ field, code, message }): FieldError => ({ path: `${at}.${field}`, code, message }),
+      ),
+    ]
+  })
+}
+
+function duplicate(path: string, id: string): FieldError {
+  return { path, code: 'Duplicate', message: `Cannot have duplicate id: ${id}.` }
+}
+
+function movedErrors(config: Record<string, unknown>, at: string): FieldError[] {
+  return MOVED_TO_OPTIONS.filter((name) => config[name] !== undefined).map((name) => ({
+    path: `${at}.${name}`,
+    code: 'NotSupported',
+    message: `${name} belongs into the options; write options: {"${name}": ${JSON.stringify(config[name])}}`,
+  }))
+}
+
+/** Whether the rules can be asked at all; what has another shape is told of by the schema. */
+function isVolume(
+  config: Record<string, unknown>,
+  isShaped: boolean,
+): config is Record<string, unknown> & VolumeConfig {
+  return isShaped || validateShape({ spec: { volumeConfigs: [config] } }).every(({ path }) => path.endsWith('.id'))
+}

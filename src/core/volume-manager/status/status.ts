@@ -1,0 +1,142 @@
+/** What the status of a VolumeManager says: VCK's states and messages, and conditions beside them. */
+import { RELEASE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
+import { condition, withConditions } from '../../conditions.ts'
+import { sortedUnique } from '../../json.ts'
+import type { EventAction } from '../../plan.ts'
+import type { VolumeManagerInput } from '../input.ts'
+import type { VolumeSummary } from './summary.ts'
+
+/** VCK's messages, which people and scripts wait for. */
+const MESSAGES = {
+  begun: 'Beginning sub-resource deployment',
+  done: 'successfully deployed all sub-resources',
+  failed: 'failed to deploy all the sub-resources',
+  wantedFailed: 'Added with desired state as failed and controller marked volume manager as Failed',
+} as const
+
+/** Characters of a condition's message. */
+const MOST = 1024
+/** Nodes that are named in a column. */
+const NODES_SHOWN = 8
+
+interface State {
+  state: VolumeManagerState
+  message: string
+  reason: string
+  /** More than VCK's message says, where there is more to say. */
+  detail?: string
+}
+
+/** The whole status, in the order in which it is read. `waiting` is what else keeps the data from being released. */
+export function statusOf(
+  { manager, now }: VolumeManagerInput,
+  summaries: readonly VolumeSummary[],
+  waiting: readonly string[],
+): VolumeManagerStatus {
+  const { generation } = manager.metadata
+  const { state, message, reason, detail = message } = stateOf(manager, summaries, waiting)
+  const usable = summaries.filter(({ verdict }) => verdict === 'usable').length
+  const isComplete = state === 'Running' && summaries.every((summary) => summary.isComplete)
+  const states = [
+    condition('Ready', state === 'Running', reason, detail),
+    condition('ReplicasReady', isComplete, isComplete ? 'Complete' : reason, replicasMessage(summaries)),
+  ]
+  return {
+    state,
+    message,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    ready: `${usable}/${summaries.length}`,
+    nodes: nodesOf(summaries),
+    volumes: summaries.map(({ status }) => status),
+    conditions: withConditions(manager.status?.conditions, states, generation, now),
+  }
+}
+
+function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly string[]): State {
+  const { metadata, spec } = manager
+  if (spec?.state === 'Failed' && !metadata.deletionTimestamp) {
+    return { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
+  }
+  if (metadata.deletionTimestamp || spec?.state === 'Completed') {
+    const releasing = summaries.filter(({ verdict }) => verdict !== 'released')
+    if (releasing.length + waiting.length === 0) {
+      return { state: 'Completed', message: 'the data was released', reason: 'Released' }
+    }
+    const first = releasing[0]
+    const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]
+    const isUsed = what?.includes('in use by')
+    const wayOut = isUsed ? `; annotate ${RELEASE_IN_USE_ANNOTATION}=true to delete it all the same` : ''
+    return {
+      state: 'Pending',
+      message: `the data is being released: ${what}${wayOut}`,
+      reason: isUsed ? 'InUse' : 'Releasing',
+    }
+  }
+  const present = summaries.filter(({ verdict }) => verdict !== 'releasing' && verdict !== 'released')
+  const failed = present.filter(({ verdict }) => verdict === 'failed')
+  if (failed.length > 0) {
+    const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
+    return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
+  }
+  if (present.every(({ verdict }) => verdict === 'usable')) {
+    return { state: 'Running', message: MESSAGES.done, reason: 'Deployed' }
+  }
+  return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying', detail: replicasMessage(present) }
+}
+
+/** The nodes with data that is complete, in order. */
+function nodesOf(summaries: readonly VolumeSummary[]): string {
+  const ready = summaries.flatMap(({ status }) => (status.replicas ?? []).filter(({ state }) => state === 'Ready'))
+  const nodes = sortedUnique(ready.flatMap(({ node }) => node ?? []))
+  return nodes.length > NODES_SHOWN ? `${nodes.slice(0, NODES_SHOWN).join(',')},…` : nodes.join(',')
+}
+
+function replicasMessage(summaries: readonly VolumeSummary[]): string {
+  return summaries
+    .map(({ status }) => {
+      const { id, readyReplicas = 0, replicas = [] } = status
+      const missing = replicas.find(({ state }) => state !== 'Ready')
+      const why = missing ? ` (${missing.reason ?? missing.state}${missing.message ? `: ${missing.message}` : ''})` : ''
+      return `${id}: ${readyReplicas} ready${why}`
+    })
+    .join('; ')
+    .slice(0, MOST)
+}
+
+/** Told once: when the state changes, and when a replica fails, is lost or is evicted. */
+export function statusEvents(manager: VolumeManager, status: VolumeManagerStatus): EventAction[] {
+  const before = manager.status
+  const event = (type: EventAction['type'], reason: string, message: string): EventAction => ({
+    kind: 'event',
+    about: manager,
+    type,
+    reason,
+    message,
+  })
+  const { state = 'Pending', message = '' } = status
+  const failed = status.volumes?.find((volume) => volume.message && volume.message !== 'success' && state === 'Failed')
+  const told = failed ? `${message}: ${failed.id}: ${failed.message}` : message
+  return [
+    ...(before?.state === state ? [] : [event(state === 'Failed' ? 'Warning' : 'Normal', state, told)]),
+    ...(status.volumes ?? []).flatMap(({ id, replicas = [] }) =>
+      replicas.flatMap((replica) => {
+        const old = before?.volumes
+          ?.find((volume) => volume.id === id)
+          ?.replicas?.find(({ index }) => index === replica.index)
+        const reason =
+          TOLD[replica.state] ?? (old?.state === 'Ready' && replica.state === 'Queued' ? 'ReplicaLost' : undefined)
+        if (old === undefined || old.state === replica.state || reason === undefined) return []
+        const where = replica.node ?? old.node
+        const about = `${id}${where ? ` on ${where}` : ''}: ${replica.reason ?? replica.state}${replica.message ? `: ${replica.message}` : ''}`
+        return [event('Warning', reason, about)]
+      }),
+    ),
+  ]
+}
+
+const TOLD: Readonly<Record<string, string>> = {
+  Failed: 'MoverFailed',
+  Unreachable: 'ReplicaUnreachable',
+  Evicted: 'ReplicaEvicted',
+}
