@@ -24,7 +24,11 @@ afterAll(async () => {
 })
 
 test('Karmada is told to ask, in words that its own webhook lets pass', async () => {
-  const { metadata, webhooks } = (await plane.eventually('the configuration is there', configuration)) as Configuration
+  // The installation creates it empty, and Lodestone fills it in when it has started.
+  const { metadata, webhooks } = (await plane.eventually('the configuration has a webhook', async () => {
+    const found = await configuration()
+    return found?.webhooks?.length ? found : undefined
+  })) as Configuration
   const [entry] = webhooks
 
   expect(metadata.labels).toEqual({ 'app.kubernetes.io/name': 'lodestone' })
