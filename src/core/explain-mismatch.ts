@@ -98,7 +98,10 @@ function passes(
 
 function explainItems({ items }: JsonSchema, list: readonly unknown[], path: () => string, errors: ErrorList): void {
   if (!items) return
-  for (const [i, item] of list.entries()) explain(items, item, () => `${path()}[${i}]`, errors)
+  for (let i = 0; i < list.length; i++) {
+    const itemPath = errors.isFull ? path : () => `${path()}[${i}]`
+    explain(items, list[i], itemPath, errors)
+  }
 }
 
 function explainMembers(

@@ -24,8 +24,13 @@ export class ErrorList {
 
   /** @param describe makes the error; it is not called when the list is full */
   add(describe: () => FieldError): void {
-    if (this.#listed.length < MAX_LISTED_ERRORS) this.#listed.push(describe())
-    else this.#remaining++
+    if (this.isFull) this.#remaining++
+    else this.#listed.push(describe())
+  }
+
+  /** Whether further errors are only counted, so that their paths need not be made. */
+  get isFull(): boolean {
+    return this.#listed.length >= MAX_LISTED_ERRORS
   }
 
   /** The listed errors, then one that stands for the remaining ones, if there are any. */

@@ -8,6 +8,18 @@ test.each([
   { name: 'as many numbers as are allowed', text: listOf(MAX_JSON_VALUES - 1, 10), want: false },
   { name: 'one number more', text: listOf(MAX_JSON_VALUES + 1, 10), want: true },
   { name: 'empty objects', text: listOf(MAX_JSON_VALUES / 2 + 1, {}), want: true },
+  { name: 'commas and brackets in a string', text: JSON.stringify({ a: ',[{'.repeat(MAX_JSON_VALUES) }), want: false },
+  {
+    name: 'commas after escaped quotes in a string',
+    text: JSON.stringify({ a: '",'.repeat(MAX_JSON_VALUES) }),
+    want: false,
+  },
+  {
+    name: 'numbers after a string that ends with backslashes',
+    text: `["\\\\",${listOf(MAX_JSON_VALUES + 1, 10)}]`,
+    want: true,
+  },
+  { name: 'numbers in a string that never ends', text: `"${listOf(MAX_JSON_VALUES + 1, 10)}`, want: false },
   { name: 'a long string', text: JSON.stringify({ a: 'x'.repeat(3_000_000) }), want: false },
 ])('$name', ({ text, want }) => {
   expect(hasTooManyValues(text)).toBe(want)

@@ -1,27 +1,37 @@
-/** How many values a JSON text has, counted without parsing it: what parsing takes in memory follows from that. */
+/** Counts the values of a JSON text without parsing it: the memory that parsing takes follows from that number. */
 
 /** A real object has a value in some 20 bytes. 500,000 empty objects take 28 MiB of heap. */
 export const MAX_JSON_VALUES = 500_000
 /** A shorter text cannot have so many. */
 const SMALL_LENGTH = MAX_JSON_VALUES
 
-/** Each begins a value, or separates one from the next. */
-const MARKS = [',', '{', '[']
+const COMMA = 0x2c
+const BRACE = 0x7b
+const BRACKET = 0x5b
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
 
 /**
- * Whether a text has more values than the limit. Each value but the first of a list or object follows a comma, and each list or object
- * begins with a bracket. Those inside strings count as well: hardly any string has many.
- *
- * `indexOf` skips long strings at the speed of memory, which a loop over the characters does not.
+ * Whether a text has more values than the limit. Each list and object begins with a bracket, and each further item follows a comma.
+ * Strings are skipped with `indexOf`, which is faster than a loop over their characters. The text need not be valid JSON.
  */
 export function hasTooManyValues(text: string): boolean {
   if (text.length < SMALL_LENGTH) return false
   let count = 0
-  for (const mark of MARKS) {
-    for (let i = text.indexOf(mark); i >= 0; i = text.indexOf(mark, i + 1)) {
-      count++
-      if (count > MAX_JSON_VALUES) return true
-    }
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === COMMA || unit === BRACE || unit === BRACKET) count++
+    else if (unit === QUOTE) i = endOfString(text, i)
   }
-  return false
+  return count > MAX_JSON_VALUES
+}
+
+/** Where the string that begins at `start` ends: at the next quote that no backslash escapes. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  return text.length
 }

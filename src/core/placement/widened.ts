@@ -16,6 +16,7 @@ export function widenedBy(
   clusters: ClusterLookup | undefined,
   isWorkload: boolean,
 ): string[] {
+  if (result === base) return []
   const own = openOwnTerms(base, isWorkload)
   const baseFilter = placementFilter(base, clusters, isWorkload)
   const widened = new Set<string>()
