@@ -14,7 +14,7 @@ const endToEnd = {
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts'], ...patient } },
+      { test: { name: 'unit', include: ['src/**/*.test.ts', 'test/*.test.ts', 'test/prose/*.test.ts'], ...patient } },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...patient } },
       { test: { name: 'e2e', include: ['test/e2e/**/*.e2e.test.ts'], ...endToEnd } },
       { test: { name: 'full', include: ['test/e2e/**/*.full.test.ts'], ...endToEnd } },
