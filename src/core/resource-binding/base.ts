@@ -1,4 +1,4 @@
-/** Recovers the base: what the placement was before we narrowed it, from whoever may speak for it in this write. */
+/** Recovers the base of a write: the affinity before narrowing. */
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { jsonEqual } from '../json.ts'
@@ -7,49 +7,82 @@ import { narrowPlacement } from '../placement/narrow.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { type BindingFacts, constraintIn } from './facts.ts'
 
-/** The affinity that we would give for a base, and what we would note. */
-export interface BaseAnswer {
+/** An affinity that is the base of a write if the decision for it meets a condition. */
+export interface BaseCandidate {
+  base: PlacementAffinity
+  /**
+   * - answered: the decision gives the incoming affinity, and notes the base.
+   * - answeredOrByLoop: the same, or the loop of another replica gives that affinity.
+   * - withinPolicy: the decision allows no cluster that neither the policy nor the incoming affinity allows.
+   */
+  condition: 'answered' | 'answeredOrByLoop' | 'withinPolicy'
+}
+
+export interface BaseCandidates {
+  /** At most two. The first whose condition is met is the base. */
+  conditional: readonly BaseCandidate[]
+  /** The base where no condition is met. */
+  otherwise: PlacementAffinity
+}
+
+/** The affinity that is decided for a base, and the base in its annotations. */
+interface BaseDecision {
   affinity: PlacementAffinity
   notes: { base?: PlacementAffinity }
 }
 
 /**
- * Finds the base of this write.
+ * Lists the candidates for the base of a write.
  *
- * Karmada's detector sends the policy's placement at every reconcile and keeps annotations; every other writer sends back what is
- * stored, our narrowing included; and the API server calls us a second time with our own answer when a later webhook changed the
- * object (reinvocation). The loop sends what it decided, from what its own replica knows. So:
- * - a changed affinity is the new base, unless it is just what we answer for the base noted on it (our own first round), or the loop's;
- * - an unchanged one means the policy's, where that is known and in force, else the base noted on it.
- *
- * @param answer what we would answer for a base
+ * Karmada's detector sends the policy's placement at every reconcile and keeps annotations. Every other writer sends the stored
+ * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
+ * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
+ * - A changed affinity is the new base, unless it is the decision for the base that is noted on it.
+ * - An unchanged affinity has the base of the policy, where the policy is known and in force, else the base that is noted on it.
  */
-export function recoverBase(facts: BindingFacts, answer: (base: PlacementAffinity) => BaseAnswer): PlacementAffinity {
-  const { binding, stored } = facts
+export function baseCandidates(facts: BindingFacts): BaseCandidates {
+  const { binding, stored, storedNotes } = facts
   const incoming = affinityOf(binding.spec.placement)
   const noted = facts.notes.base
-  const policy = facts.policy && !facts.policy.lazy ? affinityOf(facts.policy.placement) : undefined
-  // A note beside an answer that needs none is not ours.
-  const isOurs = (base: PlacementAffinity) => {
-    const { affinity, notes } = answer(base)
-    return notes.base !== undefined && jsonEqual(affinity, incoming)
-  }
   if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
-    return noted && (isOurs(noted) || isOfLoop(facts, noted, incoming)) ? noted : incoming
+    return { conditional: noted ? [{ base: noted, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
-  // A note that was just written wins if it explains what came: reinvocation, when the answer to a new base is the affinity that is
-  // stored already. It widens nothing: the affinity is the stored one, and the next write asks the policy again.
-  if (noted && !jsonEqual(noted, facts.storedNotes.base) && isOurs(noted)) return noted
-  if (policy) return policy
-  const base = facts.storedNotes.base ?? incoming
-  return isTrusted(facts, answer(base).affinity, incoming) ? base : incoming
+  const conditional: BaseCandidate[] = []
+  // Reinvocation, when the decision for a new base is the affinity that is stored already. It widens nothing: the affinity is the
+  // stored one, and the next write takes the base of the policy again.
+  if (noted && !jsonEqual(noted, storedNotes.base)) conditional.push({ base: noted, condition: 'answered' })
+  if (facts.policy && !facts.policy.lazy) return { conditional, otherwise: affinityOf(facts.policy.placement) }
+  if (storedNotes.base) conditional.push({ base: storedNotes.base, condition: 'withinPolicy' })
+  return { conditional, otherwise: incoming }
+}
+
+/** Whether the decision for a candidate meets its condition. */
+export function meetsCondition(
+  facts: BindingFacts,
+  { base, condition }: BaseCandidate,
+  decision: BaseDecision,
+): boolean {
+  const incoming = affinityOf(facts.binding.spec.placement)
+  switch (condition) {
+    case 'answered':
+      return isAnswered(decision, incoming)
+    case 'answeredOrByLoop':
+      return isAnswered(decision, incoming) || isByLoop(facts, base, incoming)
+    case 'withinPolicy':
+      return isTrusted(facts, decision.affinity, incoming)
+  }
+}
+
+/** Whether a decision gives the incoming affinity. A decision without a base in its annotations changes no affinity, so it explains none. */
+function isAnswered({ affinity, notes }: BaseDecision, incoming: PlacementAffinity): boolean {
+  return notes.base !== undefined && jsonEqual(affinity, incoming)
 }
 
 /**
- * Whether the loop sends this, decided from claims and sources that this replica has not seen yet: then our answer is another one, and
- * its affinity is still no base. It came with a new note, which explains it.
+ * Whether the loop of another replica sends this affinity, decided from claims and sources that this replica has not cached yet. The
+ * new locality annotation beside it then explains the affinity.
  */
-function isOfLoop(facts: BindingFacts, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
+function isByLoop(facts: BindingFacts, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
   const { binding, stored, notes, clusters, isWorkload } = facts
   if (!stored || !notes.locality || localityText(binding) === localityText(stored)) return false
   const base = withAffinity(binding.spec.placement ?? {}, noted)
@@ -61,7 +94,7 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
   return metadata.annotations?.[LOCALITY_ANNOTATION]
 }
 
-/** An annotation may not widen: where the policy is known (though not in force yet), what comes of it stays within that or the stored. */
+/** Whether a result allows no cluster that neither the policy nor the incoming affinity allows: an annotation may not widen a placement. */
 function isTrusted(
   { policy, clusters, isWorkload }: BindingFacts,
   result: PlacementAffinity,

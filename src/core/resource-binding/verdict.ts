@@ -27,11 +27,12 @@ import { mayMove } from './rebalance.ts'
  * - Relaxed: the base stands, since the narrowed affinity would delete the workload or lies outside the base.
  * - Released: the hold took too long; the base stands.
  * - Ignored: the location is unknown or unsatisfiable and the claims say to go on, or the workload is not to move yet; the base stands.
+ * - Restored: no claim is left; the base stands, and the annotations are removed.
  */
-export type BindingState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored'
+export type PlacementState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
 
 export interface Verdict {
-  state: BindingState
+  state: PlacementState
   affinity: PlacementAffinity
   notes: KnownNotes
   /** Why, in a sentence for people. */
@@ -41,7 +42,11 @@ export interface Verdict {
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, in whatever order the claims come. */
 export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
   const { claims, constraint } = facts
-  if (claims.length === 0) return holdOrGoOn(facts, base, [missingClaim])
+  if (claims.length === 0) {
+    return lacksRequiredClaim(facts)
+      ? holdOrGoOn(facts, base, [missingClaim])
+      : goOn('Restored', base, 'no claim is left for this workload')
+  }
   const last = (facts.stored ? facts.storedNotes : facts.notes).locality
   const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
   const causes = [...unresolved(claims), ...nowhere(claims)]
@@ -68,6 +73,11 @@ export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
     return last ? keep(facts, base, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
   }
   return holdOrGoOn(facts, base, [unsatisfiable(claims, narrowing.reason)])
+}
+
+/** Whether the workload waits for the claim that its policy requires. */
+export function lacksRequiredClaim({ claims, policy, isScheduled }: BindingFacts): boolean {
+  return claims.length === 0 && policy?.requiresClaim === true && !isScheduled
 }
 
 /**
@@ -116,7 +126,7 @@ function holdOrGoOn(facts: BindingFacts, base: PlacementAffinity, causes: readon
   return { state: hold.released ? 'Released' : 'Held', affinity: base, notes: { hold }, message }
 }
 
-function goOn(state: BindingState, base: PlacementAffinity, message: string): Verdict {
+function goOn(state: PlacementState, base: PlacementAffinity, message: string): Verdict {
   return { state, affinity: base, notes: {}, message }
 }
 
