@@ -87,6 +87,12 @@ describe('files', () => {
 })
 
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.(e2e|full))?(\.(test|suite|fake))?\.ts$/
+/** A value called a message that is searched, matched, or compared with a constant or a literal that is not empty. */
+const MESSAGE_COMPARED =
+  /[mM]essage\b[)?]*\.(includes|startsWith|endsWith|indexOf|match|matchAll|search)\(|(?<!typeof [\w.?]*)[mM]essage\b *[!=]== *(['"`](?!['"`])|[A-Z])|\.test\([^()]*[mM]essage\b/
+/** A literal of several words, whatever it is compared with: codes are one word. */
+const PHRASE_COMPARED =
+  /([!=]== *|\bcase |\.(includes|startsWith|endsWith|indexOf|match|matchAll|search)\( *)(['"`/])[^'"`/]*[a-z,:] [A-Za-z][^'"`/]*\3/
 /** A doc comment first, and in it a sentence. */
 const OPENING = /^\/\*\*[\s*]+[A-Z`"](?:(?!\*\/)[\s\S])*[.!?]/
 
@@ -99,6 +105,27 @@ describe('what is never written', () => {
 
   test('mocks of our own modules: fakes are real implementations', () => {
     expect(places(everything, /\bvi\.(mock|doMock)\(/)).toEqual([])
+  })
+
+  test('decisions by the text of a message: a code decides, and the message says it', () => {
+    // VCK's status has no code beside its message `success`.
+    const files = source.filter(({ path }) => path !== 'src/core/volume-manager/status/codes.ts')
+    expect([...places(files, MESSAGE_COMPARED), ...places(files, PHRASE_COMPARED)]).toEqual([])
+  })
+
+  test.each([
+    { line: "if (what?.includes('in use by')) return", forbidden: true },
+    { line: 'if (error.message.startsWith(prefix)) return', forbidden: true },
+    { line: "if (status?.message === 'success') return", forbidden: true },
+    { line: 'if (volume.message !== SUCCESS_MESSAGE) return', forbidden: true },
+    { line: 'if (/no such/.test(error.message)) return', forbidden: true },
+    { line: "case 'too large':", forbidden: true },
+    { line: "if (typeof message === 'string') return", forbidden: false },
+    { line: "if (message === '' || message === undefined) return", forbidden: false },
+    { line: 'if (error.message !== reported) log.warn(error)', forbidden: false },
+    { line: "if (text.includes('<Error>')) return", forbidden: false },
+  ])('as in: $line (forbidden: $forbidden)', ({ line, forbidden }) => {
+    expect(MESSAGE_COMPARED.test(line) || PHRASE_COMPARED.test(line)).toBe(forbidden)
   })
 
   test('notes to ourselves', () => {

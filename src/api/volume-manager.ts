@@ -191,6 +191,8 @@ export interface ReleaseStatus extends WorkProgress {
   reason: string
   attempt: number
   failures?: number
+  /** Why it is in this state, as one CamelCase word: InUse, NodeLabel, MoverRunning, or the code of a mover that failed. */
+  code?: string
   message?: string
   since?: string
   retryTime?: string
@@ -203,6 +205,3 @@ export const volumeManagers: ResourceType<VolumeManager> = {
   plural: 'volumemanagers',
   namespaced: true,
 }
-
-/** The message of a volume that can be used; who waits for one compares with it. */
-export const SUCCESS_MESSAGE = 'success'

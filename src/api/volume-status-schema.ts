@@ -64,6 +64,7 @@ const release: Schema = {
     revision: string('Which data it is.', 63),
     attempt: count('How many movers were started for it.'),
     failures: count('How many of them failed in a row.'),
+    code: string('What it waits for, or why it failed, in one word, e.g. InUse.', 63),
     message: string('What it waits for, or why it failed.'),
     since: time('Since when it has been in this state.'),
     ...workProgress,

@@ -38,7 +38,7 @@ export function gatherPolicyInput(
   // Most policies are decided already: for those nothing is looked for.
   const isOpen = mode === 'dataBound' && isUndecided(policy)
   const found = isOpen ? dataBoundOf(policy, store, scope) : undefined
-  return found === 'too large'
+  return found === 'TooLarge'
     ? { policy, stored, mode, dataBound: undefined, isTooLarge: true }
     : { policy, stored, mode, dataBound: found }
 }
@@ -75,14 +75,14 @@ function dataBoundOf(
   policy: PropagationPolicy,
   store: ObjectStore,
   scope: ClusterScope,
-): DataBound | 'too large' | undefined {
+): DataBound | 'TooLarge' | undefined {
   let compared = 0
   for (const key of selectorKeys(policy)) {
     for (const claim of store.byIndex(dataSourceClaims, 'selectable', key)) {
       if (claim.metadata.deletionTimestamp !== undefined) continue
       const workloads = workloadsFor(claim, store, scope)
       compared += workloads.reduce((sum, each) => sum + candidateCount(policy, each), 0)
-      if (compared > MAX_COMPARISONS) return 'too large'
+      if (compared > MAX_COMPARISONS) return 'TooLarge'
       const workload = workloads.find((each) => isSelected(each, policy, store))
       if (workload) {
         return { workload: titleOf(workload), claim: keyOfObject(claim) }
@@ -91,7 +91,7 @@ function dataBoundOf(
     for (const object of withVolumes(key, store)) {
       const workload = referenceOf(object)
       compared += candidateCount(policy, workload)
-      if (compared > MAX_COMPARISONS) return 'too large'
+      if (compared > MAX_COMPARISONS) return 'TooLarge'
       if (selects(policy, workload, object.metadata.labels ?? {})) return { workload: titleOf(workload) }
     }
   }

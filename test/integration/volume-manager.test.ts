@@ -700,6 +700,19 @@ describe('data that is to be deleted', () => {
     expect(world.disks.size).toBe(0)
   })
 
+  test('is not reported as used by pods because the message of a mover reads like that', async () => {
+    const world = await worldWith([{}])
+    await world.settle()
+    world.fate = () => failed('Unexpected', true, 'device is in use by another process')
+    await world.deleteManager()
+    for (let i = 0; i < 3; i++) await world.pass(5)
+
+    const { message, conditions } = (await world.manager())?.status ?? {}
+    expect(message).toContain('Unexpected: device is in use by another process')
+    expect(message).not.toContain('lodestone.dev/release-in-use')
+    expect(conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Releasing')
+  })
+
   test('by a mover that hangs is given up, the mover goes, and another one goes on', async () => {
     const world = await worldWith([{}])
     await world.settle()

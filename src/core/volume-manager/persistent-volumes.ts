@@ -12,6 +12,7 @@ import type { VolumeManagerInput } from './input.ts'
 import type { VolumeDraft } from './replica/volume-plan.ts'
 import { claimNameOf, volumeKey } from './spec/names.ts'
 import { sourceTypeOf } from './spec/source-types.ts'
+import { WAIT_MESSAGES } from './status/codes.ts'
 
 /** VCK's StorageClass: no class of that name has to exist, since the two name each other. */
 const STORAGE_CLASS = 'vck'
@@ -20,7 +21,13 @@ export interface ClaimPlan {
   /** What is missing is made, and what nobody wants and nobody uses is deleted. */
   writes: Write[]
   /** What is still there although it should go, and why. */
-  waiting: string[]
+  waiting: Waiting[]
+}
+
+/** A PersistentVolume or claim that is not gone yet. */
+export interface Waiting {
+  code: 'InUse' | 'Terminating'
+  message: string
 }
 
 /**
@@ -64,10 +71,20 @@ export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDra
         .map((volume): Write => ({ kind: 'delete', type: persistentVolumes, object: volume })),
     ],
     waiting: [
-      ...used.map(({ metadata }) => `claim ${metadata.name} is in use by ${users(metadata.name ?? '')[0]?.pod}`),
+      ...used.map(
+        ({ metadata }): Waiting => ({
+          code: 'InUse',
+          message: `claim ${metadata.name} is ${WAIT_MESSAGES.InUse(users(metadata.name ?? '')[0]?.pod ?? '')}`,
+        }),
+      ),
       ...[...claims, ...volumes]
         .filter(({ metadata }) => !wanted.has(metadata.name ?? '') && !usedNames.includes(metadata.name))
-        .map(({ kind, metadata }) => `${kind} ${metadata.name} is being deleted`),
+        .map(
+          ({ kind, metadata }): Waiting => ({
+            code: 'Terminating',
+            message: `${kind} ${metadata.name} is being deleted`,
+          }),
+        ),
     ],
   }
 }

@@ -75,7 +75,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     // Behind the status: what a mover said is written down before it goes.
     ...drafts.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
-  const events: Action[] = isWritten ? [] : statusEvents(manager, status)
+  const events: Action[] = isWritten ? [] : statusEvents(manager, status, shown)
   return { actions: [...writes, ...events], ...nextLookMs(input, started.drafts) }
 }
 

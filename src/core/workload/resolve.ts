@@ -1,8 +1,8 @@
 /** From what a pod asks for to the volumes that it gets, or why it gets none. */
 import type { VolumeSource } from '../../api/pod.ts'
-import { SUCCESS_MESSAGE } from '../../api/volume-manager.ts'
 import type { FieldError } from '../field-errors.ts'
 import { cut } from '../outcome.ts'
+import { isDeployed } from '../volume-manager/status/codes.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 import type { UsableVolume, VolumeManagerLookup } from './volume-view.ts'
 
@@ -46,7 +46,7 @@ function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found
   const volume = request.id === undefined ? manager.volumes[0] : manager.volumes.find(({ id }) => id === request.id)
   if (!volume) return wrong(`${path}.id`, `${title} has ${choice('volume', ids)}`)
   if (manager.refusal !== undefined) {
-    const because = volume.message === '' || volume.message === SUCCESS_MESSAGE ? '' : ` (${volume.message})`
+    const because = volume.message === '' || isDeployed(volume) ? '' : ` (${volume.message})`
     const reason = cut(`${manager.refusal}${because}`, MAX_REASON_LENGTH)
     return unusable(path, `${title} cannot be used: ${reason}; see kubectl describe volumemanager ${manager.name}`)
   }

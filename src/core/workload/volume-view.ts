@@ -1,11 +1,12 @@
 /** What pods see of VolumeManagers: whether a volume can be used, as what it is mounted, and where its data is. */
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
-import { SUCCESS_MESSAGE, type VolumeConfig, type VolumeManager, type VolumeStatus } from '../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
 import { isUsable } from '../volume-manager/replica/usable.ts'
 import { type HostRoots, hostPathFault } from '../volume-manager/spec/host-paths.ts'
 import { isReadOnly, publishShards, publishVolume } from '../volume-manager/spec/published.ts'
 import { revisionOf } from '../volume-manager/spec/revision.ts'
+import { isDeployed } from '../volume-manager/status/codes.ts'
 
 /** Part of a volume that has nodes of its own (`distributionStrategy`). */
 export interface VolumeShard {
@@ -92,7 +93,7 @@ function viewVolume(
   let shards: VolumeShard[] | undefined
   return {
     id: config.id,
-    state: status?.message === SUCCESS_MESSAGE && status.volumeSource ? 'Ready' : 'Waiting',
+    state: isDeployed(status) && status?.volumeSource ? 'Ready' : 'Waiting',
     message: status?.message ?? '',
     ...(source.hostPath?.path !== '' && mayMount(config, roots) && { source }),
     nodeAffinity: status?.volumeSource ? status.nodeAffinity : published.nodeAffinity,

@@ -5,6 +5,7 @@ import type { MoverSight } from '../mover/observed-mover.ts'
 import { DELETED, type MoverFailure } from '../mover/observed-state.ts'
 import { retryDelayMs } from '../schedule/backoff.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
+import { WAIT_MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { stepWork, withoutProgress } from './work.ts'
 
@@ -54,14 +55,20 @@ function stepWaiting(release: ReleaseStatus, sight: ReleaseSight): ReleaseStatus
 /** A pod that was sent to the node just before it lost its label may not be seen there yet. */
 const GRACE_MS = 3_000
 
+/** Why a deletion does not go on. */
+interface Obstacle {
+  code: string
+  message: string
+}
+
 function obstacleOf(
   { nodeLabels, since, state }: ReleaseStatus,
   { labelled, users, evenInUse, written, now }: ReleaseSight,
-): string | undefined {
-  if (users.length > 0 && !evenInUse) return `in use by ${named(users)}`
+): Obstacle | undefined {
+  if (users.length > 0 && !evenInUse) return { code: 'InUse', message: WAIT_MESSAGES.InUse(named(users)) }
   const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + GRACE_MS
-  if (labelled || (isRecent && !evenInUse)) return 'pods may still be on their way to the node'
-  return written ? 'a mover is still writing it' : undefined
+  if (labelled || (isRecent && !evenInUse)) return { code: 'NodeLabel', message: WAIT_MESSAGES.NodeLabel() }
+  return written ? { code: 'MoverRunning', message: WAIT_MESSAGES.MoverRunning() } : undefined
 }
 
 const MAX_NAMED = 3
@@ -84,7 +91,7 @@ function stepDeleting(
 function fail(release: ReleaseStatus, { code, message }: MoverFailure, now: number): ReleaseStatus {
   const failures = (release.failures ?? 0) + 1
   const retryTime = toTime(now + retryDelayMs(failures, true))
-  return { ...enter({ ...release, failures }, 'Failed', now, `${code}: ${message}`), retryTime }
+  return { ...enter({ ...release, failures }, 'Failed', now, { code, message: `${code}: ${message}` }), retryTime }
 }
 
 function again(release: ReleaseStatus): ReleaseStatus {
@@ -92,8 +99,8 @@ function again(release: ReleaseStatus): ReleaseStatus {
   return { ...rest, attempt: release.attempt + 1 }
 }
 
-function enter(release: ReleaseStatus, state: ReleaseState, now: number, message?: string): ReleaseStatus {
-  const { message: _, ...rest } = withoutProgress(release)
+function enter(release: ReleaseStatus, state: ReleaseState, now: number, obstacle?: Obstacle): ReleaseStatus {
+  const { code: _code, message: _message, ...rest } = withoutProgress(release)
   const since = release.state === state ? (release.since ?? toTime(now)) : toTime(now)
-  return { ...rest, state, ...(message && { message }), since }
+  return { ...rest, state, ...obstacle, since }
 }

@@ -18,12 +18,12 @@ import type { Lanes } from './slots.ts'
 export function lookingForNode(
   { id, wanted }: VolumeDraft,
   { movers }: VolumeManagerInput,
-): 'nobody' | 'somebody' | 'in vain' {
+): 'nobody' | 'somebody' | 'unschedulable' {
   const unplaced = [...moversTo(movers, id, wanted?.path)].filter(
     (pod) => !isEnded(pod.status) && nodeOfMover(pod) === undefined,
   )
   if (unplaced.length === 0) return 'nobody'
-  return unplaced.some(isUnschedulable) ? 'in vain' : 'somebody'
+  return unplaced.some(isUnschedulable) ? 'unschedulable' : 'somebody'
 }
 
 /** The movers that bring a volume's data to this directory of whatever node. */

@@ -66,7 +66,7 @@ export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDr
       if (slots <= 0 || !mayStart(replica, draft, input)) return replica
       if (!hasClaim(config, input)) return stuck(replica, 'NoClaim')
       const isPinned = replica.node !== undefined
-      if (!isPinned && looking !== 'nobody') return looking === 'in vain' ? stuck(replica, 'NoNode') : replica
+      if (!isPinned && looking !== 'nobody') return looking === 'unschedulable' ? stuck(replica, 'NoNode') : replica
       const placement = placementOf(replica, draft, input)
       const lane = placement && laneFor(placement, draft, input, lanes)
       if (!placement || lane === undefined) return stuck(replica, 'NoNode')

@@ -14,31 +14,31 @@ describe('a path for Local volumes', () => {
     { what: 'below it', path: '/srv/local/imagenet/2012/', want: undefined },
     { what: 'with a name of any script', path: '/srv/local/データ/ö', want: undefined },
     { what: 'with a name that looks encoded', path: '/srv/local/%2e%2e', want: undefined },
-    { what: 'a root of data', path: '/var/datasets', want: 'not below' },
-    { what: 'above a root of data', path: '/var', want: 'not below' },
-    { what: 'below a root of data', path: '/var/datasets/imagenet', want: 'not below' },
-    { what: 'the root of the node', path: '/', want: 'not plain' },
-    { what: 'beside a root for them', path: '/srv/locals', want: 'not below' },
-    { what: 'above a root for them', path: '/srv', want: 'not below' },
-    { what: 'in other letters', path: '/srv/Local/x', want: 'not below' },
-    { what: 'out of the root', path: '/srv/local/../../var/datasets', want: 'not plain' },
-    { what: 'with a dot', path: '/srv/local/./x', want: 'not plain' },
-    { what: 'with doubled slashes', path: '/srv//local/x', want: 'not plain' },
-    { what: 'with slashes at its end', path: '/srv/local/x//', want: 'not plain' },
-    { what: 'relative', path: 'srv/local/x', want: 'not plain' },
-    { what: 'empty', path: '', want: 'not plain' },
-    { what: 'with a line break', path: '/srv/local/x\n', want: 'not plain' },
-    { what: 'with NUL', path: '/srv/local/x\0', want: 'not plain' },
-    { what: 'with half a character', path: '/srv/local/\uD800', want: 'not plain' },
-    { what: 'the directory of a volume', path: `/srv/local/${posix.basename(MANAGED)}`, want: 'of a volume' },
+    { what: 'a root of data', path: '/var/datasets', want: 'NotBelow' },
+    { what: 'above a root of data', path: '/var', want: 'NotBelow' },
+    { what: 'below a root of data', path: '/var/datasets/imagenet', want: 'NotBelow' },
+    { what: 'the root of the node', path: '/', want: 'NotPlain' },
+    { what: 'beside a root for them', path: '/srv/locals', want: 'NotBelow' },
+    { what: 'above a root for them', path: '/srv', want: 'NotBelow' },
+    { what: 'in other letters', path: '/srv/Local/x', want: 'NotBelow' },
+    { what: 'out of the root', path: '/srv/local/../../var/datasets', want: 'NotPlain' },
+    { what: 'with a dot', path: '/srv/local/./x', want: 'NotPlain' },
+    { what: 'with doubled slashes', path: '/srv//local/x', want: 'NotPlain' },
+    { what: 'with slashes at its end', path: '/srv/local/x//', want: 'NotPlain' },
+    { what: 'relative', path: 'srv/local/x', want: 'NotPlain' },
+    { what: 'empty', path: '', want: 'NotPlain' },
+    { what: 'with a line break', path: '/srv/local/x\n', want: 'NotPlain' },
+    { what: 'with NUL', path: '/srv/local/x\0', want: 'NotPlain' },
+    { what: 'with half a character', path: '/srv/local/\uD800', want: 'NotPlain' },
+    { what: 'the directory of a volume', path: `/srv/local/${posix.basename(MANAGED)}`, want: 'OfVolume' },
   ])('$what', ({ path, want }) => {
     expect(hostPathFault(path, 'local', ROOTS)).toBe(want)
   })
 
   test('is nowhere without a root for them, nor below a root that overlaps the data', () => {
-    expect(hostPathFault('/srv/local/x', 'local', { ...ROOTS, localRoots: [] })).toBe('not below')
+    expect(hostPathFault('/srv/local/x', 'local', { ...ROOTS, localRoots: [] })).toBe('NotBelow')
     for (const localRoots of [['/var'], ['/var/datasets'], ['/var/datasets/public']])
-      expect(hostPathFault(localRoots[0] ?? '', 'local', { ...ROOTS, localRoots })).toBe('not below')
+      expect(hostPathFault(localRoots[0] ?? '', 'local', { ...ROOTS, localRoots })).toBe('NotBelow')
   })
 })
 
@@ -46,11 +46,11 @@ describe('a path for data', () => {
   test.each([
     { what: 'a root', path: '/var/datasets', want: undefined },
     { what: 'below a root', path: '/mnt/data/fast/', want: undefined },
-    { what: 'in the data of another volume', path: `${MANAGED}/data`, want: 'of a volume' },
-    { what: 'the directory of another volume', path: MANAGED, want: 'of a volume' },
-    { what: 'beside a root', path: '/var/datasets-2', want: 'not below' },
-    { what: 'in a root for Local volumes', path: '/srv/local/x', want: 'not below' },
-    { what: 'behind a line separator', path: '/var/datasets/\u2028/vck-resource-1-2/data', want: 'of a volume' },
+    { what: 'in the data of another volume', path: `${MANAGED}/data`, want: 'OfVolume' },
+    { what: 'the directory of another volume', path: MANAGED, want: 'OfVolume' },
+    { what: 'beside a root', path: '/var/datasets-2', want: 'NotBelow' },
+    { what: 'in a root for Local volumes', path: '/srv/local/x', want: 'NotBelow' },
+    { what: 'behind a line separator', path: '/var/datasets/\u2028/vck-resource-1-2/data', want: 'OfVolume' },
   ])('$what', ({ path, want }) => {
     expect(hostPathFault(path, 'data', ROOTS)).toBe(want)
   })
@@ -99,7 +99,7 @@ describe('whatever the path', () => {
         expect(ROOTS.allowedRoots.some((one) => isInside(given, one))).toBe(true)
         const config = makeVolume({ options: { dataPath: given } })
         const made = dataPathOf(makeVolumeManager([config], { uid: 'one' }), config)
-        expect(hostPathFault(made, 'data', ROOTS)).toBe('of a volume')
+        expect(hostPathFault(made, 'data', ROOTS)).toBe('OfVolume')
         expect(made.match(/vck-resource-/g)).toHaveLength(1)
       }),
       { numRuns: 3_000 },

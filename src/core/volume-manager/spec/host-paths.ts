@@ -13,16 +13,16 @@ export interface HostRoots {
 export type HostPathUse = 'data' | 'local'
 
 /** Why a volume may not use a path of a node. */
-export type HostPathFault = 'not plain' | 'of a volume' | 'not below'
+export type HostPathFault = 'NotPlain' | 'OfVolume' | 'NotBelow'
 
 /** Why a path may not be used so; undefined when it may. A path is compared as it is written: nothing in it is decoded or resolved. */
 export function hostPathFault(path: string, use: HostPathUse, roots: HostRoots): HostPathFault | undefined {
-  if (!isPlainPath(path)) return 'not plain'
-  if (path.split('/').some(isVolumeDirectory)) return 'of a volume'
-  if (use === 'data') return isBelow(path, roots.allowedRoots) ? undefined : 'not below'
+  if (!isPlainPath(path)) return 'NotPlain'
+  if (path.split('/').some(isVolumeDirectory)) return 'OfVolume'
+  if (use === 'data') return isBelow(path, roots.allowedRoots) ? undefined : 'NotBelow'
   // Roots that overlap are an error of the configuration; the data of tenants does not depend on that alone.
   const isManaged = roots.allowedRoots.some((root) => overlap(path, root))
-  return isBelow(path, roots.localRoots) && !isManaged ? undefined : 'not below'
+  return isBelow(path, roots.localRoots) && !isManaged ? undefined : 'NotBelow'
 }
 
 /** Whether a path is absolute, is no root, and has no parts that lead elsewhere. */

@@ -162,10 +162,10 @@ export function hostDirectory(option: string, use: HostPathUse): Rule {
     if (!fault) return undefined
     const field = `options.${option}`
     const { allowedRoots, localRoots } = limits
-    if (fault === 'not plain') {
+    if (fault === 'NotPlain') {
       return problem(field, 'Invalid', `${option} has to be an absolute path without "." and "..".`)
     }
-    if (fault === 'of a volume') {
+    if (fault === 'OfVolume') {
       return problem(field, 'Forbidden', `${option} cannot be inside the directory of a volume (vck-resource-…).`)
     }
     if (use === 'data') {

@@ -5,6 +5,7 @@ import { condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
 import type { EventAction } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import type { Waiting } from '../persistent-volumes.ts'
 import type { VolumeSummary } from './summary.ts'
 
 /** VCK's messages, which people and scripts wait for. */
@@ -32,7 +33,7 @@ interface State {
 export function statusOf(
   { manager, now }: VolumeManagerInput,
   summaries: readonly VolumeSummary[],
-  waiting: readonly string[],
+  waiting: readonly Waiting[],
 ): VolumeManagerStatus {
   const { generation } = manager.metadata
   const { state, message, reason, detail = message } = stateOf(manager, summaries, waiting)
@@ -53,7 +54,7 @@ export function statusOf(
   }
 }
 
-function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly string[]): State {
+function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], waiting: readonly Waiting[]): State {
   const { metadata, spec } = manager
   if (spec?.state === 'Failed' && !metadata.deletionTimestamp) {
     return { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
@@ -64,9 +65,10 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
       return { state: 'Completed', message: 'the data was released', reason: 'Released' }
     }
     const first = releasing[0]
-    const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]
-    const isUsed = what?.includes('in use by')
-    const wayOut = isUsed ? `; annotate ${RELEASE_IN_USE_ANNOTATION}=true to delete it all the same` : ''
+    const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
+    const isUsed = (first ?? waiting[0])?.code === 'InUse'
+    // The annotation has no effect on claims, which Kubernetes itself protects.
+    const wayOut = isUsed && first ? `; annotate ${RELEASE_IN_USE_ANNOTATION}=true to delete it all the same` : ''
     return {
       state: 'Pending',
       message: `the data is being released: ${what}${wayOut}`,
@@ -105,7 +107,11 @@ function replicasMessage(summaries: readonly VolumeSummary[]): string {
 }
 
 /** Told once: when the state changes, and when a replica fails, is lost or is evicted. */
-export function statusEvents(manager: VolumeManager, status: VolumeManagerStatus): EventAction[] {
+export function statusEvents(
+  manager: VolumeManager,
+  status: VolumeManagerStatus,
+  summaries: readonly VolumeSummary[],
+): EventAction[] {
   const before = manager.status
   const event = (type: EventAction['type'], reason: string, message: string): EventAction => ({
     kind: 'event',
@@ -115,8 +121,8 @@ export function statusEvents(manager: VolumeManager, status: VolumeManagerStatus
     message,
   })
   const { state = 'Pending', message = '' } = status
-  const failed = status.volumes?.find((volume) => volume.message && volume.message !== 'success' && state === 'Failed')
-  const told = failed ? `${message}: ${failed.id}: ${failed.message}` : message
+  const failed = state === 'Failed' ? summaries.find(({ verdict }) => verdict === 'failed') : undefined
+  const told = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : message
   return [
     ...(before?.state === state ? [] : [event(state === 'Failed' ? 'Warning' : 'Normal', state, told)]),
     ...(status.volumes ?? []).flatMap(({ id, replicas = [] }) =>

@@ -1,12 +1,6 @@
 /** What the status says of one volume. */
 import type { NodeAffinity } from '../../../api/node.ts'
-import {
-  type ReplicaStatus,
-  type ShardStatus,
-  SUCCESS_MESSAGE,
-  type VolumeManager,
-  type VolumeStatus,
-} from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, ShardStatus, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import { cut } from '../../outcome.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { nameOfTask, taskOf } from '../mover/task.ts'
@@ -17,12 +11,15 @@ import type { VolumeDraft } from '../replica/volume-plan.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
 import { publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
+import { isDeployed, SUCCESS_MESSAGE } from './codes.ts'
 
 export interface VolumeSummary {
   status: VolumeStatus
   verdict: 'usable' | 'pending' | 'failed' | 'releasing' | 'released'
   /** Whether as many replicas as wanted are there. */
   isComplete: boolean
+  /** Why data of the volume is not deleted yet, where its deletion waits or failed. */
+  code?: string
 }
 
 /** So many failures in a row are no accident; what nobody can mend but the user is none at once. */
@@ -38,11 +35,13 @@ export function summarize(input: VolumeManagerInput, draft: VolumeDraft): Volume
   }
   if (!config || (!wanted && problems.length === 0)) {
     const isReleased = set.replicas.length + set.releases.length + draft.orphans.length === 0
-    const message = isReleased ? 'released' : cut(`releasing: ${releaseMessage(draft)}`, MAX_MESSAGE_LENGTH)
+    const { code, message: why } = obstacleOf(draft)
+    const message = isReleased ? 'released' : cut(`releasing: ${why}`, MAX_MESSAGE_LENGTH)
     return {
       status: { id, message, nodeAffinity: {}, ...lists },
       verdict: isReleased ? 'released' : 'releasing',
       isComplete: false,
+      ...(code && { code }),
     }
   }
   const published = wanted ? publishVolume(input.manager, config) : undefined
@@ -51,8 +50,8 @@ export function summarize(input: VolumeManagerInput, draft: VolumeDraft): Volume
   const counted = countShards(input, draft, usable)
   const isComplete = counted.every(({ wanted: count, there }) => there >= count)
   const isKept =
-    before?.message === SUCCESS_MESSAGE &&
-    before.revision === wanted?.revision &&
+    isDeployed(before) &&
+    before?.revision === wanted?.revision &&
     counted.every(({ wanted: count, there }) => there >= Math.min(count, 1))
   const failure = problems.length > 0 ? problems.join('; ') : (draft.shortage ?? failureOf(input.manager, draft))
   // Of a volume that can be used, one bad replica is a condition and no failure.
@@ -121,11 +120,18 @@ function failureOf(manager: VolumeManager, { id, set }: VolumeDraft): string | u
   return `error during data download using pod [name: ${pod}]: ${reason}`
 }
 
-function releaseMessage({ set, orphans }: VolumeDraft): string {
+/** What keeps the data of a volume: the first of its uploads and deletions. */
+function obstacleOf({ set, orphans }: VolumeDraft): { code?: string; message: string } {
   const [first] = set.releases
   const held = set.replicas.find(({ upload }) => upload)
-  if (held) return `${held.node}: changes are written back${held.upload?.message ? `: ${held.upload.message}` : ''}`
-  if (set.replicas.length > 0) return `${set.replicas[0]?.node}: in use, and to be written back`
-  if (!first) return orphans.length > 0 ? 'movers are being stopped' : 'data is being let go'
-  return `${first.node}: ${first.message ?? first.state}${set.releases.length > 1 ? ` (and ${set.releases.length - 1} more)` : ''}`
+  if (held) {
+    return {
+      message: `${held.node}: changes are written back${held.upload?.message ? `: ${held.upload.message}` : ''}`,
+    }
+  }
+  if (set.replicas.length > 0) return { message: `${set.replicas[0]?.node}: in use, and to be written back` }
+  if (!first) return { message: orphans.length > 0 ? 'movers are being stopped' : 'data is being let go' }
+  const { code, node, message, state } = first
+  const more = set.releases.length > 1 ? ` (and ${set.releases.length - 1} more)` : ''
+  return { ...(code && { code }), message: `${node}: ${message ?? state}${more}` }
 }
