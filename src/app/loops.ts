@@ -12,6 +12,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config.ts'
 import { openDomainFigures } from './domain-figures.ts'
+import { openFailureLog } from './failure-log.ts'
 import { startLeader } from './leader.ts'
 import type { LiveConfig } from './live-config.ts'
 import { observeEvents, observeMoverLogs, observeSystems } from './observe.ts'
@@ -49,10 +50,11 @@ export async function startLoops({
     clusters: () => [...store.list(clusters)],
     observer: observeSystems(log, metrics),
   })
+  const logFailure = openFailureLog(log, now)
   const figures = openDomainFigures(store, now)
   metrics.observeDomain(figures.read)
   async function run(signal: AbortSignal): Promise<void> {
-    const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(log, metrics) })
+    const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(logFailure, metrics) })
     const moverLogs = openMoverLogs({ read: podLogs, observer: observeMoverLogs(log) })
     const controller = startController({
       loops: openLoops({
@@ -79,11 +81,7 @@ export async function startLoops({
           metrics.reconcileSeconds.labels(loop).observe(ranMs / 1000)
           metrics.queueSeconds.labels(loop).observe(waitedMs / 1000)
         },
-        failed: (loop, key, error, retryInMs) =>
-          log.warn(
-            { loop, key, retryInMs, reason: error instanceof Error ? error.message : String(error) },
-            'reconcile failed',
-          ),
+        failed: (loop, key, error, retryInMs) => logFailure(error, 'reconcile failed', { loop, key, retryInMs }),
       },
     })
     // What waited for a turn, a node or an allowance may have it now.
@@ -117,8 +115,7 @@ export async function startLoops({
       now,
       onStarted: work,
       onStopped: () => log.info('no longer the leader'),
-      onError: (error) =>
-        log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'leader election'),
+      onError: (error) => logFailure(error, 'leader election failed'),
     })
     return () => leader.stop()
   }

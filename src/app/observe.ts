@@ -6,6 +6,7 @@ import type { StoreObserver } from '../store/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateObserver } from '../tls/source.ts'
+import type { FailureLog } from './failure-log.ts'
 
 export function observeStore(log: Logger, metrics: Metrics): Partial<StoreObserver> {
   return {
@@ -67,11 +68,11 @@ export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsOb
   }
 }
 
-export function observeEvents(log: Logger, metrics: Metrics): EventObserver {
+export function observeEvents(logFailure: FailureLog, metrics: Metrics): EventObserver {
   return {
     recorded(result, error) {
       metrics.events.labels(result).inc()
-      if (error) log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'event not written')
+      if (error) logFailure(error, 'event not written')
     },
   }
 }

@@ -13,7 +13,8 @@ export interface Writers {
  * Applies a plan. Every write is guarded (a create fails when the object exists, the others when it changed since it was read), so that
  * a plan made from an older view changes nothing.
  *
- * @throws ConflictError, NotFoundError when the view was older: read again and plan again
+ * @throws ConflictError, NotFoundError if another client changed or deleted an object: read again and plan again; MissingPrerequisiteError if
+ *   the namespace or kind of an object does not exist
  */
 export async function applyPlan({ store, events }: Writers, { actions }: Plan): Promise<void> {
   for (const action of actions) {

@@ -102,7 +102,7 @@ export function startController(input: ControllerInput): Controller {
   }
 }
 
-/** Somebody else was quicker, and the cache will say so: no failure. */
+/** Another client changed or deleted the object first. Its change is on its way to the cache, so the retry is no failure. */
 function isOvertaken(error: unknown): boolean {
   return error instanceof ConflictError || error instanceof NotFoundError
 }

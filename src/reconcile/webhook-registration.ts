@@ -8,7 +8,7 @@ import {
 } from '../api/registration.ts'
 import type { WriteAction } from '../core/plan.ts'
 import { planRegistration, planWithdrawal } from '../core/registration/plan.ts'
-import { NotFoundError, type ObjectStore, refusalOf } from '../store/store.ts'
+import { MissingPrerequisiteError, type ObjectStore, refusalOf } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
 
 /**
@@ -45,8 +45,7 @@ export async function reconcileInterpreterRegistration(
   try {
     return await applyAll(store, actions)
   } catch (error) {
-    // An object of no namespace can be created wherever its kind is served.
-    if (error instanceof NotFoundError && actions[0]?.kind === 'create') return 0
+    if (error instanceof MissingPrerequisiteError && actions[0]?.kind === 'create') return 0
     throw error
   }
 }

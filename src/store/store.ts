@@ -113,9 +113,14 @@ export class ConflictError extends Error {
   override name = 'ConflictError'
 }
 
-/** The object to write is gone. */
+/** The object to write was deleted. */
 export class NotFoundError extends Error {
   override name = 'NotFoundError'
+}
+
+/** The namespace or the kind of the object to write does not exist. The message names it, and is the same for every such object. */
+export class MissingPrerequisiteError extends Error {
+  override name = 'MissingPrerequisiteError'
 }
 
 /**

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { K8sObject } from '../api/meta.ts'
-import { ConflictError, NotFoundError } from '../store/store.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../store/store.ts'
 import { type CertificateSecret, openSecretStorage, type SecretStorageInput } from './secret-storage.ts'
 import { describeStorage, storedSamples } from './storage.suite.ts'
 import type { StoredCertificates } from './storage.ts'
@@ -89,5 +89,12 @@ describe('a certificate Secret', () => {
     const create = () => Promise.reject(new Error('secrets is forbidden'))
     const storage = openSecretStorage({ store: { ...store, create }, ...KEY })
     await expect(storage.write(first, undefined)).rejects.toThrow('forbidden')
+  })
+
+  test('cannot be written if its namespace does not exist', async () => {
+    const { store } = new SecretServer()
+    const create = () => Promise.reject(new MissingPrerequisiteError('namespace "lodestone-system" does not exist'))
+    const storage = openSecretStorage({ store: { ...store, create }, ...KEY })
+    await expect(storage.write(first, undefined)).rejects.toThrow('does not exist')
   })
 })

@@ -1,55 +1,27 @@
 /** Things are installed in any order: the whole application on an API server that comes to serve VolumeManagers later. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { events } from '../../src/api/event.ts'
+import { expect, test } from 'vitest'
 import { MOVER_LABEL, MOVER_TASK_ANNOTATION } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { type Pod, pods } from '../../src/api/pod.ts'
-import { roleBindings } from '../../src/api/rbac.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
-import { startApp } from '../../src/app/app.ts'
-import { type Config, DEFAULT_CONFIG } from '../../src/app/config.ts'
-import { createConnection } from '../../src/store/cluster/api-connection.ts'
-import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
-import { openClusterStore } from '../../src/store/cluster/cluster.ts'
+import { DEFAULT_CONFIG } from '../../src/app/config.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
-import { openLogger } from '../../src/telemetry/logger.ts'
-import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { makeVolumeManager } from '../builders.ts'
-import { LOOPBACK } from './loopback.ts'
+import { openAppOnApiServer } from './app-on-api-server.ts'
 
 /** What is waited for comes at once; a busy machine may take longer. */
 const PATIENCE = { timeout: 10_000 }
 
 /** Starts everything in a cluster of its own that has a node, and whose API server does not serve VolumeManagers. */
 async function start() {
-  const directory = mkdtempSync(join(tmpdir(), 'lodestone-late-'))
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const config: Config = {
-    ...DEFAULT_CONFIG,
-    server: { ...DEFAULT_CONFIG.server, ...LOOPBACK },
-    certificates: { ...DEFAULT_CONFIG.certificates, directory },
-    volumes: { ...DEFAULT_CONFIG.volumes, enabled: true },
-  }
+  const volumes = { ...DEFAULT_CONFIG.volumes, enabled: true }
   const kinds = kindsFor({ dependencies: true, movesData: true })
-  const server = await new FakeApiServer([...kinds.map(({ type }) => type), roleBindings, events]).listen()
+  const { server, store, start } = await openAppOnApiServer(kinds, { volumes })
   server.serve(volumeManagers, false)
   const status = { conditions: [{ type: 'Ready', status: 'True' }] }
   server.put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, status } as K8sObject)
-  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
-  const connection = createConnection(source)
-  const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
-  const { log } = openLogger({ level: 'silent', format: 'json', output: { write: () => true } })
-  const app = await startApp({ config, store, log, metrics: openMetrics(), now: Date.now })
-  onTestFinished(async () => {
-    await app.stop()
-    await connection.close()
-    await server.close()
-  })
-  await app.ready
+  const app = await start()
   /** Each run of a loop that went well and each that did not, as metrics tell it. */
   const runs = async (loop: string) => {
     const metrics = await (await fetch(`http://127.0.0.1:${app.addresses.health}/metrics`)).text()

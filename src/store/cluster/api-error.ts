@@ -1,4 +1,5 @@
-/** An answer of an API server that says no, with what a caller decides by. */
+/** Error responses of an API server, as an `ApiError` with status, reason and the object that it is about. */
+import { isObject } from '../../core/json.ts'
 
 interface ApiErrorInput {
   /** HTTP status, or the `code` of an ERROR event. */
@@ -8,6 +9,13 @@ interface ApiErrorInput {
   message: string
   /** What `Retry-After` or the Status asked for. */
   retryAfterMs?: number | undefined
+  details?: StatusDetails | undefined
+}
+
+/** The object that a Status is about; `kind` is the plural name of its resource. */
+export interface StatusDetails {
+  kind?: string
+  name?: string
 }
 
 export class ApiError extends Error {
@@ -15,12 +23,15 @@ export class ApiError extends Error {
   readonly status: number
   readonly reason: string
   readonly retryAfterMs: number | undefined
+  /** Empty when the server named no object. */
+  readonly details: StatusDetails
 
   constructor(input: ApiErrorInput) {
     super(input.message)
     this.status = input.status
     this.reason = input.reason
     this.retryAfterMs = input.retryAfterMs
+    this.details = input.details ?? {}
   }
 }
 
@@ -54,6 +65,7 @@ export function readApiError(
     reason: parsed.reason ?? '',
     message: `${what}: HTTP ${status}: ${message}`,
     retryAfterMs,
+    details: parsed.details,
   })
 }
 
@@ -73,6 +85,7 @@ interface StatusFields {
   reason?: string
   message?: string
   retryAfterMs?: number
+  details?: StatusDetails
 }
 
 function parseStatus(body: string): StatusFields {
@@ -86,12 +99,13 @@ function parseStatus(body: string): StatusFields {
 function readStatus(value: unknown): StatusFields {
   if (typeof value !== 'object' || value === null) return {}
   const { code, reason, message, details } = value as Record<string, unknown>
-  const seconds = (details as { retryAfterSeconds?: unknown } | undefined)?.retryAfterSeconds
+  const { retryAfterSeconds: seconds, kind, name } = isObject(details) ? details : {}
   return {
     ...(typeof code === 'number' && { code }),
     ...(typeof reason === 'string' && { reason }),
     ...(typeof message === 'string' && message !== '' && { message }),
     ...(typeof seconds === 'number' && seconds > 0 && { retryAfterMs: seconds * 1000 }),
+    details: { ...(typeof kind === 'string' && { kind }), ...(typeof name === 'string' && { name }) },
   }
 }
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { namespaces } from '../../api/namespace.ts'
 import { isObject } from '../../core/json.ts'
 import { applyMergePatch } from '../../core/merge-patch.ts'
 import { ApiObjects, type LoggedEvent } from './api-objects.fake.ts'
@@ -46,6 +47,7 @@ export class FakeApiServer {
   token: string | undefined
   readonly #types: readonly ResourceType[]
   readonly #unserved = new Set<string>()
+  readonly #missingNamespaces = new Set<string>()
   readonly #watches = new Map<OpenWatch, string>()
   readonly #faults: { match: (request: ApiRequest) => boolean; answer: Answer }[] = []
   readonly #sockets = new Set<Socket>()
@@ -103,6 +105,11 @@ export class FakeApiServer {
     else this.#unserved.add(collectionPath(type))
   }
 
+  /** From now on nothing can be created in the namespace. */
+  removeNamespace(name: string): void {
+    this.#missingNamespaces.add(name)
+  }
+
   /** Writes an object as another client would. */
   put(type: ResourceType, object: K8sObject): K8sObject {
     return this.#announce(type, this.objects.put(type, object))
@@ -134,12 +141,12 @@ export class FakeApiServer {
     const { method, path, query, headers } = request
     if (this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) return status(401, 'Unauthorized')
     const target = this.#target(path)
-    if (target === undefined || this.#unserved.has(target.collection)) return status(404, 'NotFound')
+    if (target === undefined || this.#unserved.has(target.collection)) return pageNotFound
     if (method === 'POST') return this.#create(target, JSON.parse(text))
     if (method === 'PUT') return this.#update(target, JSON.parse(text))
     if (method === 'PATCH') return this.#patch(target, JSON.parse(text), headers['content-type'])
     if (method === 'DELETE') return this.#delete(target, JSON.parse(text))
-    if (target.name !== undefined) return answerWith(200, this.#find(target)) ?? status(404, 'NotFound')
+    if (target.name !== undefined) return answerWith(200, this.#find(target)) ?? notFound(target)
     if (query.get('watch') === 'true') return this.#watch(target, request)
     const page = this.objects.page(target.collection, Number(query.get('limit') ?? 0), query.get('continue'))
     if (page === undefined) return status(410, 'Expired')
@@ -169,6 +176,8 @@ export class FakeApiServer {
   }
 
   #create(target: Target, given: K8sObject): Answer {
+    const { namespace = '' } = target
+    if (this.#missingNamespaces.has(namespace)) return notFound({ type: namespaces, name: namespace })
     const { name = `${given.metadata.generateName}${this.objects.version}` } = given.metadata
     const object = { ...given, metadata: { ...given.metadata, name } }
     const exists = this.#find({ ...target, name: object.metadata.name }) !== undefined
@@ -177,7 +186,7 @@ export class FakeApiServer {
 
   #update(target: Target, object: K8sObject): Answer {
     const before = this.#find(target)
-    if (before === undefined) return status(404, 'NotFound')
+    if (before === undefined) return notFound(target)
     if (before.metadata.resourceVersion !== object.metadata.resourceVersion) return status(409, 'Conflict')
     return this.#store(target, before, object)
   }
@@ -185,7 +194,7 @@ export class FakeApiServer {
   #patch(target: Target, patch: { metadata?: { resourceVersion?: string } }, contentType?: string): Answer {
     if (contentType !== 'application/merge-patch+json') return status(415, 'UnsupportedMediaType')
     const before: StatusObject | undefined = this.#find(target)
-    if (before === undefined) return status(404, 'NotFound')
+    if (before === undefined) return notFound(target)
     const version = before.metadata.resourceVersion
     if ((patch.metadata?.resourceVersion ?? version) !== version) return status(409, 'Conflict')
     const after = applyMergePatch(before, patch) as StatusObject
@@ -196,7 +205,7 @@ export class FakeApiServer {
 
   #delete(target: Target, { preconditions }: { preconditions?: { uid?: string; resourceVersion?: string } }): Answer {
     const object = this.#find(target)
-    if (object === undefined) return status(404, 'NotFound')
+    if (object === undefined) return notFound(target)
     const { name = '', finalizers, uid, resourceVersion } = object.metadata
     const expected = { uid, resourceVersion, ...preconditions }
     if (expected.uid !== uid || expected.resourceVersion !== resourceVersion) return status(409, 'Conflict')
@@ -275,6 +284,17 @@ export function status(code: number, reason = '', headers: Record<string, string
 
 export function statusObject(code: number, reason = ''): object {
   return { kind: 'Status', apiVersion: 'v1', code, reason, message: `the server says ${reason || code}` }
+}
+
+/** A 404 with the details of apimachinery's `NewNotFound`: they name what is missing. */
+function notFound({ type: { group, plural: kind }, name = '' }: Pick<Target, 'type' | 'name'>): Answer {
+  return json(404, { ...statusObject(404, 'NotFound'), details: { name, kind, ...(group && { group }) } })
+}
+
+/** The answer for a path that no API has, such as that of a missing CustomResourceDefinition. */
+function pageNotFound(response: ServerResponse): void {
+  response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
+  response.end('404 page not found\n')
 }
 
 export function json(code: number, body: unknown, headers: Record<string, string> = {}): Answer {

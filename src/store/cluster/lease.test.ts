@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { TestClock } from '../../time/clock.fake.ts'
 import { type FolderStore, openFolderStore } from '../folder/folder.ts'
-import { NotFoundError } from '../store.ts'
+import { MissingPrerequisiteError } from '../store.ts'
 import { type Lease, LeaseLock, leases } from './lease.ts'
 
 const signal = new AbortController().signal
@@ -122,12 +122,12 @@ describe('a Lease', () => {
 
   test('in a namespace that is missing is a failure, not a race', async () => {
     const { clock, store } = open()
-    const create = (): Promise<never> => Promise.reject(new NotFoundError('namespace not found'))
+    const create = (): Promise<never> => Promise.reject(new MissingPrerequisiteError('namespace "none" does not exist'))
     const input = { namespace: 'none', name: 'loops', identity: 'a', durationSeconds: 15, clock, now: () => 0 }
     const lock = new LeaseLock({
       ...input,
       store: { read: store.read.bind(store), update: store.update.bind(store), create },
     })
-    await expect(lock.take(signal)).rejects.toThrow('namespace not found')
+    await expect(lock.take(signal)).rejects.toThrow('namespace "none" does not exist')
   })
 })

@@ -67,7 +67,6 @@ export class LeaseLock {
         : store.update(leases, this.#mine(lease)))
       return 'held'
     } catch (error) {
-      // Not found is no race: the namespace is missing, and somebody has to be told.
       if (error instanceof ConflictError) return 'raced'
       throw error
     }

@@ -1,7 +1,14 @@
 /** Creates, replaces, patches, deletes and reads single objects on an API server, and tells a lost race from a failure. */
-import { collectionPath, type K8sObject, keyOfObject, objectKey, type ResourceType } from '../../api/meta.ts'
+import {
+  apiVersionOf,
+  collectionPath,
+  type K8sObject,
+  keyOfObject,
+  objectKey,
+  type ResourceType,
+} from '../../api/meta.ts'
 import { withType } from '../kinds/any-kind.ts'
-import { ConflictError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
+import { ConflictError, MissingPrerequisiteError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
 import type { Connection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 
@@ -12,8 +19,7 @@ export async function createObject<T extends K8sObject>(
   object: T,
 ): Promise<T> {
   refuseVersion(object)
-  const path = collectionPath(type, object.metadata.namespace)
-  return (await write(connection, 'POST', path, type, object)) as T
+  return (await write(connection, { method: 'POST', type, namespace: object.metadata.namespace, body: object })) as T
 }
 
 /** Replaces an object; returns it as the server made it. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
@@ -23,8 +29,8 @@ export async function updateObject<T extends K8sObject>(
   object: T,
 ): Promise<T> {
   requireVersion(object)
-  const path = objectPath(type, object.metadata.namespace, object.metadata.name ?? '')
-  return (await write(connection, 'PUT', path, type, object)) as T
+  const { namespace, name = '' } = object.metadata
+  return (await write(connection, { method: 'PUT', type, namespace, name, body: object })) as T
 }
 
 /** Sends a JSON merge patch; returns the object as the server has it then. Throws as `updateObject` does. */
@@ -35,8 +41,9 @@ export async function patchObject<T extends K8sObject>(
   patch: Record<string, unknown>,
   { subresource }: PatchOptions = {},
 ): Promise<T> {
-  const path = namedPath(type, reference) + (subresource === undefined ? '' : `/${subresource}`)
-  return (await write(connection, 'PATCH', path, type, patch, 'application/merge-patch+json')) as T
+  requireName(type, reference)
+  const contentType = 'application/merge-patch+json'
+  return (await write(connection, { method: 'PATCH', type, ...reference, subresource, body: patch, contentType })) as T
 }
 
 /** Deletes an object if it is still the one that was read. One that is gone is a success; throws `ConflictError` when it changed. */
@@ -47,12 +54,13 @@ export async function deleteObject<T extends K8sObject>(
 ): Promise<void> {
   requireVersion(object)
   const { namespace, name = '', uid, resourceVersion } = object.metadata
+  requireName(type, { namespace, name })
   const preconditions = { ...(uid && { uid }), resourceVersion }
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
   try {
-    await send(connection, 'DELETE', namedPath(type, { namespace, name }), body)
+    await send(connection, { method: 'DELETE', type, namespace, name, body })
   } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error // Gone is what was asked for.
+    if (!(error instanceof NotFoundError || error instanceof MissingPrerequisiteError)) throw error
   }
 }
 
@@ -90,40 +98,55 @@ export function describe(object: K8sObject): string {
   return `${object.kind} ${keyOfObject(object)}`
 }
 
-async function write(
-  connection: Connection,
-  method: 'POST' | 'PUT' | 'PATCH',
-  path: string,
-  type: ResourceType,
-  body: unknown,
-  contentType?: string,
-): Promise<K8sObject> {
-  return withType(type, (await send(connection, method, path, body, contentType)) as K8sObject)
+interface WriteRequest {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  type: ResourceType
+  namespace?: string | undefined
+  /** Absent for a create. */
+  name?: string
+  subresource?: string | undefined
+  body: unknown
+  /** JSON unless given. */
+  contentType?: string
 }
 
-/** Tells a lost race from a failure. */
-async function send(
-  connection: Connection,
-  method: string,
-  path: string,
-  body: unknown,
-  contentType?: string,
-): Promise<unknown> {
+async function write(connection: Connection, request: WriteRequest): Promise<K8sObject> {
+  return withType(request.type, (await send(connection, request)) as K8sObject)
+}
+
+async function send(connection: Connection, request: WriteRequest): Promise<unknown> {
+  const { method, type, namespace, name, subresource, body, contentType } = request
+  const parent = name === undefined ? collectionPath(type, namespace) : objectPath(type, namespace, name)
+  const path = subresource === undefined ? parent : `${parent}/${subresource}`
   try {
     return await connection.request(method, path, { body, ...(contentType && { contentType }) })
   } catch (error) {
-    if (error instanceof ApiError && error.status === 409) throw new ConflictError(error.message, { cause: error })
-    if (error instanceof ApiError && error.status === 404) throw new NotFoundError(error.message, { cause: error })
-    throw error
+    throw error instanceof ApiError ? storeErrorOf(error, request) : error
   }
 }
 
-/** Refuses names that would make the path one of something else: without a name, a DELETE is for the whole collection. */
-function namedPath(type: ResourceType, { namespace, name }: ObjectName): string {
+/** Distinguishes a lost race and a missing prerequisite from other failures: a 404 names the object that was not found. */
+function storeErrorOf(error: ApiError, { type, name, subresource }: WriteRequest): Error {
+  const options = { cause: error }
+  if (error.status === 409) return new ConflictError(error.message, options)
+  if (error.status !== 404) return error
+  const missing = error.details
+  if (name !== undefined && missing.kind === type.plural && missing.name === name)
+    return new NotFoundError(error.message, options)
+  if (missing.kind === 'namespaces')
+    return new MissingPrerequisiteError(`namespace "${missing.name}" does not exist; create it`, options)
+  const resource = `${subresource === undefined ? '' : `the ${subresource} of `}${type.kind} in ${apiVersionOf(type)}`
+  return new MissingPrerequisiteError(
+    `the API server does not serve ${resource}; install its CustomResourceDefinition`,
+    options,
+  )
+}
+
+/** Refuses names that make the path one of something else: without a name, a DELETE is for the whole collection. */
+function requireName(type: ResourceType, { namespace, name }: ObjectName): void {
   const isWhole = !['', '.', '..'].includes(name) && (!type.namespaced || Boolean(namespace))
   if (!isWhole)
     throw new Error(`${type.kind} ${JSON.stringify(objectKey(namespace, name))}: a name or namespace is missing`)
-  return objectPath(type, namespace, name)
 }
 
 function objectPath(type: ResourceType, namespace: string | undefined, name: string): string {

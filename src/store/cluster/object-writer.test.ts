@@ -1,0 +1,65 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { clusters, resourceBindings } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { buildBinding } from '../store.suite.ts'
+import { MissingPrerequisiteError, NotFoundError } from '../store.ts'
+import { createConnection } from './api-connection.ts'
+import { FakeApiServer } from './api-server.fake.ts'
+import { createObject, deleteObject, patchObject, updateObject } from './object-writer.ts'
+
+async function open() {
+  const server = await new FakeApiServer([resourceBindings, clusters]).listen()
+  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
+  const connection = createConnection(source)
+  onTestFinished(async () => {
+    await connection.close()
+    await server.close()
+  })
+  return { server, connection }
+}
+
+const binding = buildBinding('web')
+const existing: typeof binding = { ...binding, metadata: { ...binding.metadata, resourceVersion: '1' } }
+const reference = { namespace: 'shop', name: 'web' }
+
+test('a create in a namespace that does not exist names the namespace', async () => {
+  const { server, connection } = await open()
+  server.removeNamespace('shop')
+  const create = createObject(connection, resourceBindings, binding)
+  await expect(create).rejects.toThrow(MissingPrerequisiteError)
+  await expect(create).rejects.toThrow('namespace "shop" does not exist; create it')
+})
+
+const NOT_SERVED = 'does not serve ResourceBinding in work.karmada.io/v1alpha2; install its CustomResourceDefinition'
+
+test.each([
+  { write: 'create', run: createObject, object: binding },
+  { write: 'update', run: updateObject, object: existing },
+])('a $write of a kind whose CRD is missing names the kind', async ({ run, object }) => {
+  const { server, connection } = await open()
+  server.serve(resourceBindings, false)
+  const written = run<K8sObject>(connection, resourceBindings, object)
+  await expect(written).rejects.toThrow(MissingPrerequisiteError)
+  await expect(written).rejects.toThrow(NOT_SERVED)
+})
+
+test('a patch of a status whose CRD is missing names the kind', async () => {
+  const { server, connection } = await open()
+  server.serve(resourceBindings, false)
+  const patched = patchObject(connection, resourceBindings, reference, { status: {} }, { subresource: 'status' })
+  await expect(patched).rejects.toThrow(NOT_SERVED.replace('ResourceBinding', 'the status of ResourceBinding'))
+})
+
+test('a patch and an update of a deleted object find no object', async () => {
+  const { connection } = await open()
+  await expect(patchObject(connection, resourceBindings, reference, {})).rejects.toThrow(NotFoundError)
+  await expect(updateObject(connection, resourceBindings, existing)).rejects.toThrow(NotFoundError)
+})
+
+test('a deletion is done if the object or its kind is gone', async () => {
+  const { server, connection } = await open()
+  await deleteObject(connection, resourceBindings, existing)
+  server.serve(resourceBindings, false)
+  await deleteObject(connection, resourceBindings, existing)
+  expect(server.requests.map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
+})

@@ -1,0 +1,74 @@
+/** The whole application on an API server in memory, until the test is over. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { events } from '../../src/api/event.ts'
+import { roleBindings } from '../../src/api/rbac.ts'
+import { type App, startApp } from '../../src/app/app.ts'
+import { type Config, DEFAULT_CONFIG } from '../../src/app/config.ts'
+import { createConnection } from '../../src/store/cluster/api-connection.ts'
+import { FakeApiServer } from '../../src/store/cluster/api-server.fake.ts'
+import { type ClusterStore, openClusterStore } from '../../src/store/cluster/cluster.ts'
+import type { AnyCachedKind } from '../../src/store/kinds/any-kind.ts'
+import { openLogger } from '../../src/telemetry/logger.ts'
+import { openMetrics } from '../../src/telemetry/metrics.ts'
+import { LOOPBACK } from './loopback.ts'
+
+export interface LogLine {
+  msg: string
+  loop?: string
+  reason?: string
+}
+
+/** An application that runs once `start` has resolved. */
+export interface AppOnApiServer {
+  server: FakeApiServer
+  store: ClusterStore
+  /** Log lines of level `warn` and above so far. */
+  lines: LogLine[]
+  start(): Promise<App>
+}
+
+/** Opens a server that serves `kinds` and what the loops write. `config` replaces defaults. */
+export async function openAppOnApiServer(
+  kinds: readonly AnyCachedKind[],
+  config: Partial<Config> = {},
+): Promise<AppOnApiServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'lodestone-app-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const server = await new FakeApiServer([...kinds.map(({ type }) => type), roleBindings, events]).listen()
+  const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
+  const connection = createConnection(source)
+  const store = openClusterStore({ connection, kinds, unservedRetryMs: 10 })
+  const lines: LogLine[] = []
+  const output = { write: (line: string) => lines.push(JSON.parse(line)) }
+  const { log } = openLogger({ level: 'warn', format: 'json', output })
+  let app: App | undefined
+  onTestFinished(async () => {
+    await app?.stop()
+    await connection.close()
+    await server.close()
+  })
+  return {
+    server,
+    store,
+    lines,
+    async start() {
+      app = await startApp({
+        config: {
+          ...DEFAULT_CONFIG,
+          ...config,
+          server: { ...DEFAULT_CONFIG.server, ...LOOPBACK },
+          certificates: { ...DEFAULT_CONFIG.certificates, directory },
+        },
+        store,
+        log,
+        metrics: openMetrics(),
+        now: Date.now,
+      })
+      await app.ready
+      return app
+    },
+  }
+}
