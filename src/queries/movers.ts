@@ -12,7 +12,7 @@ import { evictingNodes } from '../core/volume-manager/replica/eviction.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
 import { allowsNode } from '../core/volume-manager/schedule/node-affinity.ts'
 import { hasDiskPressure, healthOf } from '../core/volume-manager/schedule/node-health.ts'
-import { allowanceOf, isInQueue, queueOf } from '../core/volume-manager/schedule/queue.ts'
+import { allowanceOf, firstManagers, isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/spec/names.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { latestOf } from '../core/volume-manager/status/time.ts'
@@ -52,7 +52,7 @@ export function gatherVolumeManager(
     claims: store.byIndex(persistentVolumeClaims, 'owner', owner),
     allowance: allowanceOf({
       manager: key,
-      queue: moverQueue(store),
+      waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
       active: activeMovers(store, created),
       settings: settings.movers,
     }),
@@ -69,11 +69,6 @@ function activeMovers(store: ObjectStore, created: readonly Pod[]): Pod[] {
 /** The movers of a VolumeManager, those of an earlier one of the same name included. */
 export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
   return store.byIndex(pods, 'mover', key)
-}
-
-/** Whose turn it is, of all VolumeManagers that wait. */
-function moverQueue(store: ObjectStore): string[] {
-  return queueOf(store.byIndex(volumeManagers, 'waiting', 'all'))
 }
 
 function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
@@ -201,7 +196,7 @@ function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {
 }
 
 function nextInQueue(store: ObjectStore): string[] {
-  return [...new Set(moverQueue(store))].slice(0, WOKEN)
+  return firstManagers(store.byIndex(volumeManagers, 'waiting', 'all'), WOKEN)
 }
 
 function waits(manager: K8sObject | undefined): boolean {

@@ -28,30 +28,69 @@ export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
 
 interface Turn {
   manager: string
-  /** Whether it could not have started when it was last looked at. */
+  /** Whether it could not start when its VolumeManager was last planned. */
   isStuck: boolean
   priority: number
   since: number
 }
 
+/** Objects in memory never change: the turns of each version of a VolumeManager are read and sorted once. */
+const knownTurns = new WeakMap<object, readonly Turn[]>()
+
 /**
- * Whose turn it is, in order: deletions, which make room, then by priority, then who has waited longest; and behind them all who could not
- * start anyway when it was last looked at. Of each VolumeManager as many turns as it waits for.
+ * The first turns of the queue, each as the `namespace/name` of its VolumeManager, which has one turn for each of its movers that wait.
+ * The order: deletions, which free disk; then by priority; then by how long the turn has waited. Behind them all, turns that could not
+ * start when their VolumeManager was last planned.
+ *
+ * @param waiting the VolumeManagers that wait (`isInQueue`)
  */
-export function queueOf(waiting: Iterable<VolumeManager>): string[] {
-  return [...waiting]
-    .flatMap(turnsOf)
-    .sort(
-      (a, b) =>
-        Number(a.isStuck) - Number(b.isStuck) ||
-        b.priority - a.priority ||
-        a.since - b.since ||
-        (a.manager < b.manager ? -1 : 1),
-    )
-    .map(({ manager }) => manager)
+export function firstTurns(waiting: Iterable<VolumeManager>, count: number): string[] {
+  const first: Turn[] = []
+  for (const manager of waiting) {
+    for (const turn of turnsOf(manager)) if (!insert(first, turn, count)) break
+  }
+  return first.map(({ manager }) => manager)
 }
 
-function turnsOf({ metadata, spec, status }: VolumeManager): Turn[] {
+/** The first VolumeManagers of the queue, each once. */
+export function firstManagers(waiting: Iterable<VolumeManager>, count: number): string[] {
+  const first: Turn[] = []
+  for (const manager of waiting) {
+    const [best] = turnsOf(manager)
+    if (best) insert(first, best, count)
+  }
+  return first.map(({ manager }) => manager)
+}
+
+/** Puts a turn where it belongs among the first `count`; false when all of those are before it. */
+function insert(first: Turn[], turn: Turn, count: number): boolean {
+  let at = first.length
+  while (at > 0 && compareTurns(turn, first[at - 1] as Turn) < 0) at--
+  if (at >= count) return false
+  first.splice(at, 0, turn)
+  if (first.length > count) first.pop()
+  return true
+}
+
+function compareTurns(a: Turn, b: Turn): number {
+  return (
+    Number(a.isStuck) - Number(b.isStuck) ||
+    // Two deletions are both of infinite priority.
+    (a.priority === b.priority ? 0 : b.priority - a.priority) ||
+    a.since - b.since ||
+    (a.manager < b.manager ? -1 : Number(a.manager > b.manager))
+  )
+}
+
+function turnsOf(manager: VolumeManager): readonly Turn[] {
+  const known = knownTurns.get(manager)
+  if (known) return known
+  const turns = readTurns(manager).sort(compareTurns)
+  knownTurns.set(manager, turns)
+  return turns
+}
+
+function readTurns({ metadata, spec, status }: VolumeManager): Turn[] {
   const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], releases = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
@@ -71,17 +110,18 @@ function turnsOf({ metadata, spec, status }: VolumeManager): Turn[] {
 }
 
 export interface AllowanceInput {
-  /** `namespace/name` of who asks. */
+  /** `namespace/name` of the VolumeManager that asks. */
   manager: string
-  queue: readonly string[]
-  /** The movers that have not ended, of all VolumeManagers, those that are in no cache yet included. */
+  /** The VolumeManagers that wait. */
+  waiting: readonly VolumeManager[]
+  /** The movers that have not ended, of all VolumeManagers, including those that are in no cache yet. */
   active: readonly Pod[]
   settings: VolumeSettings['movers']
 }
 
-/** What a VolumeManager may start now without overtaking anybody. */
-export function allowanceOf({ manager, queue, active, settings }: AllowanceInput): MoverAllowance {
+/** How many movers a VolumeManager may start now without overtaking another one. */
+export function allowanceOf({ manager, waiting, active, settings }: AllowanceInput): MoverAllowance {
   const free = Math.max(0, settings.maxInAll - active.length)
-  const slots = queue.slice(0, free).filter((one) => one === manager).length
+  const slots = free === 0 ? 0 : firstTurns(waiting, free).filter((one) => one === manager).length
   return { slots, active }
 }

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { ReplicaStatus, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
+import { toTime } from '../status/time.ts'
+import { allowanceOf, firstManagers, firstTurns, isInQueue } from './queue.ts'
+
+const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
+  ...{ index: since, state: 'Queued', revision: 'r', attempt: 1, since: toTime(NOW + since * 1000) },
+  ...more,
+})
+const ready = (more: Partial<ReplicaStatus> = {}) => queued(0, { state: 'Ready', ...more })
+const deletion = (since: number, state: 'Queued' | 'Waiting' = 'Queued') => ({
+  ...{ index: since, node: 'n1', path: '/data', nodeLabels: [], revision: 'r', reason: 'ScaledDown', attempt: 1 },
+  ...{ state, since: toTime(NOW + since * 1000) },
+})
+const upload = (since: number) => ready({ upload: { state: 'Queued', attempt: 1, since: toTime(NOW + since * 1000) } })
+
+function manager(name: string, volume: Partial<VolumeStatus>, priority?: number): VolumeManager {
+  const { spec, ...rest } = makeVolumeManager()
+  const volumeConfigs = [makeVolume(priority === undefined ? {} : { priority })]
+  return {
+    ...rest,
+    metadata: { namespace: 'default', name },
+    spec: { ...spec, volumeConfigs },
+    status: { volumes: [{ id: 'vol1', nodeAffinity: {}, ...volume }] },
+  }
+}
+
+describe('the queue of movers', () => {
+  test.each<{ name: string; waiting: VolumeManager[]; want: string[] }>([
+    { name: 'is empty where nothing waits', waiting: [manager('a', { replicas: [ready()] })], want: [] },
+    {
+      name: 'has the turn that waits longest first',
+      waiting: [manager('a', { replicas: [queued(5)] }), manager('b', { replicas: [queued(3)] })],
+      want: ['b', 'a'],
+    },
+    {
+      name: 'has the higher priority first, however long others wait',
+      waiting: [manager('a', { replicas: [queued(0)] }, 1), manager('b', { replicas: [queued(9)] }, 2)],
+      want: ['b', 'a'],
+    },
+    {
+      name: 'has deletions first, whatever the priority',
+      waiting: [manager('a', { replicas: [queued(0)] }, 100), manager('b', { releases: [deletion(9)] })],
+      want: ['b', 'a'],
+    },
+    {
+      name: 'has the older of two deletions first',
+      waiting: [manager('a', { releases: [deletion(9)] }, 100), manager('b', { releases: [deletion(8)] })],
+      want: ['b', 'a'],
+    },
+    {
+      name: 'has uploads at the priority of their volume',
+      waiting: [manager('a', { replicas: [upload(9)] }, 1), manager('b', { replicas: [queued(0)] })],
+      want: ['a', 'b'],
+    },
+    {
+      name: 'has turns that could not start behind all others',
+      waiting: [
+        manager('a', { replicas: [queued(0, { reason: 'NoNode' })] }, 9),
+        manager('b', { replicas: [queued(9, { reason: 'Demanded' })] }),
+      ],
+      want: ['b', 'a'],
+    },
+    {
+      name: 'has one turn for each mover that waits, and none for a deletion that may not start',
+      waiting: [
+        manager('a', { replicas: [queued(1), queued(3)], releases: [deletion(0, 'Waiting')] }),
+        manager('b', { replicas: [queued(2)] }),
+      ],
+      want: ['a', 'b', 'a'],
+    },
+    {
+      name: 'is in the order of names where all else is equal',
+      waiting: [manager('b', { replicas: [queued(1)] }), manager('a', { replicas: [queued(1)] })],
+      want: ['a', 'b'],
+    },
+  ])('$name', ({ waiting, want }) => {
+    const keys = want.map((name) => `default/${name}`)
+
+    expect(firstTurns(waiting, 10)).toEqual(keys)
+    expect(firstTurns([...waiting].reverse(), 10)).toEqual(keys)
+    expect(firstTurns(waiting, 1)).toEqual(keys.slice(0, 1))
+    expect(firstManagers(waiting, 10)).toEqual([...new Set(keys)])
+    expect(waiting.some(isInQueue)).toBe(want.length > 0)
+  })
+
+  test('is read anew only for the VolumeManagers that changed', () => {
+    let reads = 0
+    const counted = (name: string, since: number): VolumeManager => {
+      const { status, ...rest } = manager(name, { replicas: [queued(since)] })
+      const get = () => {
+        reads++
+        return status
+      }
+      return Object.defineProperty({ ...rest }, 'status', { get }) as VolumeManager
+    }
+    const waiting = Array.from({ length: 1000 }, (_, i) => counted(`m${i}`, 1000 - i))
+    firstTurns(waiting, 20)
+    const readsOfAll = reads
+    waiting[7] = counted('changed', -1)
+
+    const [first] = firstTurns(waiting, 20)
+    firstManagers(waiting, 4)
+
+    expect(first).toBe('default/changed')
+    expect([readsOfAll, reads]).toEqual([1000, 1001])
+  })
+})
+
+test.each([
+  { name: 'as many as it has turns among the free slots', maxInAll: 3, active: 1, want: 1 },
+  { name: 'all of its turns while there are slots', maxInAll: 9, active: 1, want: 2 },
+  { name: 'none while all slots are taken', maxInAll: 3, active: 3, want: 0 },
+  { name: 'none while more movers run than are allowed now', maxInAll: 3, active: 5, want: 0 },
+])('a VolumeManager may start $name', ({ maxInAll, active, want }) => {
+  const waiting = [manager('a', { replicas: [queued(1), queued(3)] }), manager('b', { replicas: [queued(2)] })]
+  const movers = Array.from(
+    { length: active },
+    (): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [] } }),
+  )
+  const settings = { ...VOLUME_SETTINGS.movers, maxInAll }
+
+  expect(allowanceOf({ manager: 'default/a', waiting, active: movers, settings })).toEqual({
+    slots: want,
+    active: movers,
+  })
+})
