@@ -12,7 +12,7 @@ import { planClaims } from './persistent-volumes.ts'
 import { draftVolume } from './replica/volume-plan.ts'
 import { nextLookMs } from './schedule/next-look.ts'
 import { startMovers } from './schedule/start.ts'
-import { statusEvents, statusOf } from './status/status.ts'
+import { statusEvents, statusOf } from './status/conditions.ts'
 import { summarize } from './status/summary.ts'
 
 /**

@@ -4,7 +4,7 @@ import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
-import { releaseMover, replicaMover, uploadMover } from './work.ts'
+import { releaseMover, replicaMover, uploadMover } from './build.ts'
 
 const PATH = '/var/datasets/vck-resource-4b1d-0123456789abc'
 const SETTINGS: VolumeSettings['movers'] = {

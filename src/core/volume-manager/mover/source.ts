@@ -2,7 +2,7 @@
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover/contract.ts'
-import { parseSourceUrl } from '../spec/option-values.ts'
+import { parseSourceUrl } from '../spec/options.ts'
 
 export interface MoverSource {
   /** `s3://bucket/key`, ending in a slash for everything below it; for a mover of somebody's own, as it was written. */

@@ -7,7 +7,7 @@ import { retryDelayMs } from '../schedule/backoff.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { WAIT_MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
-import { stepWork, withoutProgress } from './work.ts'
+import { stepWork, withoutProgress } from './transition.ts'
 
 export interface ReleaseSight extends MoverSight {
   /** Whether the Node object is gone: then there is nothing left that could be deleted. */

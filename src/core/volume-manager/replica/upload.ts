@@ -4,10 +4,10 @@ import { parseDuration } from '../../locality/duration.ts'
 import type { MoverSight } from '../mover/observed-mover.ts'
 import { DELETED } from '../mover/observed-state.ts'
 import { retryDelayMs } from '../schedule/backoff.ts'
-import { parseBoolean } from '../spec/option-values.ts'
+import { parseBoolean } from '../spec/options.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { fromTime, toTime } from '../status/time.ts'
-import { stepWork, withoutProgress } from './work.ts'
+import { stepWork, withoutProgress } from './transition.ts'
 
 /** Whether changes of a volume are written back at all. */
 export function isWrittenBack(config: VolumeConfig | undefined): boolean {

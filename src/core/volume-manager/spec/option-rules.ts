@@ -7,7 +7,7 @@ import { cut } from '../../outcome.ts'
 import { MAX_PARTS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
-import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './option-values.ts'
+import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './options.ts'
 import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
 
 export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined

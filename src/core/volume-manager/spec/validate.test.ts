@@ -4,7 +4,7 @@ import type { NodeSelectorRequirement } from '../../../api/node.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeLimits } from './problem.ts'
 import { admitVolumeManager, isVolumeManager, validateVolumeManager } from './validate.ts'
-import { volumeProblems } from './validate-volume.ts'
+import { volumeProblems } from './volume-rules.ts'
 
 const LIMITS: VolumeLimits = {
   allowedRoots: ['/var/datasets', '/mnt/data/'],

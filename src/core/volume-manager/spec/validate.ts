@@ -7,7 +7,7 @@ import { isObject, jsonEqual } from '../../json.ts'
 import type { Outcome } from '../../outcome.ts'
 import { compileSchema } from '../../schema-errors.ts'
 import type { VolumeLimits } from './problem.ts'
-import { volumeProblems } from './validate-volume.ts'
+import { volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { statusOf } from './status.ts'
+import { statusOf } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
 function summary(

@@ -24,7 +24,7 @@ import {
   timeout,
   verify,
 } from './option-rules.ts'
-import { isQuantity } from './option-values.ts'
+import { isQuantity } from './options.ts'
 import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
 import { SOURCE_TYPE_NAMES } from './source-types.ts'
 
