@@ -70,7 +70,7 @@ export async function startLoops({
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,
       observer: {
-        asked: (system, seconds, result) => metrics.questions.labels(system, result).observe(seconds),
+        asked: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
         moved: () => metrics.moves.inc(),
         evicted(eviction) {
           metrics.evictions.inc()
@@ -87,14 +87,14 @@ export async function startLoops({
     // What waited for a turn, a node or an allowance may have it now.
     const unsubscribe = live.subscribe(() => controller.lookAtEverything())
     metrics.observeQueues(() => controller.depths())
-    metrics.leading.set(1)
+    metrics.leaderStatus.labels(config.leaderElection.name).set(1)
     log.info('loops started')
     await aborted(signal)
     unsubscribe()
     await controller.stop()
     await moverLogs.stop()
     await events.stop()
-    metrics.leading.set(0)
+    metrics.leaderStatus.labels(config.leaderElection.name).set(0)
     log.info('loops stopped')
   }
   const stopRunning = config.leaderElection.enabled ? elect(run) : runAlone(run)

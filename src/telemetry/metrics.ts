@@ -20,8 +20,8 @@ export interface Metrics extends ServerMetrics {
   queueSeconds: Histogram<'name'>
   /** How many keys wait for a turn, by loop; asked when it is read. */
   observeQueues(read: () => Iterable<{ loop: string; depth: number }>): void
-  leading: Gauge
-  questions: Histogram<'system' | 'result'>
+  leaderStatus: Gauge<'name'>
+  queries: Histogram<'system' | 'result'>
   moves: Counter
   evictions: Counter
   events: Counter<'result'>
@@ -160,8 +160,8 @@ export function openMetrics(): Metrics {
     observeQueues(read) {
       readQueues = read
     },
-    questions: new Histogram({
-      name: 'lodestone_locality_question_seconds',
+    queries: new Histogram({
+      name: 'lodestone_locality_query_seconds',
       help: 'How long data systems took to say where data is, by what they said',
       labelNames: ['system', 'result'],
       buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
@@ -192,7 +192,12 @@ export function openMetrics(): Metrics {
     observeDomain(read) {
       readDomain = read
     },
-    leading: new Gauge({ name: 'lodestone_leading', help: 'Whether this replica runs the loops', registers }),
+    leaderStatus: new Gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this replica is the leader, which runs the loops: 1 or 0',
+      labelNames: ['name'],
+      registers,
+    }),
     certificateExpiry: new Gauge({
       name: 'lodestone_certificate_expiry_timestamp_seconds',
       help: 'When the serving certificate expires',

@@ -88,13 +88,16 @@ test(`the leader is killed ${kills} times while ${claimCount} claims resolve: in
 test('a second replica takes over within 20 seconds of the death of the first, which does not disturb when it is back', async () => {
   const leader = await plane.eventually('one leads', leading)
   const successor = replicas.find((replica) => replica !== leader) as Lodestone
-  expect(await successor.metric('lodestone_leading')).toBe(0)
+  expect(await successor.metric('leader_election_master_status')).toBe(0)
   const [orphan, late] = [claimCount, claimCount + 1]
 
   await leader.kill()
   const died = Date.now()
   await createAll(claimAndBinding(orphan))
-  await plane.eventually('the other one leads', async () => (await successor.metric('lodestone_leading')) === 1)
+  await plane.eventually(
+    'the other one leads',
+    async () => (await successor.metric('leader_election_master_status')) === 1,
+  )
   const took = Date.now() - died
   logToStderr(`the second replica took over after ${(took / 1000).toFixed(1)} s`)
   expect(took).toBeLessThan(20_000)
@@ -105,8 +108,8 @@ test('a second replica takes over within 20 seconds of the death of the first, w
   await leader.restart()
   await createAll(claimAndBinding(late))
   await plane.eventually('the next claim is answered', async () => (await mistakes([late])).length === 0)
-  expect(await successor.metric('lodestone_leading')).toBe(1)
-  expect(await leader.metric('lodestone_leading')).toBe(0)
+  expect(await successor.metric('leader_election_master_status')).toBe(1)
+  expect(await leader.metric('leader_election_master_status')).toBe(0)
   expect(await leader.metric('controller_runtime_reconcile_total')).toBe(0)
   expect(await versions()).toMatchObject(before)
 })
@@ -134,7 +137,9 @@ interface BindingObject extends KubeObject {
 
 async function leading(): Promise<Lodestone | undefined> {
   // One that is dead or still starting refuses the connection.
-  const found = await Promise.all(replicas.map((replica) => replica.metric('lodestone_leading').catch(() => 0)))
+  const found = await Promise.all(
+    replicas.map((replica) => replica.metric('leader_election_master_status').catch(() => 0)),
+  )
   return replicas.find((_, i) => found[i] === 1)
 }
 

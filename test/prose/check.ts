@@ -21,11 +21,13 @@ const files = [
 
 /** Folders that are not clean yet. The goal is an empty list. */
 const pending: readonly string[] = [
-  'docs',
+  'docs/adr',
+  'docs/configuration.md',
+  'docs/data-systems.md',
+  'docs/getting-started-volumes.md',
+  'docs/limits.md',
   'bench',
-  'certs',
   'charts',
-  'README.md',
   'CONTRIBUTING.md',
   'Dockerfile',
   'src/api',

@@ -45,7 +45,7 @@ export class Replicas {
     while (Date.now() < deadline) {
       // One that is down refuses the connection.
       const leading = await Promise.all(
-        this.#replicas.map(({ lodestone }) => lodestone.metric('lodestone_leading').catch(() => 0)),
+        this.#replicas.map(({ lodestone }) => lodestone.metric('leader_election_master_status').catch(() => 0)),
       )
       const found = leading.indexOf(1)
       // The first one stays; another one dies in its place.

@@ -1,0 +1,48 @@
+/** The links of the documentation: each relative link leads to a file, and each anchor to a heading of it. */
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { lexer, type Token, walkTokens } from 'marked'
+import { describe, expect, test } from 'vitest'
+
+const pages = globSync(['*.md', '{docs,certs,test,webhooks,charts}/**/*.md']).sort()
+
+/** As GitHub makes them of headings. */
+function anchorsOf(path: string): string[] {
+  const headings: string[] = []
+  walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
+    if (token.type === 'heading') headings.push(token['text'] as string)
+  })
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function linksOf(path: string): string[] {
+  const links: string[] = []
+  walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
+    if (token.type === 'link') links.push(token['href'] as string)
+  })
+  return links.filter((link) => !/^[a-z]+:/.test(link))
+}
+
+function isBroken(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), path)
+  if (!existsSync(target)) return true
+  return anchor !== undefined && (statSync(target).isDirectory() || !anchorsOf(target).includes(anchor))
+}
+
+describe.each(pages)('%s', (page) => {
+  test('has no broken links', () => {
+    expect(linksOf(page).filter((link) => isBroken(page, link))).toEqual([])
+  })
+})
+
+test('docs/index.md leads to every page of docs', () => {
+  const linked = linksOf('docs/index.md').map((link) => join('docs', link.replace(/#.*/, '')))
+  const own = globSync('docs/*.md').filter((page) => page !== join('docs', 'index.md'))
+  expect(own.filter((page) => !linked.includes(page))).toEqual([])
+})
