@@ -1,6 +1,7 @@
 /** Finds the DataSource of a claim, the claims of a DataSource, and the name of the one for a query. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { apiVersionOf } from '../api/meta.ts'
 import { boundSourceOf, questionOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from '../store/kinds/query-key.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -18,7 +19,7 @@ export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource
 }
 
 /** The sources that answer the query of a claim. */
-export function sourcesFor(claim: DataSourceClaim, store: ObjectStore): readonly DataSource[] {
+function sourcesFor(claim: DataSourceClaim, store: ObjectStore): readonly DataSource[] {
   return store.byIndex(dataSources, 'key', queryKeyOfClaim(claim))
 }
 
@@ -37,4 +38,35 @@ export function claimsOfSource(source: DataSource, store: ObjectStore): DataSour
   const asking = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
   const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
   return [...new Set([...asking, ...bound])]
+}
+
+/** The name of a source, and the name of the source that is created for its query after it is deleted. */
+export function namesAfter({ metadata, spec }: DataSource): string[] {
+  return [...new Set([metadata.name ?? '', nameOfSource(spec)])]
+}
+
+/** The names of the sources that answer a claim, and of the one to create where none does. */
+export function sourceNamesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
+  const existing = sourcesFor(claim, store).map(({ metadata }) => metadata.name ?? '')
+  const answering = existing.length > 0 ? existing : [nameOfSource(questionOfClaim(claim))]
+  const bound = claim.status?.boundDataSource
+  return bound && !answering.includes(bound) ? [...answering, bound] : answering
+}
+
+/** The source to create with a name, for the query of a permitted claim; undefined where another source answers that query. */
+export function sourceToCreate(
+  name: string,
+  store: ObjectStore,
+  isPermitted: (claim: DataSourceClaim) => boolean,
+): DataSource | undefined {
+  const claim = store
+    .byIndex(dataSourceClaims, 'sourceName', name)
+    .find((claim) => claim.metadata.deletionTimestamp === undefined && isPermitted(claim))
+  if (!claim || sourcesFor(claim, store).length > 0) return undefined
+  return {
+    apiVersion: apiVersionOf(dataSources),
+    kind: dataSources.kind,
+    metadata: { name },
+    spec: questionOfClaim(claim),
+  }
 }

@@ -1,5 +1,5 @@
 /** Sends queries to data systems in the background. Each system has its own slots, so a system that fails delays only its own sources. */
-import type { QueryResult } from '../core/data-source/memory.ts'
+import type { QueryResult } from '../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../core/data-source/query-slots.ts'
 import { signOf } from '../core/locality/error-code.ts'
 import { LocalityError, type LocalityQuery, type System } from '../locality/plugins/plugin.ts'

@@ -1,37 +1,37 @@
 import { expect, test } from 'vitest'
 import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import { dueAt, refreshIntervalMs, spreadOf } from './due.ts'
-import { NEW_MEMORY, type SourceMemory } from './memory.ts'
+import { NO_HISTORY, type QueryHistory } from './query-history.ts'
 
 const INTERVAL_MS = 100_000
 const stored = (metadata = {}) => makeSource({}, { resourceVersion: '7', ...metadata })
 const spreadMs = spreadOf(makeSource().metadata.name ?? '') * 0.1 * INTERVAL_MS
 
-test.each<{ name: string; source?: ReturnType<typeof stored>; memory?: Partial<SourceMemory>; want: number }>([
+test.each<{ name: string; source?: ReturnType<typeof stored>; history?: Partial<QueryHistory>; want: number }>([
   { name: 'that was never asked: at once', want: 0 },
-  { name: 'that does not exist yet: at once', source: makeSource(), memory: { answeredAt: NOW }, want: 0 },
+  { name: 'that does not exist yet: at once', source: makeSource(), history: { answeredAt: NOW }, want: 0 },
   {
     name: 'that is being deleted: at once',
     source: stored({ deletionTimestamp: '2026-01-01T00:00:00Z' }),
-    memory: { answeredAt: NOW },
+    history: { answeredAt: NOW },
     want: 0,
   },
-  { name: 'that failed: at the retry', memory: { failures: 1, nextAt: NOW + 5 }, want: NOW + 5 },
+  { name: 'that failed: at the retry', history: { failures: 1, nextAt: NOW + 5 }, want: NOW + 5 },
   {
     name: 'that failed and is being deleted: at the retry',
     source: stored({ deletionTimestamp: '2026-01-01T00:00:00Z' }),
-    memory: { failures: 1, nextAt: NOW + 5 },
+    history: { failures: 1, nextAt: NOW + 5 },
     want: NOW + 5,
   },
-  { name: 'whose answer is to be confirmed: soon', memory: { answeredAt: NOW, nextAt: NOW + 9 }, want: NOW + 9 },
-  { name: 'that was answered: an interval later', memory: { answeredAt: NOW }, want: NOW + INTERVAL_MS - spreadMs },
+  { name: 'whose answer is to be confirmed: soon', history: { answeredAt: NOW, nextAt: NOW + 9 }, want: NOW + 9 },
+  { name: 'that was answered: an interval later', history: { answeredAt: NOW }, want: NOW + INTERVAL_MS - spreadMs },
   {
     name: 'that was answered before a restart: an interval later',
     source: { ...stored(), status: { lastResolvedTime: new Date(NOW).toISOString() } },
     want: NOW + INTERVAL_MS - spreadMs,
   },
-])('a source $name', ({ source = stored(), memory, want }) => {
-  expect(dueAt(source, { ...NEW_MEMORY, ...memory }, INTERVAL_MS)).toBe(want)
+])('a source $name', ({ source = stored(), history, want }) => {
+  expect(dueAt(source, { ...NO_HISTORY, ...history }, INTERVAL_MS)).toBe(want)
 })
 
 test('a fleet that was answered together is spread over a tenth of the interval', () => {

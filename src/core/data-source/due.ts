@@ -2,7 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { fnv1a } from '../hash.ts'
-import type { SourceMemory } from './memory.ts'
+import type { QueryHistory } from './query-history.ts'
 
 /** At most this share of the interval is taken off, so that sources that were asked together are asked one by one. */
 const SPREAD_SHARE = 0.1
@@ -11,11 +11,11 @@ const SPREAD_SHARE = 0.1
  * When a source is due, in ms since the epoch; 0 for at once: it was never asked, does not exist yet, or is being deleted.
  * After a failure the time of the retry counts, whatever the state of the source.
  */
-export function dueAt({ metadata, status }: DataSource, memory: SourceMemory, intervalMs: number): number {
-  if (memory.failures > 0) return memory.nextAt ?? 0
+export function dueAt({ metadata, status }: DataSource, history: QueryHistory, intervalMs: number): number {
+  if (history.failures > 0) return history.nextAt ?? 0
   if (!metadata.resourceVersion || metadata.deletionTimestamp) return 0
-  if (memory.nextAt !== undefined) return memory.nextAt
-  const last = memory.answeredAt ?? Date.parse(status?.lastResolvedTime ?? '')
+  if (history.nextAt !== undefined) return history.nextAt
+  const last = history.answeredAt ?? Date.parse(status?.lastResolvedTime ?? '')
   if (Number.isNaN(last)) return 0
   return last + intervalMs * (1 - spreadOf(metadata.name ?? '') * SPREAD_SHARE)
 }

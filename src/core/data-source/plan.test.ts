@@ -208,3 +208,17 @@ describe('the condition SystemHealthy', () => {
     expect(healthIn(makeSource({}, { status: { conditions } }), true)).toBe('True')
   })
 })
+
+describe('the finalizer of a deleted source', () => {
+  const deleted = makeSource({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })
+  const planOf = (attempt?: Attempt) =>
+    planSource({ source: deleted, claims, attempt, systemKnown: true, health: undefined, now: NOW })
+
+  test('goes with the new answer, and then no source of that name is created for 500 ms', () => {
+    expect(planOf(located)).toMatchObject({ actions: [{ kind: 'patch' }], absentUntil: NOW + 500 })
+  })
+
+  test('stays until there is an answer', () => {
+    expect(planOf()).toEqual({ actions: [], writesAttempt: false })
+  })
+})

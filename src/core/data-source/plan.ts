@@ -33,9 +33,14 @@ export interface SourcePlanInput {
 /** How often a system has to say "no such data" before it replaces a location that was known. */
 export const CONFIRMATIONS = 3
 
+/** kubectl waits for a deleted source by its name, and takes a successor that exists at once for the same object. */
+const ABSENT_MS = 500
+
 export interface SourcePlan extends Plan {
-  /** Whether the attempt is noted in the status with this; else it is for the plan of the next round. */
-  notesAttempt: boolean
+  /** Whether this plan writes the attempt into the status; otherwise the plan of the next round does. */
+  writesAttempt: boolean
+  /** Until when no source of the same name is created, in ms since the epoch. Set when the last finalizer of a deleted source goes. */
+  absentUntil?: number
 }
 
 /**
@@ -44,8 +49,9 @@ export interface SourcePlan extends Plan {
  */
 export function planSource(input: SourcePlanInput): SourcePlan {
   const object = planObject(input)
-  if (object) return { actions: object, notesAttempt: false }
-  return { actions: updateStatus(input), notesAttempt: true }
+  if (!object) return { actions: updateStatus(input), writesAttempt: true }
+  const isReleased = input.source.metadata.deletionTimestamp !== undefined && object.length > 0
+  return { actions: object, writesAttempt: false, ...(isReleased && { absentUntil: input.now + ABSENT_MS }) }
 }
 
 /** What is to be done to the source itself; undefined when it is as it should be. */

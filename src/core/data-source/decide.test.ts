@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
+import { decideSource, type SourceDecision, type SourceInput } from './decide.ts'
+import type { Attempt } from './plan.ts'
+
+const INTERVAL_MS = 300_000
+const stored = makeSource({}, { resourceVersion: '7' })
+const fresh = makeSource()
+const answered = { confirmations: 0, failures: 0, answeredAt: NOW - 1, nextAt: NOW + 100 }
+const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member2'] }
+const failed: Attempt = { kind: 'failed', reason: 'HTTP 503' }
+const healthy = { refreshIntervalMs: INTERVAL_MS, isFailing: false }
+const failing = { ...healthy, isFailing: true }
+
+const decide = (given: Partial<SourceInput>) =>
+  decideSource({
+    source: stored,
+    claims: [makeClaim()],
+    system: healthy,
+    history: answered,
+    isQuerying: false,
+    attempt: undefined,
+    absentUntil: undefined,
+    now: NOW,
+    ...given,
+  })
+
+describe('a stored source', () => {
+  test.each<{ name: string; given: Partial<SourceInput>; want: SourceDecision }>([
+    { name: 'is due later', given: {}, want: { query: 'none', writes: true, requeueAfterMs: 100 } },
+    { name: 'is due now', given: { now: NOW + 100 }, want: { query: 'send', writes: true } },
+    {
+      name: 'was never queried',
+      given: { history: { confirmations: 0, failures: 0 } },
+      want: { query: 'send', writes: true },
+    },
+    { name: 'has a query in progress', given: { isQuerying: true }, want: { query: 'resume', writes: true } },
+    {
+      name: 'is due, and its last answer is not written',
+      given: { now: NOW + 100, attempt: located },
+      want: { query: 'none', writes: true, requeueAfterMs: 0 },
+    },
+    {
+      name: 'is due, and its last failure is not written',
+      given: { now: NOW + 100, attempt: failed },
+      want: { query: 'send', writes: true },
+    },
+    { name: 'has no claim', given: { claims: [], isQuerying: true }, want: { query: 'cancel', writes: true } },
+    {
+      name: 'has no data system',
+      given: { system: undefined, isQuerying: true },
+      want: { query: 'cancel', writes: true },
+    },
+    {
+      name: 'ignores when a source of its name may be created',
+      given: { absentUntil: NOW + 50 },
+      want: { query: 'none', writes: true, requeueAfterMs: 100 },
+    },
+    {
+      name: 'has a claim that is stale before the interval of the system is over',
+      given: {
+        claims: [makeClaim({ policy: { maxStalenessSeconds: 10 } })],
+        history: { confirmations: 0, failures: 0, answeredAt: NOW - 5000 },
+      },
+      want: { query: 'send', writes: true },
+    },
+    {
+      name: 'is being deleted, and its last answer is not written',
+      given: {
+        source: makeSource({}, { resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' }),
+        attempt: located,
+      },
+      want: { query: 'none', writes: true },
+    },
+  ])('that $name', ({ given, want }) => {
+    expect(decide(given)).toEqual(want)
+  })
+})
+
+describe('a source that is to be created', () => {
+  test.each<{ name: string; given: Partial<SourceInput>; want: SourceDecision }>([
+    { name: 'is queried before it is written', given: {}, want: { query: 'send', writes: false } },
+    { name: 'waits for the query in progress', given: { isQuerying: true }, want: { query: 'resume', writes: false } },
+    { name: 'is written with its answer', given: { attempt: located }, want: { query: 'none', writes: true } },
+    { name: 'is written with a reported failure', given: { attempt: failed }, want: { query: 'send', writes: true } },
+    {
+      name: 'is written without an answer when its system fails',
+      given: { system: failing },
+      want: { query: 'send', writes: true },
+    },
+    {
+      name: 'waits for its retry',
+      given: { history: { confirmations: 0, failures: 1, nextAt: NOW + 70 } },
+      want: { query: 'none', writes: false, requeueAfterMs: 70 },
+    },
+    {
+      name: 'is not written without a data system',
+      given: { system: undefined },
+      want: { query: 'none', writes: false },
+    },
+    {
+      name: 'waits until its deleted predecessor has been absent',
+      given: { absentUntil: NOW + 50 },
+      want: { query: 'none', writes: false, requeueAfterMs: 50 },
+    },
+    { name: 'is queried once that time is over', given: { absentUntil: NOW }, want: { query: 'send', writes: false } },
+  ])('$name', ({ given, want }) => {
+    expect(decide({ source: fresh, ...given })).toEqual(want)
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { makeSource } from '../../../test/builders.ts'
+import {
+  afterNewConfiguration,
+  afterResult,
+  NO_HISTORY,
+  nextQuery,
+  type QueryHistory,
+  type QueryResult,
+  type ResultContext,
+} from './query-history.ts'
+
+const NOW = 1_000_000
+const context: ResultContext = {
+  now: NOW,
+  isLocated: true,
+  refreshIntervalMs: 300_000,
+  retry: { maxRetries: 1, initialBackoffMs: 2_000, maxBackoffMs: 30_000, backoffMultiplier: 2, timeoutMs: 1 },
+  spread: 0,
+}
+const answered = { confirmations: 0, failures: 0, answeredAt: NOW }
+const failed: QueryResult = { kind: 'failed', code: 'unavailable', reason: 'HTTP 503' }
+const nowhere: QueryResult = { kind: 'nowhere', reason: 'no such table' }
+
+test.each<{
+  name: string
+  history?: Partial<QueryHistory>
+  result: QueryResult
+  given?: Partial<ResultContext>
+  want: ReturnType<typeof afterResult>
+}>([
+  {
+    name: 'a location clears failures and confirmations, and is reported without its version',
+    history: { failures: 2, confirmations: 2, nextAt: 5, etag: 'old' },
+    result: { kind: 'located', location: 's3://a', clusters: ['m1'], bytes: 7, etag: 'v2' },
+    want: {
+      history: { ...answered, etag: 'v2' },
+      attempt: { kind: 'located', location: 's3://a', clusters: ['m1'], bytes: 7 },
+    },
+  },
+  {
+    name: 'a location without a version forgets the old one',
+    history: { etag: 'old' },
+    result: { kind: 'located', location: 's3://a', clusters: [] },
+    want: { history: answered, attempt: { kind: 'located', location: 's3://a', clusters: [] } },
+  },
+  {
+    name: '"unchanged" keeps the version',
+    history: { etag: 'v1', failures: 1, nextAt: 5 },
+    result: { kind: 'unchanged' },
+    want: { history: { ...answered, etag: 'v1' }, attempt: { kind: 'unchanged' } },
+  },
+  {
+    name: '"no such data" is asked again soon while a location is known',
+    result: nowhere,
+    want: {
+      history: { ...answered, confirmations: 1, nextAt: NOW + 10_000 },
+      attempt: { ...nowhere, confirmations: 1 },
+    },
+  },
+  {
+    name: '"no such data" is asked again at the interval when that is sooner',
+    result: nowhere,
+    given: { refreshIntervalMs: 2_000 },
+    want: {
+      history: { ...answered, confirmations: 1, nextAt: NOW + 2_000 },
+      attempt: { ...nowhere, confirmations: 1 },
+    },
+  },
+  {
+    name: '"no such data" for the third time is final',
+    history: { confirmations: 2 },
+    result: nowhere,
+    want: { history: { ...answered, confirmations: 3 }, attempt: { ...nowhere, confirmations: 3 } },
+  },
+  {
+    name: '"no such data" is final at once where nothing is known',
+    result: nowhere,
+    given: { isLocated: false },
+    want: { history: { ...answered, confirmations: 1 }, attempt: { ...nowhere, confirmations: 1 } },
+  },
+  {
+    name: 'a failure is not reported while the policy retries',
+    history: { etag: 'v1', answeredAt: 3 },
+    result: failed,
+    want: {
+      history: { ...NO_HISTORY, etag: 'v1', answeredAt: 3, failures: 1, nextAt: NOW + 1_000 },
+      attempt: undefined,
+    },
+  },
+  {
+    name: 'a failure is reported after the retries',
+    history: { failures: 1 },
+    result: failed,
+    want: {
+      history: { ...NO_HISTORY, failures: 2, nextAt: NOW + 1_000 },
+      attempt: { kind: 'failed', reason: 'HTTP 503' },
+    },
+  },
+  {
+    name: 'a failure that does not pass is reported at once',
+    result: { kind: 'failed', code: 'rejected', reason: 'HTTP 400' },
+    want: {
+      history: { ...NO_HISTORY, failures: 1, nextAt: NOW + 1_000 },
+      attempt: { kind: 'failed', reason: 'HTTP 400' },
+    },
+  },
+])('$name', ({ history, result, given, want }) => {
+  expect(afterResult({ ...NO_HISTORY, ...history }, result, { ...context, ...given })).toEqual(want)
+})
+
+test('a new configuration makes the next query due now, without failures and without the version of the old answer', () => {
+  const history = { confirmations: 1, failures: 3, answeredAt: 5, nextAt: NOW + 9, etag: 'v1' }
+  expect(afterNewConfiguration(history, NOW)).toEqual({ confirmations: 1, failures: 0, answeredAt: 5, nextAt: NOW })
+})
+
+describe('the next query', () => {
+  const history = { ...answered, etag: 'v1' }
+  const query = { type: 'table', name: 'lake.shop.sales', attributes: {} }
+  const { locality: _none, ...unlocated } = makeSource().spec
+
+  test.each([
+    { name: 'has the version of the stored answer', source: makeSource(), want: { ...query, etag: 'v1' } },
+    { name: 'has none while the answer is not stored', source: { ...makeSource(), spec: unlocated }, want: query },
+    {
+      name: 'has none for a source that is being deleted',
+      source: makeSource({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      want: query,
+    },
+    {
+      name: 'has the attributes of the source',
+      source: makeSource({ attributes: { branch: 'main' } }),
+      want: { ...query, attributes: { branch: 'main' }, etag: 'v1' },
+    },
+  ])('$name', ({ source, want }) => {
+    expect(nextQuery(source, history)).toEqual(want)
+  })
+
+  test('has no version where the data system gave none', () => {
+    expect(nextQuery(makeSource(), answered)).toEqual(query)
+  })
+})
