@@ -1,4 +1,5 @@
 // A small Kubernetes API client for the harness: quicker than a kubectl per request, and polling stays cheap.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request as httpRequest } from 'undici'
 import { isObject } from '../../src/core/json.ts'
 import { eventually } from './poll.ts'
@@ -38,6 +39,9 @@ export interface ApiClientOptions {
   certificate: string
   key: string
 }
+
+// As client-go.
+const MAX_ATTEMPTS = 10
 
 interface Resource {
   root: string
@@ -117,15 +121,20 @@ export class ApiClient {
     return resourcesOf(response.body as GroupDiscoveryList)
   }
 
+  // An API server that has just started answers 429 while it reads its storage. client-go waits and tries again, and so does this client.
   async #send(method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<ApiResponse> {
-    const response = await httpRequest(`${this.#server}${path}`, {
-      method,
-      headers,
-      dispatcher: this.#agent,
-      body: body === undefined ? null : JSON.stringify(body),
-    })
-    const text = await response.body.text()
-    return { status: response.statusCode, body: parse(text) }
+    for (let attempt = 1; ; attempt++) {
+      const response = await httpRequest(`${this.#server}${path}`, {
+        method,
+        headers,
+        dispatcher: this.#agent,
+        body: body === undefined ? null : JSON.stringify(body),
+      })
+      const text = await response.body.text()
+      if (response.statusCode !== 429 || attempt === MAX_ATTEMPTS)
+        return { status: response.statusCode, body: parse(text) }
+      await sleep(1000 * Number(response.headers['retry-after'] ?? 1))
+    }
   }
 }
 
