@@ -6,6 +6,7 @@ import { describeErrors, type FieldError } from '../core/field-errors.ts'
 import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
+import { UserError } from '../core/user-error.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
@@ -150,7 +151,7 @@ export const configSchema = {
 }
 
 /** The configuration is wrong; the message names the file and every wrong path. */
-export class ConfigError extends Error {
+export class ConfigError extends UserError {
   override name = 'ConfigError'
 }
 

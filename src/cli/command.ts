@@ -1,5 +1,6 @@
 /** What a command of the command line is, and how its words are read. */
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
+import { UserError } from '../core/user-error.ts'
 import { suggest } from './suggest.ts'
 
 export interface Output {
@@ -48,8 +49,8 @@ export interface Arguments {
   flag(option: string): boolean
 }
 
-/** The user's words are wrong: exit status 2, and the way out in the message. */
-export class UsageError extends Error {
+/** Invalid arguments; the message has the way out. */
+export class UsageError extends UserError {
   override name = 'UsageError'
 }
 

@@ -1,8 +1,9 @@
-/** The commands, and the way from the user's words to one of them. */
+/** The table of commands, and the entry point that runs one. */
+import { UserError } from '../core/user-error.ts'
 import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
 import { suggest } from './suggest.ts'
 
-/** Read when they are called for: the Pod of a data mover has no memory to spare for what a server needs. */
+/** Imported on demand: the Pod of a data mover has no memory to spare for the modules of the server. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serve,
   check: async () => (await import('./check/check.ts')).check,
@@ -18,13 +19,10 @@ export function loadCommands(): Promise<Command[]> {
   return Promise.all(Object.values(loaders).map((load) => load()))
 }
 
-/** By name: their classes are in what is read only when it is called for. */
-const USER_MISTAKES = new Set(['UsageError', 'ConfigError', 'ConnectionConfigError'])
-
 /**
- * Runs the command that the words name.
+ * Runs the command that the arguments name.
  *
- * @returns the exit status: 0 done, 1 refused or failed, 2 the words or the configuration are wrong
+ * @returns the exit status: 0 for success, 1 for a refusal or failure, 2 for invalid arguments or configuration
  */
 export async function runCli(words: readonly string[], io: CommandIo): Promise<number> {
   const [first, second] = words
@@ -47,7 +45,7 @@ export async function runCli(words: readonly string[], io: CommandIo): Promise<n
   try {
     return await command.run(readArguments(command, rest), io)
   } catch (error) {
-    if (!(error instanceof Error && USER_MISTAKES.has(error.name))) throw error
+    if (!(error instanceof UserError)) throw error
     io.stderr.write(`lodestone ${name}: ${error.message}\n`)
     return 2
   }
@@ -61,6 +59,6 @@ async function overview(): Promise<string> {
     'Usage: lodestone COMMAND [OPTIONS]\n',
     'Commands:',
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
-    "\n'lodestone COMMAND --help' tells more about each.\n",
+    "\nRun 'lodestone COMMAND --help' for the options of a command.\n",
   ].join('\n')
 }

@@ -4,6 +4,7 @@ import type { RequestOptions } from 'node:https'
 import { dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
+import { UserError } from '../../core/user-error.ts'
 import { type Connection, type Credentials, createConnection } from './api-connection.ts'
 
 export type ConnectionSource =
@@ -13,7 +14,7 @@ export type ConnectionSource =
   | { inCluster: true; root?: string }
 
 /** A kubeconfig or service account that cannot be used; the message names the file. */
-class ConnectionConfigError extends Error {
+class ConnectionConfigError extends UserError {
   override name = 'ConnectionConfigError'
 }
 
