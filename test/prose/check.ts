@@ -21,14 +21,14 @@ const files = [
 
 /** Folders that are not clean yet. The goal is an empty list. */
 const pending: readonly string[] = [
-  'docs/adr',
+  'docs/adr/0011-the-hot-path.md',
+  'docs/adr/0017-http-client-of-the-mover.md',
   'docs/configuration.md',
   'docs/data-systems.md',
   'docs/getting-started-volumes.md',
   'docs/limits.md',
   'bench',
   'charts',
-  'CONTRIBUTING.md',
   'Dockerfile',
   'src/api',
   'src/app',
