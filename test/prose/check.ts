@@ -23,10 +23,7 @@ const files = [
 const pending: readonly string[] = [
   'docs/adr/0011-the-hot-path.md',
   'docs/adr/0017-http-client-of-the-mover.md',
-  'docs/configuration.md',
-  'docs/data-systems.md',
-  'docs/getting-started-volumes.md',
-  'docs/limits.md',
+
   'bench',
   'charts',
   'Dockerfile',
