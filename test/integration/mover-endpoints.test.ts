@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { runCli } from '../../src/cli/index.ts'
-import { openHttp } from '../../src/mover/http/http.ts'
+import { openHttpClient } from '../../src/mover/http/client.ts'
 import { MoverError } from '../../src/mover/mover-error.ts'
 import { KEYS, makeRoot, readResult, runMover } from './mover-run.ts'
 import { startS3Server } from './s3-server.ts'
@@ -72,7 +72,7 @@ describe('a mover connects to no server on its node', () => {
 describe('a name that leads to the node', () => {
   const open = (addresses: LookupAddress[][], localNetworks: string[] = []) => {
     const names: string[] = []
-    const http = openHttp({
+    const http = openHttpClient({
       env: {},
       localNetworks,
       resolve: (name, _options, done) => {

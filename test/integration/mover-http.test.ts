@@ -10,7 +10,7 @@ import {
   type Server as TcpServer,
 } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Http, type HttpOptions, openHttp } from '../../src/mover/http/http.ts'
+import { type HttpClient, type HttpClientOptions, openHttpClient } from '../../src/mover/http/client.ts'
 import { MoverError } from '../../src/mover/mover-error.ts'
 import { PassingError } from '../../src/mover/s3/backoff.ts'
 import { makeAuthority } from '../../src/tls/authority.ts'
@@ -29,8 +29,8 @@ async function listen<Kind extends Server | TcpServer>(server: Kind): Promise<{ 
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-function open(options: Partial<HttpOptions> = {}): Http {
-  const http = openHttp({ env: {}, localNetworks: ['127.0.0.0/8'], ...options })
+function open(options: Partial<HttpClientOptions> = {}): HttpClient {
+  const http = openHttpClient({ env: {}, localNetworks: ['127.0.0.0/8'], ...options })
   onTestFinished(() => http.close())
   return http
 }
@@ -39,7 +39,7 @@ const get = (port: number, path = '/', protocol = 'http') =>
   ({ method: 'GET', origin: `${protocol}://127.0.0.1:${port}`, path, headers: {} }) as const
 
 /** Takes a body as a file would: slowly, and from the buffer. */
-async function body(http: Http, request: ReturnType<typeof get>): Promise<Buffer> {
+async function body(http: HttpClient, request: ReturnType<typeof get>): Promise<Buffer> {
   const pieces: Buffer[] = []
   let busy = false
   await http.send(request, never, () => async (piece) => {
@@ -108,7 +108,7 @@ describe('connections', () => {
   test('on which nothing comes are given up', async () => {
     const { port } = await listen(createServer(() => {}))
 
-    await expect(open({ stallMs: 50 }).send(get(port), never)).rejects.toThrow('nothing came for 0.05 s')
+    await expect(open({ stallMs: 50 }).send(get(port), never)).rejects.toThrow('no data for 0.05 s')
   })
 
   test('are not given up while the disk is slow', async () => {
@@ -121,16 +121,57 @@ describe('connections', () => {
 
     expect((await open({ stallMs: 50 }).send(get(port), never, receive)).status).toBe(200)
   })
+})
 
-  test('to something that speaks no HTTP fail', async () => {
-    const { port } = await listen(createTcpServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n\r\n')))
+describe('a response that is not HTTP/1.1 is a failure that a retry may not have', () => {
+  const ok = 'HTTP/1.1 200 OK\r\n'
+  const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
 
-    await expect(open().send(get(port), never)).rejects.toThrow('the answer is not HTTP/1.1')
+  test.each([
+    { what: 'another protocol', bytes: 'SSH-2.0-OpenSSH\r\n\r\n' },
+    { what: 'an invalid status', bytes: 'HTTP/1.1 2000 OK\r\n\r\n' },
+    { what: 'a header without a name', bytes: `${ok}: x\r\n\r\n` },
+    { what: 'a header over two lines', bytes: `${ok}A: 1\r\n 2\r\n\r\n` },
+    { what: 'a space before a colon', bytes: `${ok}Content-Length : 5\r\n\r\nhello` },
+    { what: 'two lengths', bytes: `${ok}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello` },
+    { what: 'a negative length', bytes: `${ok}Content-Length: -5\r\n\r\n` },
+    { what: 'a body that is shorter than its length', bytes: `${ok}Content-Length: 9\r\n\r\nhello` },
+    { what: 'a chunk without a size', bytes: `${chunked}x\r\n` },
+    { what: 'a chunk that is longer than its size', bytes: `${chunked}1\r\nab\r\n` },
+    { what: 'a body that ends before its last chunk', bytes: `${chunked}5\r\nhello\r\n` },
+    { what: 'a head without an end', bytes: `${ok}A: ${'x'.repeat(70_000)}` },
+    { what: 'endless headers', bytes: ok + 'a: b\r\n'.repeat(50_000) },
+    { what: 'endless informational responses', bytes: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50_000) },
+    { what: 'endless trailers', bytes: `${chunked}0\r\n${'a: b\r\n'.repeat(50_000)}` },
+    { what: 'endless extensions of a chunk', bytes: `${chunked}5${';a=b'.repeat(50_000)}` },
+  ])('$what', async ({ bytes }) => {
+    const { port } = await listen(
+      createTcpServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(bytes))),
+    )
+
+    await expect(open().send(get(port), never)).rejects.toThrow(PassingError)
+  })
+
+  test('more text than a listing can have is refused', async () => {
+    const { port } = await listen(createServer((_, response) => response.end(Buffer.alloc(17 * 1024 * 1024))))
+
+    await expect(open().send(get(port), never)).rejects.toThrow('the response is larger than 16 MiB')
   })
 })
 
-describe('whoever stops waiting', () => {
-  test('is let go at once in the middle of a body', async () => {
+test('a header with a line break is not sent', async () => {
+  const { server, port } = await listen(createServer(serveLarge))
+  let connections = 0
+  server.on('connection', () => (connections += 1))
+
+  const failed = open().send({ ...get(port), headers: { 'if-match': 'e\r\nx-injected: 1' } }, never)
+
+  await expect(failed).rejects.toThrow(MoverError)
+  expect(connections).toBe(0)
+})
+
+describe('a request that is aborted', () => {
+  test('ends immediately in the middle of a body', async () => {
     const { port } = await listen(
       createServer((_, response) => response.writeHead(200, { 'content-length': 10 }).write('12345')),
     )
@@ -142,7 +183,7 @@ describe('whoever stops waiting', () => {
     await expect(failed).rejects.toBe(reason)
   })
 
-  test('is let go at once while the connection is being opened', async () => {
+  test('ends immediately while the connection is opened', async () => {
     const ending = new AbortController()
     const reason = new Error('stop')
     const { port } = await listen(createTcpServer(() => ending.abort(reason)))
@@ -235,6 +276,6 @@ describe('through a proxy', () => {
 
     const failed = open({ env: { HTTPS_PROXY: `http://127.0.0.1:${port}` } }).send(get(9, '/', 'https'), never)
 
-    await expect(failed).rejects.toThrow('the proxy answers CONNECT with 407')
+    await expect(failed).rejects.toThrow('Proxy response (407)')
   })
 })

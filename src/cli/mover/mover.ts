@@ -5,7 +5,7 @@ import type { S3Place } from '../../core/mover/source.ts'
 import { deleteDataset } from '../../mover/delete.ts'
 import { download } from '../../mover/download/download.ts'
 import { openEventReporter } from '../../mover/events.ts'
-import { openHttp } from '../../mover/http/http.ts'
+import { openHttpClient } from '../../mover/http/client.ts'
 import { prepareDirectory } from '../../mover/prepare.ts'
 import { type MoverIo, type MoverTask, runMover } from '../../mover/run.ts'
 import { DEFAULT_RETRY } from '../../mover/s3/backoff.ts'
@@ -166,7 +166,7 @@ function deleteWork(words: Words): Work {
 
 function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: string) {
   const ca = caOf(words)
-  const http = openHttp({ ca, env: io.env, localNetworks: networksOf(words) })
+  const http = openHttpClient({ ca, env: io.env, localNetworks: networksOf(words) })
   const directory = words.text('credentials')
   const region = words.text('region')
   const pathStyle = oneOf(words, 'path-style', ['true', 'false'])

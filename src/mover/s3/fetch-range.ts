@@ -1,6 +1,6 @@
 /** Fetches a range of an object into a writer, and goes on where it broke off. */
 import type { ListedObject } from '../../core/s3/listing.ts'
-import type { Answer, Sink } from '../http/exchange.ts'
+import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { Backoff, PassingError } from './backoff.ts'
 import type { Bucket } from './s3.ts'
@@ -24,7 +24,7 @@ export async function fetchRange(
   { start, end }: Range,
   sink: Sink,
   signal: AbortSignal,
-  begin?: (headers: Answer['headers']) => void,
+  begin?: (headers: HttpResponse['headers']) => void,
 ): Promise<void> {
   const backoff = new Backoff(bucket.retry)
   let at = start
@@ -64,7 +64,7 @@ function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: n
 }
 
 /** It was listed a moment ago: what is not there any more has changed, and a new listing says how. */
-function refusal(what: string, answer: Answer) {
+function refusal(what: string, answer: HttpResponse) {
   return answer.status === 404 && !answer.text.includes('NoSuchBucket')
     ? changed(what, 'it is not there any more')
     : errorOfAnswer(what, answer)
@@ -73,7 +73,7 @@ function refusal(what: string, answer: Answer) {
 function checkAnswer(
   what: string,
   { size, etag }: ListedObject,
-  { status, headers }: Pick<Answer, 'status' | 'headers'>,
+  { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
   at: number,
   end: number,
 ): void {

@@ -1,7 +1,7 @@
 /** What an S3 server's refusals mean, each with the way out. */
 import type { FailureCode } from '../../core/mover/contract.ts'
 import { textOf } from '../../core/s3/xml.ts'
-import type { Answer } from '../http/exchange.ts'
+import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { PassingError } from './backoff.ts'
 
@@ -45,7 +45,7 @@ const BY_STATUS: Readonly<Record<number, { code: FailureCode; wayOut: string }>>
 const PASSING_CODES = new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError'])
 
 /** The error that an answer means; `what` names the object. */
-export function errorOfAnswer(what: string, { status, headers, text }: Answer): PassingError | MoverError {
+export function errorOfAnswer(what: string, { status, headers, text }: HttpResponse): PassingError | MoverError {
   const code = textOf(text, 'Code')
   const said = [`${status}`, code, textOf(text, 'Message')].filter(Boolean).join(' ').slice(0, 500)
   if (isPassing(status) || PASSING_CODES.has(code ?? '')) {

@@ -2,8 +2,8 @@
 import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../../core/s3/address.ts'
 import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
-import type { Answer, Exchange, Receive } from '../http/exchange.ts'
-import type { Http } from '../http/http.ts'
+import type { HttpClient } from '../http/client.ts'
+import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
 import { type RetryOptions, withRetries } from './backoff.ts'
 import type { CredentialSource } from './credentials.ts'
 import { errorOfAnswer } from './s3-error.ts'
@@ -22,7 +22,7 @@ export interface BucketOptions {
 }
 
 export interface ObjectRequest {
-  method: Exchange['method']
+  method: HttpRequest['method']
   /** Empty for the bucket. */
   key: string
   query?: Record<string, string>
@@ -35,9 +35,9 @@ export interface Bucket {
   /** `s3://bucket/key`. */
   nameOf(key: string): string
   /** One attempt, whatever the answer is. */
-  exchange(request: ObjectRequest, signal: AbortSignal, receive?: Receive): Promise<Answer>
+  exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
   /** As many attempts as allowed. Throws a `MoverError` for every answer of 300 and above. */
-  send(request: ObjectRequest, signal: AbortSignal): Promise<Answer>
+  send(request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse>
   readonly retry: RetryOptions
 }
 
@@ -54,7 +54,7 @@ const digest: Digest = {
 const EMPTY_HASH = digest.sha256('')
 
 /** Opens a bucket. Asks the server for its region unless that is given; throws a `MoverError` when it cannot be reached. */
-export async function openBucket(options: BucketOptions, http: Http, signal: AbortSignal): Promise<Bucket> {
+export async function openBucket(options: BucketOptions, http: HttpClient, signal: AbortSignal): Promise<Bucket> {
   if (options.region !== undefined) return createBucket(options, options.region, http)
   // Every answer of S3 names the region, a refusal too. Unsigned: a signature for the wrong region is refused without a word of the right one.
   const guess = createBucket({ ...options, credentials: async () => undefined }, DEFAULT_REGION, http)
@@ -68,14 +68,14 @@ export async function openBucket(options: BucketOptions, http: Http, signal: Abo
   return createBucket(options, isNamed ? region : DEFAULT_REGION, http)
 }
 
-function createBucket(options: BucketOptions, region: string, http: Http): Bucket {
+function createBucket(options: BucketOptions, region: string, http: HttpClient): Bucket {
   const { bucket: name, endpoint = AWS_ENDPOINT, pathStyle = endpoint !== AWS_ENDPOINT, credentials, now } = options
   const { origin, host, pathname } = new URL(bucketUrl(endpoint, name, region, pathStyle))
   const base = pathname.replace(/\/$/, '')
   const nameOf = (key: string) => `s3://${name}/${key}`
   const sign = createSigner({ region, service: 's3' }, digest)
 
-  async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: Receive): Promise<Answer> {
+  async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
     const { method, key, query = {}, headers = {}, body } = request
     const path = `${base}/${keyPath(key)}`
     const parameters = Object.entries(query)
@@ -99,7 +99,7 @@ function createBucket(options: BucketOptions, region: string, http: Http): Bucke
             ),
           }
     const search = parameters.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
-    const exchange: Exchange = {
+    const exchange: HttpRequest = {
       method,
       origin,
       path: search === '' ? path : `${path}?${search}`,

@@ -5,7 +5,7 @@ import { checksumOf } from '../../core/mover/checksum.ts'
 import { partAt, partCount } from '../../core/mover/parts.ts'
 import { completeMultipartBody } from '../../core/s3/multipart.ts'
 import { textOf } from '../../core/s3/xml.ts'
-import type { Answer } from '../http/exchange.ts'
+import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import type { Progress } from '../progress.ts'
 import type { Bucket } from '../s3/s3.ts'
@@ -102,7 +102,7 @@ function md5(bytes: Uint8Array): Buffer {
 }
 
 /** The ETag of an encrypted object may say nothing of its content; the body's own hash was signed. */
-function checkSent(what: string, headers: Answer['headers'], hash: Buffer): void {
+function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer): void {
   const said = checksumOf({ ...headers })
   if (said?.algorithm === 'md5' && said.value !== hash.toString('hex'))
     throw mismatch(what, said.value, hash.toString('hex'))

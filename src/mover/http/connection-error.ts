@@ -1,0 +1,43 @@
+/** Errors of connections: which of them another attempt may not have, and what to tell the user. */
+import { MoverError } from '../mover-error.ts'
+import { PassingError } from '../s3/backoff.ts'
+import type { HttpRequest } from './messages.ts'
+
+/** Marks an error as one of the connection: the errors of sinks stay as they are. */
+export class ConnectionError extends Error {
+  override name = 'ConnectionError'
+  override readonly cause: NodeJS.ErrnoException
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause })
+    this.cause = cause
+  }
+
+  /** Whether the connection ended, as when the server closes an idle one just before a request arrives. */
+  get isClosed(): boolean {
+    return CLOSED.has(this.cause.code ?? '')
+  }
+}
+
+const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+const STALLED = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+/** undici found fault with the request, for instance a line break in a header that came from the server. */
+const INVALID_REQUEST = 'UND_ERR_INVALID_ARG'
+/** The next attempt meets the same certificate. */
+const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
+
+/** Returns the error to throw: a `MoverError`, or a `PassingError` for a failure that another attempt may not have. */
+export function explain(
+  { cause }: ConnectionError,
+  { method, origin, path }: HttpRequest,
+  stallMs: number,
+): MoverError | PassingError {
+  if (cause instanceof MoverError) return cause
+  const { code = '', message } = cause
+  const reason = STALLED.has(code) ? `no data for ${stallMs / 1000} s` : message || code
+  // A query may hold a credential.
+  const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
+  if (code === INVALID_REQUEST) return new MoverError('Rejected', text, { cause })
+  if (!TLS_FAILURE.test(code)) return new PassingError(text, { cause })
+  return new MoverError('Rejected', `${text}; --ca-file names the certificates to trust`, { cause })
+}

@@ -1,0 +1,27 @@
+/** HTTP requests and responses of a mover, and the functions that receive the bodies of responses. */
+
+export interface HttpRequest {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  origin: string
+  /** With the query. */
+  path: string
+  headers: Record<string, string>
+  body?: Uint8Array | string
+}
+
+export interface ResponseHead {
+  status: number
+  /** Names in lower case; several values of one name are joined with commas. */
+  headers: Record<string, string>
+}
+
+export interface HttpResponse extends Readonly<ResponseHead> {
+  /** The body; empty when a sink received it. */
+  text: string
+}
+
+/** Receives a part of a body. The next part follows when the promise resolves. */
+export type Sink = (chunk: Buffer) => Promise<void> | undefined
+
+/** Called with the head of a response: returns the sink for its body, or undefined to read the body as text. */
+export type SinkFor = (head: Readonly<ResponseHead>) => Sink | undefined
