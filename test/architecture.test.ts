@@ -128,6 +128,17 @@ describe('what is never written', () => {
     expect(MESSAGE_COMPARED.test(line) || PHRASE_COMPARED.test(line)).toBe(forbidden)
   })
 
+  test('writes beside plans: in loops, only apply.ts and the recorder of Events call the store', () => {
+    const writers = places(
+      source.filter(({ path }) => path.startsWith('src/reconcile/')),
+      /\bstore\.(create|update|patch|delete)\(/,
+    )
+    expect([...new Set(writers.map((place) => place.split(':')[0]))]).toEqual([
+      'src/reconcile/apply.ts',
+      'src/reconcile/event-recorder.ts',
+    ])
+  })
+
   test('notes to ourselves', () => {
     expect(places(everything, /\b(TODO|FIXME|XXX)\b/)).toEqual([])
   })

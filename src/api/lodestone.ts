@@ -27,14 +27,14 @@ export const VOLUMES_ANNOTATION = 'lodestone.dev/volumes'
 /** On VolumeManagers, by their loop: the data leaves the nodes before the object goes. */
 export const VOLUME_FINALIZER = 'lodestone.dev/volumes'
 /** On VolumeManagers, by users: `"true"` deletes data although pods use it. */
-export const RELEASE_IN_USE_ANNOTATION = 'lodestone.dev/release-in-use'
+export const DELETE_IN_USE_ANNOTATION = 'lodestone.dev/delete-in-use'
 /** On mover pods, PersistentVolumes and claims, by the loop of volumes: whose they are; two movers of one volume never share a node. */
 export const VOLUME_LABEL = 'lodestone.dev/volume'
 /** On mover pods, by the loop of volumes: what they do. */
 export const MOVER_LABEL = 'lodestone.dev/mover'
 /** On mover pods, by the loop of volumes: a number below the movers that a node may have; two of one number never share a node. */
-export const MOVER_LANE_LABEL = 'lodestone.dev/mover-lane'
-/** On mover pods, by the loop of volumes: for which work of which VolumeManager, as JSON (core/volume-manager/mover-task.ts). */
+export const MOVER_SLOT_LABEL = 'lodestone.dev/mover-slot'
+/** On mover pods, by the loop of volumes: for which work of which VolumeManager, as JSON (core/volume-manager/mover/task.ts). */
 export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
 /** On pods and pod templates: `"true"` has admission look at the pod's volumes. By users, and by admission on the templates of workloads. */
 export const INJECT_LABEL = 'lodestone.dev/inject'

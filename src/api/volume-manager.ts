@@ -90,7 +90,7 @@ export interface VolumeStatus {
   /** The index of the next new replica: none is given twice, so that no mover is taken for another one's. */
   nextIndex?: number
   /** Data that is to be deleted. */
-  releases?: ReleaseStatus[]
+  deletions?: DeletionStatus[]
 }
 
 export interface ShardStatus {
@@ -152,7 +152,7 @@ export interface ReplicaStatus {
 }
 
 /** How far a mover that writes back or deletes is, while it is at work. */
-export interface WorkProgress {
+export interface RecordedProgress {
   /** What it has done, by its own word. */
   bytes?: number
   files?: number
@@ -161,10 +161,12 @@ export interface WorkProgress {
 }
 
 /** Of changes that are to be written back. Queued: they wait for a turn. Uploading: a mover writes them. Failed: it is tried again. */
-export interface UploadStatus extends WorkProgress {
+export interface UploadStatus extends RecordedProgress {
   state: 'Queued' | 'Uploading' | 'Failed'
   attempt: number
   failures?: number
+  /** Why it is in this state: one CamelCase word and a sentence. */
+  reason?: string
   message?: string
   since?: string
   retryTime?: string
@@ -174,9 +176,9 @@ export interface UploadStatus extends WorkProgress {
  * Waiting: something is in the way, a pod that uses the data above all. Queued: waits for a turn. Deleting: a mover deletes it. Failed:
  * that failed, and is tried again.
  */
-export type ReleaseState = 'Waiting' | 'Queued' | 'Deleting' | 'Failed'
+export type DeletionState = 'Waiting' | 'Queued' | 'Deleting' | 'Failed'
 
-export interface ReleaseStatus extends WorkProgress {
+export interface DeletionStatus extends RecordedProgress {
   /** From the same numbers as those of replicas. */
   index: number
   node: string
@@ -184,15 +186,15 @@ export interface ReleaseStatus extends WorkProgress {
   path: string
   /** The label of the node that has to go. */
   nodeLabels: string[]
-  state: ReleaseState
+  state: DeletionState
   /** Which data it is. */
   revision: string
-  /** Why the data is to go: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Released. */
-  reason: string
+  /** Why the data is deleted: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Removed. */
+  cause: string
   attempt: number
   failures?: number
-  /** Why it is in this state, as one CamelCase word: InUse, NodeLabel, MoverRunning, or the code of a mover that failed. */
-  code?: string
+  /** Why it is in this state: one CamelCase word (InUse, NodeLabel, MoverRunning, or the code of a failed mover) and a sentence. */
+  reason?: string
   message?: string
   since?: string
   retryTime?: string

@@ -1,4 +1,4 @@
-/** Collects from a store's memory what the plan for a VolumeManager starts from. */
+/** Gathers the input of a plan for a VolumeManager from the store's memory, and finds the VolumeManagers that a change concerns. */
 import { secrets } from '../api/dependencies.ts'
 import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
@@ -6,7 +6,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-vol
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { jsonEqual } from '../core/json.ts'
-import type { Mended, NodeLookup, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
+import type { NodeLookup, RetryTrigger, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { evictingNodes } from '../core/volume-manager/replica/eviction.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
@@ -16,14 +16,14 @@ import { allowanceOf, firstManagers, isInQueue } from '../core/volume-manager/sc
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/spec/names.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { latestOf } from '../core/volume-manager/status/time.ts'
-import { type HeldUse, placeKey } from '../store/kinds/volumes.ts'
+import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
-/** What a loop knows beside the store. */
-export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'mended'> {
-  /** Movers that the cache does not show although they are there. */
-  unseen: readonly Pod[]
-  /** The movers of any VolumeManager that were just created, or are about to be, and are in no cache yet. */
+/** What the loop remembers beside the store. */
+export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
+  /** Movers that exist, but are not in the cache. */
+  uncached: readonly Pod[]
+  /** Movers of all VolumeManagers that were created, or are about to be, and are in no cache yet. */
   created: readonly Pod[]
 }
 
@@ -31,13 +31,13 @@ export function gatherVolumeManager(
   manager: VolumeManager,
   store: ObjectStore,
   settings: VolumeSettings,
-  { unseen, created, progress, refusals, mended }: KnownMovers,
+  { uncached, created, progress, refusals, retryTriggers }: KnownMovers,
   now: number,
 ): VolumeManagerInput {
   const { namespace, name = '' } = manager.metadata
   const key = objectKey(namespace, name)
   const owner = ownerKey(manager)
-  const movers = [...moversOf(store, key), ...unseen].map((pod) => [pod.metadata.name ?? '', pod] as const)
+  const movers = [...moversOf(store, key), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const)
   return {
     manager,
     settings,
@@ -45,11 +45,11 @@ export function gatherVolumeManager(
     movers: new Map(movers),
     progress,
     refusals,
-    mended,
+    retryTriggers,
     users: (place) => usersOf(store, namespace, place),
     lastEnd: (...place) => lastEndOf(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
-    claims: store.byIndex(persistentVolumeClaims, 'owner', owner),
+    persistentVolumeClaims: store.byIndex(persistentVolumeClaims, 'owner', owner),
     allowance: allowanceOf({
       manager: key,
       waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
@@ -66,7 +66,7 @@ function activeMovers(store: ObjectStore, created: readonly Pod[]): Pod[] {
   return [...cached, ...created.filter((pod) => !isCached(pod))]
 }
 
-/** The movers of a VolumeManager, those of an earlier one of the same name included. */
+/** The movers of a VolumeManager, including those of an earlier one of the same name. */
 export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
   return store.byIndex(pods, 'mover', key)
 }
@@ -79,11 +79,11 @@ function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
   }
 }
 
-/** The pods that have a directory, or a claim of the namespace, mounted. A directory of a node is anybody's who may name it. */
+/** The pods that have a directory, or a claim of the namespace, mounted. Pods of every namespace may mount a directory. */
 export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
   const [index, key] = place.startsWith('/') ? ['directory', place] : ['claim', objectKey(namespace, place)]
   return store.byIndex(pods, index, key).map((pod) => {
-    const { use } = pod as HeldPod
+    const { use } = pod as MountingPod
     return {
       pod: keyOfObject(pod),
       ...(use?.node !== undefined && { node: use.node }),
@@ -91,13 +91,13 @@ export function usersOf(store: ObjectStore, namespace: string | undefined, place
   })
 }
 
-/** When the last pod ended that had a directory of a node mounted: by the clock of that node. */
+/** When the last pod ended that had a directory of a node mounted, by the clock of that node. */
 export function lastEndOf(store: ObjectStore, node: string, directory: string): string | undefined {
-  const ended: readonly HeldPod[] = store.byIndex(pods, 'endedIn', placeKey(node, directory))
+  const ended: readonly MountingPod[] = store.byIndex(pods, 'endedIn', placeKey(node, directory))
   return latestOf(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
 }
 
-/** How many of those that wait are woken when a slot may be free: one would do, were it not for those that cannot start. */
+/** How many waiting VolumeManagers are enqueued when a slot may be free: more than one, because the first may not be able to start. */
 const WOKEN = 4
 
 /** The VolumeManagers that a change concerns, as `namespace/name`. */
@@ -107,7 +107,7 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
     case volumeManagers.kind:
       return [...objects.map(keyOfObject), ...(waits(before) && !waits(after) ? nextInQueue(store) : [])]
     case pods.kind:
-      return objects.flatMap((pod) => concernedByPod(pod as HeldPod, store))
+      return objects.flatMap((pod) => concernedByPod(pod as MountingPod, store))
     case nodes.kind:
       return concernedByNode(before as Node | undefined, after as Node | undefined, store)
     case persistentVolumes.kind:
@@ -118,25 +118,28 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
   }
 }
 
-/** The VolumeManagers for which a change may have mended what failed, and what it is. */
-export function mendedManagers(change: StoreChange, store: ObjectStore): [Mended, string[]] | undefined {
+/** The retry trigger of a change, and the VolumeManagers that may retry because of it. */
+export function managersToRetry(change: StoreChange, store: ObjectStore): [RetryTrigger, string[]] | undefined {
   const { type, after } = change
   if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOfObject(after))]
-  const mended = mendedNodes(change, store)
-  if (mended.length === 0) return undefined
+  const retryTriggers = nodesToRetry(change, store)
+  if (retryTriggers.length === 0) return undefined
   const failed = store.byIndex(volumeManagers, 'failed', 'all')
-  return ['node', failed.filter((manager) => mended.some((node) => mayUse(manager, node, store))).map(keyOfObject)]
+  return [
+    'node',
+    failed.filter((manager) => retryTriggers.some((node) => mayUse(manager, node, store))).map(keyOfObject),
+  ]
 }
 
-/** The nodes that can take more than before. */
-function mendedNodes({ type, before, after }: StoreChange, store: ObjectStore): Node[] {
+/** The nodes that can take more data than before the change. */
+function nodesToRetry({ type, before, after }: StoreChange, store: ObjectStore): Node[] {
   switch (type.kind) {
     case nodes.kind:
       return isFit(after as Node | undefined) && !isFit(before as Node | undefined) ? [after as Node] : []
     case volumeManagers.kind: {
       const left = new Set(evictingNodes(after as VolumeManager | undefined))
       const freed = evictingNodes(before as VolumeManager | undefined).filter((node) => !left.has(node))
-      // One that still says that it is short of disk says it when it no longer is.
+      // A node that still reports disk pressure triggers the retry when it no longer does.
       return freed.flatMap((name) => store.get(nodes, undefined, name) ?? []).filter(isFit)
     }
     default:
@@ -148,7 +151,7 @@ function isFit(node: Node | undefined): boolean {
   return node !== undefined && healthOf(node).isReady && !hasDiskPressure(node)
 }
 
-/** Whether data may be brought to the node, or is still to be deleted there. */
+/** Whether the data may be on the node, or is to be deleted there. */
 function mayUse(manager: VolumeManager, node: Node, store: ObjectStore): boolean {
   const configs = manager.spec?.volumeConfigs ?? []
   const isAllowed = configs.some(({ nodeAffinity }) => allowsNode(nodeAffinity, node))
@@ -159,18 +162,18 @@ function managersBy(store: ObjectStore, index: string, key: string): string[] {
   return store.byIndex(volumeManagers, index, key).map(keyOfObject)
 }
 
-type HeldPod = Pod & HeldUse
+type MountingPod = Pod & CachedUse
 
-function concernedByPod(pod: HeldPod, store: ObjectStore): string[] {
+function concernedByPod(pod: MountingPod, store: ObjectStore): string[] {
   const task = readTask(pod)
   if (task) return [task.manager, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
   const { directories = [], claims = [] } = pod.use ?? {}
-  // One that has ended may be seen for the first time.
+  // A pod that ended may be observed for the first time.
   const { directories: left = [] } = pod.pastUse ?? {}
   return [...directories, ...claims, ...left].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
 }
 
-/** Those that have data there, and, when the node can do more or less than before, those that look for one. */
+/** The VolumeManagers that have data on the node and, when the node itself changed, those that wait for a node. */
 function concernedByNode(before: Node | undefined, after: Node | undefined, store: ObjectStore): string[] {
   const name = (after ?? before)?.metadata.name ?? ''
   if (before && after && jsonEqual(before, after)) return []
@@ -180,13 +183,13 @@ function concernedByNode(before: Node | undefined, after: Node | undefined, stor
     ),
   )
   const labelled = owners.flatMap((label) => ownersNamed(ownerOfNodeLabel(label), store))
-  // A label of ours is its owner's business, and many have data on one node.
-  if (before && after && jsonEqual(withoutOurs(before), withoutOurs(after))) return labelled
+  // A node label of Lodestone concerns its owner only, and many VolumeManagers have data on one node.
+  if (before && after && jsonEqual(withoutOwnLabels(before), withoutOwnLabels(after))) return labelled
   const looking = ['waiting', 'local'].flatMap((index) => managersBy(store, index, 'all'))
   return [...managersBy(store, 'node', name), ...labelled, ...looking]
 }
 
-function withoutOurs(node: Node): Node {
+function withoutOwnLabels(node: Node): Node {
   const labels = Object.entries(node.metadata.labels ?? {}).filter(([label]) => ownerOfNodeLabel(label) === undefined)
   return { ...node, metadata: { ...node.metadata, labels: Object.fromEntries(labels) } }
 }

@@ -1,4 +1,4 @@
-/** Finds, on a hub, the VolumeManagers that a workload's pods name, and the bindings of the workloads that name one. */
+/** Finds, on a hub, the VolumeManagers that the pods of a workload name, and the bindings of the workloads that name a VolumeManager. */
 import { clusters, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { type K8sObject, referenceOf } from '../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
@@ -15,7 +15,7 @@ import { workloadTypeOf } from './dependents.ts'
 import { isPropagated } from './policy.ts'
 import { bindingNamed, bindingsOfWorkload } from './workload.ts'
 
-/** Where the VolumeManagers of a bound workload are; none where workloads are not held. */
+/** Where the VolumeManagers of a bound workload are; none when workloads are not cached. */
 export function locateVolumes(bound: ResourceBinding, store: ObjectStore): ClaimAnswer[] {
   const { resource, propagateDeps = false } = bound.spec
   const { namespace } = resource
@@ -31,15 +31,15 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
 }
 
 /**
- * Whether it matters that the workload was not read yet, or is gone: Karmada may make a binding before the watch brings the workload, and
- * what runs beside its data stays there until its binding goes as well.
+ * Whether a workload that is not cached may use volumes. Karmada may create a binding before the watch reports the workload. A workload
+ * that was deleted stays beside its data until its binding is deleted too.
  */
 function mayUseVolumes({ metadata, spec }: ResourceBinding, store: ObjectStore): boolean {
   const isOpen = !spec.clusters?.length || hasNotes(metadata.annotations)
   return isOpen && store.byIndex(clusters, 'serves', kindKey(volumeManagers)).length > 0
 }
 
-/** The same for a workload as it was sent, past the store's memory. `dependenciesFollow`: what its binding says. */
+/** The same for a workload that is not stored, read from the API server. `dependenciesFollow`: `propagateDeps` of its binding. */
 export async function readVolumes(
   object: K8sObject,
   dependenciesFollow: boolean,
@@ -56,7 +56,7 @@ export async function readVolumes(
   return located.filter((answer) => answer !== undefined)
 }
 
-/** Whether a policy selects a VolumeManager that Karmada has not placed: of one that it has nobody asks. */
+/** Whether a policy selects a VolumeManager that Karmada has not placed. */
 function isSelected(manager: VolumeManager | undefined, binding: ResourceBinding | undefined, store: ObjectStore) {
   return manager !== undefined && !binding?.spec.placement && isPropagated(manager, store)
 }
@@ -76,7 +76,7 @@ function usesOf(
   }))
 }
 
-/** The bindings of the workloads whose pods name the VolumeManager, whether it exists or not. */
+/** The bindings of the workloads whose pods name the VolumeManager, even if it does not exist. */
 function bindingsUsingVolumes(namespace: string | undefined, name: string, store: ObjectStore) {
   const key = dependencyKey(referenceTo({ type: volumeManagers, name }, namespace))
   return store
@@ -86,8 +86,8 @@ function bindingsUsingVolumes(namespace: string | undefined, name: string, store
 }
 
 /**
- * The bindings that a change says something about by way of volumes: of a VolumeManager, its binding (where it is Running), or a workload
- * whose pods name some, or that was waited for.
+ * The bindings that a change concerns through volumes. The change is of a VolumeManager, of its binding (where it is Running), or of a
+ * workload whose pods name VolumeManagers, or that was not cached before.
  */
 export function bindingsByVolume({ before, after }: StoreChange, store: ObjectStore): ResourceBinding[] {
   return [before, after].flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))

@@ -1,17 +1,18 @@
-/** Looks up VolumeManagers for whoever mounts their volumes: admission and loops ask the same way. */
+/** Finds the VolumeManagers whose volumes a pod mounts, for admission and loops. */
 import { clusters } from '../api/karmada.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { HostRoots } from '../core/volume-manager/spec/host-paths.ts'
 import { type VolumeManagerLookup, type VolumeManagerView, viewVolumeManager } from '../core/workload/volume-view.ts'
 import type { ObjectStore } from '../store/store.ts'
 
-/** Objects in memory never change, and a hundred pods of a job ask for the same. */
+/** Objects in memory never change, and all pods of a Job need the same one. */
 const views = new WeakMap<VolumeManager, { view: VolumeManagerView; roots: HostRoots | undefined }>()
 
 /**
- * Finds the VolumeManagers of one namespace: no pod mounts the data of another. Throws `NotSyncedError` before they are read.
+ * Finds the VolumeManagers of one namespace: no pod mounts the data of another one.
+ * Throws `NotSyncedError` before they are cached.
  *
- * @param roots where `Local` volumes may be
+ * @param roots the directories that `Local` volumes may use
  */
 export function volumeManagersOf(
   store: ObjectStore,
@@ -29,7 +30,7 @@ export function volumeManagersOf(
   }
 }
 
-/** Whether workloads are sent on to member clusters from here, and no pods run. */
+/** Whether this cluster is a hub: it propagates workloads to member clusters, and runs no pods. */
 export function isHub(store: ObjectStore): boolean {
   return store.size(clusters) > 0
 }

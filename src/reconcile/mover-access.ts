@@ -1,17 +1,18 @@
-/** Sees to it that movers have a ServiceAccount that may write Events: made once in each namespace that has any. */
+/** Creates the ServiceAccount of movers, with the right to write Events: once in each namespace that has movers. */
 import { objectKey } from '../api/meta.ts'
 import { moverAccess } from '../core/volume-manager/mover/access.ts'
 import { ConflictError, type ObjectStore } from '../store/store.ts'
+import { applyWrite } from './apply.ts'
 
 export interface MoverAccess {
-  /** Makes what is missing; asks only the first time. */
+  /** Creates what is missing. Only the first call for a ServiceAccount reads from the API server. */
   grant(namespace: string, serviceAccount: string, store: ObjectStore): Promise<void>
-  /** It may be gone, with its namespace for one: the next one asks again. */
-  doubt(namespace: string, serviceAccount: string): void
+  /** Makes the next `grant` read again: the ServiceAccount may be gone, for example with its namespace. */
+  forget(namespace: string, serviceAccount: string): void
 }
 
 export function openMoverAccess(): MoverAccess {
-  /** By `namespace/name` of the ServiceAccount. */
+  /** `namespace/name` of each ServiceAccount. */
   const granted = new Set<string>()
   return {
     async grant(namespace, serviceAccount, store) {
@@ -20,13 +21,14 @@ export function openMoverAccess(): MoverAccess {
       for (const { type, object } of moverAccess(namespace, serviceAccount)) {
         if (await store.read(type, namespace, object.metadata.name ?? '')) continue
         try {
-          await store.create(type, object)
+          await applyWrite(store, { kind: 'create', type, object })
         } catch (error) {
+          // Another replica created it.
           if (!(error instanceof ConflictError)) throw error
         }
       }
       granted.add(key)
     },
-    doubt: (namespace, serviceAccount) => void granted.delete(objectKey(namespace, serviceAccount)),
+    forget: (namespace, serviceAccount) => void granted.delete(objectKey(namespace, serviceAccount)),
   }
 }

@@ -1,9 +1,8 @@
-/** What the loop of VolumeManagers remembers of movers, and for how long. */
 import { expect, test } from 'vitest'
 import { makeVolumeManager } from '../../test/builders.ts'
 import type { ReplicaState, VolumeManager } from '../api/volume-manager.ts'
-import { unsettledMovers } from '../core/volume-manager/mover/recorded-movers.ts'
-import { emptyMemory, notesOn } from './mover-memory.ts'
+import { unsettledMovers } from '../core/volume-manager/mover/task.ts'
+import { emptyMemory, retryMemoryOf } from './mover-memory.ts'
 
 const managerWith = (state: ReplicaState, attempt: number): VolumeManager => ({
   ...makeVolumeManager([{}], { name: 'sales' }),
@@ -19,15 +18,15 @@ test.each([
   { name: 'that another one has followed', after: managerWith('Failed', 2), isKept: false },
   { name: 'whose work is done', after: managerWith('Ready', 1), isKept: false },
   { name: 'of a volume that is gone', after: { ...managerWith('Failed', 1), status: {} }, isKept: false },
-])('a note on a mover $name is kept: $isKept', ({ after, isKept }) => {
+])('what is remembered of a mover $name is kept: $isKept', ({ after, isKept }) => {
   const memory = emptyMemory()
   const before = managerWith('Queued', 1)
   const [mover = ''] = unsettledMovers(before)
-  const { refusals, mended } = notesOn(before, memory)
+  const { refusals, retryTriggers } = retryMemoryOf(before, memory)
   refusals.set(mover, 'quota')
-  mended.set(mover, new Set(['secret']))
+  retryTriggers.set(mover, new Set(['secret']))
 
-  const notes = notesOn(after, memory)
+  const retries = retryMemoryOf(after, memory)
 
-  expect([...notes.refusals.keys(), ...notes.mended.keys()]).toEqual(isKept ? [mover, mover] : [])
+  expect([...retries.refusals.keys(), ...retries.retryTriggers.keys()]).toEqual(isKept ? [mover, mover] : [])
 })

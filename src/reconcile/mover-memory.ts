@@ -1,71 +1,77 @@
-/** What the loop of VolumeManagers knows beside the store. Lost with the process, which costs a few reads and nothing else. */
+/** Remembers what the store does not have of movers. A restart costs a few reads and earlier retries, and nothing else (ADR 18). */
 import { events } from '../api/event.ts'
 import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import type { Mended, MoverProgress } from '../core/volume-manager/input.ts'
+import type { MoverProgress, RetryTrigger } from '../core/volume-manager/input.ts'
 import { progressEventName, readProgress } from '../core/volume-manager/mover/progress.ts'
-import { expectedMovers, unsettledMovers } from '../core/volume-manager/mover/recorded-movers.ts'
+import { expectedMovers, unsettledMovers } from '../core/volume-manager/mover/task.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
-import { mendedManagers, moversOf } from '../queries/movers.ts'
+import { managersToRetry, moversOf } from '../queries/movers.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
-/** What is noted on movers of one VolumeManager, by the names of their pods. */
-export interface MoverNotes {
-  /** Why they could not be created. */
+/** What concerns the next attempts of one VolumeManager, by the names of its movers' Pods. */
+export interface RetryMemory {
+  /** Why the API server rejected them. */
   refusals: Map<string, string>
-  /** What changed since they were made. */
-  mended: Map<string, Set<Mended>>
+  /** What changed since they were created. */
+  retryTriggers: Map<string, Set<RetryTrigger>>
 }
 
 export interface MoverMemory {
-  /** Movers that were created, or are about to be, and are in no cache yet, by `namespace/name`: they hold slots and lanes. */
+  /** Movers that were created, or are about to be, and are in no cache yet, by `namespace/name`. They take slots. */
   created: Map<string, Pod>
-  /** When each running mover was last asked how far it is, and what it said. */
-  asked: Map<string, { at: number; progress: MoverProgress | undefined }>
+  /** When the progress of each running mover was last read, and what it was. */
+  progress: Map<string, { at: number; progress: MoverProgress | undefined }>
   /** By `namespace/name` of the VolumeManager. */
-  notes: Map<string, MoverNotes>
+  retries: Map<string, RetryMemory>
 }
 
 export function emptyMemory(): MoverMemory {
-  return { created: new Map(), asked: new Map(), notes: new Map() }
+  return { created: new Map(), progress: new Map(), retries: new Map() }
 }
 
-/** The notes on a VolumeManager's movers. Those on movers that others have followed are dropped. */
-export function notesOn(manager: VolumeManager, { notes }: MoverMemory): MoverNotes {
+/** The memory of a VolumeManager's movers, without movers that have a successor. */
+export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
   const key = keyOfObject(manager)
-  const known = notes.get(key) ?? { refusals: new Map(), mended: new Map() }
+  const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map() }
   const unsettled = new Set(unsettledMovers(manager))
-  for (const map of [known.refusals, known.mended]) {
+  for (const map of [known.refusals, known.retryTriggers]) {
     for (const name of map.keys()) if (!unsettled.has(name)) map.delete(name)
   }
-  notes.set(key, known)
+  retries.set(key, known)
   return known
 }
 
-/** Notes for whose movers a change may have mended something, and gives the keys of their VolumeManagers. */
-export function noteMended(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
-  const [what, keys = []] = mendedManagers(change, store) ?? []
-  if (what === undefined) return []
+/** Remembers the retry triggers of a change, and returns the keys of their VolumeManagers. */
+export function rememberTriggers(change: StoreChange, store: ObjectStore, memory: MoverMemory): string[] {
+  const [trigger, keys = []] = managersToRetry(change, store) ?? []
+  if (trigger === undefined) return []
   for (const key of keys) {
     const { namespace, name } = splitObjectKey(key)
     const manager = store.get(volumeManagers, namespace, name)
     if (!manager) continue
-    const { mended } = notesOn(manager, memory)
-    for (const mover of unsettledMovers(manager)) mended.set(mover, new Set([...(mended.get(mover) ?? []), what]))
+    const { retryTriggers } = retryMemoryOf(manager, memory)
+    for (const mover of unsettledMovers(manager)) {
+      retryTriggers.set(mover, new Set([...(retryTriggers.get(mover) ?? []), trigger]))
+    }
   }
   return keys
 }
 
-/** A mover was seen, or its end. */
-export function forgetMover({ created, asked }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
+/** Forgets what the store has now: a mover that was observed, or its end. */
+export function forgetMover({ created, progress }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
   const key = keyOfObject({ metadata })
   created.delete(key)
-  if (isGone || isEnded(status)) asked.delete(key)
+  if (isGone || isEnded(status)) progress.delete(key)
 }
 
-/** The movers that should be there and are not in the cache, which may be behind: only the server knows that one is gone. */
-export async function readUnseen(manager: VolumeManager, store: ObjectStore, { created }: MoverMemory): Promise<Pod[]> {
+/** Reads the movers that should exist and are not in the cache, which may be behind: only the API server knows that one is gone. */
+export async function readUncached(
+  manager: VolumeManager,
+  store: ObjectStore,
+  { created }: MoverMemory,
+): Promise<Pod[]> {
   const { namespace } = manager.metadata
   const missing = expectedMovers(manager).filter((name) => !store.get(pods, namespace, name))
   const read = await Promise.all(
@@ -78,29 +84,29 @@ export async function readUnseen(manager: VolumeManager, store: ObjectStore, { c
   return read.filter((pod) => pod !== undefined)
 }
 
-/** Progress is written every ten seconds at most, and for people to see. */
+/** A mover writes its progress every ten seconds at most, and only users look at it. */
 const PROGRESS_MS = 25_000
-/** What a mover has not said yet is asked for sooner: the pods of a stream wait for its first bytes. */
+/** The first progress is read sooner: the pods of a stream wait for its first bytes. */
 const FIRST_PROGRESS_MS = 4_000
 
-/** How far the running movers of a VolumeManager are, by the names of their pods; asked for only so often. */
+/** Reads the progress of the running movers of a VolumeManager, by the names of their Pods; between two reads it is remembered. */
 export async function readProgresses(
   key: string,
   store: ObjectStore,
-  { asked }: MoverMemory,
+  { progress: remembered }: MoverMemory,
   now: number,
 ): Promise<Map<string, MoverProgress>> {
   const running = moversOf(store, key).filter(({ status }) => status?.phase === 'Running')
-  const told = await Promise.all(
+  const read = await Promise.all(
     running.map(async ({ metadata: { namespace, name = '' } }) => {
       const pod = objectKey(namespace, name)
-      const known = asked.get(pod)
+      const known = remembered.get(pod)
       if (known && now - known.at < (known.progress ? PROGRESS_MS : FIRST_PROGRESS_MS))
         return [name, known.progress] as const
       const progress = readProgress(await store.read(events, namespace, progressEventName(name)))
-      asked.set(pod, { at: now, progress })
+      remembered.set(pod, { at: now, progress })
       return [name, progress] as const
     }),
   )
-  return new Map(told.flatMap(([name, progress]) => (progress ? [[name, progress]] : [])))
+  return new Map(read.flatMap(([name, progress]) => (progress ? [[name, progress]] : [])))
 }

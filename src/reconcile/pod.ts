@@ -1,4 +1,4 @@
-/** The loop of pods that wait for volumes: takes their gate away when the data is there. */
+/** The loop of pods that wait for volumes: removes their scheduling gate when the data is ready. */
 import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
@@ -29,7 +29,7 @@ export const podLoop: ReconcileLoop = {
   },
 }
 
-/** The cache holds the spec of those that wait, and of no others. */
+/** Whether a pod waits at the gate. The cache has the spec of those pods, and of movers. */
 function waits(pod: Pod): boolean {
   return (pod as Partial<Pod>).spec !== undefined && isGated(pod)
 }

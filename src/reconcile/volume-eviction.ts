@@ -1,7 +1,7 @@
-/** The loop of nodes that are short of disk: lets go of the data that nobody has used for the longest time. */
+/** The loop of nodes that are short of disk: evicts the least recently used data. */
 import { type Node, nodes } from '../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
-import { crampedNodes, planEviction } from '../core/volume-manager/replica/eviction.ts'
+import { fullNodes, planEviction } from '../core/volume-manager/replica/eviction.ts'
 import { hasDiskPressure } from '../core/volume-manager/schedule/node-health.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { lastEndOf, usersOf } from '../queries/movers.ts'
@@ -9,21 +9,21 @@ import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 
 export function openVolumeEvictionLoop(settings: () => VolumeSettings): ReconcileLoop {
-  /** When something was last evicted, by node. Lost with the process, which costs one pause. */
+  /** When a replica was last evicted, by node. After a restart one pause is missing. */
   const evictedAt = new Map<string, number>()
   return {
     name: 'volume-eviction',
     concurrency: 1,
     *keysOf({ type, before, after }) {
       if (type.kind === nodes.kind && after && hasDiskPressure(after as Node)) yield after.metadata.name ?? ''
-      // One that is gone is forgotten.
+      // The reconcile of a deleted node forgets it.
       if (type.kind === nodes.kind && !after && before) yield before.metadata.name ?? ''
       if (type.kind !== volumeManagers.kind) return
-      for (const object of [before, after]) if (object) yield* crampedNodes(object as VolumeManager)
+      for (const object of [before, after]) if (object) yield* fullNodes(object as VolumeManager)
     },
     *allKeys(store) {
       for (const node of store.list(nodes)) yield hasDiskPressure(node) ? (node.metadata.name ?? '') : undefined
-      for (const manager of store.list(volumeManagers)) yield* crampedNodes(manager)
+      for (const manager of store.list(volumeManagers)) yield* fullNodes(manager)
     },
     async reconcile(name, { store, events, now, observer }) {
       const node = store.get(nodes, undefined, name)

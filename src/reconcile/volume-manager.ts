@@ -1,4 +1,4 @@
-/** The loop of VolumeManagers: movers, labels, claims and a status that says how things stand. */
+/** The loop of VolumeManagers: movers, node labels, PersistentVolumes and the status. */
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
@@ -9,7 +9,7 @@ import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { concernedManagers, gatherVolumeManager, moversOf } from '../queries/movers.ts'
 import { type ObjectStore, refusalOf } from '../store/store.ts'
-import { applyPlan, type Writers } from './apply.ts'
+import { applyPlan, applyWrite, type Writers } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openMoverAccess } from './mover-access.ts'
 import type { MoverLogs } from './mover-logs.ts'
@@ -17,20 +17,20 @@ import {
   emptyMemory,
   forgetMover,
   type MoverMemory,
-  noteMended,
-  notesOn,
   readProgresses,
-  readUnseen,
+  readUncached,
+  rememberTriggers,
+  retryMemoryOf,
 } from './mover-memory.ts'
 
-/** How soon it is looked again whether the log of a mover is here. */
+/** How soon to look again whether the log of a mover was read. */
 const LOG_MS = 250
 
 /**
  * Opens the loop.
  *
- * @param settings read anew at every turn, so that a changed configuration counts at once
- * @param logs who takes the logs of movers before they are deleted, where there are any
+ * @param settings read in every run, so that a changed configuration applies at once
+ * @param logs reads the logs of movers before they are deleted; absent when there are no logs
  */
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
   const memory = emptyMemory()
@@ -42,7 +42,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { type, after, before } = change
       if (type.kind === pods.kind) forgetMover(memory, (after ?? before) as Pod, after === undefined)
       if (type.kind === pods.kind && before && !after) logs?.forget(before as Pod)
-      return [...concernedManagers(change, store), ...noteMended(change, store, memory)]
+      return [...concernedManagers(change, store), ...rememberTriggers(change, store, memory)]
     },
     *allKeys(store) {
       for (const manager of store.list(volumeManagers)) yield keyOfObject(manager)
@@ -51,51 +51,52 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
-        // A kind that is not served just now is no proof that its objects are gone: an API server that restarts misses CRDs for a moment.
+        // While an API server restarts, it serves no CRDs for a moment: that does not mean that their objects are deleted.
         if (!store.serves(volumeManagers)) return undefined
-        memory.notes.delete(key)
+        memory.retries.delete(key)
         await deleteMovers(key, store, memory)
         return undefined
       }
       const { movers: moverSettings } = settings()
-      const unseen = await readUnseen(manager, store, memory)
+      const uncached = await readUncached(manager, store, memory)
       const progress = await readProgresses(key, store, memory, now())
       const { created } = memory
-      const notes = notesOn(manager, memory)
-      const known = { unseen, created: [...created.values()], progress, ...notes }
+      const retries = retryMemoryOf(manager, memory)
+      const known = { uncached, created: [...created.values()], progress, ...retries }
       const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
       const movers = plan.actions.filter(isMoverCreation)
-      // Before anybody else can plan: what was counted as free is taken from here on.
+      // Before the next await: another run must not take the same slots.
       for (const { object } of movers) created.set(keyOfObject(object), object as Pod)
       const untried = new Set(movers.map(({ object }) => keyOfObject(object)))
       let [waits, isRefused] = [false, false]
       try {
         if (movers.length > 0) await access.grant(namespace, moverSettings.serviceAccountName, store)
         for (const action of plan.actions) {
-          // Behind the status, which never waits for a log.
-          const isKept = isEndOfMover(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
+          // The status is written before, and never waits for a log.
+          const isKept =
+            isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
           waits ||= isKept
           if (isMoverCreation(action)) {
             untried.delete(keyOfObject(action.object))
             const refusal = await createMover(action, memory, { store, events })
             if (refusal === undefined) continue
             isRefused = true
-            notes.refusals.set(action.object.metadata.name ?? '', refusal)
-            access.doubt(namespace, moverSettings.serviceAccountName)
+            retries.refusals.set(action.object.metadata.name ?? '', refusal)
+            access.forget(namespace, moverSettings.serviceAccountName)
           } else if (!isKept) await applyPlan({ store, events }, { actions: [action] })
         }
       } finally {
         for (const mover of untried) created.delete(mover)
       }
-      // A mover that was refused is in the notes now, and on to the next plan.
+      // The next plan reads the refusal from memory.
       if (isRefused) return 1
       return waits ? LOG_MS : plan.requeueAfterMs
     },
   }
 }
 
-/** Whether a mover is deleted that has ended: one that is stopped has nothing to say yet. */
-function isEndOfMover(action: Action): action is Extract<Action, { kind: 'delete' }> {
+/** Whether an action deletes a mover that has ended. The log of a mover that is stopped is not complete. */
+function isDeletionOfEnded(action: Action): action is Extract<Action, { kind: 'delete' }> {
   return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
 }
 
@@ -105,13 +106,13 @@ function isMoverCreation(action: Action): action is Creation {
   return action.kind === 'create' && action.type.kind === pods.kind
 }
 
-/** Creates one mover. That the API server will not have it is for the status to say, and given back; anything else is thrown. */
+/** Creates one mover. Returns why the API server rejected it, for the status; throws any other error. */
 async function createMover(action: Creation, { created }: MoverMemory, writers: Writers): Promise<string | undefined> {
   const { namespace, name = '' } = action.object.metadata
   const key = keyOfObject(action.object)
   try {
     await applyPlan(writers, { actions: [action] })
-    // A store that is its own server has told of it already.
+    // A folder store has the mover in its cache already.
     if (writers.store.get(pods, namespace, name)) created.delete(key)
     return undefined
   } catch (error) {
@@ -122,15 +123,17 @@ async function createMover(action: Creation, { created }: MoverMemory, writers: 
   }
 }
 
-/** Movers of a VolumeManager that is gone although its finalizer should have kept it: nobody waits for them. */
+/** Deletes the movers of a VolumeManager that is gone although it had a finalizer. */
 async function deleteMovers(key: string, store: ObjectStore, { created }: MoverMemory): Promise<void> {
-  const unseen = [...created.values()].filter((pod) => readTask(pod)?.manager === key)
-  for (const { metadata } of unseen) {
+  const uncached = [...created.values()].filter((pod) => readTask(pod)?.manager === key)
+  for (const { metadata } of uncached) {
     const pod = await store.read(pods, metadata.namespace, metadata.name ?? '')
-    if (pod && !pod.metadata.deletionTimestamp) await store.delete(pods, pod)
+    if (pod) await deleteMover(pod, store)
     created.delete(keyOfObject({ metadata }))
   }
-  for (const pod of moversOf(store, key)) {
-    if (!pod.metadata.deletionTimestamp) await store.delete(pods, pod)
-  }
+  for (const pod of moversOf(store, key)) await deleteMover(pod, store)
+}
+
+async function deleteMover(pod: Pod, store: ObjectStore): Promise<void> {
+  if (!pod.metadata.deletionTimestamp) await applyWrite(store, { kind: 'delete', type: pods, object: pod })
 }

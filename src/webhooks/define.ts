@@ -5,7 +5,7 @@ import type { ClusterScopedClaims } from '../core/data-source-claim/permission.t
 import type { FieldError } from '../core/field-errors.ts'
 import { leaveMalformed, type Outcome } from '../core/outcome.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
-import type { VolumeLimits } from '../core/volume-manager/spec/problem.ts'
+import type { VolumeLimits } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 

@@ -48,8 +48,8 @@ describe('a VolumeManager in use', () => {
     await cluster.create(podOf('progressive', 'source'))
     expect(cluster.nodesWith(after)).toEqual([await cluster.nodeOf('progressive')])
     await cluster.plane.eventually('the status says who has the old data mounted', async () => {
-      const { releases = [] } = firstVolume(await cluster.reached('source', 'Running'))
-      return releases.some(({ message }) => message === 'in use by default/conservative')
+      const { deletions = [] } = firstVolume(await cluster.reached('source', 'Running'))
+      return deletions.some(({ message }) => message === 'in use by default/conservative')
     })
     expect(await filesIn(cluster.dataOn(node, before))).toEqual({ 'a.txt': 'old' })
 

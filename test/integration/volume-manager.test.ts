@@ -304,11 +304,11 @@ describe('a mover that fails', () => {
     await world.pass(60)
     expect((await world.manager())?.status?.state).toBe('Running')
     expect(await world.nodesOf()).toEqual(['n2'])
-    expect((await world.volume())?.releases).toMatchObject([{ node: 'n1', message: 'in use by default/preferred' }])
+    expect((await world.volume())?.deletions).toMatchObject([{ node: 'n1', message: 'in use by default/preferred' }])
 
     await world.end('preferred')
     await world.pass(60)
-    expect((await world.volume())?.releases).toBeUndefined()
+    expect((await world.volume())?.deletions).toBeUndefined()
     expect(world.violations).toEqual([])
   })
 
@@ -339,7 +339,7 @@ describe('a mover that fails', () => {
     await world.reconcile()
 
     expect((await world.volume())?.replicas).toMatchObject([
-      { state: 'Failed', reason: 'PrepareTimeout', message: 'not begun in time: 0/3 nodes: taint' },
+      { state: 'Failed', reason: 'PrepareTimeout', message: 'did not start in time: 0/3 nodes: taint' },
     ])
     await world.reconcile()
     expect(world.movers()).toEqual([])
@@ -581,7 +581,7 @@ describe('a change of the spec', () => {
     for (let i = 0; i < 3; i++) await world.pass(10)
     expect(await pathOf(world)).not.toBe(before)
     expect([...world.disks.keys()].filter((place) => before.startsWith(place.split(':')[1] ?? ''))).toEqual([])
-    expect((await world.volume())?.releases).toBeUndefined()
+    expect((await world.volume())?.deletions).toBeUndefined()
   })
 
   test('of the affinity moves the data: first it is there, then it leaves', async () => {
@@ -610,12 +610,12 @@ describe('a change of the spec', () => {
     expect(world.disks.size).toBe(1)
   })
 
-  test('to Completed releases the data, and back brings it again', async () => {
+  test('to Completed deletions the data, and back brings it again', async () => {
     const world = await worldWith()
     await world.settle()
     await world.change({ spec: { state: 'Completed' } })
     for (let i = 0; i < 3; i++) await world.pass(10)
-    expect((await world.manager())?.status).toMatchObject({ state: 'Completed', volumes: [{ message: 'released' }] })
+    expect((await world.manager())?.status).toMatchObject({ state: 'Completed', volumes: [{ message: 'deleted' }] })
     expect((await world.volume())?.volumeSource).toBeUndefined()
     expect(world.disks.size).toBe(0)
     expect([...world.store.list(nodes)].flatMap(({ metadata }) => Object.keys(metadata.labels ?? {}))).toEqual(
@@ -649,10 +649,10 @@ describe('data that is to be deleted', () => {
     expect(wholeOn(world)).toEqual(['n1'])
     expect((await world.manager())?.status).toMatchObject({
       state: 'Pending',
-      message: expect.stringContaining('in use by default/reader; annotate lodestone.dev/release-in-use=true'),
+      message: expect.stringContaining('in use by default/reader; annotate lodestone.dev/delete-in-use=true'),
     })
 
-    await world.change({ metadata: { annotations: { 'lodestone.dev/release-in-use': 'true' } } })
+    await world.change({ metadata: { annotations: { 'lodestone.dev/delete-in-use': 'true' } } })
     for (let i = 0; i < 3; i++) await world.pass(10)
 
     expect(await world.manager()).toBeUndefined()
@@ -691,7 +691,9 @@ describe('data that is to be deleted', () => {
     world.fate = () => failed('Unexpected', true)
     await world.deleteManager()
     for (let i = 0; i < 3; i++) await world.pass(5)
-    expect((await world.volume())?.releases).toMatchObject([{ state: 'Failed', message: 'Unexpected: Unexpected' }])
+    expect((await world.volume())?.deletions).toMatchObject([
+      { state: 'Failed', reason: 'Unexpected', message: 'Unexpected' },
+    ])
 
     world.fate = () => 'completes'
     for (let i = 0; i < 5; i++) await world.pass(60)
@@ -709,8 +711,8 @@ describe('data that is to be deleted', () => {
 
     const { message, conditions } = (await world.manager())?.status ?? {}
     expect(message).toContain('Unexpected: device is in use by another process')
-    expect(message).not.toContain('lodestone.dev/release-in-use')
-    expect(conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Releasing')
+    expect(message).not.toContain('lodestone.dev/delete-in-use')
+    expect(conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('Deleting')
   })
 
   test('by a mover that hangs is given up, the mover goes, and another one goes on', async () => {
@@ -724,11 +726,11 @@ describe('data that is to be deleted', () => {
     // Files without bytes are progress as well.
     await tell(world, 1024, 2)
     await world.pass(500)
-    expect((await world.volume())?.releases).toMatchObject([{ state: 'Deleting', bytes: 1024, files: 2 }])
+    expect((await world.volume())?.deletions).toMatchObject([{ state: 'Deleting', bytes: 1024, files: 2 }])
 
     await world.pass(601)
-    const [release] = (await world.volume())?.releases ?? []
-    expect(release).toMatchObject({ state: 'Failed', message: 'Stalled: it did not get on for too long' })
+    const [release] = (await world.volume())?.deletions ?? []
+    expect(release).toMatchObject({ state: 'Failed', reason: 'Stalled', message: 'made no progress for too long' })
     expect(release).not.toHaveProperty('bytes')
     expect(world.movers()).toEqual([])
 
@@ -751,7 +753,7 @@ describe('data that is to be deleted', () => {
     await world.settle()
     await world.pass(500)
 
-    expect((await world.volume())?.releases).toMatchObject([{ state: 'Deleting', attempt: 1 }])
+    expect((await world.volume())?.deletions).toMatchObject([{ state: 'Deleting', attempt: 1 }])
   })
 
   test('is not looked for on a node that is gone', async () => {
@@ -941,9 +943,9 @@ describe('resync', () => {
   })
 
   test.each([
-    { name: 'hangs', isBegun: true, message: 'Stalled: it did not get on for too long' },
-    { name: 'never begins', isBegun: false, message: 'PrepareTimeout: not begun in time: the mover was created' },
-  ])('is given up by a mover that $name, and done by another one', async ({ isBegun, message }) => {
+    { name: 'hangs', isBegun: true, reason: 'Stalled' },
+    { name: 'never begins', isBegun: false, reason: 'PrepareTimeout' },
+  ])('is given up by a mover that $name, and done by another one', async ({ isBegun, reason }) => {
     const world = await worldWith([{ options }])
     await world.settle()
     await world.use('trainer', await pathOf(world), 'n1')
@@ -956,7 +958,7 @@ describe('resync', () => {
 
     world.now += 1801_000
     await world.reconcile()
-    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', upload: { state: 'Failed', message } }])
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', upload: { state: 'Failed', reason } }])
     expect(world.movers()).toEqual([])
 
     const seen = uploads(world)

@@ -16,7 +16,7 @@ import { validateDataSource } from '../../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'
 import type { FieldError } from '../../core/field-errors.ts'
 import { compileSchema } from '../../core/schema-errors.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/spec/problem.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../../core/volume-manager/spec/settings.ts'
 import { isVolumeManager, validateVolumeManager } from '../../core/volume-manager/spec/validate.ts'
 
 const validateBinding = compileSchema(bindingSchema)

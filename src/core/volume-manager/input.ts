@@ -1,4 +1,4 @@
-/** Everything that a plan for a VolumeManager starts from, the time included. */
+/** The input of a plan for a VolumeManager: everything that the decision depends on, including the time. */
 import type { Node } from '../../api/node.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
 import type { Pod } from '../../api/pod.ts'
@@ -9,31 +9,31 @@ export interface VolumeManagerInput {
   manager: VolumeManager
   settings: VolumeSettings
   nodes: NodeLookup
-  /** The movers of this manager, finished ones included, by name. What is not here does not exist, so the cache alone will not do. */
+  /** The movers of this VolumeManager by name, including those that ended, and those that only the API server has yet. */
   movers: ReadonlyMap<string, Pod>
-  /** Why movers could not be made, by the names that their pods would have. */
+  /** Why the API server rejected movers, by the names of their Pods. */
   refusals: ReadonlyMap<string, string>
-  /** What running movers last said, by the name of their pods. */
+  /** What running movers last reported, by the names of their Pods. */
   progress: ReadonlyMap<string, MoverProgress>
-  /** The pods that have data of this manager mounted, by the directory or the name of the claim. Ended ones are none. */
+  /** The pods that have data of this VolumeManager mounted and have not ended, by the directory or the name of the claim. */
   users: (directoryOrClaim: string) => readonly VolumeUser[]
   lastEnd: LastEnd
-  /** The volumes and claims of this manager, for NFS. */
+  /** Those of this VolumeManager, for NFS. */
   persistentVolumes: readonly PersistentVolume[]
-  claims: readonly PersistentVolumeClaim[]
+  persistentVolumeClaims: readonly PersistentVolumeClaim[]
   allowance: MoverAllowance
-  /** What changed since movers were made that are at work, or failed: by the names of their pods. */
-  mended: ReadonlyMap<string, ReadonlySet<Mended>>
+  /** What changed since a mover was created that works or failed, by the names of their Pods. */
+  retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
   now: number
 }
 
-/** A Secret that the manager names was made or changed; or a node came, came back, or has room on its disk again. */
-export type Mended = 'secret' | 'node'
+/** `secret`: a Secret that the VolumeManager names was created or changed. `node`: a node was added, recovered or has free disk again. */
+export type RetryTrigger = 'secret' | 'node'
 
 export interface NodeLookup {
   get(name: string): Node | undefined
   all(): Iterable<Node>
-  /** The nodes that have a label of this manager. */
+  /** The nodes that have a label of this VolumeManager. */
   labelled(): readonly Node[]
 }
 
@@ -45,21 +45,21 @@ export interface MoverProgress {
 }
 
 /**
- * When the last of the pods that had a directory of a node mounted, and have ended, did so: by the clock of that node. Undefined where
- * there is no such pod, or no more.
+ * When the last pod ended that had a directory of a node mounted, by the clock of that node. Undefined when no such pod exists, or exists
+ * any more.
  */
 export type LastEnd = (node: string, directory: string) => string | undefined
 
 export interface VolumeUser {
   /** `namespace/name` of the pod. */
   pod: string
-  /** Absent while it waits for a node, or at a gate. */
+  /** Absent while the pod waits for a node, or at a scheduling gate. */
   node?: string
 }
 
-/** How many movers may be made now, in all and where. */
+/** How many movers may start now. */
 export interface MoverAllowance {
   slots: number
-  /** Those of all VolumeManagers that have not ended. */
+  /** The movers of all VolumeManagers that have not ended; they take per-node slots. */
   active: readonly Pod[]
 }

@@ -86,7 +86,7 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'unknown', reason: 'it is being deleted' },
   },
   {
-    name: 'nowhere when its data was released',
+    name: 'nowhere when its data was deleted',
     use: { manager: makeVolumeManager([{}], { state: 'Completed' }), binding: placed([running('member1')]) },
     answer: { kind: 'nowhere', reason: 'its spec.state is Completed' },
   },

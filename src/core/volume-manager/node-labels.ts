@@ -1,20 +1,21 @@
-/** The labels of nodes that have data: put on before anybody is told of the data, and taken off before it goes. */
+/** Plans the labels of nodes that have data: added before the status shows the data, and removed before its deletion. */
 import { type Node, nodes as nodeType } from '../../api/node.ts'
 import type { ReplicaStatus } from '../../api/volume-manager.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
-import { isUsable } from './replica/usable.ts'
-import { labeller, type VolumeDraft } from './replica/volume-plan.ts'
+import { nodeLabelsFor } from './replica/observe.ts'
+import { isUsable } from './replica/replica.ts'
+import type { VolumePlan } from './replica/volume-plan.ts'
 import { ownerKey, ownerOfNodeLabel } from './spec/names.ts'
 
-/** One patch for each node whose labels of this manager are not what they should be. A node that was made anew since is left alone. */
-export function planNodeLabels({ manager, nodes }: VolumeManagerInput, drafts: readonly VolumeDraft[]): Write[] {
+/** One patch for each node whose labels of this VolumeManager are wrong. The uid in it spares a node that was replaced since. */
+export function planNodeLabels({ manager, nodes }: VolumeManagerInput, plans: readonly VolumePlan[]): Write[] {
   const wanted = new Map<string, Set<string>>()
-  for (const { id, config, set } of drafts) {
+  for (const { id, config, set } of plans) {
     for (const replica of set.replicas) {
       if (replica.node === undefined || !keepsLabel(replica, config?.sourceType)) continue
       const labels = wanted.get(replica.node) ?? new Set()
-      for (const label of labeller(manager, id)(replica)) labels.add(label)
+      for (const label of nodeLabelsFor(manager, id)(replica)) labels.add(label)
       wanted.set(replica.node, labels)
     }
   }
@@ -25,7 +26,7 @@ export function planNodeLabels({ manager, nodes }: VolumeManagerInput, drafts: r
   })
 }
 
-/** One that does not answer may come back with its data. */
+/** A node that is not ready may recover with its data. */
 function keepsLabel(replica: ReplicaStatus, sourceType: string | undefined): boolean {
   return replica.state === 'Unreachable' || isUsable(replica, sourceType)
 }

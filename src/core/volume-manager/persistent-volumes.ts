@@ -1,4 +1,4 @@
-/** NFS volumes: a PersistentVolume and a claim that are bound to each other and to nobody else. */
+/** Plans the PersistentVolume and the PersistentVolumeClaim of each NFS volume, bound to each other only. */
 import { VOLUME_LABEL } from '../../api/lodestone.ts'
 import {
   type PersistentVolume,
@@ -9,42 +9,42 @@ import {
 import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
-import type { VolumeDraft } from './replica/volume-plan.ts'
+import type { VolumePlan } from './replica/volume-plan.ts'
 import { claimNameOf, volumeKey } from './spec/names.ts'
 import { sourceTypeOf } from './spec/source-types.ts'
-import { WAIT_MESSAGES } from './status/codes.ts'
+import { MESSAGES } from './status/codes.ts'
 
-/** VCK's StorageClass: no class of that name has to exist, since the two name each other. */
+/** VCK's StorageClass. It need not exist, since the volume and the claim name each other. */
 const STORAGE_CLASS = 'vck'
 
-export interface ClaimPlan {
-  /** What is missing is made, and what nobody wants and nobody uses is deleted. */
+export interface PersistentVolumePlan {
+  /** Creates what is missing, and deletes what is neither wanted nor used. */
   writes: Write[]
-  /** What is still there although it should go, and why. */
+  /** What still exists although it is not wanted, and why. */
   waiting: Waiting[]
 }
 
 /** A PersistentVolume or claim that is not gone yet. */
 export interface Waiting {
-  code: 'InUse' | 'Terminating'
+  reason: 'InUse' | 'Terminating'
   message: string
 }
 
 /**
- * The volumes and claims of a manager as they should be. What is made by VCK's templates could be bound by any claim of the class; here
- * the volume names the claim, and the claim the volume.
+ * The PersistentVolumes and claims of a VolumeManager. With VCK's templates any claim of the class could bind the volume. Here the volume
+ * names the claim, and the claim names the volume.
  */
-export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDraft[]): ClaimPlan {
-  const { manager, claims, users, persistentVolumes: volumes } = input
+export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly VolumePlan[]): PersistentVolumePlan {
+  const { manager, users, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
   const wanted = new Map(
-    drafts.flatMap(({ config, wanted: isWanted }) =>
+    plans.flatMap(({ config, wanted: isWanted }) =>
       isWanted && config && sourceTypeOf(config.sourceType).delivery === 'mounted'
         ? [[claimNameOf(manager, config), config] as const]
         : [],
     ),
   )
-  // A volume whose spec is no good keeps what it has.
-  const kept = drafts.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
+  // A volume with an invalid spec keeps what it has.
+  const kept = plans.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
   const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
     !wanted.has(metadata.name ?? '') &&
     !kept.includes(metadata.labels?.[VOLUME_LABEL] ?? '') &&
@@ -58,7 +58,7 @@ export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDra
     writes: [
       ...[...wanted].flatMap(([name, config]) => [
         ...(volumesThere.has(name) ? [] : [create(persistentVolumes, volumeOf(manager, config, name))]),
-        ...(there.has(name) || !isNoticed(volumesThere.get(name))
+        ...(there.has(name) || !isObserved(volumesThere.get(name))
           ? []
           : [create(persistentVolumeClaims, claimOf(manager, config, name))]),
       ]),
@@ -73,15 +73,15 @@ export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDra
     waiting: [
       ...used.map(
         ({ metadata }): Waiting => ({
-          code: 'InUse',
-          message: `claim ${metadata.name} is ${WAIT_MESSAGES.InUse(users(metadata.name ?? '')[0]?.pod ?? '')}`,
+          reason: 'InUse',
+          message: `claim ${metadata.name} is ${MESSAGES.InUse(users(metadata.name ?? '')[0]?.pod ?? '')}`,
         }),
       ),
       ...[...claims, ...volumes]
         .filter(({ metadata }) => !wanted.has(metadata.name ?? '') && !usedNames.includes(metadata.name))
         .map(
           ({ kind, metadata }): Waiting => ({
-            code: 'Terminating',
+            reason: 'Terminating',
             message: `${kind} ${metadata.name} is being deleted`,
           }),
         ),
@@ -90,10 +90,10 @@ export function planClaims(input: VolumeManagerInput, drafts: readonly VolumeDra
 }
 
 /**
- * Whether who binds volumes knows of this one. A claim that comes before that waits until it is looked at again, 15 seconds later
+ * Whether the controller that binds volumes has observed this one. A claim that is created earlier is bound 15 seconds later
  * (kube-controller-manager, `--pvclaimbinder-sync-period`).
  */
-function isNoticed(volume: PersistentVolume | undefined): boolean {
+function isObserved(volume: PersistentVolume | undefined): boolean {
   return volume !== undefined && volume.status?.phase !== 'Pending'
 }
 
@@ -116,7 +116,7 @@ function volumeOf(manager: VolumeManager, config: VolumeConfig, name: string): P
     spec: {
       capacity: { storage: capacity },
       accessModes: [accessMode],
-      // Nothing of what is on the server is ours to delete.
+      // Lodestone deletes nothing on the server.
       persistentVolumeReclaimPolicy: 'Retain',
       storageClassName: STORAGE_CLASS,
       claimRef: {

@@ -1,4 +1,4 @@
-/** What a VolumeManager needs done: movers, labels, claims, a status that says how things stand, and a clean leave. */
+/** Plans a VolumeManager: its movers, node labels, PersistentVolumes, status and finalizer. */
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { type Pod, pods } from '../../api/pod.ts'
@@ -8,49 +8,51 @@ import type { Action, Plan, Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { readTask } from './mover/task.ts'
 import { planNodeLabels } from './node-labels.ts'
-import { planClaims } from './persistent-volumes.ts'
-import { draftVolume } from './replica/volume-plan.ts'
-import { nextLookMs } from './schedule/next-look.ts'
+import { planPersistentVolumes } from './persistent-volumes.ts'
+import { earliest } from './replica/transition.ts'
+import { planVolume } from './replica/volume-plan.ts'
 import { startMovers } from './schedule/start.ts'
 import { statusEvents, statusOf } from './status/conditions.ts'
 import { summarize } from './status/summary.ts'
+
+const MIN_REQUEUE_MS = 1000
 
 /**
  * ```text
  *                    all volumes usable                 wanted: Completed
  *  (new) ─► Pending ───────────────────► Running ───────────────────────► Pending ─► Completed
- *             ▲  │                          │                             (releasing)
- *             │  └─ cannot be had ─► Failed │
+ *             ▲  │                          │                             (deleting)
+ *             │  └─ not available ─► Failed │
  *             │                        │    │
- *             └── tried again, mended ─┴────┘ the last replica is lost
+ *             └──────── retried ───────┴────┘ the last replica is lost
  * ```
- * Everything is derived anew from the spec, the status, the movers and the nodes, so that a plan that was carried out by half is simply
- * made again. In order: what is made has a name that is the same at every attempt to make it; a node gets its label before the status
- * speaks of its data; a mover is deleted once the status has its result; data is deleted when no label leads to it and no pod uses it.
+ * Everything is derived from the spec, the status, the movers and the nodes: a plan that was applied in part is made again. The order
+ * makes that safe. Created objects have the same name in every attempt. A node gets its label before the status shows its data. A mover
+ * is deleted after the status has its result. Data is deleted after its node label is removed and no pod uses it.
  */
 export function planVolumeManager(input: VolumeManagerInput): Plan {
   const { manager } = input
   const { deletionTimestamp, finalizers = [] } = manager.metadata
   if (deletionTimestamp && !finalizers.includes(VOLUME_FINALIZER)) return { actions: [] }
-  // Before anything is made that would have to be cleaned up.
+  // The finalizer comes before any object that needs a clean-up.
   if (!deletionTimestamp && !finalizers.includes(VOLUME_FINALIZER)) {
     return { actions: [setFinalizers(manager, [...finalizers, VOLUME_FINALIZER])] }
   }
-  const goal = deletionTimestamp || isReleasing(manager) ? 'released' : 'present'
+  const goal = deletionTimestamp || isCompleted(manager) ? 'deleted' : 'present'
   const configs = manager.spec?.volumeConfigs ?? []
-  const drafts = idsOf(input, configs).map((id) =>
-    draftVolume(
+  const plans = idsOf(input, configs).map((id) =>
+    planVolume(
       input,
       id,
       configs.find((config) => config.id === id),
       goal,
     ),
   )
-  const started = startMovers(input, drafts)
-  const claims = planClaims(input, drafts)
-  const summaries = started.drafts.map((draft) => summarize(input, draft))
-  const isEmpty = summaries.every(({ verdict }) => verdict === 'released') && claims.waiting.length === 0
-  const labels = planNodeLabels(input, started.drafts)
+  const started = startMovers(input, plans)
+  const persistent = planPersistentVolumes(input, plans)
+  const summaries = started.plans.map((plan) => summarize(input, plan))
+  const isEmpty = summaries.every(({ state }) => state === 'deleted') && persistent.waiting.length === 0
+  const labels = planNodeLabels(input, started.plans)
   if (deletionTimestamp && isEmpty && labels.length === 0) {
     return {
       actions: [
@@ -62,30 +64,33 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     }
   }
   const ids = new Set(deletionTimestamp ? [] : configs.map(({ id }) => id))
-  // Of a volume that is no longer in the spec, the status goes with its data.
-  const shown = summaries.filter(({ status, verdict }) => ids.has(status.id) || verdict !== 'released')
-  const status = statusOf(input, shown, claims.waiting)
+  // The status of a volume that is no longer in the spec is removed with its data.
+  const shown = summaries.filter(({ status, state }) => ids.has(status.id) || state !== 'deleted')
+  const status = statusOf(input, shown, persistent.waiting)
   const change = mergePatch(manager.status ?? {}, status)
-  const isWritten = change === undefined
   const writes: Write[] = [
-    ...claims.writes,
+    ...persistent.writes,
     ...labels,
     ...started.pods.map((pod): Write => ({ kind: 'create', type: pods, object: pod })),
     ...(change ? [patchStatus(manager, change)] : []),
-    // Behind the status: what a mover said is written down before it goes.
-    ...drafts.flatMap(({ orphans }) => orphans).flatMap(deletePod),
+    // After the status, which has the result of the mover.
+    ...plans.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
-  const events: Action[] = isWritten ? [] : statusEvents(manager, status, shown)
-  return { actions: [...writes, ...events], ...nextLookMs(input, started.drafts) }
+  const events: Action[] = change ? statusEvents(manager, status, shown) : []
+  const dueAt = earliest(...started.plans.map(({ set }) => set.dueAt))
+  return {
+    actions: [...writes, ...events],
+    ...(dueAt !== undefined && { requeueAfterMs: Math.max(MIN_REQUEUE_MS, dueAt - input.now) }),
+  }
 }
 
-function isReleasing({ spec }: VolumeManager): boolean {
+function isCompleted({ spec }: VolumeManager): boolean {
   return spec?.state === 'Completed' || spec?.state === 'Failed'
 }
 
 /**
- * Those of the spec in its order, and those that are on their way out, or that were another VolumeManager's of the same name. The first of
- * two of one id counts.
+ * The ids of the spec in its order, then those of volumes that are being deleted, then those of movers of an earlier VolumeManager of the
+ * same name.
  */
 function idsOf({ manager, movers }: VolumeManagerInput, configs: readonly { id: string }[]): string[] {
   const known = [...configs, ...(manager.status?.volumes ?? [])].map(({ id }) => id)

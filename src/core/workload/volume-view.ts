@@ -2,10 +2,10 @@
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
-import { isUsable } from '../volume-manager/replica/usable.ts'
+import { isUsable } from '../volume-manager/replica/replica.ts'
 import { type HostRoots, hostPathFault } from '../volume-manager/spec/host-paths.ts'
 import { isReadOnly, publishShards, publishVolume } from '../volume-manager/spec/published.ts'
-import { revisionOf } from '../volume-manager/spec/revision.ts'
+import { revisionOf } from '../volume-manager/spec/source-types.ts'
 import { isDeployed } from '../volume-manager/status/codes.ts'
 
 /** Part of a volume that has nodes of its own (`distributionStrategy`). */

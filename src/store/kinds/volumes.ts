@@ -1,8 +1,8 @@
 /** The kinds behind volumes: VolumeManagers, nodes, claims, and pods, of which only movers and those that wait are held whole. */
 import {
+  DELETE_IN_USE_ANNOTATION,
   MOVER_LABEL,
   MOVER_TASK_ANNOTATION,
-  RELEASE_IN_USE_ANNOTATION,
   VOLUME_LABEL,
   VOLUMES_ANNOTATION,
 } from '../../api/lodestone.ts'
@@ -33,7 +33,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   keep: (raw) => {
     const { metadata, ...kept } = keepContent(raw)
     const { generation, finalizers, annotations } = raw.metadata
-    const releases = annotations?.[RELEASE_IN_USE_ANNOTATION]
+    const deleteInUse = annotations?.[DELETE_IN_USE_ANNOTATION]
     const { spec = { volumeConfigs: [] }, status } = raw
     return {
       ...kept,
@@ -41,7 +41,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
         ...metadata,
         ...(generation !== undefined && { generation }),
         ...(finalizers && { finalizers }),
-        ...(releases !== undefined && { annotations: { [RELEASE_IN_USE_ANNOTATION]: releases } }),
+        ...(deleteInUse !== undefined && { annotations: { [DELETE_IN_USE_ANNOTATION]: deleteInUse } }),
       },
       spec,
       ...(status && { status }),
@@ -57,15 +57,15 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
     failed: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []
       const isFailed = ({ state }: { state: string }) => state === 'Failed'
-      return volumes.some(({ replicas = [], releases = [] }) => [...replicas, ...releases].some(isFailed))
+      return volumes.some(({ replicas = [], deletions = [] }) => [...replicas, ...deletions].some(isFailed))
         ? ['all']
         : []
     },
     // The nodes that have, or may have, data of it.
     node: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []
-      return volumes.flatMap(({ replicas = [], releases = [] }) =>
-        [...replicas, ...releases].flatMap(({ node }) => (node ? [node] : [])),
+      return volumes.flatMap(({ replicas = [], deletions = [] }) =>
+        [...replicas, ...deletions].flatMap(({ node }) => (node ? [node] : [])),
       )
     },
     // Those whose data is somewhere already: every node may be one of theirs.
@@ -108,13 +108,13 @@ const nodeKind: CachedKind<Node> = {
 const asWorkload = workloadKind(pods)
 
 /** A pod; of the others than movers and those that wait for volumes, only what they need and what they use. */
-export interface HeldPod extends Workload, Dependent, HeldUse {
+export interface HeldPod extends Workload, Dependent, CachedUse {
   spec?: Pod['spec']
   status?: NonNullable<Pod['status']>
 }
 
 /** Of others than movers: which data they have mounted, or had before they ended. */
-export interface HeldUse {
+export interface CachedUse {
   use?: PodUse
   pastUse?: PastUse
 }

@@ -1,12 +1,12 @@
-/** What movers may do in a namespace: write Events of their own, and nothing else. */
+/** The rights of movers in a namespace: to write their own Events. */
 import { serviceAccounts } from '../../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../../api/meta.ts'
 import { bindingOf, roleBindings } from '../../../api/rbac.ts'
 
-/** The ClusterRole that comes with Lodestone's own (app/volume-roles.ts). */
+/** The ClusterRole of movers (app/volume-roles.ts). */
 export const MOVER_ROLE = 'lodestone-mover'
 
-/** The ServiceAccount of the movers in a namespace, and its binding. */
+/** The ServiceAccount of the movers in a namespace, and its RoleBinding. */
 export function moverAccess(namespace: string, name: string): { type: ResourceType; object: K8sObject }[] {
   const metadata = { name, namespace }
   return [

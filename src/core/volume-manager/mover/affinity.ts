@@ -1,31 +1,31 @@
-/** The affinity of a mover's pod: where it may run, and whom it keeps away from. */
-import { MOVER_LANE_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
+/** The affinity of a mover's Pod, and what is read back from the Pod: its node, its directory and its per-node slot. */
+import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
-import type { PodSpec } from '../../../api/pod.ts'
+import type { Pod, PodSpec } from '../../../api/pod.ts'
 
 /** Where a mover may run. */
-export type Placement =
+export type MoverPlacement =
   /** On this node only. */
   | { on: string; anyTaint?: true }
-  /** Wherever the affinity allows, but not where any of these labels is, and not on these nodes. */
+  /** On every node that the affinity allows, except nodes with any of these labels, and except these nodes. */
   | { affinity: NodeAffinity | undefined; withoutLabels: readonly string[]; notOn: readonly string[] }
 
 const HOSTNAME = 'kubernetes.io/hostname'
 
 /**
- * No two movers of one volume share a node, nor do two of one lane, whoever they work for.
+ * Keeps two movers of one volume off one node, and two movers of one per-node slot, of any VolumeManager.
  *
- * @param key the volume's (`volumeKey`)
+ * @param key the `volumeKey` of the volume
  */
-export function affinityOf(placement: Placement, key: string, lane: number): NonNullable<PodSpec['affinity']> {
+export function moverAffinity(placement: MoverPlacement, key: string, slot: number): NonNullable<PodSpec['affinity']> {
   return {
-    nodeAffinity: nodeAffinityOf(placement),
+    nodeAffinity: requiredNodes(placement),
     podAntiAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: [
         { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
         {
           topologyKey: HOSTNAME,
-          labelSelector: { matchLabels: { [MOVER_LANE_LABEL]: String(lane) } },
+          labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: String(slot) } },
           namespaceSelector: {},
         },
       ],
@@ -33,7 +33,7 @@ export function affinityOf(placement: Placement, key: string, lane: number): Non
   }
 }
 
-function nodeAffinityOf(placement: Placement): NodeAffinity {
+function requiredNodes(placement: MoverPlacement): NodeAffinity {
   if ('on' in placement) {
     return {
       requiredDuringSchedulingIgnoredDuringExecution: {
@@ -62,7 +62,7 @@ function nodeAffinityOf(placement: Placement): NodeAffinity {
   }
 }
 
-/** Into every term, since any of them is enough for the scheduler. */
+/** Adds requirements to every term: one matching term is enough for the scheduler. */
 function withRequirements(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   expressions: readonly NodeSelectorRequirement[],
@@ -74,4 +74,28 @@ function withRequirements(
     ...(allExpressions.length > 0 && { matchExpressions: allExpressions }),
     ...(allFields.length > 0 && { matchFields: allFields }),
   }
+}
+
+/** The node that a mover is on, or is pinned to; undefined for a mover that the scheduler has yet to place. */
+export function nodeOfMover({ spec }: Pod): string | undefined {
+  if (spec?.nodeName) return spec.nodeName
+  const [term] = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const pin = term?.matchFields?.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
+  return pin?.values?.[0]
+}
+
+/** The directory of the node that a mover mounts; undefined for a mover that mounts none. */
+export function directoryOfMover({ spec }: Pod): string | undefined {
+  return spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path
+}
+
+/** The number of a mover's slot on its node; undefined for a mover without a readable number. */
+export function slotOfMover({ metadata }: Pod): number | undefined {
+  const slot = Number(metadata.labels?.[MOVER_SLOT_LABEL])
+  return Number.isInteger(slot) ? slot : undefined
+}
+
+/** Whether the scheduler found no node for a Pod. */
+export function isUnschedulable({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'PodScheduled' && holds === 'False') ?? false
 }

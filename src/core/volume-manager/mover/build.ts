@@ -1,11 +1,11 @@
-/** Which mover a piece of work needs: what it is told, what it mounts, and where it may run. */
+/** Builds the Pod of a mover: its arguments, its mount and where it may run. */
 import type { Pod } from '../../../api/pod.ts'
-import type { ReleaseStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { isReadOnly } from '../spec/published.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
-import type { Placement } from './affinity.ts'
+import type { MoverPlacement } from './affinity.ts'
 import { MOUNT_PATH, moverPod } from './pod.ts'
 import { type MoverSource, moverSourceOf } from './source.ts'
 import { taskOf } from './task.ts'
@@ -13,21 +13,21 @@ import { taskOf } from './task.ts'
 const TARGET = `${MOUNT_PATH}/data`
 const ROOT = ['--root', MOUNT_PATH]
 
-interface Work {
+interface TransferInput {
   /** Loopback and link-local networks in which the server may be. */
   networks: readonly string[]
   manager: VolumeManager
   config: VolumeConfig
   replica: ReplicaStatus
-  placement: Placement
-  lane: number
+  placement: MoverPlacement
+  slot: number
   settings: VolumeSettings['movers']
 }
 
-/** The mover that brings a replica to a node. */
-export function replicaMover({ manager, config, replica, placement, lane, settings, networks }: Work): Pod {
+/** The mover that downloads the data of a replica to a node. */
+export function replicaMover({ manager, config, replica, placement, slot, settings, networks }: TransferInput): Pod {
   const source = moverSourceOf(config)
-  // Where there is nothing to download, it is looked whether the directory can be read.
+  // A volume without a source has no download: its mover checks that the directory can be read.
   const verb = source ? 'download' : 'prepare'
   const target = source?.folder ? `${TARGET}/${source.folder}` : TARGET
   return moverPod({
@@ -48,12 +48,12 @@ export function replicaMover({ manager, config, replica, placement, lane, settin
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
     placement,
-    lane,
+    slot,
     settings,
   })
 }
 
-/** Which server, and which region of it, where the volume says so. */
+/** The endpoint and the region, when the volume has them. */
 function serverOf(source: MoverSource | undefined, networks: readonly string[]): string[] {
   if (source === undefined) return []
   const { endpoint, region } = source
@@ -73,8 +73,15 @@ function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: Replica
   return path === undefined ? undefined : { at: MOUNT_PATH, volume: hostPath(path) }
 }
 
-/** The mover that writes changes back to where the data came from: what is the same there is left alone. */
-export function uploadMover({ manager, config, replica, lane, settings, networks }: Omit<Work, 'placement'>): Pod {
+/** The mover that writes changes back to the source. It skips objects that are the same there. */
+export function uploadMover({
+  manager,
+  config,
+  replica,
+  slot,
+  settings,
+  networks,
+}: Omit<TransferInput, 'placement'>): Pod {
   const { index, node = '', upload } = replica
   const source = moverSourceOf(config)
   return moverPod({
@@ -85,42 +92,42 @@ export function uploadMover({ manager, config, replica, lane, settings, networks
       'upload',
       ...ROOT,
       ...['--source', source?.folder ? `${TARGET}/${source.folder}` : TARGET],
-      // Of one object, to where it lies: VCK writes to the root of the bucket.
+      // A single object goes to its own prefix, whereas VCK writes to the root of the bucket.
       ...['--target', (source?.url ?? '').replace(/[^/]*$/, '')],
       ...serverOf(source, networks),
     ],
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
     placement: { on: node, anyTaint: true },
-    lane,
+    slot,
     settings,
   })
 }
 
-interface ReleaseWork extends Pick<Work, 'manager' | 'lane' | 'settings'> {
+interface DeletionInput extends Pick<TransferInput, 'manager' | 'slot' | 'settings'> {
   id: string
   /** Undefined for a volume that is no longer in the spec. */
   config: VolumeConfig | undefined
-  release: ReleaseStatus
+  deletion: DeletionStatus
 }
 
-/** The mover that deletes data: on that node whatever taints it has, since nobody else can. */
-export function releaseMover({ manager, id, config, release, lane, settings }: ReleaseWork): Pod {
+/** The mover that deletes data. It tolerates every taint: no other node can delete the data. */
+export function deletionMover({ manager, id, config, deletion, slot, settings }: DeletionInput): Pod {
   return moverPod({
     manager,
-    // Its own mover: another image might not know how the first one left things.
+    // With the image that wrote the data: only that one knows its files.
     config,
-    task: taskOf(manager, id, 'release', release),
+    task: taskOf(manager, id, 'deletion', deletion),
     args: ['delete', ...ROOT, '--target', TARGET],
     env: [],
-    mount: { at: MOUNT_PATH, volume: hostPath(release.path) },
-    placement: { on: release.node, anyTaint: true },
-    lane,
+    mount: { at: MOUNT_PATH, volume: hostPath(deletion.path) },
+    placement: { on: deletion.node, anyTaint: true },
+    slot,
     settings,
   })
 }
 
-/** Only the directory of this volume: what others have on the node is none of its business. */
+/** The directory of this volume, and no other part of the node. */
 function hostPath(path: string) {
   return { hostPath: { path, type: 'DirectoryOrCreate' } }
 }

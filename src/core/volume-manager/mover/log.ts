@@ -1,11 +1,11 @@
-/** What of a mover's log is worth keeping: its last lines, without what a terminal would obey, within a limit of bytes. */
+/** Selects the last lines of a mover's log, without control characters and within a limit of characters. */
 
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
 import { cut } from '../../outcome.ts'
 import { type MoverTask, readTask } from './task.ts'
 
-/** Of whom a log is, and how that mover ended. */
+/** The mover that wrote a log, and how it ended. */
 export interface MoverLogHead extends Partial<MoverTask> {
   /** `namespace/name`. */
   pod: string
@@ -14,6 +14,7 @@ export interface MoverLogHead extends Partial<MoverTask> {
   exitCode?: number
 }
 
+/** The head of the log of a mover that has ended. */
 export function moverLogHead(pod: Pod): MoverLogHead {
   const { spec, status } = pod
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode
@@ -29,7 +30,7 @@ export function moverLogHead(pod: Pod): MoverLogHead {
 const MAX_CHARACTERS = 65_536
 const MAX_LINE_LENGTH = 2_048
 
-/** The last lines of a text, `count` at most and together no more than 64 Ki characters; empty ones are none. */
+/** The last lines of a text that are not empty: at most `count`, with at most 64 Ki characters together. */
 export function lastLines(text: string, count: number): string[] {
   const lines = text
     .split(/\r?\n/)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ended, moverSays as said } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
-import { viewMover } from './observed-state.ts'
+import { moverStateOf } from './observed-state.ts'
 
 function makeMover(status: PodStatus | undefined, metadata: Pod['metadata'] = {}): Pod {
   const spec = { containers: [], nodeName: 'n1' }
@@ -96,11 +96,11 @@ describe('a mover that has ended', () => {
       want: { code: 'Unexpected', message: 'exit status unknown' },
     },
   ])('$name', ({ status, want }) => {
-    expect(viewMover(makeMover(status), 0)).toMatchObject({ node: 'n1', ...want })
+    expect(moverStateOf(makeMover(status), 0)).toMatchObject({ node: 'n1', ...want })
   })
 
   test('with a long story is cut short', () => {
-    const view = viewMover(makeMover(ended('Failed', { message: 'x'.repeat(4096) })), 0)
+    const view = moverStateOf(makeMover(ended('Failed', { message: 'x'.repeat(4096) })), 0)
     expect(view).toMatchObject({ message: expect.stringMatching(/^x{511}…$/) })
   })
 })
@@ -114,13 +114,13 @@ describe('a mover that has not begun', () => {
     { reason: 'InvalidImageName', early: 'failed', late: 'failed' },
     { reason: 'ErrImageNeverPull', early: 'failed', late: 'failed' },
   ])('$reason is $early at first, and $late after a minute', ({ reason, early, late }) => {
-    expect(viewMover(makeMover(waiting(reason)), 1_000).kind).toBe(early)
-    expect(viewMover(makeMover(waiting(reason)), 61_000).kind).toBe(late)
+    expect(moverStateOf(makeMover(waiting(reason)), 1_000).kind).toBe(early)
+    expect(moverStateOf(makeMover(waiting(reason)), 61_000).kind).toBe(late)
   })
 
   test('on its node after a minute says where the reason can be read', () => {
-    expect(viewMover(makeMover(waiting('ContainerCreating')), 1_000)).toMatchObject({ reason: 'Starting' })
-    expect(viewMover(makeMover(waiting('ContainerCreating')), 61_000)).toMatchObject({
+    expect(moverStateOf(makeMover(waiting('ContainerCreating')), 1_000)).toMatchObject({ reason: 'Starting' })
+    expect(moverStateOf(makeMover(waiting('ContainerCreating')), 61_000)).toMatchObject({
       reason: 'ContainerCreating',
       message: expect.stringContaining('kubectl describe pod mover'),
     })
@@ -128,7 +128,7 @@ describe('a mover that has not begun', () => {
 
   test('says why the scheduler has no node for it', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' }]
-    expect(viewMover(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({
+    expect(moverStateOf(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({
       kind: 'waiting',
       reason: 'Unschedulable',
       message: '0/3 nodes',
@@ -138,6 +138,9 @@ describe('a mover that has not begun', () => {
 
 test('a mover that is being deleted is as good as deleted, but its result still counts', () => {
   const metadata = { deletionTimestamp: '2026-01-02T03:04:05Z' }
-  expect(viewMover(makeMover({ phase: 'Running' }, metadata), 0)).toMatchObject({ kind: 'failed', code: 'PodDeleted' })
-  expect(viewMover(makeMover({ phase: 'Succeeded' }, metadata), 0)).toMatchObject({ kind: 'succeeded' })
+  expect(moverStateOf(makeMover({ phase: 'Running' }, metadata), 0)).toMatchObject({
+    kind: 'failed',
+    code: 'PodDeleted',
+  })
+  expect(moverStateOf(makeMover({ phase: 'Succeeded' }, metadata), 0)).toMatchObject({ kind: 'succeeded' })
 })

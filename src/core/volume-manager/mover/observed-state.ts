@@ -1,8 +1,12 @@
-/** What has become of a mover, read from its pod: the phase decides, the termination message carries the result. */
+/** The observed state of a mover, read from its Pod: the phase decides, and the termination message carries the result. */
 import type { Pod } from '../../../api/pod.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover/contract.ts'
 import { cut } from '../../outcome.ts'
+import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
 import { endTimeOf } from '../replica/pod-use.ts'
+import { MESSAGES } from '../status/codes.ts'
+import { fromTime } from '../status/time.ts'
+import { type MoverTask, moverOf, nameOfTask } from './task.ts'
 
 export interface MoverFailure {
   kind: 'failed'
@@ -10,9 +14,9 @@ export interface MoverFailure {
   /** One CamelCase word. */
   code: string
   message: string
-  /** Whether another attempt may do better although nobody changes anything. */
+  /** Whether another attempt may succeed without any change. */
   retry: boolean
-  /** Whether the node is to blame, so that another one should be tried. */
+  /** Whether the node is the cause, so that the next attempt is on another one. */
   elsewhere: boolean
 }
 
@@ -24,19 +28,19 @@ export interface MoverSuccess {
   endTime?: string
 }
 
-export type MoverView =
+export type MoverState =
   | { kind: 'waiting'; node?: string; reason: string; message: string }
   | { kind: 'running'; node?: string }
   | MoverSuccess
   | MoverFailure
 
-/** What is said of a mover with which nothing is wrong, before it runs. */
-export const BEGINNING = { reason: 'Starting', message: 'the mover was created' } as const
+/** A mover without a problem, before it runs. */
+const STARTING = { reason: 'Starting', message: MESSAGES.Starting() } as const
 
-/** At most so much of a message is taken over: it is somebody else's text, in a status that everybody reads. */
+/** Characters. Messages come from images and components that Lodestone does not control. */
 const MAX_MESSAGE_LENGTH = 512
 
-/** What the kubelet or a controller says of a pod that it ended, and whether that is the node's fault (pkg/kubelet, pkg/controller). */
+/** Reasons of Pods that the kubelet or a controller ended, and whether the node is the cause (pkg/kubelet, pkg/controller). */
 const POD_REASONS: Readonly<Record<string, { elsewhere: boolean }>> = {
   Evicted: { elsewhere: true },
   DeadlineExceeded: { elsewhere: false },
@@ -49,10 +53,10 @@ const POD_REASONS: Readonly<Record<string, { elsewhere: boolean }>> = {
   UnexpectedAdmissionError: { elsewhere: true },
 }
 
-/** What a pod never recovers from by itself. */
-const HOPELESS_WAITS = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerError'])
+/** Waiting reasons from which a Pod never recovers by itself. */
+const FINAL_WAITS = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerError'])
 
-/** What it may recover from, but not soon: worth a slot for this long. */
+/** Waiting reasons from which a Pod recovers late or never: they fail the mover after `GRACE_MS`. */
 const GRACE_WAITS = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -62,10 +66,10 @@ const GRACE_WAITS = new Set([
 ])
 const GRACE_MS = 60_000
 
-/** Of these the node is to blame; the disk is full, or somebody left something there. */
+/** Codes of movers whose cause is the node: its disk is full, or the directory has files of a pod. */
 const NODE_CODES = new Set(['NoSpace', 'TargetExists'])
 
-/** Whether a mover with this code may end otherwise when a node is mended, or comes. */
+/** Whether a mover that failed with this code may succeed when a node is added, recovers or gets free disk. */
 export function isForNode(code: string | undefined): boolean {
   return code !== undefined && (code === 'NoSpace' || code === 'PrepareTimeout' || podReason(code)?.elsewhere === true)
 }
@@ -74,12 +78,41 @@ function podReason(reason: string): { elsewhere: boolean } | undefined {
   return POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined)
 }
 
+export interface ObservedMover {
+  /** Undefined when there is no mover. */
+  mover: MoverState | undefined
+  /** What the mover last reported; undefined before its first report. */
+  progress: MoverProgress | undefined
+  /** What changed since the mover was created, so that a retry need not wait for its time. */
+  retryTriggers: ReadonlySet<RetryTrigger>
+}
+
+const NO_TRIGGERS: ReadonlySet<RetryTrigger> = new Set()
+
 /**
- * What a mover's pod says.
+ * Observes the mover of a task.
  *
- * @param waitedMs how long it has been there, as far as is known
+ * @param since when the work of the mover entered its state
  */
-export function viewMover(pod: Pod, waitedMs: number): MoverView {
+export function observeMover(
+  { manager, movers, refusals, progress, retryTriggers, now }: VolumeManagerInput,
+  task: MoverTask,
+  since: string | undefined,
+): ObservedMover {
+  const name = nameOfTask(manager, task)
+  const pod = moverOf(manager, task, movers)
+  const refusal = refusals.get(name)
+  const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
+  if (pod) return { ...observed, mover: moverStateOf(pod, now - (fromTime(since) ?? now)) }
+  return { ...observed, mover: refusal === undefined ? undefined : refused(refusal) }
+}
+
+/**
+ * The state of a mover's Pod.
+ *
+ * @param waitedMs how long the mover has existed
+ */
+export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
   const node = pod.spec?.nodeName ? { node: pod.spec.nodeName } : {}
   switch (pod.status?.phase) {
     case 'Succeeded':
@@ -93,23 +126,23 @@ export function viewMover(pod: Pod, waitedMs: number): MoverView {
   return pod.status?.phase === 'Running' ? { kind: 'running', ...node } : waiting(pod, waitedMs, node)
 }
 
-/** One that is not there although it was made: deleted by hand, by a drain, or with its node. */
+/** A mover that was created and does not exist: deleted by a user, by a drain, or with its node. */
 export const DELETED: MoverFailure = {
   kind: 'failed',
   code: 'PodDeleted',
-  message: 'the mover pod was deleted',
+  message: MESSAGES.PodDeleted(),
   retry: true,
   elsewhere: false,
 }
 
-/** One that the API server will not have: by a policy, a quota, or because something in it is wrong. */
-export function refused(message: string): MoverFailure {
+/** A mover that the API server rejects: because of a policy or a quota, or because its Pod is invalid. */
+function refused(message: string): MoverFailure {
   return failure('CreateRefused', message, false)
 }
 
-/** A mover that takes too long is as good as failed, whoever is to blame. */
+/** A mover that takes too long counts as failed. */
 export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {
-  // Where it could not even begin, another node may do; where it came to a halt, its data is half there.
+  // Where it did not start, another node may be better. Where it stopped, a part of the data is there.
   const elsewhere = code === 'PrepareTimeout'
   return {
     kind: 'failed',
@@ -121,11 +154,11 @@ export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, nod
   }
 }
 
-function succeeded(pod: Pod, node: { node?: string }): MoverView {
+function succeeded(pod: Pod, node: { node?: string }): MoverState {
   const result = resultOf(pod)
   if (result && result.outcome !== 'completed') {
     const said = result.message || result.outcome
-    return { ...node, ...failure('Unexpected', `the mover ended well but said ${said}`, true) }
+    return { ...node, ...failure('Unexpected', `the mover succeeded but reported ${said}`, true) }
   }
   const endTime = endTimeOf(pod.status)
   return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }), ...(endTime && { endTime }) }
@@ -134,36 +167,36 @@ function succeeded(pod: Pod, node: { node?: string }): MoverView {
 function failureOf(pod: Pod): MoverFailure {
   const { reason, message } = pod.status ?? {}
   const known = reason === undefined ? undefined : podReason(reason)
-  // An eviction leaves no termination message, or an old one.
+  // After an eviction there is no termination message, or an old one.
   if (reason !== undefined && known) {
     const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)
     return failure(reason, said, true, known.elsewhere)
   }
   const terminated = terminatedOf(pod)
-  if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', 'the mover ran out of memory', true)
+  if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', MESSAGES.OOMKilled(), true)
   const result = resultOf(pod)
   if (result?.code !== undefined) {
     return failure(result.code, result.message || result.code, result.retry !== false, NODE_CODES.has(result.code))
   }
-  if (result?.outcome === 'cancelled') return failure('Cancelled', 'the mover was stopped', true)
+  if (result?.outcome === 'cancelled') return failure('Cancelled', MESSAGES.Cancelled(), true)
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
-  // The same options would be as wrong the next time.
+  // The next attempt would have the same options.
   if (terminated?.exitCode === WRONG_OPTIONS) return failure('WrongOptions', said, false)
   return failure(terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected', said, true)
 }
 
-/** The exit status of a mover that cannot make sense of its options (docs/movers.md). */
+/** The exit status of a mover with invalid options (docs/movers.md). */
 const WRONG_OPTIONS = 2
 
 function failure(code: string, message: string, retry: boolean, elsewhere = false): MoverFailure {
   return { kind: 'failed', code, message: cut(message.trim(), MAX_MESSAGE_LENGTH), retry, elsewhere }
 }
 
-function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverView {
+function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverState {
   const { conditions = [], containerStatuses = [] } = pod.status ?? {}
   const wait = containerStatuses[0]?.state?.waiting
   const reason = wait?.reason ?? ''
-  if (HOPELESS_WAITS.has(reason) || (GRACE_WAITS.has(reason) && waitedMs > GRACE_MS)) {
+  if (FINAL_WAITS.has(reason) || (GRACE_WAITS.has(reason) && waitedMs > GRACE_MS)) {
     return { ...node, ...failure(reason, wait?.message ?? reason, true) }
   }
   if (wait?.reason && wait.reason !== 'ContainerCreating' && wait.reason !== 'PodInitializing') {
@@ -171,13 +204,13 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverView
   }
   const unscheduled = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False')
   if (unscheduled) {
-    const message = cut(unscheduled.message ?? 'no node takes the mover', MAX_MESSAGE_LENGTH)
+    const message = cut(unscheduled.message ?? 'no node can take the mover', MAX_MESSAGE_LENGTH)
     return { kind: 'waiting', ...node, reason: unscheduled.reason ?? 'Unschedulable', message }
   }
-  // As every mover does for some seconds: not worth a write of the status each time.
-  if (!pod.spec?.nodeName || waitedMs <= GRACE_MS) return { kind: 'waiting', ...node, ...BEGINNING }
-  // A kubelet tells in Events only what keeps it from creating a container.
-  const message = `its container is not created after a minute: kubectl describe pod ${pod.metadata.name} says why, a volume that cannot be mounted for one`
+  // Every mover waits for some seconds: that is not worth a write of the status.
+  if (!pod.spec?.nodeName || waitedMs <= GRACE_MS) return { kind: 'waiting', ...node, ...STARTING }
+  // A kubelet reports only in Events why it does not create a container.
+  const message = `its container was not created within a minute, for example because a volume cannot be mounted; see kubectl describe pod ${pod.metadata.name}`
   return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
 }
 
@@ -185,7 +218,7 @@ function terminatedOf(pod: Pod) {
   return pod.status?.containerStatuses?.[0]?.state?.terminated
 }
 
-/** What the mover said of itself, where it said something. */
+/** The result that the mover wrote; undefined when it wrote none. */
 function resultOf(pod: Pod): ReadMoverResult | undefined {
   return readTerminationMessage(terminatedOf(pod)?.message ?? '')
 }

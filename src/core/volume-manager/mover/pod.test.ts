@@ -4,7 +4,7 @@ import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
-import { releaseMover, replicaMover, uploadMover } from './build.ts'
+import { deletionMover, replicaMover, uploadMover } from './build.ts'
 
 const PATH = '/var/datasets/vck-resource-4b1d-0123456789abc'
 const SETTINGS: VolumeSettings['movers'] = {
@@ -18,16 +18,16 @@ const replica: ReplicaStatus = { index: 0, state: 'Queued', revision: 'r', path:
 function moversOf(volume: Partial<VolumeConfig> = {}) {
   const config = makeVolume(volume)
   const manager = makeVolumeManager([config], { uid: '4b1d' })
-  const common = { manager, config, lane: 1, settings: SETTINGS, networks: [] }
+  const common = { manager, config, slot: 1, settings: SETTINGS, networks: [] }
   return {
     download: replicaMover({ ...common, replica, placement: { on: 'n1' } }),
     upload: uploadMover({ ...common, replica }),
-    delete: releaseMover({
+    delete: deletionMover({
       ...common,
       id: config.id,
-      release: {
+      deletion: {
         ...{ index: 0, node: 'n1', path: PATH, nodeLabels: [], state: 'Queued', revision: 'r' },
-        ...{ reason: 'Released', attempt: 1 },
+        ...{ cause: 'Removed', attempt: 1 },
       },
     }),
   }

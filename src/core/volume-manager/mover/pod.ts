@@ -1,5 +1,5 @@
-/** The pod of a mover: minimal rights, one directory of its node, and a name that is the same whenever it is made. */
-import { MOVER_LABEL, MOVER_LANE_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../../api/lodestone.ts'
+/** The Pod of a mover: minimal rights, one directory of its node, and a name that is the same in every attempt to create it. */
+import { MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
 import type { Toleration } from '../../../api/node.ts'
 import type { Container, EnvVar, Pod, PodSpec, PodVolume } from '../../../api/pod.ts'
@@ -9,7 +9,7 @@ import { parseDuration } from '../../locality/duration.ts'
 import { CANCEL_ANNOTATION } from '../../mover/contract.ts'
 import { volumeKey } from '../spec/names.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
-import { affinityOf, type Placement } from './affinity.ts'
+import { type MoverPlacement, moverAffinity } from './affinity.ts'
 import { type MoverTask, nameOfTask } from './task.ts'
 
 export interface MoverPodInput {
@@ -17,14 +17,14 @@ export interface MoverPodInput {
   /** The volume; undefined for one that is no longer in the spec, whose data is deleted. */
   config: VolumeConfig | undefined
   task: MoverTask
-  /** What it is told: the verb, and what belongs to it. */
+  /** The verb and its options. */
   args: [verb: string, ...options: string[]]
   env: EnvVar[]
-  /** What is mounted at `/volume`, or below it. */
+  /** The mount at `/volume` or below it. */
   mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
-  placement: Placement
-  /** Its lane on whatever node it comes to (lanes.ts). */
-  lane: number
+  placement: MoverPlacement
+  /** Its per-node slot on every node (schedule/slots.ts). */
+  slot: number
   settings: VolumeSettings['movers']
 }
 
@@ -33,18 +33,18 @@ export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
 
 /**
- * What pods wrote is theirs, and may be for nobody else: to read it takes more than being root without capabilities, and to delete it takes
- * FOWNER as well, since in directories with the sticky bit only owners delete.
+ * Files of pods may be readable for their owners only: root without capabilities cannot read them. To delete them takes FOWNER as well:
+ * in directories with the sticky bit only owners delete.
  */
 const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
   replica: [],
   upload: ['DAC_READ_SEARCH'],
-  release: ['DAC_OVERRIDE', 'FOWNER'],
+  deletion: ['DAC_OVERRIDE', 'FOWNER'],
 }
 
-/** The whole pod, ready to be created. */
+/** The Pod of a mover, ready to be created. */
 export function moverPod(input: MoverPodInput): Pod {
-  const { manager, config, task, settings, placement, lane } = input
+  const { manager, config, task, settings, placement, slot } = input
   const { namespace, name = '', uid } = manager.metadata
   const key = volumeKey(manager, task.id)
   return {
@@ -59,15 +59,15 @@ export function moverPod(input: MoverPodInput): Pod {
         vcid: labelValue(task.id),
         [VOLUME_LABEL]: key,
         [MOVER_LABEL]: input.args[0],
-        [MOVER_LANE_LABEL]: String(lane),
+        [MOVER_SLOT_LABEL]: String(slot),
       },
       annotations: {
         [MOVER_TASK_ANNOTATION]: JSON.stringify(task),
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
       },
-      // What deletes has no owner: a foreground deletion of the owner would delete it before its work is done.
+      // A mover that deletes has no owner: a foreground deletion of the owner would delete the mover first.
       ...(uid &&
-        task.role !== 'release' && {
+        task.role !== 'deletion' && {
           ownerReferences: [
             { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, name, uid, controller: true },
           ],
@@ -84,7 +84,7 @@ export function moverPod(input: MoverPodInput): Pod {
       // The mover stops within two seconds.
       terminationGracePeriodSeconds: 10,
       tolerations: tolerationsOf(input),
-      affinity: affinityOf(placement, key, lane),
+      affinity: moverAffinity(placement, key, slot),
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       containers: [containerOf(input)],
       volumes: volumesOf(input),
@@ -95,7 +95,7 @@ export function moverPod(input: MoverPodInput): Pod {
 function containerOf({ config, manager, task, args, env, mount, settings }: MoverPodInput): Container {
   const { namespace = 'default', name = '', uid } = manager.metadata
   const about = { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name, uid }
-  // Another image is its own command; ours is told which of its commands this is.
+  // Another image has its own entry point. Lodestone's image needs the name of the command.
   const command = config?.mover?.image === undefined ? ['mover'] : []
   const more = CAPABILITIES[task.role]
   const field = (variable: string, fieldPath: string): EnvVar => ({
@@ -116,10 +116,10 @@ function containerOf({ config, manager, task, args, env, mount, settings }: Move
       { name: 'EVENT_ABOUT', value: JSON.stringify(about) },
     ],
     resources: config?.mover?.resources ?? settings.resources,
-    // A mover that says nothing of its own has its last lines of log for a reason, up to 2048 bytes of them.
+    // Without a termination message, the last lines of the log are the reason, up to 2048 bytes.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: {
-      // The kubelet makes the directory as root's.
+      // The kubelet creates the directory with root as owner.
       runAsUser: 0,
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -142,7 +142,7 @@ function priorityOf({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorit
   return priorityClassName === undefined ? {} : { priorityClassName }
 }
 
-/** VCK's time limit, where it is given: what came in time is there for the next attempt. */
+/** VCK's time limit, when the volume has one. The next attempt continues with what arrived in time. */
 function deadlineOf({ config, task }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
   const ms = task.role === 'replica' ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
   return ms === undefined ? {} : { activeDeadlineSeconds: Math.max(1, Math.ceil(ms / 1000)) }
@@ -155,7 +155,7 @@ function tolerationsOf({ config, placement }: MoverPodInput): Toleration[] {
 
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 
-/** VCK's labels carry names that may be too long for labels, or have characters that labels cannot have. */
+/** VCK's labels have names as values, which may be too long for labels or have invalid characters. */
 function labelValue(text: string): string {
   return LABEL_VALUE.test(text) ? text : fnv1a(text)
 }

@@ -1,14 +1,14 @@
-/** How far a mover is, by the Event that it keeps current. */
+/** Reads the progress of a mover from the Event that it keeps current. */
 import type { K8sObject } from '../../../api/meta.ts'
 import { isCount, isObject } from '../../json.ts'
 import type { MoverProgress } from '../input.ts'
 
-/** The Event in which a mover tells how far it is; one object per pod, that it patches. */
+/** The name of the Event with the progress of a mover: one object per Pod, which the mover patches. */
 export function progressEventName(pod: string): string {
   return `${pod}.data-path-progress`
 }
 
-/** What it says; undefined for what is no progress that can be read. Only informs: nothing is right or wrong because of it. */
+/** The progress; undefined when the Event has none that can be read. It informs only: an invalid one is no error. */
 export function readProgress(event: K8sObject | undefined): MoverProgress | undefined {
   const { message } = (event ?? {}) as { message?: unknown }
   if (typeof message !== 'string') return undefined

@@ -1,19 +1,19 @@
-/** What movers are told of each source: where it is, and with which credentials, by reference only. */
+/** The source of a mover: its URL, and its credentials by reference to a Secret. */
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover/contract.ts'
 import { parseSourceUrl } from '../spec/options.ts'
 
 export interface MoverSource {
-  /** `s3://bucket/key`, ending in a slash for everything below it; for a mover of somebody's own, as it was written. */
+  /** `s3://bucket/key`, with a slash at the end for everything below it; as the user wrote it for another image. */
   url: string
   endpoint: string | undefined
-  /** Undefined where the mover is to ask the server. */
+  /** Undefined when the mover reads it from the server. */
   region: string | undefined
-  /** How what came is looked at; undefined for all that can be. */
+  /** How the mover verifies the data; undefined for the default, by checksum. */
   verify: string | undefined
   env: EnvVar[]
-  /** Where in the volume the data goes. */
+  /** The directory of the data in the volume. */
   folder?: string
 }
 
@@ -21,7 +21,7 @@ export interface MoverSource {
 const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
 const PACHYDERM_GATEWAY_PORT = 30600
 
-/** The source of a volume whose data is downloaded; undefined for one that has none to download. */
+/** The source of a volume whose data is downloaded; undefined for a volume without a download. */
 export function moverSourceOf(config: VolumeConfig): MoverSource | undefined {
   switch (config.sourceType) {
     case 'S3':
@@ -40,9 +40,9 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
   if (!parsed) return undefined
   const secret = options['awsCredentialsSecretName']
   return {
-    // Whoever names a mover of their own knows what it reads; ours takes every scheme for S3, as VCK does.
+    // A user who names another image knows which URLs it reads. Lodestone's mover reads every scheme as S3, as VCK does.
     url: mover?.image === undefined ? `s3://${parsed.bucket}/${parsed.key}` : (options['sourceURL'] ?? ''),
-    // Without one it is AWS, which is what the mover takes for granted as well.
+    // Without one it is AWS, which is the mover's default.
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
@@ -59,19 +59,19 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   const secret = options['pachAuthSecretName']
   const host = pachydermServiceAddress?.replace(/:\d+$/, '')
   const endpoint = options['s3GatewayURL'] || (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY)
-  // Unlike a key of S3, the token itself is in every request: without a word of its Secret it goes to the cluster's own Pachyderm only.
-  const mayGo = endpoint === PACHYDERM_GATEWAY ? { optional: true as const } : {}
+  // Unlike an S3 key, the token itself is in every request. Its Secret must allow every endpoint except the cluster's own Pachyderm.
+  const endpoints = endpoint === PACHYDERM_GATEWAY ? { optional: true as const } : {}
   return {
     url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,
     endpoint,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
-    env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken', mayGo) : [],
+    env: secret ? credentials(secret, 'pachAuthToken', 'pachAuthToken', endpoints) : [],
     folder: outputPath.replace(/\/+$/, ''),
   }
 }
 
-/** The Secret itself says to which endpoints its credentials may be sent; without a word, to that of the VolumeManager. */
+/** The key of a Secret with the endpoints to which its credentials may be sent; without it, the endpoint of the VolumeManager. */
 const ENDPOINTS_KEY = 'endpoints'
 
 function credentials(secret: string, idKey: string, secretKey: string, endpoints: { optional?: true }): EnvVar[] {

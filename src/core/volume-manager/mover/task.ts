@@ -1,8 +1,8 @@
-/** For whom a mover works: noted on its pod, so that whoever comes later knows without any memory. */
+/** The task of a mover, recorded on its Pod, and the tasks that a status records. */
 import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import { isObject, jsonEqual } from '../../json.ts'
 import { moverName } from '../spec/names.ts'
 
@@ -11,16 +11,16 @@ export interface MoverTask {
   manager: string
   /** The volume's. */
   id: string
-  /** For what: to bring a replica, to write it back, or to delete what is released. */
-  role: 'replica' | 'upload' | 'release'
-  /** Of the replica or the release. */
+  /** To download a replica, to upload its changes, or to delete data. */
+  role: 'replica' | 'upload' | 'deletion'
+  /** Of the replica or the deletion. */
   index: number
   attempt: number
 }
 
-const ROLES: readonly unknown[] = ['replica', 'upload', 'release'] satisfies MoverTask['role'][]
+const ROLES: readonly unknown[] = ['replica', 'upload', 'deletion'] satisfies MoverTask['role'][]
 
-/** What a mover does by the note on its pod; undefined for a pod without a note that can be read. */
+/** The task in the annotation of a Pod; undefined for a Pod without one that can be read. */
 export function readTask(pod: Pick<Pod, 'metadata'>): MoverTask | undefined {
   const text = pod.metadata.annotations?.[MOVER_TASK_ANNOTATION]
   if (text === undefined) return undefined
@@ -45,6 +45,7 @@ function isTask(task: unknown): task is MoverTask {
   )
 }
 
+/** The task of one attempt at a replica, an upload or a deletion. */
 export function taskOf(
   manager: VolumeManager,
   id: string,
@@ -54,12 +55,50 @@ export function taskOf(
   return { manager: keyOfObject(manager), id, role, index, attempt }
 }
 
+/** The name of the Pod of a task. */
 export function nameOfTask(manager: VolumeManager, { id, role, index, attempt }: MoverTask): string {
   return moverName(manager, id, role, index, attempt)
 }
 
-/** The mover of a task among those that there are: a name alone could be anybody's. */
+/** The mover of a task. Its name alone proves nothing: a user may have created a Pod with it. */
 export function moverOf(manager: VolumeManager, task: MoverTask, movers: ReadonlyMap<string, Pod>): Pod | undefined {
   const pod = movers.get(nameOfTask(manager, task))
   return pod && jsonEqual(readTask(pod), task) ? pod : undefined
+}
+
+const AT_WORK: readonly string[] = ['Starting', 'Downloading', 'Uploading', 'Deleting']
+const UNSETTLED: readonly string[] = [...AT_WORK, 'Queued', 'Failed']
+
+/** The names of the movers of one volume that work, as the status records it. */
+export function moversAtWork(manager: VolumeManager, volume: Volume): string[] {
+  return namesOf(manager, volume, (state) => AT_WORK.includes(state))
+}
+
+/** The names of all movers that should exist. The cache may be behind the status: read a missing one from the API server. */
+export function expectedMovers(manager: VolumeManager): string[] {
+  return (manager.status?.volumes ?? []).flatMap((volume) => moversAtWork(manager, volume))
+}
+
+/** The names of all movers that wait for a slot, work, or failed and have no successor yet. */
+export function unsettledMovers(manager: VolumeManager): string[] {
+  return (manager.status?.volumes ?? []).flatMap((volume) =>
+    namesOf(manager, volume, (state) => UNSETTLED.includes(state)),
+  )
+}
+
+type Volume = Pick<VolumeStatus, 'id' | 'replicas' | 'deletions'>
+
+function namesOf(
+  manager: VolumeManager,
+  { id, replicas = [], deletions = [] }: Volume,
+  isIncluded: (state: string) => boolean,
+): string[] {
+  const tasks: { role: MoverTask['role']; index: number; attempt: number; state: string }[] = [
+    ...replicas.map((one) => ({ ...one, role: 'replica' as const })),
+    ...replicas.flatMap(({ index, upload }) => (upload ? [{ ...upload, index, role: 'upload' as const }] : [])),
+    ...deletions.map((one) => ({ ...one, role: 'deletion' as const })),
+  ]
+  return tasks
+    .filter(({ state }) => isIncluded(state))
+    .map((one) => nameOfTask(manager, taskOf(manager, id, one.role, one)))
 }

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { ReleaseStatus } from '../../../api/volume-manager.ts'
+import type { DeletionStatus } from '../../../api/volume-manager.ts'
 import { toTime } from '../status/time.ts'
-import { type ReleaseSight, stepRelease } from './deletion.ts'
+import { type DeletionObservation, stepDeletion } from './deletion.ts'
 
-const release: ReleaseStatus = {
+const deletion: DeletionStatus = {
   ...{ index: 1, node: 'n1', path: '/var/datasets/vck-resource-4b1d-0123456789abc', revision: 'r', attempt: 1 },
-  ...{ nodeLabels: ['vck.intelai.org/4b1d-0123456789abc'], state: 'Waiting', reason: 'Released', since: toTime(NOW) },
+  ...{ nodeLabels: ['vck.intelai.org/4b1d-0123456789abc'], state: 'Waiting', cause: 'Removed', since: toTime(NOW) },
 }
-const sight: ReleaseSight = {
-  ...{ mover: undefined, progress: undefined, mended: new Set(), nodeGone: false, labelled: false, users: [] },
+const observed: DeletionObservation = {
+  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeGone: false, labelled: false, users: [] },
   ...{ evenInUse: false, written: false, settings: VOLUME_SETTINGS, now: NOW },
 }
-const stateAfter = (ms: number, more: Partial<ReleaseSight> = {}, of: Partial<ReleaseStatus> = {}) =>
-  stepRelease({ ...release, ...of }, { ...sight, now: NOW + ms, ...more })?.state
+const stateAfter = (ms: number, more: Partial<DeletionObservation> = {}, of: Partial<DeletionStatus> = {}) =>
+  stepDeletion({ ...deletion, ...of }, { ...observed, now: NOW + ms, ...more })?.next.state
 
 describe('data whose node label is removed', () => {
   test('is not deleted for 3 s: a pod may be on its way to the node that the API server does not show yet', () => {

@@ -1,4 +1,4 @@
-/** What goes when a node is short of disk: the replica that nobody has used for the longest time, if its owner allows that. */
+/** Plans the eviction on a node that is short of disk: the least recently used replica that its volume allows to evict. */
 import { keyOfObject, nameOfObject } from '../../../api/meta.ts'
 import type { Node } from '../../../api/node.ts'
 import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
@@ -7,26 +7,27 @@ import { NOTHING } from '../../plan.ts'
 import type { LastEnd, VolumeUser } from '../input.ts'
 import { hasDiskPressure } from '../schedule/node-health.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
+import { type DeletionCause, MESSAGES } from '../status/codes.ts'
 import { toTime } from '../status/time.ts'
-import { abandonsFor, dropReplica, lastUse, type ReleaseReason } from './replica-set.ts'
+import { nodeLabelsFor } from './observe.ts'
+import { dropReplica, lastUse } from './replica-set.ts'
 import { hasChanges, isWrittenBack } from './upload.ts'
-import { noteEnd } from './use.ts'
-import { labeller } from './volume-plan.ts'
+import { recordEnd } from './use.ts'
 
 export interface EvictionInput {
   node: Node
-  /** Those that have data on the node. */
+  /** The VolumeManagers that have data on the node. */
   managers: readonly VolumeManager[]
   users: (directory: string) => readonly VolumeUser[]
   lastEnd: LastEnd
   settings: VolumeSettings['eviction']
-  /** When something was last evicted from the node, in ms since the epoch. */
+  /** When a replica was last evicted from the node, in ms since the epoch. */
   lastAt: number | undefined
   now: number
 }
 
 export interface EvictionPlan extends Plan {
-  /** The replica that goes, if one does. */
+  /** The replica that is evicted. */
   evicted?: Eviction
 }
 
@@ -45,17 +46,17 @@ interface Candidate {
 }
 
 /**
- * One replica at a time, and the next one only when that one is gone and the kubelet has had time to see it: by its own words a node is
- * short of disk for minutes after it no longer is.
+ * Evicts one replica at a time, and the next one only after the first is deleted and a pause is over: the kubelet reports disk pressure
+ * for minutes after disk is free.
  */
 export function planEviction(input: EvictionInput): EvictionPlan {
   const { node, managers, users, settings, lastAt, now } = input
   const { name = '' } = node.metadata
-  if (!settings.enabled || !(hasDiskPressure(node) || managers.some((one) => crampedNodes(one).includes(name))))
+  if (!settings.enabled || !(hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))))
     return NOTHING
   const waitMs = lastAt === undefined ? 0 : lastAt + settings.pauseSeconds * 1000 - now
   if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
-  if (managers.some((manager) => isMakingRoom(name, manager))) return NOTHING
+  if (managers.some((manager) => isFreeingDisk(name, manager))) return NOTHING
   const candidates = managers
     .flatMap((manager) => candidatesOf(manager, name, input))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
@@ -69,29 +70,29 @@ export function planEviction(input: EvictionInput): EvictionPlan {
   }
 }
 
-/** The nodes on which movers of a manager found no room. */
-export function crampedNodes(manager: Pick<VolumeManager, 'status'>): string[] {
-  return nodesLeftFor(manager, abandonsFor('NoSpace'))
+/** The nodes on which movers of a VolumeManager found no free disk. */
+export function fullNodes(manager: Pick<VolumeManager, 'status'>): string[] {
+  return nodesOfDeletions(manager, 'NoSpace')
 }
 
-/** The nodes on which evicted data of a manager is not deleted yet. */
+/** The nodes on which evicted data of a VolumeManager is not deleted yet. */
 export function evictingNodes(manager: Pick<VolumeManager, 'status'> | undefined): string[] {
-  return nodesLeftFor(manager, 'Evicted')
+  return nodesOfDeletions(manager, 'Evicted')
 }
 
-function nodesLeftFor(manager: Pick<VolumeManager, 'status'> | undefined, why: ReleaseReason): string[] {
-  return (manager?.status?.volumes ?? []).flatMap(({ releases = [] }) =>
-    releases.filter(({ reason }) => reason === why).map(({ node }) => node),
+function nodesOfDeletions(manager: Pick<VolumeManager, 'status'> | undefined, wanted: DeletionCause): string[] {
+  return (manager?.status?.volumes ?? []).flatMap(({ deletions = [] }) =>
+    deletions.filter(({ cause }) => cause === wanted).map(({ node }) => node),
   )
 }
 
-function isMakingRoom(node: string, { status }: VolumeManager): boolean {
-  return (status?.volumes ?? []).some(({ releases = [] }) =>
-    releases.some((release) => release.node === node && release.reason !== abandonsFor('NoSpace')),
+function isFreeingDisk(node: string, { status }: VolumeManager): boolean {
+  return (status?.volumes ?? []).some(({ deletions = [] }) =>
+    deletions.some((deletion) => deletion.node === node && deletion.cause !== 'NoSpace'),
   )
 }
 
-/** What may go. Ends of pods count that the loop of the VolumeManager has perhaps not noticed yet. */
+/** What may be evicted. The ends of pods count that the loop of the VolumeManager may not have recorded yet. */
 function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
   if (manager.metadata.deletionTimestamp) return []
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
@@ -99,7 +100,7 @@ function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: Ev
     if (config?.evictionPolicy !== 'LeastRecentlyUsed') return []
     return replicas
       .filter((replica) => replica.state === 'Ready' && replica.node === node && !replica.inUse && replica.path)
-      .map((replica) => noteEnd(replica, lastEnd, now))
+      .map((replica) => recordEnd(replica, lastEnd, now))
       .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
       .map((replica) => ({ manager, id, replica }))
   })
@@ -111,20 +112,20 @@ function keyOf({ manager, id }: Candidate): string {
 
 function evict({ manager, id, replica }: Candidate, node: string, now: number): Plan {
   const { resourceVersion } = manager.metadata
-  const letting = { labelsOf: labeller(manager, id), isHeld: () => false }
+  const rules = { labelsOf: nodeLabelsFor(manager, id), mustStay: () => false }
   const volumes = (manager.status?.volumes ?? []).map((volume) => {
     if (volume.id !== id) return volume
-    const { replicas = [], releases = [], nextIndex = 0 } = volume
-    const set = dropReplica({ replicas, releases, nextIndex }, replica, 'Evicted', letting, now)
+    const { replicas = [], deletions = [], nextIndex = 0 } = volume
+    const set = dropReplica({ replicas, deletions, nextIndex }, replica, 'Evicted', rules, now)
     const { node: _node, nodeUID: _uid, bytes: _bytes, inUse: _inUse, ...rest } = replica
     const evicted: ReplicaStatus = {
       ...rest,
       state: 'Evicted',
       reason: 'DiskPressure',
-      message: `deleted on ${node}`,
+      message: MESSAGES.DiskPressure(node),
       since: toTime(now),
     }
-    return { ...volume, replicas: [...set.replicas, evicted], releases: set.releases, nextIndex: set.nextIndex }
+    return { ...volume, replicas: [...set.replicas, evicted], deletions: set.deletions, nextIndex: set.nextIndex }
   })
   const of = { type: volumeManagers, ...nameOfObject(manager) }
   return {
@@ -135,7 +136,7 @@ function evict({ manager, id, replica }: Candidate, node: string, now: number): 
         about: manager,
         type: 'Warning',
         reason: 'ReplicaEvicted',
-        message: `${id} on ${node}: the node is short of disk, and nobody uses the data`,
+        message: `${id} on ${node}: the node is short of disk, and no pod uses the data`,
       },
     ],
   }

@@ -1,16 +1,28 @@
-/** What is seen of the replicas of a volume: their movers, nodes and users; and what has become of them since the last look. */
-import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../../api/volume-manager.ts'
+/** Observes movers, nodes and pods around each replica and deletion of a volume, and takes each of them one step. */
+import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type {
+  DeletionStatus,
+  ReplicaStatus,
+  VolumeConfig,
+  VolumeManager,
+  VolumeStatus,
+} from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { type MoverSight, seeMover } from '../mover/observed-mover.ts'
-import { taskOf } from '../mover/task.ts'
+import { directoryOfMover } from '../mover/affinity.ts'
+import { observeMover } from '../mover/observed-state.ts'
+import { readTask, taskOf } from '../mover/task.ts'
 import { healthOf } from '../schedule/node-health.ts'
-import { isReady, type NodeSight, queueAgain, type ReplicaSight, stepReplica } from './replica.ts'
+import { nodeLabelsOf } from '../spec/names.ts'
+import { stepDeletion } from './deletion.ts'
+import { isReady, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
+import { earliest } from './transition.ts'
 import { stepUpload } from './upload.ts'
-import { noteUse } from './use.ts'
+import { recordUse } from './use.ts'
 
-/** Every replica one step on, and the nodes that were left on the way. */
-export function lookAround(
+/** Every replica one step further, with deletions for the nodes that replicas left. */
+export function stepReplicas(
   input: VolumeManagerInput,
   id: string,
   config: VolumeConfig | undefined,
@@ -20,59 +32,111 @@ export function lookAround(
   const known = before?.replicas ?? []
   const withData = new Set(known.filter(isReady).flatMap(placeOf))
   const replicas: ReplicaStatus[] = []
-  let set: ReplicaSet = { replicas, releases: before?.releases ?? [], nextIndex: before?.nextIndex ?? 0 }
+  let set: ReplicaSet = { replicas, deletions: before?.deletions ?? [], nextIndex: before?.nextIndex ?? 0 }
   for (const replica of known) {
-    const sight = sightOf(input, id, replica, withData)
-    const stepped = noteUse(wakeUp(input, stepReplica(replica, sight)), input)
-    const after = stepUpload(stepped, { ...seeUploader(input, id, replica), config, settings, now })
+    const observed = { ...observeReplica(input, id, replica, withData), sourceType: config?.sourceType }
+    const step = stepReplica(replica, observed)
+    const upload = stepUpload(recordUse(step.next, input), {
+      ...observeUpload(input, id, replica),
+      ...{ config, settings, now },
+    })
+    const after = upload.next
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
-    const left = after.state === 'Failed' && after.node === undefined ? (sight.mover?.node ?? replica.node) : undefined
-    const isLeft = left !== undefined && input.nodes.get(left) !== undefined
+    set = { ...set, dueAt: earliest(set.dueAt, step.dueAt, upload.dueAt) }
+    const isAbandoning = after.state === 'Failed' && after.node === undefined
+    const left = isAbandoning ? (observed.mover?.node ?? replica.node) : undefined
     const { path, revision } = replica
-    if (isLeft && path !== undefined) set = abandonNode(set, { node: left, path, revision, code: after.reason }, now)
+    if (left !== undefined && path !== undefined && input.nodes.get(left) !== undefined) {
+      set = abandonNode(set, { node: left, path, revision, code: after.reason }, now)
+    }
   }
   return set
 }
 
-/** The mover that writes back; of what is not written back none was ever made. */
-function seeUploader(input: VolumeManagerInput, id: string, { index, upload }: ReplicaStatus): MoverSight {
-  return seeMover(input, taskOf(input.manager, id, 'upload', { index, attempt: upload?.attempt ?? 0 }), upload?.since)
-}
-
-/** Where data is, as a key; nowhere is no place. */
-function placeOf({ node, path }: ReplicaStatus): string[] {
-  return node === undefined || path === undefined ? [] : [`${node}:${path}`]
-}
-
-function sightOf(
+function observeReplica(
   input: VolumeManagerInput,
   id: string,
   replica: ReplicaStatus,
   withData: ReadonlySet<string>,
-): ReplicaSight {
-  const { manager, settings, nodes, now } = input
-  const seen = seeMover(input, taskOf(manager, id, 'replica', replica), replica.since)
-  const name = seen.mover?.node ?? replica.node
+): Omit<ReplicaObservation, 'sourceType'> {
+  const { manager, settings, nodes, users, now } = input
+  const { path } = replica
+  const observed = observeMover(input, taskOf(manager, id, 'replica', replica), replica.since)
+  const name = observed.mover?.node ?? replica.node
   return {
-    ...seen,
-    node: name === undefined ? undefined : nodeSight(nodes, name),
+    ...observed,
+    node: name === undefined ? undefined : nodeStateOf(nodes, name),
     nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
+    isDemanded: replica.state === 'Evicted' && path !== undefined && users(path).some(({ node }) => node === undefined),
     settings,
     now,
   }
 }
 
-function nodeSight(nodes: VolumeManagerInput['nodes'], name: string): NodeSight {
+/** The mover of an upload; without an upload no task has attempt 0. */
+function observeUpload(input: VolumeManagerInput, id: string, { index, upload }: ReplicaStatus) {
+  const task = taskOf(input.manager, id, 'upload', { index, attempt: upload?.attempt ?? 0 })
+  return observeMover(input, task, upload?.since)
+}
+
+/** The node and directory of data, as a key; none for a replica that is on no node. */
+function placeOf({ node, path }: ReplicaStatus): string[] {
+  return node === undefined || path === undefined ? [] : [`${node}:${path}`]
+}
+
+function nodeStateOf(nodes: VolumeManagerInput['nodes'], name: string): NodeState {
   const node = nodes.get(name)
   if (!node) return { kind: 'gone' }
   const { isReady: ready, since } = healthOf(node)
   return { kind: 'present', uid: node.metadata.uid, isReady: ready, unreadySince: since }
 }
 
-/** What was deleted for want of disk comes back when a pod waits for it. */
-function wakeUp({ users, now }: VolumeManagerInput, replica: ReplicaStatus): ReplicaStatus {
-  if (replica.state !== 'Evicted' || replica.path === undefined) return replica
-  const isWaitedFor = users(replica.path).some(({ node }) => node === undefined)
-  return isWaitedFor ? queueAgain(replica, now, 'Demanded', 'a pod needs the data again') : replica
+/** Every deletion one step further, without those whose data is gone. */
+export function stepDeletions(input: VolumeManagerInput, id: string, set: ReplicaSet): ReplicaSet {
+  const steps = set.deletions.flatMap((deletion) => {
+    const step = stepDeletion(deletion, observeDeletion(input, id, deletion, set.replicas))
+    return step ? [step] : []
+  })
+  return {
+    ...set,
+    deletions: steps.map(({ next }) => next),
+    dueAt: earliest(set.dueAt, ...steps.map(({ dueAt }) => dueAt)),
+  }
+}
+
+function observeDeletion(
+  input: VolumeManagerInput,
+  id: string,
+  deletion: DeletionStatus,
+  replicas: readonly ReplicaStatus[],
+) {
+  const { manager, movers, nodes, users, settings, now } = input
+  const node = nodes.get(deletion.node)
+  const labels = node?.metadata.labels ?? {}
+  const needed = replicas.filter((one) => one.node === deletion.node).flatMap(nodeLabelsFor(manager, id))
+  return {
+    ...observeMover(input, taskOf(manager, id, 'deletion', deletion), deletion.since),
+    nodeGone: node === undefined,
+    labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !needed.includes(label)),
+    users: users(deletion.path).filter((user) => user.node === deletion.node),
+    evenInUse: isDeletedInUse(manager),
+    written: [...movers.values()].some((mover) => isWriting(mover, deletion)),
+    settings,
+    now,
+  }
+}
+
+function isWriting(pod: Pod, { node, path }: DeletionStatus): boolean {
+  return pod.spec?.nodeName === node && directoryOfMover(pod) === path && readTask(pod)?.role !== 'deletion'
+}
+
+/** Whether the user asked for the deletion of data that pods use. */
+export function isDeletedInUse({ metadata }: VolumeManager): boolean {
+  return metadata.annotations?.[DELETE_IN_USE_ANNOTATION] === 'true'
+}
+
+/** Gives the labels of a node that has a replica of the volume; none for a replica that is on no node. */
+export function nodeLabelsFor(manager: VolumeManager, id: string): (replica: ReplicaStatus) => string[] {
+  return ({ revision, shard, path }) => (path === undefined ? [] : nodeLabelsOf(manager, id, revision, shard))
 }

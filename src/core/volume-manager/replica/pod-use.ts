@@ -1,4 +1,4 @@
-/** Which data of volumes a pod has mounted, or had, whoever wrote that into it: admission, or a person by hand. */
+/** Reads from a pod which data of volumes it has mounted, or had mounted before it ended. */
 import type { Pod, PodStatus } from '../../../api/pod.ts'
 import { directoryAround } from '../spec/names.ts'
 import { latestOf } from '../status/time.ts'
@@ -10,7 +10,7 @@ export interface PodUse {
   claims: string[]
 }
 
-/** What a pod had that has ended. */
+/** What a pod used that has ended. */
 export interface PastUse {
   node: string
   directories: string[]
@@ -18,7 +18,7 @@ export interface PastUse {
   endTime: string
 }
 
-/** What a pod uses; undefined for one that uses nothing, or has ended. One that is being deleted still runs. */
+/** What a pod uses; undefined for a pod that uses no data, or has ended. A pod that is being deleted still runs. */
 export function useOf({ spec, status }: Pod): PodUse | undefined {
   if (isEnded(status)) return undefined
   const directories = directoriesOf(spec)
@@ -27,7 +27,7 @@ export function useOf({ spec, status }: Pod): PodUse | undefined {
   return { ...(spec.nodeName && { node: spec.nodeName }), directories, claims }
 }
 
-/** Of which directories a pod may have changed the data before it ended; undefined for one that has not, or was on no node. */
+/** The directories whose data a pod may have changed before it ended; undefined for a pod that runs, or was on no node. */
 export function pastUseOf({ spec, status }: Pod): PastUse | undefined {
   if (!isEnded(status) || !spec?.nodeName) return undefined
   const directories = directoriesOf(spec)
@@ -36,9 +36,8 @@ export function pastUseOf({ spec, status }: Pod): PastUse | undefined {
 }
 
 /**
- * When a pod that has ended did so, by the clock of its node. Of a container that it cannot find any more a kubelet knows no time (reason
- * `ContainerStatusUnknown`, pkg/kubelet/status): then it is when the pod ceased to be ready, or else when it was begun, which tells it
- * as well from pods that had ended before.
+ * When a pod ended, by the clock of its node. A kubelet has no time for a container that it cannot find (reason
+ * `ContainerStatusUnknown`, pkg/kubelet/status). Then the time counts at which the pod ceased to be ready, or else its start.
  */
 export function endTimeOf({
   containerStatuses = [],
@@ -51,6 +50,7 @@ export function endTimeOf({
   return latestOf(ends.filter((end) => typeof end === 'string')) ?? ready?.lastTransitionTime ?? startTime
 }
 
+/** Whether all containers of a pod have ended. */
 export function isEnded(status: PodStatus | undefined): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
 }

@@ -1,7 +1,9 @@
-/** Which replicas a volume is to have: those that it has, less what is too many or out of date, and what is missing. */
-import type { ReleaseStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+/** Arranges the replicas of a volume: adds those that are missing, and drops those that are surplus or outdated. */
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { DeletionCause } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { isReady } from './replica.ts'
+import { earliest, inQueue } from './transition.ts'
 
 /** What is wanted of a volume. */
 export interface Wanted {
@@ -14,90 +16,90 @@ export interface Wanted {
   allows(node: string): boolean
   /** The labels of a node that has the replica. */
   labelsOf(replica: ReplicaStatus): string[]
-  /** Whether it has to stay for now although nobody wants it, since it has changes that are nowhere else. */
-  isHeld(replica: ReplicaStatus): boolean
+  /** Whether the replica must stay although it is not wanted, because its changes are not written back yet. */
+  mustStay(replica: ReplicaStatus): boolean
 }
 
-/** What letting go of data depends on. */
-export type Letting = Pick<Wanted, 'labelsOf' | 'isHeld'>
+/** What the deletion of a replica depends on. */
+export type DropRules = Pick<Wanted, 'labelsOf' | 'mustStay'>
 
 export interface ReplicaSet {
   replicas: ReplicaStatus[]
-  releases: ReleaseStatus[]
+  deletions: DeletionStatus[]
   nextIndex: number
+  /** When time alone changes a replica or a deletion, in ms since the epoch; absent when it never does. */
+  dueAt?: number | undefined
 }
 
-/** Why data goes. */
-export type ReleaseReason = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'NoSpace' | 'Released'
-
-/** Everything goes, used or not; what is used is waited for later. */
-export function releaseAll(set: ReplicaSet, letting: Letting, now: number): ReplicaSet {
-  return set.replicas.reduce((left, replica) => dropReplica(left, replica, 'Released', letting, now), set)
+/** Drops every replica. The deletion of data that pods use waits for them later. */
+export function deleteAll(set: ReplicaSet, rules: DropRules, now: number): ReplicaSet {
+  return set.replicas.reduce((left, replica) => dropReplica(left, replica, 'Removed', rules, now), set)
 }
 
-/** The set as it should be, as far as that can be said without knowing who may start now. */
+/** The set as wanted, before any mover starts. */
 export function arrangeReplicas(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
-  const withoutHalves = dropHalves(set, wanted, now)
+  const withoutIncomplete = dropIncomplete(set, wanted, now)
   const complete = [...wanted.counts].reduce(
     (left, [shard, count]) => arrangeShard(left, wanted, shard, count, now),
-    withoutHalves,
+    withoutIncomplete,
   )
   return dropOutdated(complete, wanted, now)
 }
 
-/** Takes a replica out; where it has, or may have, data, that is to be deleted. */
+/** Drops a replica, with a deletion for the data that it has, or may have, on a node. */
 export function dropReplica(
-  { replicas, releases, nextIndex }: ReplicaSet,
+  set: ReplicaSet,
   replica: ReplicaStatus,
-  reason: ReleaseReason,
-  { labelsOf, isHeld }: Letting,
+  cause: DeletionCause,
+  { labelsOf, mustStay }: DropRules,
   now: number,
 ): ReplicaSet {
-  if (isHeld(replica)) return { replicas, releases, nextIndex }
-  const left = replicas.filter(({ index }) => index !== replica.index)
+  if (mustStay(replica)) return set
+  const { deletions, nextIndex } = set
+  const replicas = set.replicas.filter(({ index }) => index !== replica.index)
   const { node, path, revision } = replica
-  if (node === undefined || path === undefined) return { replicas: left, releases, nextIndex }
-  const release = releaseFor({ index: nextIndex, node, path, revision, nodeLabels: labelsOf(replica), reason }, now)
-  return { replicas: left, releases: [...releases, release], nextIndex: nextIndex + 1 }
+  if (node === undefined || path === undefined) return { ...set, replicas }
+  const deletion = deletionFor({ index: nextIndex, node, path, revision, nodeLabels: labelsOf(replica), cause }, now)
+  return { ...set, replicas, deletions: [...deletions, deletion], nextIndex: nextIndex + 1 }
 }
 
-/** Why a node is left after a mover failed there: for want of room, or for anything else. */
-export function abandonsFor(code: string | undefined): ReleaseReason {
+/** The cause of a deletion on a node where a mover failed with this code. */
+function causeOfFailure(code: string | undefined): DeletionCause {
   return code === 'NoSpace' ? 'NoSpace' : 'Abandoned'
 }
 
-/** A node on which a part of the data may have been left; pods were never sent there for it. */
+/** Adds a deletion for a node on which a mover may have left a part of the data. No label led pods to it. */
 export function abandonNode(
   set: ReplicaSet,
   left: { node: string; path: string; revision: string; code?: string | undefined },
   now: number,
 ): ReplicaSet {
   const { node, path, revision, code } = left
-  if (set.releases.some((release) => release.node === node && release.path === path)) return set
-  const { releases, nextIndex: index } = set
-  const release = releaseFor({ index, node, path, revision, nodeLabels: [], reason: abandonsFor(code) }, now)
-  return { ...set, releases: [...releases, release], nextIndex: index + 1 }
+  if (set.deletions.some((deletion) => deletion.node === node && deletion.path === path)) return set
+  const { deletions, nextIndex: index } = set
+  const deletion = deletionFor({ index, node, path, revision, nodeLabels: [], cause: causeOfFailure(code) }, now)
+  return { ...set, deletions: [...deletions, deletion], nextIndex: index + 1 }
 }
 
-type NewRelease = Omit<ReleaseStatus, 'state' | 'attempt' | 'since' | 'reason'> & { reason: ReleaseReason }
+type NewDeletion = Omit<DeletionStatus, 'state' | 'attempt' | 'since' | 'cause'> & { cause: DeletionCause }
 
-function releaseFor(release: NewRelease, now: number): ReleaseStatus {
-  return { ...release, state: 'Waiting', attempt: 1, since: toTime(now) }
+function deletionFor(deletion: NewDeletion, now: number): DeletionStatus {
+  return { ...deletion, state: 'Waiting', attempt: 1, since: toTime(now) }
 }
 
-/** Whether a replica is of the data that is wanted now. */
+/** Whether a replica has, or gets, the data that is wanted now. */
 export function isCurrent({ revision, shard }: ReplicaStatus, wanted: Wanted): boolean {
   return revision === wanted.revision && wanted.counts.has(shard)
 }
 
-/** What is out of date and not even whole is of use to nobody. */
-function dropHalves(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
+/** Drops replicas that are outdated and incomplete. */
+function dropIncomplete(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   return set.replicas
     .filter((replica) => !isCurrent(replica, wanted) && !isReady(replica) && replica.state !== 'Unreachable')
     .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
-/** What is out of date stays until what takes its place is there: a slip in the source must not cost the data that there is. */
+/** Drops outdated replicas when all current ones are ready: a mistake in the source must not delete the existing data. */
 function dropOutdated(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   const isComplete = [...wanted.counts].every(
     ([shard, count]) =>
@@ -119,7 +121,7 @@ function arrangeShard(
   const ofShard = set.replicas.filter(
     (one) => isCurrent(one, wanted) && one.shard === shard && one.state !== 'Unreachable',
   )
-  // On a node where it should not be, it serves until another one takes its place.
+  // A replica on a node that is no longer allowed serves until another one replaces it.
   const isMisplaced = (one: ReplicaStatus) => isReady(one) && one.node !== undefined && !wanted.allows(one.node)
   const placed = ofShard.filter((one) => !isMisplaced(one))
   const missing = count - placed.length
@@ -150,10 +152,15 @@ function addReplicas(
       since: toTime(now),
     }),
   )
-  return { ...set, replicas: [...set.replicas, ...added], nextIndex: set.nextIndex + missing }
+  return {
+    ...set,
+    replicas: [...set.replicas, ...added],
+    nextIndex: set.nextIndex + missing,
+    dueAt: earliest(set.dueAt, inQueue(added, now).dueAt),
+  }
 }
 
-/** What is missed least first: what is not there, what is not whole, what nobody uses and nobody used for the longest time. */
+/** In the order in which they are dropped: incomplete ones, then unused ones, then the least recently used. */
 function leastValuable(replicas: readonly ReplicaStatus[]): ReplicaStatus[] {
   return [...replicas].sort((a, b) => worthOf(a) - worthOf(b) || lastUse(a) - lastUse(b) || b.index - a.index)
 }
@@ -163,7 +170,7 @@ function worthOf({ state, inUse }: ReplicaStatus): number {
   return ['Evicted', 'Failed', 'Queued', 'Starting', 'Downloading'].indexOf(state) / 2
 }
 
-/** When it was last used, or came; for the order of eviction. */
+/** When a replica was last used, or became ready, in ms since the epoch; for the order of eviction. */
 export function lastUse({ lastUsedTime, since }: ReplicaStatus): number {
   return Math.max(fromTime(lastUsedTime) ?? 0, fromTime(since) ?? 0)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { type ReplicaSight, stepReplica } from './replica.ts'
+import { type ReplicaObservation, stepReplica } from './replica.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const replica: ReplicaStatus = { index: 0, state: 'Downloading', revision: 'r', attempt: 2, node: 'n2', path: '/data' }
@@ -13,17 +13,19 @@ test.each([
   const elsewhere = { ...replica, lastEndTime: '2026-01-01T13:00:00Z' }
   const mover = { kind: 'succeeded' as const, node: 'n2', ...(endTime && { endTime }) }
   const settings = {} as VolumeManagerInput['settings']
-  const sight: ReplicaSight = {
+  const observed: ReplicaObservation = {
     mover,
     progress: undefined,
-    mended: new Set(),
+    retryTriggers: new Set(),
     node: undefined,
     nodeHasData: false,
+    isDemanded: false,
+    sourceType: 'S3',
     settings,
     now: NOW,
   }
 
-  expect(stepReplica(elsewhere, sight)).toEqual({
+  expect(stepReplica(elsewhere, observed).next).toEqual({
     ...replica,
     state: 'Ready',
     since: '2026-01-01T12:00:00Z',

@@ -1,184 +1,197 @@
-/** One replica, one step: from its state and what is seen of its mover and its node to the state that it is in now. */
+/** The states of one replica: from its status and what is observed around it to its next status. */
 import type { ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
-import type { MoverSight } from '../mover/observed-mover.ts'
-import {
-  BEGINNING,
-  DELETED,
-  isForNode,
-  type MoverFailure,
-  type MoverSuccess,
-  overdue,
-} from '../mover/observed-state.ts'
-import { retryDelayMs } from '../schedule/backoff.ts'
-import type { VolumeSettings } from '../spec/settings.ts'
+import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
+import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
+import type { Observation, Transition } from './transition.ts'
+import * as transition from './transition.ts'
 
-/** What is seen around a replica. */
-export interface ReplicaSight extends MoverSight {
-  /** Its node; undefined when it has none. `gone`: the Node object is. */
-  node: NodeSight | undefined
+/** What is observed around a replica. */
+export interface ReplicaObservation extends Observation {
+  /** Its node; undefined when it has none. */
+  node: NodeState | undefined
   /** Whether another replica of the same data is ready on the node of its mover. */
   nodeHasData: boolean
-  settings: VolumeSettings
-  now: number
+  /** Whether a pod that has no node yet needs the data. */
+  isDemanded: boolean
+  /** Of its volume; undefined for one that is no longer in the spec. */
+  sourceType: string | undefined
 }
 
-export type NodeSight =
+/** `gone`: the Node object does not exist. */
+export type NodeState =
   | { kind: 'gone' }
   | { kind: 'present'; uid: string | undefined; unreadySince: number | undefined; isReady: boolean }
 
-/** Whether the data of a replica can be used. */
+type Step = Transition<ReplicaStatus>
+
+const STATES: Readonly<Record<ReplicaState, (replica: ReplicaStatus, observed: ReplicaObservation) => Step>> = {
+  // A mover without a record in the status: the controller that created it was stopped before it could write the status.
+  Queued: (replica, observed) =>
+    observed.mover
+      ? stepMoving(start(replica, observed).next, observed)
+      : transition.inQueue(unpinned(replica, observed.node), observed.now),
+  Starting: stepMoving,
+  Downloading: stepMoving,
+  Failed: stepFailed,
+  Ready: stepPlaced,
+  Unreachable: stepPlaced,
+  Evicted: (replica, { isDemanded, now }) =>
+    isDemanded ? queueAgain(replica, 'Demanded', MESSAGES.Demanded(), now) : { next: replica },
+}
+
+/** The next status of a replica. */
+export function stepReplica(replica: ReplicaStatus, observed: ReplicaObservation): Step {
+  return STATES[replica.state](replica, observed)
+}
+
+/** Whether the data of a replica is complete on its node. */
 export function isReady({ state }: ReplicaStatus): boolean {
   return state === 'Ready'
 }
 
-/** The replica as it is now. What is to be done about it is decided elsewhere. */
-export function stepReplica(replica: ReplicaStatus, sight: ReplicaSight): ReplicaStatus {
-  const step = STEPS[replica.state]
-  return step(replica, sight)
+/** Whether pods can use a replica: when it is complete, and from its first bytes when it is a stream. */
+export function isUsable(replica: ReplicaStatus, sourceType: string | undefined): boolean {
+  const { state, bytes = 0, node } = replica
+  return isReady(replica) || (sourceType === 'Stream' && state === 'Downloading' && bytes > 0 && node !== undefined)
 }
 
-type Step = (replica: ReplicaStatus, sight: ReplicaSight) => ReplicaStatus
-
-const STEPS: Readonly<Record<ReplicaState, Step>> = {
-  // A mover that is there although none was noted: whoever made it was stopped before it could write that down.
-  Queued: (replica, sight) =>
-    sight.mover ? stepMoving(start(replica, sight.now), sight) : unpinned(replica, sight.node),
-  Starting: stepMoving,
-  Downloading: stepMoving,
-  Failed: (replica, sight) => {
-    if (!isDue(replica, sight)) return unpinned(replica, sight.node)
-    const { retryTime: _, ...rest } = unpinned(replica, sight.node)
-    return enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', sight.now, replica.reason, replica.message)
-  },
-  Ready: stepPlaced,
-  Unreachable: stepPlaced,
-  Evicted: (replica) => replica,
+/** The replica with a mover that is created now. */
+export function start(replica: ReplicaStatus, { settings, now }: Pick<ReplicaObservation, 'settings' | 'now'>): Step {
+  return starting(replica, { reason: 'Starting', message: MESSAGES.Starting() }, { settings, now })
 }
 
-/** When its time has come, or what it failed for may have been mended. */
-function isDue({ retryTime, reason }: ReplicaStatus, { mended, now }: ReplicaSight): boolean {
-  if (now >= (fromTime(retryTime) ?? 0) || mended.has('secret')) return true
-  return mended.has('node') && isForNode(reason)
+function starting(
+  replica: ReplicaStatus,
+  explanation: { reason: string; message: string },
+  { settings, now }: Pick<ReplicaObservation, 'settings' | 'now'>,
+): Step {
+  const next = transition.enter(replica, 'Starting', now, explanation)
+  const timeoutAt = sinceOf(next, now) + settings.movers.prepareTimeoutSeconds * 1000
+  return { next, dueAt: Math.min(now + transition.PROGRESS_MS, timeoutAt) }
 }
 
-/** A mover was made for it. */
-export function start(replica: ReplicaStatus, now: number): ReplicaStatus {
-  return enter(replica, 'Starting', now, BEGINNING.reason, BEGINNING.message)
-}
-
-/** It is needed again, or anew: the next mover is another one. */
-export function queueAgain(replica: ReplicaStatus, now: number, reason: string, message: string): ReplicaStatus {
+/** Queues the replica for another mover, as if nothing had failed. */
+function queueAgain(replica: ReplicaStatus, reason: string, message: string, now: number): Step {
   const { bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = withoutFailures(replica)
-  return enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, reason, message)
+  const next = transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, { reason, message })
+  return transition.inQueue(next, now)
 }
 
-function stepMoving(replica: ReplicaStatus, sight: ReplicaSight): ReplicaStatus {
-  const { mover, now, settings } = sight
+/** Retries when the time has come, or when the cause of the failure may be repaired. */
+function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: ReplicaObservation): Step {
+  const { reason, message } = replica
+  const isDue =
+    transition.isRetryDue(replica, now) ||
+    retryTriggers.has('secret') ||
+    (retryTriggers.has('node') && isForNode(reason))
+  const rest = unpinned(replica, node)
+  if (!isDue) return transition.untilRetry(rest, now)
+  const again = { ...rest, attempt: replica.attempt + 1 }
+  return transition.inQueue(transition.enter(again, 'Queued', now, { reason, message }), now)
+}
+
+function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step {
+  const { mover, now, settings } = observed
   if (!mover) return fail(replica, { ...DELETED, ...(replica.node && { node: replica.node }) }, now)
   switch (mover.kind) {
     case 'failed':
       return fail(replica, mover, now)
     case 'succeeded':
-      return sight.nodeHasData ? lookElsewhere(replica, mover.node, now) : arrive(replica, mover, sight)
+      return observed.nodeHasData ? queueElsewhere(replica, mover.node, now) : arrive(replica, mover, observed)
     case 'waiting': {
       if (now - sinceOf(replica, now) > settings.movers.prepareTimeoutSeconds * 1000) {
-        return fail(replica, overdue('PrepareTimeout', `not begun in time: ${mover.message}`, mover.node), now)
+        return fail(replica, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(mover.message), mover.node), now)
       }
-      return enter(replica, 'Starting', now, mover.reason, mover.message)
+      return starting(replica, mover, observed)
     }
     default:
-      return stepRunning(replica, mover.node, sight)
+      return stepRunning(replica, mover.node, observed)
   }
 }
 
-function stepRunning(replica: ReplicaStatus, node: string | undefined, sight: ReplicaSight): ReplicaStatus {
-  const { progress, now, settings } = sight
-  const running = replica.state === 'Downloading' ? replica : enter(replica, 'Downloading', now, 'Downloading', '')
+function stepRunning(replica: ReplicaStatus, node: string | undefined, observed: ReplicaObservation): Step {
+  const { progress, now, settings } = observed
+  const running =
+    replica.state === 'Downloading' ? replica : transition.enter(replica, 'Downloading', now, { reason: 'Downloading' })
   const placed = { ...running, ...(node && { node }) }
-  // While it lists a bucket it is the total that grows.
+  // While the mover lists a bucket, only the total grows.
   const { bytes, totalBytes = replica.totalBytes } = progress ?? {}
-  const isNews = progress?.attempt === replica.attempt && (bytes !== replica.bytes || totalBytes !== replica.totalBytes)
-  if (isNews) {
-    return {
-      ...placed,
-      bytes: progress.bytes,
-      ...(totalBytes !== undefined && { totalBytes }),
-      progressTime: toTime(now),
-    }
+  const isNew = progress?.attempt === replica.attempt && (bytes !== replica.bytes || totalBytes !== replica.totalBytes)
+  if (isNew) {
+    const total = totalBytes === undefined ? {} : { totalBytes }
+    return downloading({ ...placed, bytes: progress.bytes, ...total, progressTime: toTime(now) }, observed)
   }
-  const heard = fromTime(replica.progressTime) ?? sinceOf(placed, now)
-  if (now - Math.max(heard, sinceOf(placed, now)) > settings.movers.progressTimeoutSeconds * 1000) {
-    return fail(placed, overdue('Stalled', 'no byte came for too long', node), now)
-  }
-  return placed
+  const since = sinceOf(placed, now)
+  const lastProgress = Math.max(fromTime(replica.progressTime) ?? since, since)
+  return now - lastProgress > settings.movers.progressTimeoutSeconds * 1000
+    ? fail(placed, overdue('Stalled', MESSAGES.Stalled(), node), now)
+    : downloading(placed, observed)
 }
 
-function arrive(
-  replica: ReplicaStatus,
-  { node, bytes, endTime }: MoverSuccess,
-  { now, node: seen }: ReplicaSight,
-): ReplicaStatus {
+/** The pods of a stream wait for its first bytes, and not for all of it. */
+const FIRST_BYTES_MS = 5_000
+
+function downloading(next: ReplicaStatus, { sourceType, now }: ReplicaObservation): Step {
+  const isAwaited = sourceType === 'Stream' && !isUsable(next, sourceType)
+  return { next, dueAt: now + (isAwaited ? FIRST_BYTES_MS : transition.PROGRESS_MS) }
+}
+
+function arrive(replica: ReplicaStatus, { node, bytes, endTime }: MoverSuccess, observed: ReplicaObservation): Step {
   const { progressTime: _progress, totalBytes: _total, lastEndTime: _end, ...rest } = withoutFailures(replica)
-  const uid = seen?.kind === 'present' ? seen.uid : undefined
+  const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
   const endMs = fromTime(endTime)
-  return enter(
-    {
-      ...rest,
-      ...(node && { node }),
-      ...(uid && { nodeUID: uid }),
-      ...(bytes !== undefined && { bytes }),
-      // Pods that ended before had other data, or none. In that very second, which is as exact as these times are, one may have had these.
-      ...(endMs !== undefined && { lastEndTime: toTime(endMs - 1000) }),
-    },
-    'Ready',
-    now,
-  )
+  const arrived = {
+    ...rest,
+    ...(node && { node }),
+    ...(uid && { nodeUID: uid }),
+    ...(bytes !== undefined && { bytes }),
+    // Pods that ended before this second used other data. In that second, which is how exact these times are, a pod may have used this.
+    ...(endMs !== undefined && { lastEndTime: toTime(endMs - 1000) }),
+  }
+  return { next: transition.enter(arrived, 'Ready', observed.now), dueAt: lossAt(observed) }
 }
 
-/** Data that is on a node: it is as safe as the node. */
-function stepPlaced(replica: ReplicaStatus, { node, now, settings }: ReplicaSight): ReplicaStatus {
-  if (replica.node === undefined) return replica
-  if (node === undefined || node.kind === 'gone') {
-    const { node: name, nodeUID: _, inUse: _inUse, ...rest } = replica
-    return queueAgain(rest, now, 'NodeGone', `node ${name} is gone`)
+/** A replica whose data is on a node: it is as safe as the node. */
+function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step {
+  const { node, now } = observed
+  const { node: name, nodeUID, inUse: _inUse, ...rest } = replica
+  if (name === undefined) return { next: replica }
+  if (node === undefined || node.kind === 'gone') return queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now)
+  if (node.uid !== undefined && nodeUID !== undefined && node.uid !== nodeUID) {
+    // Its disk may be the old one or an empty one. A mover finds out, and downloads only what is missing.
+    const { nodeUID: _, ...onNode } = replica
+    return queueAgain(onNode, 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
   }
-  if (node.uid !== undefined && replica.nodeUID !== undefined && node.uid !== replica.nodeUID) {
-    // The disk may be the old one or an empty one; a mover finds out, and downloads only what is not there.
-    const { nodeUID: _, ...rest } = replica
-    return queueAgain(rest, now, 'NodeReplaced', `node ${replica.node} was made anew; its data is looked at`)
-  }
-  const lostAt = node.isReady ? undefined : (node.unreadySince ?? now) + settings.nodeLossSeconds * 1000
-  if (lostAt !== undefined && now >= lostAt) {
-    return enter(replica, 'Unreachable', now, 'NodeNotReady', `node ${replica.node} does not answer`)
-  }
-  return node.isReady && replica.state === 'Unreachable' ? enter(replica, 'Ready', now) : replica
+  if (node.isReady) return { next: replica.state === 'Unreachable' ? transition.enter(replica, 'Ready', now) : replica }
+  const lostAt = lossAt(observed) ?? now
+  if (now < lostAt) return { next: replica, ...(isReady(replica) && { dueAt: lostAt }) }
+  const explanation = { reason: 'NodeNotReady', message: MESSAGES.NodeNotReady(name) }
+  return { next: transition.enter(replica, 'Unreachable', now, explanation) }
 }
 
-function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): ReplicaStatus {
+/** When the replica counts as lost because its node is not ready; undefined while it is ready. */
+function lossAt({ node, settings, now }: ReplicaObservation): number | undefined {
+  if (node?.kind !== 'present' || node.isReady) return undefined
+  return (node.unreadySince ?? now) + settings.nodeLossSeconds * 1000
+}
+
+function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step {
   const { node: _node, nodeUID: _uid, isPermanent: _permanent, ...rest } = replica
   const node = failure.node ?? replica.node
-  const failures = (replica.failures ?? 0) + 1
-  const failed = enter(
-    // Where it can go on, it does: what came so far is there.
-    {
-      ...(failure.elsewhere ? rest : { ...rest, ...(node && { node }) }),
-      failures,
-      ...(!failure.retry && { isPermanent: true }),
-    },
-    'Failed',
-    now,
-    failure.code,
-    failure.message,
-  )
-  return { ...failed, retryTime: toTime(now + retryDelayMs(failures, failure.retry)) }
+  // Where it can continue, it does: what arrived so far is on that node.
+  const placed = failure.elsewhere || !node ? rest : { ...rest, node }
+  return transition.fail({ ...placed, ...(!failure.retry && { isPermanent: true }) }, failure, now)
 }
 
-/** Two movers of one volume on one node, one after the other: the data is there, and counts once. Nothing failed, and nobody waits. */
-function lookElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): ReplicaStatus {
+/** Two movers of one volume ran on one node, one after the other: the data counts once. That is no failure. */
+function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): Step {
   const { node: _node, nodeUID: _uid, bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
-  const message = `node ${node} has the data already`
-  return enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, 'NodeTaken', message)
+  const explanation = { reason: 'NodeTaken', message: MESSAGES.NodeTaken(node ?? '') }
+  return transition.inQueue(
+    transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, explanation),
+    now,
+  )
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
@@ -186,8 +199,8 @@ function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
   return rest
 }
 
-/** A replica that is to go on where it was, unless that node is no more. */
-function unpinned(replica: ReplicaStatus, node: NodeSight | undefined): ReplicaStatus {
+/** A replica continues where it was, unless that node does not exist any more. */
+function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaStatus {
   if (replica.node === undefined || node?.kind !== 'gone') return replica
   const { node: _node, nodeUID: _uid, bytes: _bytes, ...rest } = replica
   return rest
@@ -195,22 +208,4 @@ function unpinned(replica: ReplicaStatus, node: NodeSight | undefined): ReplicaS
 
 function sinceOf({ since }: ReplicaStatus, now: number): number {
   return fromTime(since) ?? now
-}
-
-/** The time changes with the state and not with its reason. */
-function enter(
-  replica: ReplicaStatus,
-  state: ReplicaState,
-  now: number,
-  reason?: string,
-  message?: string,
-): ReplicaStatus {
-  const { reason: _reason, message: _message, ...rest } = replica
-  return {
-    ...rest,
-    state,
-    ...(reason && { reason }),
-    ...(message && { message }),
-    since: replica.state === state ? (replica.since ?? toTime(now)) : toTime(now),
-  }
 }

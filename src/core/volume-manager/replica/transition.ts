@@ -1,46 +1,136 @@
-/** Work of movers that write data back or delete it, while it is under way: how far it is, and when it is given up. */
-import type { WorkProgress } from '../../../api/volume-manager.ts'
-import type { MoverProgress } from '../input.ts'
-import { BEGINNING, type MoverFailure, type MoverView, overdue } from '../mover/observed-state.ts'
+/** The transition helper of replicas, uploads and deletions: their next status, and when time alone changes it. */
+import type { RecordedProgress } from '../../../api/volume-manager.ts'
+import { DELETED, type MoverFailure, type ObservedMover, overdue } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
+import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 
-interface Work extends WorkProgress {
-  attempt: number
-  since?: string
-  message?: string
+export interface Transition<T> {
+  next: T
+  /** When to look again although nothing changed, in ms since the epoch. Absent when only a change matters. */
+  dueAt?: number | undefined
 }
 
-interface WorkSight {
-  mover: Extract<MoverView, { kind: 'waiting' | 'running' }>
-  progress: MoverProgress | undefined
+/** What every state of a replica, an upload or a deletion has. */
+export interface StateStatus {
+  state: string
+  reason?: string
+  message?: string
+  since?: string
+  failures?: number
+  retryTime?: string
+}
+
+/** What is observed around a replica, an upload or a deletion. */
+export interface Observation extends ObservedMover {
   settings: VolumeSettings
   now: number
 }
 
-/** The work one look on; a failure when its mover takes too long to begin, or does not get on for too long. */
-export function stepWork<T extends Work>(work: T, { mover, progress, settings, now }: WorkSight): T | MoverFailure {
-  const { prepareTimeoutSeconds, progressTimeoutSeconds } = settings.movers
-  const isOver = (from: number | undefined, seconds: number) => now - (from ?? now) > seconds * 1000
-  const { message: _, ...rest } = work
-  if (mover.kind === 'waiting') {
-    if (isOver(fromTime(work.since), prepareTimeoutSeconds)) {
-      return overdue('PrepareTimeout', `not begun in time: ${mover.message}`, mover.node)
-    }
-    return mover.reason === BEGINNING.reason ? (rest as T) : { ...work, message: mover.message }
-  }
-  const { bytes, files, progressTime } = work
-  const isNews = progress?.attempt === work.attempt && (progress.bytes !== bytes || progress.files !== files)
-  if (isNews) return { ...(rest as T), bytes: progress.bytes, files: progress.files, progressTime: toTime(now) }
-  // The time begins when it is first seen to run: before, it was not its turn.
-  if (progressTime === undefined) return { ...(rest as T), progressTime: toTime(now) }
-  return isOver(fromTime(progressTime), progressTimeoutSeconds)
-    ? overdue('Stalled', 'it did not get on for too long', mover.node)
-    : (rest as T)
+/** How often the progress of a running mover is read. */
+export const PROGRESS_MS = 30_000
+/** A freed slot wakes the queue; this interval covers an event that was missed. */
+const QUEUE_MS = 60_000
+
+/** Enters a state. `since` changes with the state only; reason, message and retry time of the last state are dropped. */
+export function enter<T extends StateStatus>(
+  status: T,
+  state: T['state'],
+  now: number,
+  explanation: { reason?: string | undefined; message?: string | undefined } = {},
+): T {
+  const { reason: _reason, message: _message, retryTime: _retry, ...rest } = status
+  const { reason, message } = explanation
+  const since = status.state === state && status.since !== undefined ? status.since : toTime(now)
+  return { ...rest, state, ...(reason && { reason }), ...(message && { message }), since } as T
 }
 
-/** What is noted of a mover that is at work goes when it no longer is. */
-export function withoutProgress<T extends WorkProgress>(work: T): Omit<T, keyof WorkProgress> {
+/** Stays in a state that a slot or a mover ends. */
+export function inQueue<T>(next: T, now: number): Transition<T> {
+  return { next, dueAt: now + QUEUE_MS }
+}
+
+const FIRST_RETRY_MS = 10_000
+/** A failure that only a change can repair is retried less often. */
+const FIRST_PERMANENT_RETRY_MS = 60_000
+const LAST_RETRY_MS = 600_000
+
+/** The wait in ms after the `failures`-th failure in a row. */
+function retryDelayMs(failures: number, retry: boolean): number {
+  return Math.min((retry ? FIRST_RETRY_MS : FIRST_PERMANENT_RETRY_MS) * 2 ** (failures - 1), LAST_RETRY_MS)
+}
+
+/** Enters Failed, to be retried later the more failures there were in a row. */
+export function fail<T extends StateStatus>(
+  status: T,
+  { code, message, retry }: Pick<MoverFailure, 'code' | 'message' | 'retry'>,
+  now: number,
+): Transition<T> {
+  const failures = (status.failures ?? 0) + 1
+  const retryTime = toTime(now + retryDelayMs(failures, retry))
+  const next = { ...enter({ ...status, failures }, 'Failed', now, { reason: code, message }), retryTime }
+  return { next, dueAt: fromTime(retryTime) }
+}
+
+/** Whether the time of a retry has come. Without a readable time it has. */
+export function isRetryDue({ retryTime }: StateStatus, now: number): boolean {
+  return now >= (fromTime(retryTime) ?? 0)
+}
+
+/** Stays in Failed until the time of the retry. */
+export function untilRetry<T extends StateStatus>(next: T, now: number): Transition<T> {
+  return { next, dueAt: fromTime(next.retryTime) ?? now }
+}
+
+interface Work extends StateStatus, RecordedProgress {
+  attempt: number
+}
+
+/**
+ * Steps an upload or a deletion that has a mover. The mover fails when it does not start in time, or makes no progress for too long.
+ *
+ * @returns undefined when the mover succeeded
+ */
+export function stepWork<T extends Work>(
+  work: T,
+  { mover = DELETED, progress, settings, now }: Observation,
+): Transition<T> | undefined {
+  if (mover.kind === 'succeeded') return undefined
+  if (mover.kind === 'failed') return failWork(work, mover, now)
+  const { prepareTimeoutSeconds, progressTimeoutSeconds } = settings.movers
+  const isOver = (from: number | undefined, seconds: number) => now - (from ?? now) > seconds * 1000
+  const { reason: _reason, message: _message, ...rest } = work
+  if (mover.kind === 'waiting') {
+    const { reason, message, node } = mover
+    if (isOver(fromTime(work.since), prepareTimeoutSeconds)) {
+      return failWork(work, overdue('PrepareTimeout', MESSAGES.PrepareTimeout(message), node), now)
+    }
+    return inQueue(reason === 'Starting' ? (rest as T) : { ...work, reason, message }, now)
+  }
+  const { bytes, files, progressTime } = work
+  const isNew = progress?.attempt === work.attempt && (progress.bytes !== bytes || progress.files !== files)
+  if (isNew) {
+    return inQueue({ ...(rest as T), bytes: progress.bytes, files: progress.files, progressTime: toTime(now) }, now)
+  }
+  // The timeout begins when the mover is first seen to run.
+  if (progressTime === undefined) return inQueue({ ...(rest as T), progressTime: toTime(now) }, now)
+  return isOver(fromTime(progressTime), progressTimeoutSeconds)
+    ? failWork(work, overdue('Stalled', MESSAGES.Stalled(), mover.node), now)
+    : inQueue(rest as T, now)
+}
+
+function failWork<T extends Work>(work: T, failure: MoverFailure, now: number): Transition<T> {
+  return fail(withoutProgress(work) as T, failure, now)
+}
+
+/** Drops the progress of a mover that no longer works. */
+export function withoutProgress<T extends RecordedProgress>(work: T): Omit<T, keyof RecordedProgress> {
   const { bytes: _bytes, files: _files, progressTime: _time, ...rest } = work
   return rest
+}
+
+/** The earliest of some times; undefined when there is none. */
+export function earliest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }

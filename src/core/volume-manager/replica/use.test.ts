@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { toTime } from '../status/time.ts'
-import { noteUse } from './use.ts'
+import { recordUse } from './use.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const at = (seconds: number) => toTime(NOW + seconds * 1000)
@@ -18,7 +18,7 @@ const unused: ReplicaStatus = {
 
 /** What becomes of a replica when pods use it on these nodes, and the last one that has ended did so then. */
 function seen(replica: Partial<ReplicaStatus>, { users = [] as string[], lastEnd = undefined as string | undefined }) {
-  return noteUse({ ...unused, ...replica }, {
+  return recordUse({ ...unused, ...replica }, {
     users: () => users.map((node) => ({ pod: 'default/trainer', node })),
     lastEnd: (node: string, directory: string) => (`${node}${directory}` === 'n1/data' ? lastEnd : undefined),
     now: NOW,

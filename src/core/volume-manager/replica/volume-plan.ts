@@ -1,75 +1,60 @@
-/** One volume of a plan: what it has and what it is to have, before anything is started for it. */
-import { RELEASE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+/** Plans one volume: the replicas and deletions that it has, and those that it needs, before any mover starts. */
 import type { Pod } from '../../../api/pod.ts'
-import type {
-  ReleaseStatus,
-  ReplicaStatus,
-  VolumeConfig,
-  VolumeManager,
-  VolumeStatus,
-} from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { seeMover } from '../mover/observed-mover.ts'
-import { directoryOfMover } from '../mover/place.ts'
-import { moversAtWork } from '../mover/recorded-movers.ts'
-import { readTask, taskOf } from '../mover/task.ts'
+import { directoryOfMover } from '../mover/affinity.ts'
+import { moversAtWork, readTask } from '../mover/task.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
 import { wantedReplicas } from '../spec/distribution.ts'
-import { directoryOf, nodeLabelsOf } from '../spec/names.ts'
-import { revisionOf } from '../spec/revision.ts'
-import { sourceTypeOf } from '../spec/source-types.ts'
+import { directoryOf } from '../spec/names.ts'
+import { revisionOf, sourceTypeOf } from '../spec/source-types.ts'
 import { volumeProblems } from '../spec/volume-rules.ts'
-import { stepRelease } from './deletion.ts'
-import { lookAround } from './observe.ts'
+import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
 import { isReady } from './replica.ts'
-import { abandonNode, arrangeReplicas, type Letting, type ReplicaSet, releaseAll, type Wanted } from './replica-set.ts'
+import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
 import { hasChanges, isWrittenBack } from './upload.ts'
 
-export interface VolumeDraft {
+export interface VolumePlan {
   id: string
   /** Undefined for a volume that is no longer in the spec. */
   config: VolumeConfig | undefined
-  /** The same where it is good enough to make movers of. */
+  /** The same when it is valid, so that movers can be created for it. */
   moverConfig: VolumeConfig | undefined
   before: VolumeStatus | undefined
   set: ReplicaSet
-  /** What is wanted; undefined when the data is to go, or nobody can say what is wanted. */
+  /** Undefined when the data is to be deleted, or the spec is invalid. */
   wanted: Wanted | undefined
-  /** Why the spec of the volume is no good. */
+  /** Why the spec of the volume is invalid. */
   problems: string[]
   /** Why there cannot be as many replicas as wanted. */
   shortage: string | undefined
-  /** Movers whose end nobody waits for any more. */
+  /** Movers whose result the status does not wait for. */
   orphans: Pod[]
 }
 
-/** The volume after a look at everything around it. */
-export function draftVolume(
+/** Plans a volume. `goal`: whether the VolumeManager keeps its data or deletes all of it. */
+export function planVolume(
   input: VolumeManagerInput,
   id: string,
   config: VolumeConfig | undefined,
-  goal: 'present' | 'released',
-): VolumeDraft {
+  goal: 'present' | 'deleted',
+): VolumePlan {
   const { manager, settings, movers, now } = input
   const before = manager.status?.volumes?.find((volume) => volume.id === id)
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? volumeProblems(config, settings) : []
   const problems = isWanted ? faults.map(({ message, statusMessage }) => statusMessage ?? message) : []
   const wanted = isWanted && problems.length === 0 ? wantedOf(input, config) : undefined
-  const seen = lookAround(input, id, config, before)
-  const arranged = wanted
-    ? arrangeReplicas(seen, wanted, now)
-    : isWanted
-      ? seen
-      : releaseAll(seen, lettingOf(manager, id, config), now)
+  const stepped = stepReplicas(input, id, config, before)
+  const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
+  const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
   const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
   const orphansOf = (set: ReplicaSet) => {
     const awaited = new Set(moversAtWork(manager, { id, ...set }))
     return own.filter(({ metadata }) => !awaited.has(metadata.name ?? ''))
   }
-  const accounted = orphansOf(arranged).reduce((set, pod) => accountFor(set, pod, now), arranged)
-  const releases = accounted.releases.flatMap((release) => lookAtRelease(input, id, release, accounted.replicas) ?? [])
-  const set = { ...accounted, releases }
+  const accounted = orphansOf(arranged).reduce((set, pod) => deleteWritten(set, pod, now), arranged)
+  const set = stepDeletions(input, id, accounted)
   return {
     id,
     config,
@@ -83,21 +68,12 @@ export function draftVolume(
   }
 }
 
-/** What keeps data, and what goes with it. */
-function lettingOf(manager: VolumeManager, id: string, config: VolumeConfig | undefined): Letting {
+/** Data with changes that are to be written back is not dropped, unless the user asked for that. */
+function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | undefined): DropRules {
   return {
-    labelsOf: labeller(manager, id),
-    isHeld: (replica) => isWrittenBack(config) && isReady(replica) && hasChanges(replica) && !evenInUse(manager),
+    labelsOf: nodeLabelsFor(manager, id),
+    mustStay: (replica) => isWrittenBack(config) && isReady(replica) && hasChanges(replica) && !isDeletedInUse(manager),
   }
-}
-
-function evenInUse({ metadata }: VolumeManager): boolean {
-  return metadata.annotations?.[RELEASE_IN_USE_ANNOTATION] === 'true'
-}
-
-/** The labels of nodes that have a replica; none for what is on no node. */
-export function labeller(manager: VolumeManager, id: string): Wanted['labelsOf'] {
-  return ({ revision, shard, path }) => (path === undefined ? [] : nodeLabelsOf(manager, id, revision, shard))
 }
 
 function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig): Wanted {
@@ -106,17 +82,17 @@ function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig):
   return {
     revision: revisionOf(config),
     path: isMoved ? directoryOf(manager, config) : undefined,
-    // What is mounted over the network is looked at once; what is there already needs nothing.
+    // One mover checks data that is mounted over the network. Data that is present needs no mover.
     counts: isMoved ? wantedReplicas(config) : new Map([[undefined, delivery === 'mounted' ? 1 : 0]]),
     allows: (name) => {
       const node = nodes.get(name)
       return !isMoved || node === undefined || allowsNode(config.nodeAffinity, node)
     },
-    ...lettingOf(manager, config.id, config),
+    ...dropRules(manager, config.id, config),
   }
 }
 
-/** In VCK's words, but counting only the nodes that the data may be on. */
+/** The message of VCK, with the number of nodes on which the data may be. */
 function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
   const { delivery } = sourceTypeOf(config.sourceType)
   if (delivery === 'mounted') return undefined
@@ -130,38 +106,11 @@ function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted:
   return `replicas [${count}] greater than number of nodes [${allowed}]`
 }
 
-/** A mover that nobody waits for may have written to its node all the same. */
-function accountFor(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
+/** Adds a deletion for what an orphaned mover may have written to its node. */
+function deleteWritten(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
   const node = pod.spec?.nodeName
   const path = directoryOfMover(pod)
   if (node === undefined || path === undefined || readTask(pod)?.role !== 'replica') return set
-  const isKnown = set.replicas.some((replica) => replica.node === node && replica.path === path)
+  const isKnown = set.replicas.some((replica: ReplicaStatus) => replica.node === node && replica.path === path)
   return isKnown ? set : abandonNode(set, { node, path, revision: '' }, now)
-}
-
-function lookAtRelease(
-  input: VolumeManagerInput,
-  id: string,
-  release: ReleaseStatus,
-  replicas: readonly ReplicaStatus[],
-): ReleaseStatus | undefined {
-  const { manager, movers, nodes, users, settings, now } = input
-  const node = nodes.get(release.node)
-  const needed = replicas.filter((one) => one.node === release.node).flatMap(labeller(manager, id))
-  return stepRelease(release, {
-    ...seeMover(input, taskOf(manager, id, 'release', release), release.since),
-    nodeGone: node === undefined,
-    labelled: release.nodeLabels.some(
-      (label) => node?.metadata.labels?.[label] !== undefined && !needed.includes(label),
-    ),
-    users: users(release.path).filter((user) => user.node === release.node),
-    evenInUse: evenInUse(manager),
-    written: [...movers.values()].some((mover) => isWriting(mover, release)),
-    settings,
-    now,
-  })
-}
-
-function isWriting(pod: Pod, { node, path }: ReleaseStatus): boolean {
-  return pod.spec?.nodeName === node && directoryOfMover(pod) === path && readTask(pod)?.role !== 'release'
 }

@@ -1,7 +1,7 @@
 /** Node affinities, matched as the scheduler matches them (k8s.io/component-helpers, scheduling/corev1/nodeaffinity). */
 import type { Node, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 
-/** Whether the required part of an affinity lets a pod onto the node; without one, every node will do. */
+/** Whether the required part of an affinity allows the node; without one, every node is allowed. */
 export function allowsNode(affinity: NodeAffinity | undefined, node: Pick<Node, 'metadata'>): boolean {
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
@@ -47,7 +47,7 @@ interface AffinityProblem {
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
 
-/** What the API server would refuse in a pod with this affinity, or would never let run. */
+/** What the API server rejects in a Pod with this affinity, and what matches no node. */
 export function affinityProblems(affinity: NodeAffinity | undefined): AffinityProblem[] {
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
   const path = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'

@@ -1,13 +1,13 @@
-/** Whether a node can be counted on for its data. */
+/** The health of a node, by its conditions Ready and DiskPressure. */
 import type { Node } from '../../../api/node.ts'
 
 export interface NodeHealth {
   isReady: boolean
-  /** Since when it has not been, in ms since the epoch. */
+  /** Since when it is not ready, in ms since the epoch. */
   since?: number
 }
 
-/** By its condition Ready: a node that says nothing of itself is taken for one that is ready, as in a folder of manifests. */
+/** By the condition Ready. A node without it counts as ready, as in a folder of manifests. */
 export function healthOf({ status }: Node): NodeHealth {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   if (!ready || ready.status === 'True') return { isReady: true }
@@ -15,7 +15,7 @@ export function healthOf({ status }: Node): NodeHealth {
   return { isReady: false, ...(!Number.isNaN(since) && { since }) }
 }
 
-/** Whether the kubelet says that the disk is short. */
+/** Whether the kubelet reports disk pressure. */
 export function hasDiskPressure({ status }: Node): boolean {
   return status?.conditions?.some(({ type, status: holds }) => type === 'DiskPressure' && holds === 'True') ?? false
 }

@@ -1,32 +1,31 @@
-/** Where the mover of a replica may run, and whether there is room for it. */
+/** Decides where the mover of a replica may run, and whether a node is free for it. */
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import type { Placement } from '../mover/affinity.ts'
-import { directoryOfMover, isUnschedulable, nodeOfMover } from '../mover/place.ts'
+import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
 import { readTask } from '../mover/task.ts'
 import { isEnded } from '../replica/pod-use.ts'
-import type { VolumeDraft } from '../replica/volume-plan.ts'
+import type { VolumePlan } from '../replica/volume-plan.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
-import type { Lanes } from './slots.ts'
+import type { NodeSlots } from './slots.ts'
 
 /**
- * Whether a mover of the same data is still to be placed. One at a time: a mover that has ended is nobody to keep away from for the
- * scheduler, so a quick one and the next could meet on a node before it has its label.
+ * Whether the scheduler still searches a node for a mover of the same data. One at a time: the scheduler ignores movers that have ended,
+ * so two quick movers could run on one node, the second before the node has its label.
  */
-export function lookingForNode(
-  { id, wanted }: VolumeDraft,
+export function searchState(
+  { id, wanted }: VolumePlan,
   { movers }: VolumeManagerInput,
-): 'nobody' | 'somebody' | 'unschedulable' {
+): 'idle' | 'searching' | 'unschedulable' {
   const unplaced = [...moversTo(movers, id, wanted?.path)].filter(
     (pod) => !isEnded(pod.status) && nodeOfMover(pod) === undefined,
   )
-  if (unplaced.length === 0) return 'nobody'
-  return unplaced.some(isUnschedulable) ? 'unschedulable' : 'somebody'
+  if (unplaced.length === 0) return 'idle'
+  return unplaced.some(isUnschedulable) ? 'unschedulable' : 'searching'
 }
 
-/** The movers that bring a volume's data to this directory of whatever node. */
+/** The movers that download the data of a volume to this directory of any node. */
 function moversTo(movers: VolumeManagerInput['movers'], id: string, path: string | undefined): Pod[] {
   return [...movers.values()].filter((pod) => {
     const task = readTask(pod)
@@ -34,60 +33,60 @@ function moversTo(movers: VolumeManagerInput['movers'], id: string, path: string
   })
 }
 
-/** Where the replica's mover may run; undefined when that is nowhere right now. */
+/** Where the mover of a replica may run; undefined when it may run nowhere now. */
 export function placementOf(
   replica: ReplicaStatus,
-  draft: VolumeDraft,
+  plan: VolumePlan,
   input: VolumeManagerInput,
-): Placement | undefined {
-  const { config, set, wanted, id } = draft
-  const releasing = set.releases.filter(({ path }) => path === replica.path).map(({ node }) => node)
-  if (replica.node !== undefined) return releasing.includes(replica.node) ? undefined : { on: replica.node }
+): MoverPlacement | undefined {
+  const { config, set, wanted, id } = plan
+  const deleting = set.deletions.filter(({ path }) => path === replica.path).map(({ node }) => node)
+  if (replica.node !== undefined) return deleting.includes(replica.node) ? undefined : { on: replica.node }
   if (wanted?.path === undefined) return { affinity: config?.nodeAffinity, withoutLabels: [], notOn: [] }
-  // The label keeps movers from nodes that have the data; where it is still on its way, the name does.
+  // The label keeps movers off nodes with the data. Before a node has its label, its name does.
   const unlabelled = set.replicas
-    .filter((one) => one.path === replica.path && one.node !== undefined && !hasLabel(one, draft, input))
+    .filter((one) => one.path === replica.path && one.node !== undefined && !hasLabels(one, plan, input))
     .flatMap(({ node }) => node ?? [])
   const moving = moversTo(input.movers, id, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
   const { shard: _, ...whole } = replica
   return {
     affinity: config?.nodeAffinity,
     withoutLabels: wanted.labelsOf(whole),
-    notOn: [...new Set([...releasing, ...unlabelled, ...moving])].sort(),
+    notOn: [...new Set([...deleting, ...unlabelled, ...moving])].sort(),
   }
 }
 
-function hasLabel(replica: ReplicaStatus, { wanted }: VolumeDraft, { nodes }: VolumeManagerInput): boolean {
+function hasLabels(replica: ReplicaStatus, { wanted }: VolumePlan, { nodes }: VolumeManagerInput): boolean {
   const labels = replica.node === undefined ? {} : nodes.get(replica.node)?.metadata.labels
   return wanted?.labelsOf(replica).every((label) => labels?.[label] !== undefined) ?? false
 }
 
-/** A lane on a node that could take it: a mover for which there is no node would only wait, and hold a slot. */
-export function laneFor(
-  placement: Placement,
-  draft: VolumeDraft,
+/** A slot on a node that could take the mover: a mover without a node would only wait, and keep a slot. */
+export function slotFor(
+  placement: MoverPlacement,
+  plan: VolumePlan,
   input: VolumeManagerInput,
-  lanes: Lanes,
+  slots: NodeSlots,
 ): number | undefined {
   return 'on' in placement
-    ? lanes.takeOn(placement.on)
-    : lanes.takeAmong(freeNodes(draft, input, lanes, placement.notOn))
+    ? slots.takeOn(placement.on)
+    : slots.takeAmong(freeNodes(plan, input, slots, placement.notOn))
 }
 
 /** The nodes that could take a replica now. */
 function freeNodes(
-  { config, set, wanted }: VolumeDraft,
+  { config, set, wanted }: VolumePlan,
   { nodes }: VolumeManagerInput,
-  lanes: Lanes,
+  slots: NodeSlots,
   notOn: readonly string[],
 ): Set<string> {
   const path = wanted?.path
-  const here = path === undefined ? [] : [...set.replicas, ...set.releases].filter((one) => one.path === path)
+  const here = path === undefined ? [] : [...set.replicas, ...set.deletions].filter((one) => one.path === path)
   const taken = new Set([...notOn, ...here.flatMap(({ node }) => node ?? [])])
   const free = new Set<string>()
   for (const node of nodes.all()) {
     const { name = '' } = node.metadata
-    if (taken.has(name) || lanes.isFull(name)) continue
+    if (taken.has(name) || slots.isFull(name)) continue
     if (healthOf(node).isReady && allowsNode(config?.nodeAffinity, node)) free.add(name)
   }
   return free

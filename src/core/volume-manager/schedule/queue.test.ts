@@ -12,7 +12,7 @@ const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus
 })
 const ready = (more: Partial<ReplicaStatus> = {}) => queued(0, { state: 'Ready', ...more })
 const deletion = (since: number, state: 'Queued' | 'Waiting' = 'Queued') => ({
-  ...{ index: since, node: 'n1', path: '/data', nodeLabels: [], revision: 'r', reason: 'ScaledDown', attempt: 1 },
+  ...{ index: since, node: 'n1', path: '/data', nodeLabels: [], revision: 'r', cause: 'ScaledDown', attempt: 1 },
   ...{ state, since: toTime(NOW + since * 1000) },
 })
 const upload = (since: number) => ready({ upload: { state: 'Queued', attempt: 1, since: toTime(NOW + since * 1000) } })
@@ -43,12 +43,12 @@ describe('the queue of movers', () => {
     },
     {
       name: 'has deletions first, whatever the priority',
-      waiting: [manager('a', { replicas: [queued(0)] }, 100), manager('b', { releases: [deletion(9)] })],
+      waiting: [manager('a', { replicas: [queued(0)] }, 100), manager('b', { deletions: [deletion(9)] })],
       want: ['b', 'a'],
     },
     {
       name: 'has the older of two deletions first',
-      waiting: [manager('a', { releases: [deletion(9)] }, 100), manager('b', { releases: [deletion(8)] })],
+      waiting: [manager('a', { deletions: [deletion(9)] }, 100), manager('b', { deletions: [deletion(8)] })],
       want: ['b', 'a'],
     },
     {
@@ -67,7 +67,7 @@ describe('the queue of movers', () => {
     {
       name: 'has one turn for each mover that waits, and none for a deletion that may not start',
       waiting: [
-        manager('a', { replicas: [queued(1), queued(3)], releases: [deletion(0, 'Waiting')] }),
+        manager('a', { replicas: [queued(1), queued(3)], deletions: [deletion(0, 'Waiting')] }),
         manager('b', { replicas: [queued(2)] }),
       ],
       want: ['a', 'b', 'a'],

@@ -1,28 +1,22 @@
-/** Who may start movers next: all VolumeManagers in one queue, since they share the nodes and the network. */
+/** The queue of movers: one for all VolumeManagers, since they share the nodes and the network. */
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { ReleaseStatus, ReplicaStatus, UploadStatus, VolumeManager } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus, UploadStatus, VolumeManager } from '../../../api/volume-manager.ts'
 import type { MoverAllowance } from '../input.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
+import { STUCK } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
 
-/** The reasons of replicas that wait for something else than a slot, in words. */
-export const STUCK = {
-  NoNode: 'there is no node that could take it now',
-  NoClaim: 'its claim is not there yet: the controller of PersistentVolumes has to notice the volume first',
-  InvalidSpec: 'the spec of its volume is no good',
-} as const
-
-/** Whether a replica or a release waits for a slot. */
-function isWaiting({ state }: Pick<ReplicaStatus | ReleaseStatus | UploadStatus, 'state'>): boolean {
+/** Whether a replica, a deletion or an upload waits for a slot. */
+function isWaiting({ state }: Pick<ReplicaStatus | DeletionStatus | UploadStatus, 'state'>): boolean {
   return state === 'Queued'
 }
 
-/** Whether a manager waits for a slot with any part of it. */
+/** Whether any mover of a VolumeManager waits for a slot. */
 export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
   const volumes = Array.isArray(status?.volumes) ? status.volumes : []
-  return volumes.some(({ replicas = [], releases = [] }) =>
-    [...replicas, ...releases, ...replicas.flatMap(({ upload }) => upload ?? [])].some(isWaiting),
+  return volumes.some(({ replicas = [], deletions = [] }) =>
+    [...replicas, ...deletions, ...replicas.flatMap(({ upload }) => upload ?? [])].some(isWaiting),
   )
 }
 
@@ -92,7 +86,7 @@ function turnsOf(manager: VolumeManager): readonly Turn[] {
 
 function readTurns({ metadata, spec, status }: VolumeManager): Turn[] {
   const manager = keyOfObject({ metadata })
-  return (status?.volumes ?? []).flatMap(({ id, replicas = [], releases = [] }) => {
+  return (status?.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
     const turn = ({ since }: Pick<UploadStatus, 'since'>) => ({
       manager,
@@ -100,11 +94,9 @@ function readTurns({ metadata, spec, status }: VolumeManager): Turn[] {
       since: fromTime(since) ?? 0,
     })
     return [
-      ...releases.filter(isWaiting).map((one) => ({ ...turn(one), priority: Number.POSITIVE_INFINITY })),
+      ...deletions.filter(isWaiting).map((one) => ({ ...turn(one), priority: Number.POSITIVE_INFINITY })),
       ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...turn(upload), priority }] : [])),
-      ...replicas
-        .filter(isWaiting)
-        .map((one) => ({ ...turn(one), priority, isStuck: Object.hasOwn(STUCK, one.reason ?? '') })),
+      ...replicas.filter(isWaiting).map((one) => ({ ...turn(one), priority, isStuck: STUCK.has(one.reason) })),
     ]
   })
 }

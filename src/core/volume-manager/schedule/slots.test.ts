@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { MOVER_LANE_LABEL } from '../../../api/lodestone.ts'
+import { MOVER_SLOT_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
-import { openLanes } from './slots.ts'
+import { openNodeSlots } from './slots.ts'
 
-/** A mover in a lane, on a node or still without one. */
-function mover(lane: number | undefined, nodeName?: string, status: Pod['status'] = {}): Pod {
-  const labels = lane === undefined ? {} : { [MOVER_LANE_LABEL]: String(lane) }
+/** A mover in a slot, on a node or still without one. */
+function mover(slot: number | undefined, nodeName?: string, status: Pod['status'] = {}): Pod {
+  const labels = slot === undefined ? {} : { [MOVER_SLOT_LABEL]: String(slot) }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -19,26 +19,26 @@ const NODES = new Set(['n1', 'n2'])
 const UNSCHEDULABLE = { conditions: [{ type: 'PodScheduled', status: 'False' }] }
 
 describe('on one node', () => {
-  test('a free lane is taken, until there is none', () => {
-    const lanes = openLanes([mover(0, 'n1')], 3)
+  test('a free slot is taken, until there is none', () => {
+    const slots = openNodeSlots([mover(0, 'n1')], 3)
 
-    expect([lanes.takeOn('n1'), lanes.takeOn('n1'), lanes.takeOn('n1')]).toEqual([1, 2, undefined])
-    expect([lanes.isFull('n1'), lanes.isFull('n2')]).toEqual([true, false])
+    expect([slots.takeOn('n1'), slots.takeOn('n1'), slots.takeOn('n1')]).toEqual([1, 2, undefined])
+    expect([slots.isFull('n1'), slots.isFull('n2')]).toEqual([true, false])
   })
 
-  test('a mover that is bound to come counts, and so does one of which no lane is known', () => {
+  test('a mover that is bound to come counts, and so does one of which no slot is known', () => {
     const pinned = mover(1)
     const matchFields = [{ key: 'metadata.name', operator: 'In', values: ['n1'] }]
     pinned.spec.affinity = {
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },
     }
-    expect(openLanes([pinned, mover(undefined, 'n1')], 2).isFull('n1')).toBe(true)
-    expect(openLanes([pinned], 2).takeOn('n1')).toBe(0)
+    expect(openNodeSlots([pinned, mover(undefined, 'n1')], 2).isFull('n1')).toBe(true)
+    expect(openNodeSlots([pinned], 2).takeOn('n1')).toBe(0)
   })
 
-  test('fewer lanes than before let those that run come to their end', () => {
-    expect(openLanes([mover(0, 'n1'), mover(1, 'n1')], 1).isFull('n1')).toBe(true)
-    expect(openLanes([mover(4, 'n1')], 1).isFull('n1')).toBe(true)
+  test('fewer slots than before let those that run come to their end', () => {
+    expect(openNodeSlots([mover(0, 'n1'), mover(1, 'n1')], 1).isFull('n1')).toBe(true)
+    expect(openNodeSlots([mover(4, 'n1')], 1).isFull('n1')).toBe(true)
   })
 })
 
@@ -52,13 +52,13 @@ describe('on any of several nodes', () => {
       active: [mover(0, 'n3'), mover(0, undefined, UNSCHEDULABLE)],
       want: [0, 1, 0, 1, undefined],
     },
-  ])('lanes are taken evenly: $name', ({ active, want }) => {
-    const lanes = openLanes(active, 2)
+  ])('slots are taken evenly: $name', ({ active, want }) => {
+    const slots = openNodeSlots(active, 2)
 
-    expect(want.map(() => lanes.takeAmong(NODES))).toEqual(want)
+    expect(want.map(() => slots.takeAmong(NODES))).toEqual(want)
   })
 
   test('of no nodes none is taken', () => {
-    expect(openLanes([], 2).takeAmong(new Set())).toBeUndefined()
+    expect(openNodeSlots([], 2).takeAmong(new Set())).toBeUndefined()
   })
 })

@@ -1,62 +1,62 @@
 /**
- * How many movers a node may have at once, kept exactly although the scheduler chooses the nodes: a node has as many lanes as it may have
- * movers, each mover is in one lane, and the scheduler puts no two of one lane on one node (mover-affinity.ts).
+ * Per-node slots: limit the movers of each node exactly, although the scheduler chooses the nodes. A node has as many slots as it may
+ * have movers, each mover has one slot, and the scheduler puts no two movers of one slot on one node (mover/affinity.ts).
  */
 import type { Pod } from '../../../api/pod.ts'
-import { isUnschedulable, laneOfMover, nodeOfMover } from '../mover/place.ts'
+import { isUnschedulable, nodeOfMover, slotOfMover } from '../mover/affinity.ts'
 
-export interface Lanes {
+export interface NodeSlots {
   /** Whether a node has as many movers as it may have. */
   isFull(node: string): boolean
-  /** Takes a lane of this node; undefined when it is full. */
+  /** Takes a slot of this node; undefined when it is full. */
   takeOn(node: string): number | undefined
-  /** Takes the lane that is free on most of these nodes, for a mover that may come to any of them; undefined when there is no room. */
+  /** Takes the slot that is free on most of these nodes, for a mover that may run on each of them; undefined when all are full. */
   takeAmong(nodes: ReadonlySet<string>): number | undefined
 }
 
 /**
- * The lanes as they are taken now.
+ * The slots with those that are taken now.
  *
- * @param active the movers that have not ended, those that are in no cache yet included
- * @param perNode how many a node may have
+ * @param active the movers that have not ended, including those that are in no cache yet
+ * @param perNode how many movers a node may have
  */
-export function openLanes(active: readonly Pod[], perNode: number): Lanes {
-  const placed = new Map<string, (number | undefined)[]>()
-  /** Of movers that the scheduler has still to place. Those for which it found nothing take nothing away from others. */
-  const coming: (number | undefined)[] = []
+export function openNodeSlots(active: readonly Pod[], perNode: number): NodeSlots {
+  const taken = new Map<string, (number | undefined)[]>()
+  /** Slots of movers that the scheduler has yet to place. An unschedulable mover takes no slot from others. */
+  const unplaced: (number | undefined)[] = []
   for (const pod of active) {
     const node = nodeOfMover(pod)
-    if (node !== undefined) lanesOf(node).push(laneOfMover(pod))
-    else if (!isUnschedulable(pod)) coming.push(laneOfMover(pod))
+    if (node !== undefined) slotsOf(node).push(slotOfMover(pod))
+    else if (!isUnschedulable(pod)) unplaced.push(slotOfMover(pod))
   }
-  const numbers = Array.from({ length: perNode }, (_, lane) => lane)
+  const numbers = Array.from({ length: perNode }, (_, slot) => slot)
 
-  function lanesOf(node: string): (number | undefined)[] {
-    const lanes = placed.get(node) ?? []
-    placed.set(node, lanes)
-    return lanes
+  function slotsOf(node: string): (number | undefined)[] {
+    const slots = taken.get(node) ?? []
+    taken.set(node, slots)
+    return slots
   }
 
   function isFull(node: string): boolean {
-    const lanes = placed.get(node) ?? []
-    return lanes.length >= perNode || numbers.every((lane) => lanes.includes(lane))
+    const slots = taken.get(node) ?? []
+    return slots.length >= perNode || numbers.every((slot) => slots.includes(slot))
   }
 
   return {
     isFull,
     takeOn(node) {
-      const lanes = lanesOf(node)
-      const free = isFull(node) ? undefined : numbers.find((lane) => !lanes.includes(lane))
-      if (free !== undefined) lanes.push(free)
+      const slots = slotsOf(node)
+      const free = isFull(node) ? undefined : numbers.find((slot) => !slots.includes(slot))
+      if (free !== undefined) slots.push(free)
       return free
     },
     takeAmong(nodes) {
-      const taken = [...coming, ...[...placed].flatMap(([node, lanes]) => (nodes.has(node) ? lanes : []))]
-      if (nodes.size * perNode <= taken.length) return undefined
-      const counts = Map.groupBy(taken, (lane) => lane)
-      const countOf = (lane: number) => counts.get(lane)?.length ?? 0
-      const emptiest = numbers.reduce((best, lane) => (countOf(lane) < countOf(best) ? lane : best), 0)
-      coming.push(emptiest)
+      const among = [...unplaced, ...[...taken].flatMap(([node, slots]) => (nodes.has(node) ? slots : []))]
+      if (nodes.size * perNode <= among.length) return undefined
+      const counts = Map.groupBy(among, (slot) => slot)
+      const countOf = (slot: number) => counts.get(slot)?.length ?? 0
+      const emptiest = numbers.reduce((best, slot) => (countOf(slot) < countOf(best) ? slot : best), 0)
+      unplaced.push(emptiest)
       return emptiest
     },
   }

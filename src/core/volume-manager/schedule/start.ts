@@ -1,109 +1,153 @@
-/** Which movers start now: as many as there are slots, on nodes that have room, deletions first. */
+/** Starts movers: as many as there are free slots, on nodes with a free per-node slot, deletions and uploads first. */
 import type { Pod } from '../../../api/pod.ts'
-import type { ReleaseStatus, ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { releaseMover, replicaMover, uploadMover } from '../mover/build.ts'
+import { deletionMover, replicaMover, uploadMover } from '../mover/build.ts'
 import { type MoverTask, readTask } from '../mover/task.ts'
 import { startDeleting } from '../replica/deletion.ts'
 import { start } from '../replica/replica.ts'
+import { earliest, type Transition } from '../replica/transition.ts'
 import { startUpload } from '../replica/upload.ts'
-import type { VolumeDraft } from '../replica/volume-plan.ts'
+import type { VolumePlan } from '../replica/volume-plan.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
-import { laneFor, lookingForNode, placementOf } from './placement.ts'
-import { STUCK } from './queue.ts'
-import { openLanes } from './slots.ts'
+import { MESSAGES } from '../status/codes.ts'
+import { placementOf, searchState, slotFor } from './placement.ts'
+import { type NodeSlots, openNodeSlots } from './slots.ts'
 
 export interface Started {
-  drafts: VolumeDraft[]
+  plans: VolumePlan[]
+  pods: Pod[]
+}
+
+/** Slots that are still free, and the movers that took the others. */
+interface Starter {
+  input: VolumeManagerInput
+  nodeSlots: NodeSlots
+  /** In the whole cluster, for this VolumeManager. */
+  free: number
   pods: Pod[]
 }
 
 /**
- * Starts what may start. What cannot is left as it is: queued. Only what the status knows as queued is started, so that whoever makes
- * the same plan again, because this one was not carried out to its end, finds its own movers by their numbers.
+ * Starts the movers of the plans that may start; all others stay queued. Only what the status records as queued is started: a plan that
+ * was not applied to its end is made again, and finds its own movers by their numbers.
  */
-export function startMovers(input: VolumeManagerInput, drafts: readonly VolumeDraft[]): Started {
-  const { manager, settings, allowance, now } = input
-  const lanes = openLanes(allowance.active, settings.movers.maxPerNode)
-  const common = { manager, settings: settings.movers }
-  const transfer = { ...common, networks: settings.allowedLocalNetworks }
-  let slots = allowance.slots
-  const pods: Pod[] = []
-  const byId = new Map(drafts.map((draft) => [draft.id, draft]))
-  for (const draft of drafts) {
-    const { id, moverConfig: config } = draft
-    const releases = draft.set.releases.map((release) => {
-      const lane = slots > 0 && isKnownQueued(release, draft.before?.releases) ? lanes.takeOn(release.node) : undefined
-      if (lane === undefined) return release
-      slots--
-      pods.push(releaseMover({ ...common, id, config, release, lane }))
-      return startDeleting(release, now)
-    })
-    const replicas = draft.set.replicas.map((replica) => {
-      const { node } = replica
-      const isNext = slots > 0 && config && node !== undefined && mayUpload(replica, draft, input)
-      const lane = isNext ? lanes.takeOn(node) : undefined
-      if (!config || lane === undefined) return replica
-      slots--
-      pods.push(uploadMover({ ...transfer, config, replica, lane }))
-      return startUpload(replica, now)
-    })
-    byId.set(id, { ...draft, set: { ...draft.set, releases, replicas } })
-  }
-  for (const draft of [...byId.values()].sort((a, b) => priorityOf(b) - priorityOf(a))) {
-    const { config, wanted } = draft
-    if (!config || !wanted) {
-      // Nobody knows what would be fetched; the queue goes past it.
-      byId.set(draft.id, {
-        ...draft,
-        set: { ...draft.set, replicas: draft.set.replicas.map((one) => stuck(one, 'InvalidSpec')) },
-      })
-      continue
-    }
-    let looking = lookingForNode(draft, input)
-    const replicas = draft.set.replicas.map((replica) => {
-      if (slots <= 0 || !mayStart(replica, draft, input)) return replica
-      if (!hasClaim(config, input)) return stuck(replica, 'NoClaim')
-      const isPinned = replica.node !== undefined
-      if (!isPinned && looking !== 'nobody') return looking === 'unschedulable' ? stuck(replica, 'NoNode') : replica
-      const placement = placementOf(replica, draft, input)
-      const lane = placement && laneFor(placement, draft, input, lanes)
-      if (!placement || lane === undefined) return stuck(replica, 'NoNode')
-      slots--
-      if (!isPinned) looking = 'somebody'
-      pods.push(replicaMover({ ...transfer, config, replica, placement, lane }))
-      return start(replica, now)
-    })
-    byId.set(draft.id, { ...draft, set: { ...draft.set, replicas } })
-  }
-  return { drafts: drafts.map((draft) => byId.get(draft.id) ?? draft), pods }
-}
-
-/** Whoever cannot start although there is a slot lets the others go first. */
-function stuck(replica: ReplicaStatus, reason: keyof typeof STUCK): ReplicaStatus {
-  return replica.state === 'Queued' ? { ...replica, reason, message: STUCK[reason] } : replica
+export function startMovers(input: VolumeManagerInput, plans: readonly VolumePlan[]): Started {
+  const { allowance, settings } = input
+  const nodeSlots = openNodeSlots(allowance.active, settings.movers.maxPerNode)
+  const starter: Starter = { input, nodeSlots, free: allowance.slots, pods: [] }
+  const working = plans.map((plan) => startUploads(startDeletions(plan, starter), starter))
+  const started = new Map(
+    [...working]
+      .sort((a, b) => priorityOf(b) - priorityOf(a))
+      .map((plan) => [plan.id, startReplicas(plan, starter)] as const),
+  )
+  return { plans: working.map((plan) => started.get(plan.id) ?? plan), pods: starter.pods }
 }
 
 function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
   return config?.priority ?? 0
 }
 
-/** One after the other, and not before the last one is gone. */
-function mayUpload(replica: ReplicaStatus, { id, before }: VolumeDraft, { movers }: VolumeManagerInput): boolean {
+/** Starts a mover when there is a slot for it. */
+function startIn(starter: Starter, takeSlot: () => number | undefined, moverIn: (slot: number) => Pod): boolean {
+  const slot = starter.free > 0 ? takeSlot() : undefined
+  if (slot === undefined) return false
+  starter.free--
+  starter.pods.push(moverIn(slot))
+  return true
+}
+
+function startDeletions(plan: VolumePlan, starter: Starter): VolumePlan {
+  const { id, moverConfig: config, set, before } = plan
+  const { manager, settings, now } = starter.input
+  const deletions = set.deletions.map((deletion) => {
+    const isStarted =
+      isKnownQueued(deletion, before?.deletions) &&
+      startIn(
+        starter,
+        () => starter.nodeSlots.takeOn(deletion.node),
+        (slot) => deletionMover({ manager, settings: settings.movers, id, config, deletion, slot }),
+      )
+    return isStarted ? startDeleting(deletion, now) : deletion
+  })
+  return { ...plan, set: { ...set, deletions } }
+}
+
+function startUploads(plan: VolumePlan, starter: Starter): VolumePlan {
+  const { moverConfig: config, set } = plan
+  if (!config) return plan
+  const { input, nodeSlots } = starter
+  const replicas = set.replicas.map((replica) => {
+    const { node } = replica
+    const isStarted =
+      node !== undefined &&
+      mayUpload(replica, plan, input) &&
+      startIn(
+        starter,
+        () => nodeSlots.takeOn(node),
+        (slot) => uploadMover({ ...transferOf(input), config, replica, slot }),
+      )
+    return isStarted ? startUpload(replica, input.now) : replica
+  })
+  return { ...plan, set: { ...set, replicas } }
+}
+
+function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
+  const { config, wanted, set } = plan
+  const { input, nodeSlots } = starter
+  if (!config || !wanted) {
+    // Without a valid spec nothing can be downloaded: other VolumeManagers go first.
+    return { ...plan, set: { ...set, replicas: set.replicas.map((replica) => stuck(replica, 'InvalidSpec')) } }
+  }
+  let search = searchState(plan, input)
+  const steps = set.replicas.map((replica): Transition<ReplicaStatus> => {
+    if (starter.free <= 0 || !mayStart(replica, plan, input)) return { next: replica }
+    if (!hasClaim(config, input)) return { next: stuck(replica, 'NoClaim') }
+    const isPinned = replica.node !== undefined
+    if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
+    if (!isPinned && search === 'searching') return { next: replica }
+    const placement = placementOf(replica, plan, input)
+    const isStarted =
+      placement !== undefined &&
+      startIn(
+        starter,
+        () => slotFor(placement, plan, input, nodeSlots),
+        (slot) => replicaMover({ ...transferOf(input), config, replica, placement, slot }),
+      )
+    if (!isStarted) return { next: stuck(replica, 'NoNode') }
+    if (!isPinned) search = 'searching'
+    return start(replica, input)
+  })
+  const dueAt = earliest(set.dueAt, ...steps.map((step) => step.dueAt))
+  return { ...plan, set: { ...set, replicas: steps.map(({ next }) => next), dueAt } }
+}
+
+function transferOf({ manager, settings }: VolumeManagerInput) {
+  return { manager, settings: settings.movers, networks: settings.allowedLocalNetworks }
+}
+
+/** A replica that cannot start although there is a slot lets the others go first. */
+function stuck(replica: ReplicaStatus, reason: 'NoNode' | 'NoClaim' | 'InvalidSpec'): ReplicaStatus {
+  return replica.state === 'Queued' ? { ...replica, reason, message: MESSAGES[reason]() } : replica
+}
+
+/** An upload starts after the last mover of the replica is gone. */
+function mayUpload(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
   const { index, upload } = replica
   const known = before?.replicas?.find((one) => one.index === index)?.upload
   const isKnown = upload?.state === 'Queued' && known?.state === 'Queued' && known.attempt === upload.attempt
   return isKnown && !hasMover(movers, id, 'upload', index)
 }
 
-function isKnownQueued<T extends ReplicaStatus | ReleaseStatus>(one: T, before: readonly T[] = []): boolean {
+function isKnownQueued<T extends ReplicaStatus | DeletionStatus>(one: T, before: readonly T[] = []): boolean {
   const isSame = ({ index, attempt, state }: T) => index === one.index && attempt === one.attempt && state === 'Queued'
   return one.state === 'Queued' && before.some(isSame)
 }
 
-/** Not before the last mover of the replica is gone: two would write to one directory. */
-function mayStart(replica: ReplicaStatus, { id, before }: VolumeDraft, { movers }: VolumeManagerInput): boolean {
+/** A replica starts after its last mover is gone: two would write to one directory. */
+function mayStart(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
   return isKnownQueued(replica, before?.replicas) && !hasMover(movers, id, 'replica', replica.index)
 }
 
@@ -114,8 +158,7 @@ function hasMover(movers: VolumeManagerInput['movers'], id: string, role: MoverT
   })
 }
 
-/** Whether the claim that a mover mounts is there, where it mounts one: without it the scheduler would lay the mover aside. */
-function hasClaim(config: VolumeConfig, { manager, claims }: VolumeManagerInput): boolean {
+function hasClaim(config: VolumeConfig, { manager, persistentVolumeClaims }: VolumeManagerInput): boolean {
   if (sourceTypeOf(config.sourceType).delivery !== 'mounted') return true
-  return claims.some(({ metadata }) => metadata.name === claimNameOf(manager, config))
+  return persistentVolumeClaims.some(({ metadata }) => metadata.name === claimNameOf(manager, config))
 }

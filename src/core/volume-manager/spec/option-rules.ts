@@ -1,5 +1,6 @@
 /** What each option of a volume has to be, and in which words that is said when it is not. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { FieldErrorCode } from '../../field-errors.ts'
 import { parseDuration } from '../../locality/duration.ts'
 import { localHostFault } from '../../mover/local-address.ts'
 import { subdomainProblem } from '../../names.ts'
@@ -8,11 +9,26 @@ import { MAX_PARTS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './options.ts'
-import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
+import type { VolumeLimits } from './settings.ts'
 
+export interface VolumeProblem {
+  /** The path below the volume, e.g. `options.sourceURL`. */
+  field: string
+  code: FieldErrorCode
+  /** For admission: as in VCK's validation webhook (its branch `validation`), with a full stop. */
+  message: string
+  /** For the status: as in VCK's handlers, when it differs. */
+  statusMessage?: string
+}
+
+/** Checks one aspect of a volume; undefined when it is valid. */
 export type Rule = (config: VolumeConfig, limits: VolumeLimits) => VolumeProblem | undefined
 
-/** An option that has to be there, and not be empty. */
+export function problem(field: string, code: FieldErrorCode, message: string, statusMessage?: string): VolumeProblem {
+  return { field, code, message, ...(statusMessage && { statusMessage }) }
+}
+
+/** The option must be set and not empty. */
 export function required(option: string): Rule {
   return ({ options = {} }) =>
     options[option]

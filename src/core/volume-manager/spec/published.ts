@@ -1,10 +1,9 @@
-/** By what pods mount a volume and which nodes they have to be on: known from the spec alone, before any data is there. */
+/** What the status publishes for pods: the volume source and the node affinity. Both follow from the spec, before any data arrives. */
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { PublishedSource, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { shardNames } from './distribution.ts'
 import { claimNameOf, dataPathOf, nodeLabelOf } from './names.ts'
-import { revisionOf } from './revision.ts'
-import { sourceTypeOf } from './source-types.ts'
+import { revisionOf, sourceTypeOf } from './source-types.ts'
 
 export interface PublishedVolume {
   id: string
@@ -19,10 +18,7 @@ export interface PublishedShard {
   nodeAffinity: NodeAffinity
 }
 
-/**
- * What the status of a volume says or will say of how to use it. Pods may be told of it before the data is there, as long as they are
- * not started before it is.
- */
+/** What the status of a volume publishes, now or later. Pods may have it before the data arrives, if they do not start before that. */
 export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
   const { id, options = {} } = config
   switch (sourceTypeOf(config.sourceType).delivery) {
@@ -58,12 +54,12 @@ export function publishShards(manager: VolumeManager, config: VolumeConfig): Pub
   }))
 }
 
-/** Whether pods and movers can only read the data. S3 volumes of VCK have to be ReadWriteOnce, hence the field. */
+/** Whether pods and movers can only read the data. The field exists because VCK requires ReadWriteOnce for S3. */
 export function isReadOnly({ accessMode, readOnly }: VolumeConfig): boolean {
   return accessMode === 'ReadOnlyMany' || readOnly === true
 }
 
-/** As VCK has it: the label's presence, whatever its value. */
+/** As in VCK: the label exists, with any value. */
 function nodesWith(key: string): NodeAffinity {
   return {
     requiredDuringSchedulingIgnoredDuringExecution: {

@@ -1,33 +1,50 @@
-/** What the configuration says of volumes. */
+/** The settings of volumes in the configuration, and the limits that it sets to the specs of users. */
 import type { ResourceRequirements } from '../../../api/volume-manager.ts'
-import type { VolumeLimits } from './problem.ts'
+import type { HostRoots } from './host-paths.ts'
+import { DEFAULT_DATA_PATH } from './names.ts'
+
+/** What the configuration allows in the spec of a volume. */
+export interface VolumeLimits extends HostRoots {
+  /** Loopback and link-local networks in which endpoints of volumes may be. */
+  allowedLocalNetworks: readonly string[]
+  /** Images of other movers that a volume may name: a whole name, or a prefix that ends in `*`. */
+  allowedMoverImages: readonly string[]
+}
+
+/** VCK's default directory, no Local volumes, no endpoints on the node, and no other images. */
+export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
+  allowedRoots: [DEFAULT_DATA_PATH],
+  localRoots: [],
+  allowedLocalNetworks: [],
+  allowedMoverImages: [],
+}
 
 export interface VolumeSettings extends VolumeLimits {
   movers: {
     image: string
-    /** In the namespace of each VolumeManager; made there with the right to write Events, and no other. */
+    /** In the namespace of each VolumeManager. Lodestone creates it with the right to write Events, and no other. */
     serviceAccountName: string
     imagePullSecrets: string[]
     priorityClassName?: string
     resources: ResourceRequirements
-    /** How much of a node's disk a download leaves free. */
+    /** How much disk of a node a download leaves free, as a quantity. */
     keepFree: string
-    /** At most so many movers at once, in all and on one node. */
+    /** The limits of concurrent movers, in the cluster and on one node. */
     maxInAll: number
     maxPerNode: number
-    /** How long a mover may take to begin: to find a node, get its image and mount what it needs. */
+    /** How long a mover may take to start: to get a node, its image and its mount. */
     prepareTimeoutSeconds: number
-    /** How long a download may go without a byte, and any other mover without a byte or a file. */
+    /** How long a mover may make no progress. */
     progressTimeoutSeconds: number
-    /** How many of the last lines of a mover's log are taken over into ours when it ends; 0 for none. */
+    /** How many of the last lines of a mover's log Lodestone logs when the mover ends; 0 for none. */
     logLines: number
   }
-  /** A node that has not answered for this long has lost its replicas, until it answers again. */
+  /** The replicas of a node that is not ready for this long count as lost, until it is ready again. */
   nodeLossSeconds: number
   eviction: {
-    /** Whether unused replicas may go when a node is short of disk, of volumes that allow it. */
+    /** Whether unused replicas are evicted when a node is short of disk, for volumes that allow it. */
     enabled: boolean
-    /** Between two of them on one node: the kubelet takes minutes to say that there is room again. */
+    /** The pause between two evictions on one node: the kubelet reports free disk only after minutes. */
     pauseSeconds: number
   }
 }

@@ -1,10 +1,13 @@
-/** The kinds of sources that a volume can have, as a table: what each needs and how it is brought to nodes. */
+/** The table of source types: which options identify the data, and how it gets to nodes; and the revision of the data. */
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { fnv1a } from '../../hash.ts'
+import { shardNames } from './distribution.ts'
 
 export interface SourceType {
   name: string
-  /** The options that decide what the data is. */
+  /** The options that identify the data. */
   contentOptions: readonly string[]
-  /** How it comes to nodes: moved there, mounted over the network, or there already. */
+  /** How the data gets to nodes: moved by movers, mounted over the network, or already present. */
   delivery: 'moved' | 'mounted' | 'present'
 }
 
@@ -28,7 +31,18 @@ const UNKNOWN: SourceType = { name: '', contentOptions: [], delivery: 'present' 
 
 export const SOURCE_TYPE_NAMES: readonly string[] = Object.keys(SOURCE_TYPES)
 
-/** The row of a source type; of one that is not known, a row that brings nothing anywhere. */
+/** The row of a source type. An unknown one moves nothing. */
 export function sourceTypeOf(name: string): SourceType {
   return Object.hasOwn(SOURCE_TYPES, name) ? (SOURCE_TYPES[name] ?? UNKNOWN) : UNKNOWN
+}
+
+/**
+ * A digest of the source and of how the data is divided: data of another revision is other data. The number of copies, their nodes and
+ * their readers are not part of it. The directory is, since data in another directory is another copy.
+ */
+export function revisionOf(config: VolumeConfig): string {
+  const { options = {} } = config
+  const names = [...sourceTypeOf(config.sourceType).contentOptions, 'dataPath']
+  const content = names.map((name) => [name, options[name] ?? ''])
+  return fnv1a(JSON.stringify([sourceTypeOf(config.sourceType).name, content, shardNames(config)]))
 }

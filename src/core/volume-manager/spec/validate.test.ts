@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import type { NodeSelectorRequirement } from '../../../api/node.ts'
 import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
-import type { VolumeLimits } from './problem.ts'
+import type { VolumeLimits } from './settings.ts'
 import { admitVolumeManager, isVolumeManager, validateVolumeManager } from './validate.ts'
 import { volumeProblems } from './volume-rules.ts'
 

@@ -6,7 +6,7 @@ import type { FieldError } from '../../field-errors.ts'
 import { isObject, jsonEqual } from '../../json.ts'
 import type { Outcome } from '../../outcome.ts'
 import { compileSchema } from '../../schema-errors.ts'
-import type { VolumeLimits } from './problem.ts'
+import type { VolumeLimits } from './settings.ts'
 import { volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')

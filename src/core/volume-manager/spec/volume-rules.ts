@@ -10,6 +10,7 @@ import {
   outputPath,
   ownNamespace,
   pachydermAddress,
+  problem,
   type Rule,
   region,
   required,
@@ -22,10 +23,11 @@ import {
   sourceHost,
   sourceUrl,
   timeout,
+  type VolumeProblem,
   verify,
 } from './option-rules.ts'
 import { isQuantity } from './options.ts'
-import { problem, type VolumeLimits, type VolumeProblem } from './problem.ts'
+import type { VolumeLimits } from './settings.ts'
 import { SOURCE_TYPE_NAMES } from './source-types.ts'
 
 const labels: Rule = ({ labels: given = {} }) =>

@@ -1,11 +1,37 @@
-/** The codes of what a deletion of data waits for, each with its message. Decisions read the code, never the message. */
+/** The codes of VolumeManagers, in one table with their messages. Decisions read the code, never the message. */
 import type { VolumeStatus } from '../../../api/volume-manager.ts'
 
-export const WAIT_MESSAGES = {
+/** `reason` of replicas and deletions. Codes of failed movers come from the mover or its Pod and are not in this table. */
+export const MESSAGES = {
+  // A replica that waits.
+  NoNode: () => 'no node can take the replica now',
+  NoClaim: () => 'its PersistentVolumeClaim does not exist yet; it is created when the PersistentVolume is available',
+  InvalidSpec: () => 'the spec of its volume is invalid; correct it',
+  Demanded: () => 'a pod needs the data again',
+  NodeGone: (node: string) => `node ${node} was deleted`,
+  NodeReplaced: (node: string) => `node ${node} was replaced; a mover checks its data`,
+  NodeTaken: (node: string) => `node ${node} has the data already`,
+  // A replica that is placed.
+  Starting: () => 'the mover was created',
+  NodeNotReady: (node: string) => `node ${node} is not ready`,
+  DiskPressure: (node: string) => `deleted on ${node}, which is short of disk`,
+  // A deletion that waits.
   InUse: (pods: string) => `in use by ${pods}`,
   NodeLabel: () => 'pods may still be on their way to the node',
-  MoverRunning: () => 'a mover is still writing it',
+  MoverRunning: () => 'a mover still writes the data',
+  // A mover that failed by our decision.
+  PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
+  Stalled: () => 'made no progress for too long',
+  PodDeleted: () => 'the mover pod was deleted',
+  OOMKilled: () => 'the mover ran out of memory',
+  Cancelled: () => 'the mover was stopped',
 } as const
+
+/** Reasons of replicas that wait for something other than a slot. */
+export const STUCK: ReadonlySet<string | undefined> = new Set(['NoNode', 'NoClaim', 'InvalidSpec'])
+
+/** Why data is deleted: `cause` of a deletion. */
+export type DeletionCause = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 'Abandoned' | 'NoSpace' | 'Removed'
 
 /** The message of a volume that can be used. VCK has no code for it: clients compare with this text. */
 export const SUCCESS_MESSAGE = 'success'

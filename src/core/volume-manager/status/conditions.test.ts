@@ -6,14 +6,14 @@ import { statusOf } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
 function summary(
-  verdict: VolumeSummary['verdict'],
+  state: VolumeSummary['state'],
   replicas: Partial<ReplicaStatus>[],
   status: Partial<VolumeStatus> = {},
 ): VolumeSummary {
   const whole = replicas.map((replica, index) => ({ index, revision: 'r', attempt: 1, state: 'Ready', ...replica }))
   const readyReplicas = whole.filter(({ state }) => state === 'Ready').length
   return {
-    verdict,
+    state,
     isComplete: readyReplicas === whole.length,
     status: {
       id: 'vol1',

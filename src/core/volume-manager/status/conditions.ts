@@ -1,5 +1,5 @@
-/** What the status of a VolumeManager says: VCK's states and messages, and conditions beside them. */
-import { RELEASE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+/** The status of a VolumeManager: VCK's states and messages, the conditions, and the Events about changes of both. */
+import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import { condition, withConditions } from '../../conditions.ts'
 import { sortedUnique } from '../../json.ts'
@@ -8,7 +8,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import type { VolumeSummary } from './summary.ts'
 
-/** VCK's messages, which people and scripts wait for. */
+/** VCK's messages: users and scripts wait for them. */
 const MESSAGES = {
   begun: 'Beginning sub-resource deployment',
   done: 'successfully deployed all sub-resources',
@@ -25,11 +25,11 @@ interface State {
   state: VolumeManagerState
   message: string
   reason: string
-  /** More than VCK's message says, where there is more to say. */
+  /** The message of the condition, when it differs from VCK's message. */
   detail?: string
 }
 
-/** The whole status, in the order in which it is read. `waiting` is what else keeps the data from being released. */
+/** The whole status. `waiting`: the PersistentVolumes and claims that still exist although they are not wanted. */
 export function statusOf(
   { manager, now }: VolumeManagerInput,
   summaries: readonly VolumeSummary[],
@@ -37,7 +37,7 @@ export function statusOf(
 ): VolumeManagerStatus {
   const { generation } = manager.metadata
   const { state, message, reason, detail = message } = stateOf(manager, summaries, waiting)
-  const usable = summaries.filter(({ verdict }) => verdict === 'usable').length
+  const usable = summaries.filter(({ state }) => state === 'usable').length
   const isComplete = state === 'Running' && summaries.every((summary) => summary.isComplete)
   const states = [
     condition('Ready', state === 'Running', reason, detail),
@@ -60,34 +60,34 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
     return { state: 'Failed', message: MESSAGES.wantedFailed, reason: 'WantedFailed' }
   }
   if (metadata.deletionTimestamp || spec?.state === 'Completed') {
-    const releasing = summaries.filter(({ verdict }) => verdict !== 'released')
-    if (releasing.length + waiting.length === 0) {
-      return { state: 'Completed', message: 'the data was released', reason: 'Released' }
+    const deleting = summaries.filter(({ state }) => state !== 'deleted')
+    if (deleting.length + waiting.length === 0) {
+      return { state: 'Completed', message: 'the data is deleted', reason: 'Deleted' }
     }
-    const first = releasing[0]
+    const first = deleting[0]
     const what = first ? `${first.status.id}: ${first.status.message}` : waiting[0]?.message
-    const isUsed = (first ?? waiting[0])?.code === 'InUse'
-    // The annotation has no effect on claims, which Kubernetes itself protects.
-    const wayOut = isUsed && first ? `; annotate ${RELEASE_IN_USE_ANNOTATION}=true to delete it all the same` : ''
+    const isUsed = (first ?? waiting[0])?.reason === 'InUse'
+    // The annotation has no effect on claims, which Kubernetes protects.
+    const wayOut = isUsed && first ? `; annotate ${DELETE_IN_USE_ANNOTATION}=true to delete it although it is used` : ''
     return {
       state: 'Pending',
-      message: `the data is being released: ${what}${wayOut}`,
-      reason: isUsed ? 'InUse' : 'Releasing',
+      message: `the data is being deleted: ${what}${wayOut}`,
+      reason: isUsed ? 'InUse' : 'Deleting',
     }
   }
-  const present = summaries.filter(({ verdict }) => verdict !== 'releasing' && verdict !== 'released')
-  const failed = present.filter(({ verdict }) => verdict === 'failed')
+  const present = summaries.filter(({ state }) => state !== 'deleting' && state !== 'deleted')
+  const failed = present.filter(({ state }) => state === 'failed')
   if (failed.length > 0) {
     const detail = failed.map(({ status }) => `${status.id}: ${status.message}`).join('; ')
     return { state: 'Failed', message: MESSAGES.failed, reason: 'DeploymentFailed', detail: detail.slice(0, MOST) }
   }
-  if (present.every(({ verdict }) => verdict === 'usable')) {
+  if (present.every(({ state }) => state === 'usable')) {
     return { state: 'Running', message: MESSAGES.done, reason: 'Deployed' }
   }
   return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying', detail: replicasMessage(present) }
 }
 
-/** The nodes with data that is complete, in order. */
+/** The names of the nodes with complete data, sorted; of many, the first. */
 function nodesOf(summaries: readonly VolumeSummary[]): string {
   const ready = summaries.flatMap(({ status }) => (status.replicas ?? []).filter(({ state }) => state === 'Ready'))
   const nodes = sortedUnique(ready.flatMap(({ node }) => node ?? []))
@@ -106,7 +106,7 @@ function replicasMessage(summaries: readonly VolumeSummary[]): string {
     .slice(0, MOST)
 }
 
-/** Told once: when the state changes, and when a replica fails, is lost or is evicted. */
+/** The Events about a new status: one when the state changes, and one for each replica that fails, is lost or is evicted. */
 export function statusEvents(
   manager: VolumeManager,
   status: VolumeManagerStatus,
@@ -121,27 +121,28 @@ export function statusEvents(
     message,
   })
   const { state = 'Pending', message = '' } = status
-  const failed = state === 'Failed' ? summaries.find(({ verdict }) => verdict === 'failed') : undefined
-  const told = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : message
+  const failed = state === 'Failed' ? summaries.find(({ state }) => state === 'failed') : undefined
+  const text = failed ? `${message}: ${failed.status.id}: ${failed.status.message}` : message
   return [
-    ...(before?.state === state ? [] : [event(state === 'Failed' ? 'Warning' : 'Normal', state, told)]),
+    ...(before?.state === state ? [] : [event(state === 'Failed' ? 'Warning' : 'Normal', state, text)]),
     ...(status.volumes ?? []).flatMap(({ id, replicas = [] }) =>
       replicas.flatMap((replica) => {
         const old = before?.volumes
           ?.find((volume) => volume.id === id)
           ?.replicas?.find(({ index }) => index === replica.index)
         const reason =
-          TOLD[replica.state] ?? (old?.state === 'Ready' && replica.state === 'Queued' ? 'ReplicaLost' : undefined)
+          EVENT_REASONS[replica.state] ??
+          (old?.state === 'Ready' && replica.state === 'Queued' ? 'ReplicaLost' : undefined)
         if (old === undefined || old.state === replica.state || reason === undefined) return []
         const where = replica.node ?? old.node
-        const about = `${id}${where ? ` on ${where}` : ''}: ${replica.reason ?? replica.state}${replica.message ? `: ${replica.message}` : ''}`
-        return [event('Warning', reason, about)]
+        const text = `${id}${where ? ` on ${where}` : ''}: ${replica.reason ?? replica.state}${replica.message ? `: ${replica.message}` : ''}`
+        return [event('Warning', reason, text)]
       }),
     ),
   ]
 }
 
-const TOLD: Readonly<Record<string, string>> = {
+const EVENT_REASONS: Readonly<Record<string, string>> = {
   Failed: 'MoverFailed',
   Unreachable: 'ReplicaUnreachable',
   Evicted: 'ReplicaEvicted',

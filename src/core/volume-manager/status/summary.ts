@@ -1,13 +1,13 @@
-/** What the status says of one volume. */
+/** Summarizes one volume: its entry in the status, and its state for the conditions. */
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { ReplicaStatus, ShardStatus, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import { cut } from '../../outcome.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { nameOfTask, taskOf } from '../mover/task.ts'
-import { isReady } from '../replica/replica.ts'
+import { isReady, isUsable } from '../replica/replica.ts'
 import { isCurrent } from '../replica/replica-set.ts'
-import { isUsable } from '../replica/usable.ts'
-import type { VolumeDraft } from '../replica/volume-plan.ts'
+import type { StateStatus } from '../replica/transition.ts'
+import type { VolumePlan } from '../replica/volume-plan.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
 import { publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
@@ -15,46 +15,47 @@ import { isDeployed, SUCCESS_MESSAGE } from './codes.ts'
 
 export interface VolumeSummary {
   status: VolumeStatus
-  verdict: 'usable' | 'pending' | 'failed' | 'releasing' | 'released'
-  /** Whether as many replicas as wanted are there. */
+  state: 'usable' | 'pending' | 'failed' | 'deleting' | 'deleted'
+  /** Whether the volume has as many replicas as wanted. */
   isComplete: boolean
-  /** Why data of the volume is not deleted yet, where its deletion waits or failed. */
-  code?: string
+  /** The code of the deletion that is not finished. */
+  reason?: string
 }
 
-/** So many failures in a row are no accident; what nobody can mend but the user is none at once. */
+/** Failures in a row after which a volume is Failed. A failure that only the user can repair fails it at once. */
 const FAILED_AFTER = 3
 const MAX_MESSAGE_LENGTH = 2048
 
-export function summarize(input: VolumeManagerInput, draft: VolumeDraft): VolumeSummary {
-  const { id, config, before, set, wanted, problems } = draft
+/** The summary of a planned volume. */
+export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSummary {
+  const { id, config, before, set, wanted, problems } = plan
   const lists = {
     ...(set.replicas.length > 0 && { replicas: set.replicas }),
-    ...(set.releases.length > 0 && { releases: set.releases }),
+    ...(set.deletions.length > 0 && { deletions: set.deletions }),
     nextIndex: set.nextIndex,
   }
   if (!config || (!wanted && problems.length === 0)) {
-    const isReleased = set.replicas.length + set.releases.length + draft.orphans.length === 0
-    const { code, message: why } = obstacleOf(draft)
-    const message = isReleased ? 'released' : cut(`releasing: ${why}`, MAX_MESSAGE_LENGTH)
+    const isDeleted = set.replicas.length + set.deletions.length + plan.orphans.length === 0
+    const { reason, message: why } = obstacleOf(plan)
+    const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
     return {
       status: { id, message, nodeAffinity: {}, ...lists },
-      verdict: isReleased ? 'released' : 'releasing',
+      state: isDeleted ? 'deleted' : 'deleting',
       isComplete: false,
-      ...(code && { code }),
+      ...(reason && { reason }),
     }
   }
   const published = wanted ? publishVolume(input.manager, config) : undefined
   const shards = wanted ? publishShards(input.manager, config) : []
   const usable = set.replicas.filter((one) => wanted && isCurrent(one, wanted) && isUsable(one, config.sourceType))
-  const counted = countShards(input, draft, usable)
+  const counted = countShards(input, plan, usable)
   const isComplete = counted.every(({ wanted: count, there }) => there >= count)
   const isKept =
     isDeployed(before) &&
     before?.revision === wanted?.revision &&
     counted.every(({ wanted: count, there }) => there >= Math.min(count, 1))
-  const failure = problems.length > 0 ? problems.join('; ') : (draft.shortage ?? failureOf(input.manager, draft))
-  // Of a volume that can be used, one bad replica is a condition and no failure.
+  const failure = problems.length > 0 ? problems.join('; ') : (plan.shortage ?? failureOf(input.manager, plan))
+  // A failed replica of a usable volume is a condition, not a failure.
   const isFine = wanted !== undefined && (isComplete || isKept)
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
   const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
@@ -70,12 +71,12 @@ export function summarize(input: VolumeManagerInput, draft: VolumeDraft): Volume
       ...(bytes > 0 && { bytes }),
       ...lists,
     },
-    verdict: isFine ? 'usable' : failure ? 'failed' : 'pending',
+    state: isFine ? 'usable' : failure ? 'failed' : 'pending',
     isComplete: isFine && isComplete,
   }
 }
 
-/** A spec that became no good takes nothing away from those who use the data. */
+/** What pods use stays published when the spec becomes invalid. */
 function keptSource(
   before: VolumeStatus | undefined,
 ): Pick<VolumeStatus, 'volumeSource' | 'nodeAffinity' | 'revision'> {
@@ -92,7 +93,7 @@ function countShard(
 
 function countShards(
   { nodes }: VolumeManagerInput,
-  { config, wanted }: VolumeDraft,
+  { config, wanted }: VolumePlan,
   usable: readonly ReplicaStatus[],
 ): { wanted: number; there: number }[] {
   if (!wanted || !config) return []
@@ -106,8 +107,8 @@ function countShards(
   }))
 }
 
-/** In VCK's words; the rest is the mover's. */
-function failureOf(manager: VolumeManager, { id, set }: VolumeDraft): string | undefined {
+/** The message of VCK, with the reason and the message of the mover. */
+function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | undefined {
   const failing = set.replicas.filter(
     (one) => !isReady(one) && ((one.failures ?? 0) >= FAILED_AFTER || (one.isPermanent && (one.failures ?? 0) > 0)),
   )
@@ -120,18 +121,26 @@ function failureOf(manager: VolumeManager, { id, set }: VolumeDraft): string | u
   return `error during data download using pod [name: ${pod}]: ${reason}`
 }
 
-/** What keeps the data of a volume: the first of its uploads and deletions. */
-function obstacleOf({ set, orphans }: VolumeDraft): { code?: string; message: string } {
-  const [first] = set.releases
-  const held = set.replicas.find(({ upload }) => upload)
-  if (held) {
-    return {
-      message: `${held.node}: changes are written back${held.upload?.message ? `: ${held.upload.message}` : ''}`,
-    }
+/** What keeps the data of a volume: its first upload, or its first deletion. */
+function obstacleOf({ set, orphans }: VolumePlan): { reason?: string | undefined; message: string } {
+  const [deletion, ...deletions] = set.deletions
+  const uploading = set.replicas.find(({ upload }) => upload)
+  if (uploading?.upload) {
+    const { message } = explain(uploading.upload)
+    return { message: `${uploading.node}: changes are written back${message ? `: ${message}` : ''}` }
   }
-  if (set.replicas.length > 0) return { message: `${set.replicas[0]?.node}: in use, and to be written back` }
-  if (!first) return { message: orphans.length > 0 ? 'movers are being stopped' : 'data is being let go' }
-  const { code, node, message, state } = first
-  const more = set.releases.length > 1 ? ` (and ${set.releases.length - 1} more)` : ''
-  return { ...(code && { code }), message: `${node}: ${message ?? state}${more}` }
+  const [replica] = set.replicas
+  if (replica) return { message: `${replica.node}: in use; its changes are written back after that` }
+  if (!deletion) return { message: orphans.length > 0 ? 'movers are being stopped' : 'the deletion begins' }
+  const { reason, message = deletion.state } = explain(deletion)
+  const more = deletions.length > 0 ? ` (and ${deletions.length} more)` : ''
+  return { reason, message: `${deletion.node}: ${message}${more}` }
+}
+
+/** The message, with the code of a mover that failed. */
+function explain({ state, reason, message }: StateStatus): {
+  reason?: string | undefined
+  message?: string | undefined
+} {
+  return { reason, message: state === 'Failed' ? `${reason}: ${message ?? ''}` : message }
 }
