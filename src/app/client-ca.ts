@@ -1,9 +1,9 @@
 /** The CA of client certificates, read again when its file changes; what is no CA leaves the last good one in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { watchFolder } from '../store/folder/watch.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Clock, systemClock } from '../time/clock.ts'
+import { watchFolder } from '../time/folder-watch.ts'
 import { parseCertificates } from '../tls/x509.ts'
 import { ConfigError } from './config.ts'
 

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { jsonEqual } from '../core/json.ts'
-import { watchFolder } from '../store/folder/watch.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Clock, systemClock } from '../time/clock.ts'
+import { watchFolder } from '../time/folder-watch.ts'
 import { type Config, ConfigError } from './config.ts'
 import { changeable, changedKeys, takesEffect } from './config-change.ts'
 

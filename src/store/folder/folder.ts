@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
+import { watchFolder } from '../../time/folder-watch.ts'
 import { CachedStore, type HeldKind } from '../cache/cached-store.ts'
 import { describe } from '../cluster/object-writer.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
@@ -10,7 +11,6 @@ import type { ObjectName, ObjectStore, PatchOptions } from '../store.ts'
 import { FolderFiles, type ValidateManifest } from './files.ts'
 import type { Manifest } from './manifests.ts'
 import { type FolderObject, FolderObjects } from './objects.ts'
-import { watchFolder } from './watch.ts'
 
 export interface FolderStoreInput {
   /** Absent: a store in memory, which holds only what is written to it. */

@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { TestClock, until } from '../../time/clock.fake.ts'
+import { describe, expect, test } from 'vitest'
+import { until } from '../../time/clock.fake.ts'
 import { buildBinding } from '../store.suite.ts'
 import { names, openFolder, replicas } from './folder.fake.ts'
-import { watchFolder } from './watch.ts'
 
 describe('a watched folder', () => {
   test('shows new, changed and deleted files by itself, in new folders too', async () => {
@@ -29,32 +27,4 @@ describe('a watched folder', () => {
     await store.rescan()
     expect(names(store)).toEqual([])
   })
-})
-
-test('a burst of changes is told once it pauses, and a folder without any is looked at now and then', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
-  const clock = new TestClock()
-  const told: number[] = []
-  const stop = watchFolder({
-    directory,
-    clock,
-    debounceMs: 100,
-    pollMs: 30_000,
-    changed: () => told.push(clock.now()),
-    failed: (error) => expect.unreachable(error.message),
-  })
-  onTestFinished(async () => {
-    stop()
-    await rm(directory, { recursive: true })
-  })
-  await writeFile(join(directory, 'a.yaml'), '')
-  await until(() => clock.waits.length === 2)
-  clock.advance(99)
-  expect(told).toEqual([])
-  clock.advance(1)
-  expect(told).toEqual([100])
-  clock.advance(30_000)
-  expect(told).toContain(30_000)
-  stop()
-  expect(clock.waits).toEqual([])
 })

@@ -1,6 +1,6 @@
 /** Tells when something below a folder has changed: at once where the system says so, and by looking again where it does not. */
 import { watch } from 'node:fs'
-import type { Clock } from '../../time/clock.ts'
+import type { Clock } from './clock.ts'
 
 interface FolderWatchInput {
   directory: string

@@ -1,0 +1,34 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { TestClock, until } from './clock.fake.ts'
+import { watchFolder } from './folder-watch.ts'
+
+test('a burst of changes is told once it pauses, and a folder without any is looked at now and then', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
+  const clock = new TestClock()
+  const told: number[] = []
+  const stop = watchFolder({
+    directory,
+    clock,
+    debounceMs: 100,
+    pollMs: 30_000,
+    changed: () => told.push(clock.now()),
+    failed: (error) => expect.unreachable(error.message),
+  })
+  onTestFinished(async () => {
+    stop()
+    await rm(directory, { recursive: true })
+  })
+  await writeFile(join(directory, 'a.yaml'), '')
+  await until(() => clock.waits.length === 2)
+  clock.advance(99)
+  expect(told).toEqual([])
+  clock.advance(1)
+  expect(told).toEqual([100])
+  clock.advance(30_000)
+  expect(told).toContain(30_000)
+  stop()
+  expect(clock.waits).toEqual([])
+})
