@@ -1,10 +1,11 @@
 /** One data system in use: its plugin, watched, and its health, checked in the background so that no query waits for it. */
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
+import { spreadInterval } from '../core/backoff.ts'
 import { sortedUnique } from '../core/json.ts'
 import { checkLocated, isPrintable } from '../core/locality/check.ts'
 import { type ClusterRules, clustersOfLocation } from '../core/locality/clusters.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, sleep } from '../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from './config/config.ts'
 import type { SystemsObserver } from './observer.ts'
 import {
@@ -50,8 +51,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
       health = await checkOnce(inner.system, attempt, { clock, observer, signal: stopping.signal })
       const isUnwell = health.state === 'unhealthy'
       if (isUnwell !== wasUnwell && !stopping.signal.aborted) input.healthChanged()
-      // A fifth more or less, so that many systems and replicas are not checked in one beat.
-      await clock.sleep(input.healthIntervalMs * (0.8 + 0.4 * clock.random()), stopping.signal)
+      await sleep(clock, spreadInterval(input.healthIntervalMs, clock.random()), stopping.signal)
     }
   }
 
@@ -96,14 +96,14 @@ async function checkOnce(
   try {
     await check(signal)
     observer.health({ system, healthy: true, durationMs: clock.now() - startedAt })
-    return { state: 'healthy', checkedAt: clock.now() }
+    return { state: 'healthy', checkedAt: clock.epochMs() }
   } catch (error) {
     if (signal.aborted) return { state: 'unknown' }
     // Anything else than a LocalityError is a mistake of the plugin: its system is not well as far as we can tell.
     const code = error instanceof LocalityError ? error.code : 'nonsense'
     const message = error instanceof LocalityError ? error.message : String(error)
     observer.health({ system, healthy: false, durationMs: clock.now() - startedAt, code, message })
-    return { state: 'unhealthy', checkedAt: clock.now(), error: { code, message } }
+    return { state: 'unhealthy', checkedAt: clock.epochMs(), error: { code, message } }
   }
 }
 

@@ -1,6 +1,6 @@
 /** Retries of a health check: how many, and after which pause. */
 import { expect, test } from 'vitest'
-import { TestClock } from './clock.fake.ts'
+import { SkippingClock, TestClock } from '../time/clock.fake.ts'
 import { LocalityError, type LocalityErrorCode } from './plugins/plugin.ts'
 import { withRetries } from './retry.ts'
 
@@ -21,33 +21,33 @@ function failing(...errors: (LocalityErrorCode | { code: LocalityErrorCode; retr
 }
 
 test('pauses grow up to the bound, and the last error is thrown', async () => {
-  const clock = new TestClock()
+  const clock = new SkippingClock()
   const { attempt, attempts } = failing(...Array.from({ length: 9 }, () => 'unavailable' as const))
   await expect(withRetries(policy, clock, never, attempt)).rejects.toMatchObject({ code: 'unavailable' })
-  expect(clock.waits).toEqual([75, 150, 300, 375])
+  expect(clock.skipped).toEqual([75, 150, 300, 375])
   expect(attempts).toHaveLength(5)
 })
 
 test('the pause that the system asks for counts, unless it is longer than the longest back-off', async () => {
-  const clock = new TestClock()
+  const clock = new SkippingClock()
   const { attempt } = failing({ code: 'throttled', retryAfterMs: 450 }, { code: 'throttled', retryAfterMs: 501 })
   await expect(withRetries(policy, clock, never, attempt)).rejects.toMatchObject({ retryAfterMs: 501 })
-  expect(clock.waits).toEqual([450])
+  expect(clock.skipped).toEqual([450])
 })
 
 test('a timeout and a lost connection pass', async () => {
   const { attempt } = failing('timeout', 'unreachable')
-  expect(await withRetries(policy, new TestClock(), never, attempt)).toBe('healthy')
+  expect(await withRetries(policy, new SkippingClock(), never, attempt)).toBe('healthy')
 })
 
 test.each<LocalityErrorCode>(['rejected', 'unauthorized', 'nonsense'])('%s does not pass', async (code) => {
   const { attempt, attempts } = failing(code)
-  await expect(withRetries(policy, new TestClock(), never, attempt)).rejects.toMatchObject({ code })
+  await expect(withRetries(policy, new SkippingClock(), never, attempt)).rejects.toMatchObject({ code })
   expect(attempts).toHaveLength(1)
 })
 
 test('an abort during a pause ends the retries with its reason', async () => {
-  const clock = new TestClock(true)
+  const clock = new TestClock()
   const aborter = new AbortController()
   const { attempt, attempts } = failing('unavailable', 'unavailable')
   const end = withRetries(policy, clock, aborter.signal, attempt)

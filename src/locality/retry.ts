@@ -1,7 +1,8 @@
 /** Repeats a health check that failed in a way that may pass. Queries are repeated by the loop of sources, which waits without a slot. */
-import type { RetryPolicy } from '../core/data-source/retry.ts'
+import { backoffMs, equalJitter } from '../core/backoff.ts'
+import { backoffBoundsOf, type RetryPolicy } from '../core/data-source/retry.ts'
 import { isPassing } from '../core/locality/error-code.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, sleep } from '../time/clock.ts'
 import { LocalityError } from './plugins/plugin.ts'
 
 /** Attempts until it succeeds, fails for good, or the retries are used up; throws the last error, or the abort's reason. */
@@ -19,7 +20,7 @@ export async function withRetries<T>(
       signal.throwIfAborted()
       const pauseMs = pauseAfter(error, failures, policy, clock)
       if (pauseMs === undefined) throw error
-      await clock.sleep(pauseMs, signal)
+      await sleep(clock, pauseMs, signal)
     }
   }
 }
@@ -29,7 +30,5 @@ function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, clock
   if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !isPassing(error.code)) return undefined
   const askedMs = error.retryAfterMs ?? 0
   if (askedMs > policy.maxBackoffMs) return undefined
-  const boundMs = Math.min(policy.maxBackoffMs, policy.initialBackoffMs * policy.backoffMultiplier ** failures)
-  // Between half and the whole of the bound: never at once, never all together.
-  return Math.max(askedMs, boundMs * (0.5 + clock.random() / 2))
+  return Math.max(askedMs, equalJitter(backoffMs(backoffBoundsOf(policy), failures + 1), clock.random()))
 }

@@ -1,46 +1,21 @@
-/** Lets at most so many run at a time; the others wait in line, and may leave it. */
+/** Limits how many calls run at the same time; a call that waits ends with its signal. */
+import pLimit from 'p-limit'
+import { untilAborted } from './http/abort.ts'
 
 export class Slots {
-  #free: number
-  readonly #line: (() => void)[] = []
+  readonly #limit: ReturnType<typeof pLimit>
 
   constructor(count: number) {
-    this.#free = count
+    this.#limit = pLimit(count)
   }
 
-  /** Runs `work` as soon as a slot is free. Throws the abort's reason when `signal` aborts while it waits. */
-  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#enter(signal)
-    try {
-      return await work()
-    } finally {
-      this.#leave()
-    }
-  }
-
-  async #enter(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted()
-    if (this.#free > 0) {
-      this.#free -= 1
-      return
-    }
-    await new Promise<void>((resolve, reject) => {
-      const admit = () => {
-        signal.removeEventListener('abort', give)
-        resolve()
-      }
-      const give = () => {
-        this.#line.splice(this.#line.indexOf(admit), 1)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', give, { once: true })
-      this.#line.push(admit)
+  /** Runs `work` as soon as a slot is free. Throws the reason of `signal` once it aborts; work that has begun keeps its slot. */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const limited = this.#limit(() => {
+      // Its place in the queue remains after the abort; the work does not.
+      signal.throwIfAborted()
+      return work()
     })
-  }
-
-  #leave(): void {
-    const next = this.#line.shift()
-    if (next === undefined) this.#free += 1
-    else next()
+    return untilAborted(limited, signal)
   }
 }

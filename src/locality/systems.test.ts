@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Cluster } from '../api/karmada.ts'
-import { TestClock } from './clock.fake.ts'
-import { systemClock } from './clock.ts'
+import { TestClock } from '../time/clock.fake.ts'
+import { systemClock } from '../time/clock.ts'
 import { DataServer } from './http/data-server.fake.ts'
 import { type OpenedSystems, openSystems, type SystemsInput } from './systems.ts'
 
@@ -20,7 +20,7 @@ let clusters: Cluster[]
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
-  clock = new TestClock(true)
+  clock = new TestClock()
   told = []
   clusters = []
   server = await new DataServer(({ path }) => {
@@ -170,7 +170,7 @@ describe('hot reload', () => {
     await write('amoro', amoro())
     await expect
       .poll(() => {
-        clock.wake()
+        clock.advance(30_000)
         return opened.get('amoro') !== undefined
       })
       .toBe(true)
@@ -196,7 +196,7 @@ describe('hot reload', () => {
     await write('b', amoro('m2'))
     const opened = await open()
     expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m1'])
-    expect(told).toContain('/b: system: amoro is configured in /a already')
+    expect(told).toContain('/b: system: amoro is already configured in /a')
   })
 
   test('a file that names another system takes its place', async () => {
@@ -265,7 +265,7 @@ describe('health', () => {
     server.fault = () => ({ status: 404 })
     await expect
       .poll(() => {
-        clock.wake()
+        clock.advance(30_000)
         return opened.list()[0]?.health.state
       })
       .toBe('unhealthy')
@@ -290,7 +290,7 @@ describe('health', () => {
       server.fault = () => fault
       await expect
         .poll(() => {
-          clock.wake()
+          clock.advance(30_000)
           return state()
         })
         .toBe(want)

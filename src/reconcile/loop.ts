@@ -1,4 +1,5 @@
 /** Runs a reconcile function now, on every trigger and from time to time; one run at a time, with back-off after failures. */
+import { backoffMs } from '../core/backoff.ts'
 
 export interface LoopOptions {
   /** Reads, plans and applies. What it throws is reported and tried again. */
@@ -15,8 +16,7 @@ export interface Loop {
   stop(): Promise<void>
 }
 
-const FIRST_BACKOFF_MS = 200
-const LAST_BACKOFF_MS = 30_000
+const BACKOFF = { firstMs: 200, lastMs: 30_000 }
 
 export function startLoop({ reconcile, intervalMs, onError }: LoopOptions): Loop {
   let timer: NodeJS.Timeout | undefined
@@ -37,7 +37,7 @@ export function startLoop({ reconcile, intervalMs, onError }: LoopOptions): Loop
         return intervalMs
       })
       .catch((error: unknown) => {
-        const retryInMs = Math.min(FIRST_BACKOFF_MS * 2 ** failures++, LAST_BACKOFF_MS)
+        const retryInMs = backoffMs(BACKOFF, ++failures)
         onError(error, retryInMs)
         return retryInMs
       })

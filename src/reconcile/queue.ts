@@ -1,4 +1,5 @@
 /** A queue of keys: each at most once, one run a key at a time, delayed, and backed off after failures. */
+import { backoffMs } from '../core/backoff.ts'
 
 export interface QueueOptions {
   /** Runs for one key. Gives the ms after which the key is due again, if it is. What it throws is reported and tried again. */
@@ -19,8 +20,7 @@ export interface Queue {
   stop(): Promise<void>
 }
 
-const FIRST_BACKOFF_MS = 5
-const LAST_BACKOFF_MS = 300_000
+const BACKOFF = { firstMs: 5, lastMs: 300_000 }
 /** So many turns may begin before the event loop has one: a backlog of keys with nothing to do is one long stretch of microtasks. */
 const TURNS_WITHOUT_REST = 25
 
@@ -92,9 +92,9 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
       failures.delete(key)
     } catch (error) {
       failed = true
-      const count = failures.get(key) ?? 0
-      failures.set(key, count + 1)
-      nextMs = Math.min(FIRST_BACKOFF_MS * 2 ** count, LAST_BACKOFF_MS)
+      const count = (failures.get(key) ?? 0) + 1
+      failures.set(key, count)
+      nextMs = backoffMs(BACKOFF, count)
       onError(key, error, nextMs)
     }
     onDone?.(key, { waitedMs: started - since, ranMs: performance.now() - started, failed })

@@ -1,4 +1,5 @@
-/** How long to wait before the next attempt: exponential with full jitter, so that a thousand clients do not come back at once. */
+/** Counts the failures of one connection and computes the delay before the next attempt: exponential with full jitter. */
+import { backoffMs, fullJitter } from '../core/backoff.ts'
 import type { Clock } from './clock.ts'
 
 export interface BackoffOptions {
@@ -6,7 +7,7 @@ export interface BackoffOptions {
   initialMs?: number
   /** Upper bound of every delay. Default 30 s, as client-go's reflector. */
   maxMs?: number
-  /** A connection that lived this long proves the server well: the next failure counts as the first. Default 10 s. */
+  /** A connection that lasted this long proves that the server is healthy: the next failure counts as the first. Default 10 s. */
   healthyAfterMs?: number
 }
 
@@ -26,13 +27,12 @@ export class Backoff {
 
   /** The delay before the next attempt in milliseconds: anything from 0 to the bound, which doubles with every call. */
   nextDelayMs(): number {
-    // 2^30 times any bound is beyond every maximum; the cap keeps the power finite after weeks of failures.
-    const bound = Math.min(this.#maxMs, this.#initialMs * 2 ** Math.min(this.#failures, 30))
     this.#failures += 1
-    return Math.round(this.#clock.random() * bound)
+    const boundMs = backoffMs({ firstMs: this.#initialMs, lastMs: this.#maxMs }, this.#failures)
+    return Math.round(fullJitter(boundMs, this.#clock.random()))
   }
 
-  /** Takes note of a connection that lived `livedMs`: a long one forgets the failures before it. */
+  /** Records a connection that lasted `livedMs`: after a long one, the next failure counts as the first. */
   lived(livedMs: number): void {
     if (livedMs >= this.healthyAfterMs) this.#failures = 0
   }

@@ -1,7 +1,10 @@
-/** Time under a test's control: nothing waits, and every wait that was asked for can be looked at. */
+/** Clocks under a test's control: time passes when the test advances it, or at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
+const EPOCH_MS = Date.parse('2026-01-01T00:00:00Z')
+
+/** Stands still until the test advances it. */
 export class TestClock implements Clock {
   /** What `random()` gives; the middle by default. */
   chance = 0.5
@@ -10,6 +13,10 @@ export class TestClock implements Clock {
 
   now(): number {
     return this.#nowMs
+  }
+
+  epochMs(): number {
+    return EPOCH_MS + this.#nowMs
   }
 
   random(): number {
@@ -40,6 +47,19 @@ export class TestClock implements Clock {
       next.run()
     }
     this.#nowMs = endMs
+  }
+}
+
+/** Lets every wait end at once, as if its time had passed. */
+export class SkippingClock extends TestClock {
+  /** The delays of all waits so far, in order. */
+  readonly skipped: number[] = []
+
+  override after(delayMs: number, run: () => void): () => void {
+    this.skipped.push(delayMs)
+    const cancel = super.after(delayMs, run)
+    queueMicrotask(() => this.advance(delayMs))
+    return cancel
   }
 }
 

@@ -1,9 +1,11 @@
-/** Time and chance as the store sees them, injected so that every wait can be tested without waiting. */
+/** The one clock: time, timers and chance as an argument, so that a test controls them. */
 
 export interface Clock {
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds of a monotonic clock, for durations and deadlines. */
   now(): number
-  /** Calls `run` once after `delayMs`; the returned function takes it back. */
+  /** Milliseconds since the epoch, for dates that other programs write or read. */
+  epochMs(): number
+  /** Calls `run` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, run: () => void): () => void
   /** A number in [0, 1). */
   random(): number
@@ -11,15 +13,16 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => performance.now(),
+  epochMs: () => Date.now(),
   after: (delayMs, run) => {
-    // A process that stood still computes a moment that has passed, and Node warns of a negative wait.
+    // A process that stood still computes a time that has passed, and Node warns of a negative delay.
     const timer = setTimeout(run, Math.max(0, delayMs))
     return () => clearTimeout(timer)
   },
   random: () => Math.random(),
 }
 
-/** Waits `delayMs`, or shorter when `signal` aborts: it never rejects, so the caller looks at the signal. */
+/** Waits `delayMs`, or shorter when `signal` aborts: it never rejects, so the caller checks the signal. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {

@@ -5,16 +5,16 @@ import { expect, onTestFinished, test } from 'vitest'
 import { TestClock, until } from './clock.fake.ts'
 import { watchFolder } from './folder-watch.ts'
 
-test('a burst of changes is told once it pauses, and a folder without any is looked at now and then', async () => {
+test('a burst of changes is one report after a pause, and polling reports without a change', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
   const clock = new TestClock()
-  const told: number[] = []
+  const reports: number[] = []
   const stop = watchFolder({
     directory,
     clock,
     debounceMs: 100,
     pollMs: 30_000,
-    changed: () => told.push(clock.now()),
+    changed: () => reports.push(clock.now()),
     failed: (error) => expect.unreachable(error.message),
   })
   onTestFinished(async () => {
@@ -24,11 +24,11 @@ test('a burst of changes is told once it pauses, and a folder without any is loo
   await writeFile(join(directory, 'a.yaml'), '')
   await until(() => clock.waits.length === 2)
   clock.advance(99)
-  expect(told).toEqual([])
+  expect(reports).toEqual([])
   clock.advance(1)
-  expect(told).toEqual([100])
+  expect(reports).toEqual([100])
   clock.advance(30_000)
-  expect(told).toContain(30_000)
+  expect(reports).toContain(30_000)
   stop()
   expect(clock.waits).toEqual([])
 })

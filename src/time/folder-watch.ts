@@ -1,29 +1,29 @@
-/** Tells when something below a folder has changed: at once where the system says so, and by looking again where it does not. */
+/** Watches a folder: reports changes as the operating system does, and polls for those that it does not report. */
 import { watch } from 'node:fs'
 import type { Clock } from './clock.ts'
 
 interface FolderWatchInput {
   directory: string
-  /** Whether what is in its folders counts as well. Default true. */
+  /** Whether changes in its folders count as well. Default true. */
   recursive?: boolean
   clock: Clock
-  /** Changes come in bursts (an editor empties, writes, renames): told once, when they have paused for this long. */
+  /** Changes come in bursts (an editor empties, writes, renames). One burst is one report, after a pause of this length. */
   debounceMs: number
-  /** Looking again this often covers network mounts and watches that the system dropped. */
-  pollMs: number
+  /** Interval of reports without a change, for network mounts and watches that the system dropped. No polling without it. */
+  pollMs?: number
   changed(): void
-  /** The system cannot watch the folder; polling goes on. */
+  /** The system cannot watch the folder; polling continues. */
   failed(error: Error): void
 }
 
-/** A burst that does not pause is told all the same, after this many times the pause. */
+/** A burst without a pause is reported after this many times the pause. */
 const MAX_PAUSES = 10
 
-/** Begins to watch; the returned function ends it. */
+/** Starts watching; the returned function ends it. */
 export function watchFolder(input: FolderWatchInput): () => void {
   const { clock } = input
   let burst: { beganAt: number; cancel: () => void } | undefined
-  let cancelPoll = clock.after(input.pollMs, poll)
+  let cancelPoll = schedulePoll()
   const closeWatcher = openWatcher()
   return () => {
     burst?.cancel()
@@ -33,7 +33,7 @@ export function watchFolder(input: FolderWatchInput): () => void {
 
   function openWatcher(): () => void {
     try {
-      const watcher = watch(input.directory, { recursive: input.recursive ?? true }, touched)
+      const watcher = watch(input.directory, { recursive: input.recursive ?? true, persistent: false }, touched)
       watcher.on('error', input.failed)
       return () => watcher.close()
     } catch (error) {
@@ -46,16 +46,20 @@ export function watchFolder(input: FolderWatchInput): () => void {
     burst?.cancel()
     const beganAt = burst?.beganAt ?? clock.now()
     const restMs = Math.max(0, beganAt + MAX_PAUSES * input.debounceMs - clock.now())
-    burst = { beganAt, cancel: clock.after(Math.min(input.debounceMs, restMs), tell) }
+    burst = { beganAt, cancel: clock.after(Math.min(input.debounceMs, restMs), report) }
   }
 
-  function tell(): void {
+  function report(): void {
     burst = undefined
     input.changed()
   }
 
+  function schedulePoll(): () => void {
+    return input.pollMs === undefined ? () => {} : clock.after(input.pollMs, poll)
+  }
+
   function poll(): void {
-    cancelPoll = clock.after(input.pollMs, poll)
+    cancelPoll = schedulePoll()
     input.changed()
   }
 }

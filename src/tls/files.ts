@@ -1,8 +1,9 @@
 /** Bring your own: serves a certificate that somebody else keeps in a folder, such as cert-manager in a mounted Secret. */
-import { type FSWatcher, watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from '../core/certificates/renew.ts'
+import { systemClock } from '../time/clock.ts'
+import { watchFolder } from '../time/folder-watch.ts'
 import { broken, certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
 import { CertificateHolder, type CertificateObserver, type CertificateSource } from './source.ts'
 import { CA_FILE, LEAF_FILE, LEAF_KEY_FILE } from './stored-files.ts'
@@ -24,8 +25,8 @@ export interface OpenCertificateFilesInput {
 /** A CA in the bundle, and since when (ms since 1970). */
 type KnownAuthority = ParsedCertificate & { knownSince: number }
 
-// The kubelet swaps one link, people copy file after file: a moment's patience saves a complaint about half a change.
-const SETTLE_MS = 200
+// The kubelet swaps one link, users copy file after file: a pause avoids an error about half a change.
+const DEBOUNCE_MS = 200
 
 /**
  * Serves what is in the folder and follows its changes; a change that is no good is reported and the old one served on.
@@ -62,25 +63,16 @@ class CertificateFiles {
     )
   }
 
-  /** Calls `look` when the file system reports changes and they have settled; gives the way to end it. */
-  #watch(look: () => void): () => void {
-    let settling: NodeJS.Timeout | undefined
-    let watcher: FSWatcher | undefined
-    try {
-      watcher = watch(this.#input.folder, { persistent: false }, () => {
-        clearTimeout(settling)
-        settling = setTimeout(look, SETTLE_MS)
-        settling.unref()
-      })
-      watcher.on('error', (error) => this.#holder.fail(error))
-    } catch (error) {
-      // No watches left on this machine, or none on this file system: the ticker sees the change a little later.
-      this.#holder.fail(error)
-    }
-    return () => {
-      watcher?.close()
-      clearTimeout(settling)
-    }
+  /** Calls `changed` after changes that the file system reports, others are found by the ticker. Returns a function that ends it. */
+  #watch(changed: () => void): () => void {
+    return watchFolder({
+      directory: this.#input.folder,
+      recursive: false,
+      clock: systemClock,
+      debounceMs: DEBOUNCE_MS,
+      changed,
+      failed: (error) => this.#holder.fail(error),
+    })
   }
 
   async #look(): Promise<number> {

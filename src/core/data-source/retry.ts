@@ -1,4 +1,5 @@
 /** Decides when a data system that gave no answer gets the same query again. */
+import { type BackoffBounds, backoffMs, equalJitter } from '../backoff.ts'
 
 /** The `retryConfig` of a data system. */
 export interface RetryPolicy {
@@ -44,8 +45,8 @@ export function planRetry({ policy, failures, isPassing, spread, ...rest }: Retr
   const { retryAfterMs } = rest
   const isSilent = isPassing && failures <= policy.maxRetries && (retryAfterMs ?? 0) <= policy.maxBackoffMs
   if (!isSilent) return { delayMs: lateDelayMs(Math.max(1, failures - policy.maxRetries), rest), isSilent }
-  const boundMs = Math.min(policy.maxBackoffMs, policy.initialBackoffMs * policy.backoffMultiplier ** (failures - 1))
-  return { delayMs: Math.max(retryAfterMs ?? 0, boundMs * (0.5 + spread / 2)), isSilent }
+  const boundMs = backoffMs(backoffBoundsOf(policy), failures)
+  return { delayMs: Math.max(retryAfterMs ?? 0, equalJitter(boundMs, spread)), isSilent }
 }
 
 function lateDelayMs(
@@ -53,6 +54,11 @@ function lateDelayMs(
   { isLocated, refreshIntervalMs, retryAfterMs }: Pick<RetryInput, 'isLocated' | 'refreshIntervalMs' | 'retryAfterMs'>,
 ): number {
   if (retryAfterMs !== undefined) return Math.min(retryAfterMs, refreshIntervalMs)
-  const last = isLocated ? refreshIntervalMs : Math.min(LAST_UNKNOWN_MS, refreshIntervalMs)
-  return Math.min(FIRST_MS * 2 ** (failures - 1), last)
+  const lastMs = isLocated ? refreshIntervalMs : Math.min(LAST_UNKNOWN_MS, refreshIntervalMs)
+  return backoffMs({ firstMs: FIRST_MS, lastMs }, failures)
+}
+
+/** The back-off that a data system is configured with. */
+export function backoffBoundsOf({ initialBackoffMs, maxBackoffMs, backoffMultiplier }: RetryPolicy): BackoffBounds {
+  return { firstMs: initialBackoffMs, lastMs: maxBackoffMs, multiplier: backoffMultiplier }
 }

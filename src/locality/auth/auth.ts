@@ -1,5 +1,5 @@
 /** Puts credentials on requests, and says whether a refused request is worth sending again. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../time/clock.ts'
 import type { HttpRequest, Transport } from '../http/transport.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 import { openTokens } from './oauth2.ts'
@@ -34,7 +34,7 @@ export function openAuthenticator(auth: AuthConfig, transport: Transport, clock:
       return byToken(openTokens(auth, transport, clock))
     case 'sigv4':
       return {
-        authorize: (request) => sign(request, auth, clock.now()),
+        authorize: (request) => sign(request, auth, clock.epochMs()),
         renew: async () => false,
       }
   }

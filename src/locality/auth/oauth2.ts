@@ -1,5 +1,6 @@
 /** Access tokens by OAuth2 client credentials (RFC 6749, 4.4): asked for once, shared, and renewed before they expire. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../time/clock.ts'
+import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
 import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts'
 import { LocalityError } from '../plugins/plugin.ts'
@@ -25,36 +26,23 @@ export function openTokens(auth: AuthConfig, transport: Transport, clock: Clock)
   async function ask(): Promise<string> {
     // Not the caller's signal: others wait for the same token. The transport's time limit ends it.
     const response = await transport.exchange(await tokenRequest(auth), new AbortController().signal)
-    if (response.status !== 200) throw refusal(response, clock.now())
+    if (response.status !== 200) throw refusal(response, clock.epochMs())
     const { token, lifeMs } = parseToken(response)
-    current = { token, until: clock.now() + lifeMs * USED_SHARE }
+    current = { token, until: clock.epochMs() + lifeMs * USED_SHARE }
     return token
   }
 
   return {
     get: async (signal) => {
-      if (current !== undefined && clock.now() < current.until) return current.token
+      if (current !== undefined && clock.epochMs() < current.until) return current.token
       asking ??= ask().finally(() => {
         asking = undefined
       })
-      return leaveable(asking, signal)
+      return untilAborted(asking, signal)
     },
     drop: (token) => {
       if (current?.token === token) current = undefined
     },
-  }
-}
-
-/** What others wait for too, until our own signal aborts. */
-async function leaveable<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  const left = Promise.withResolvers<never>()
-  const leave = () => left.reject(signal.reason)
-  signal.addEventListener('abort', leave, { once: true })
-  try {
-    return await Promise.race([shared, left.promise])
-  } finally {
-    signal.removeEventListener('abort', leave)
   }
 }
 

@@ -1,8 +1,8 @@
-/** Joins abort signals for as long as one piece of work takes, and lets go of them after it. */
+/** Abort signals for the duration of one call: joined ones, and the wait for a shared result. */
 
 /**
  * Runs `work` with a signal that aborts as soon as one of `signals` does, with its reason.
- * `AbortSignal.any` would do, but what it makes stays registered with signals that live as long as the process.
+ * Unlike the signal of `AbortSignal.any`, this one does not stay registered with signals that live as long as the process.
  */
 export async function withSignals<T>(
   signals: readonly AbortSignal[],
@@ -18,5 +18,18 @@ export async function withSignals<T>(
     return await work(joined.signal)
   } finally {
     for (const signal of signals) signal.removeEventListener('abort', pass)
+  }
+}
+
+/** The result of `shared`, or the reason of `signal` once it aborts. The shared work goes on. */
+export async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([aborted.promise, shared])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { TestClock } from '../clock.fake.ts'
+import { SkippingClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
 import { plugins } from '../plugins/index.ts'
 import { errorOf } from '../plugins/plugin.suite.ts'
@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function open(url: string, given: Record<string, unknown> = {}, clock = new TestClock()): HttpClient {
+function open(url: string, given: Record<string, unknown> = {}, clock = new SkippingClock()): HttpClient {
   const { endpoint, ...rest } = given
   const document = { system: 'iceberg-rest', endpoint: { url, ...(endpoint as object) }, ...rest }
   http = openHttpClient(parseSystemConfig(join(folder, 'system.json'), JSON.stringify(document), plugins), clock)
@@ -72,11 +72,11 @@ describe('requests', () => {
   })
 
   test('no more requests are sent a second than the system takes', async () => {
-    const clock = new TestClock()
+    const clock = new SkippingClock()
     const client = open(server.url, { maxRequestsPerSecond: 10 }, clock)
     for (let i = 0; i < 13; i++) await client.send({ method: 'GET', url: server.url }, never)
     expect(server.requests).toHaveLength(13)
-    expect(clock.waits).toEqual([100, 100, 100])
+    expect(clock.skipped).toEqual([100, 100, 100])
   })
 })
 

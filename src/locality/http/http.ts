@@ -1,6 +1,7 @@
 /** The HTTP client of every plugin: credentials, one renewal when they are refused, and JSON that is checked. It does not retry. */
+
+import type { Clock } from '../../time/clock.ts'
 import { openAuthenticator } from '../auth/auth.ts'
-import type { Clock } from '../clock.ts'
 import type { SystemConfig } from '../config/config.ts'
 import { LocalityError } from '../plugins/plugin.ts'
 import type { Environment } from './dispatchers.ts'
@@ -52,7 +53,7 @@ export function openHttpClient(config: SystemConfig, clock: Clock, env: Environm
 
   function refusal(response: HttpResponse, detail?: string): LocalityError {
     const origin = redirectOrigin(response)
-    return errorOfStatus(response, clock.now(), detail ?? (origin && `redirects to ${origin}`))
+    return errorOfStatus(response, clock.epochMs(), detail ?? (origin && `redirects to ${origin}`))
   }
 
   return { exchange, send, refusal, close: () => transport.close() }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { TestClock } from '../clock.fake.ts'
+import { SkippingClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
 import { plugins } from '../plugins/index.ts'
 import { errorOf } from '../plugins/plugin.suite.ts'
@@ -33,7 +33,7 @@ function get(url: string, env: Environment, endpoint: object = {}) {
   const retryConfig = { timeout: '2s' }
   const document = { system: 'iceberg-rest', endpoint: { url, auth, ...endpoint }, retryConfig }
   const config = parseSystemConfig(join(folder, 'system.json'), JSON.stringify(document), plugins)
-  http = openHttpClient(config, new TestClock(), env)
+  http = openHttpClient(config, new SkippingClock(), env)
   return http.send({ method: 'GET', url: `${url}/v1/config?warehouse=w` }, never)
 }
 
@@ -153,7 +153,7 @@ describe('to a server with https', () => {
     const script = `
       const { openHttpClient } = await import('${join(import.meta.dirname, 'http.ts')}')
       const endpoint = { urls: ['https://${HOST}'], auth: { type: 'none', secrets: {} }, tls: { insecureSkipVerify: false } }
-      const clock = { now: () => 0, sleep: async () => {}, random: () => 0 }
+      const clock = { now: () => 0, epochMs: () => 0, after: (_ms, run) => (queueMicrotask(run), () => {}), random: () => 0 }
       const config = { endpoint, retry: { timeoutMs: 5000 }, maxConcurrent: 1, maxRequestsPerSecond: 1 }
       const http = openHttpClient(config, clock)
       const { status } = await http.send({ method: 'GET', url: 'https://${HOST}/' }, new AbortController().signal)

@@ -1,7 +1,7 @@
 /** One HTTP request over a keep-alive connection: limited in time, in size and in number, with failures made into `LocalityError`s. */
 import { request as send } from 'undici'
 import { TokenBucket } from '../../core/token-bucket.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, sleep } from '../../time/clock.ts'
 import { LocalityError } from '../plugins/plugin.ts'
 import { Slots } from '../slots.ts'
 import { withSignals } from './abort.ts'
@@ -53,7 +53,7 @@ export function openTransport(options: TransportOptions): Transport {
   /** A whole fleet that is due at once, as after a restart, must not be what brings a catalog down. */
   async function pace(signal: AbortSignal): Promise<void> {
     for (let waitMs = bucket.take(clock.now()); waitMs > 0; waitMs = bucket.take(clock.now())) {
-      await clock.sleep(waitMs, signal)
+      await sleep(clock, waitMs, signal)
       signal.throwIfAborted()
     }
   }

@@ -1,7 +1,7 @@
 /** The plugin amoro against answers as Amoro gives them, those of its external catalogs among them. */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TestClock } from '../clock.fake.ts'
+import { SkippingClock } from '../../time/clock.fake.ts'
 import { type DataAnswer, DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
 import type { LocalityPlugin } from './plugin.ts'
@@ -44,7 +44,7 @@ describePlugin({
 describe('the plugin amoro', () => {
   let server: DataServer
   let plugin: LocalityPlugin | undefined
-  const clock = new TestClock()
+  const clock = new SkippingClock()
 
   beforeEach(async () => {
     server = await new DataServer(amoro(() => ({ body: TABLE }))).listen()
@@ -92,7 +92,7 @@ describe('the plugin amoro', () => {
     server.serve = external(DETAILS)
     const opened = open()
     await locate(opened, query)
-    clock.nowMs += 600_000
+    clock.advance(600_000)
     server.serve = amoro(() => ({ body: TABLE }))
     expect(await locate(opened, query)).toMatchObject({ location: 's3://your-warehouse-dc1/db/user' })
   })

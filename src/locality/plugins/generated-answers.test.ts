@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isCount } from '../../core/json.ts'
-import { TestClock } from '../clock.fake.ts'
+import { TestClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
 import { type DataAnswer, DataServer } from '../http/data-server.fake.ts'
 import { completeObserver } from '../observer.ts'
@@ -107,7 +107,7 @@ async function open(
     definition,
     clusters: () => [],
     observer: completeObserver({ health: () => checked.resolve() }),
-    clock: new TestClock(true),
+    clock: new TestClock(),
     healthIntervalMs: 1e9,
     healthChanged: () => undefined,
   })

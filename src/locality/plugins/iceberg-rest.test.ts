@@ -1,6 +1,6 @@
 /** The plugin iceberg-rest against answers as catalogs give them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TestClock } from '../clock.fake.ts'
+import { SkippingClock } from '../../time/clock.fake.ts'
 import { DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
 import type { LocalityPlugin } from './plugin.ts'
@@ -45,7 +45,7 @@ describePlugin({
 describe('the plugin iceberg-rest', () => {
   let server: DataServer
   let plugin: LocalityPlugin | undefined
-  const clock = new TestClock()
+  const clock = new SkippingClock()
 
   beforeEach(async () => {
     server = await new DataServer(catalog(() => ({ body: TABLE }))).listen()
@@ -178,7 +178,7 @@ describe('the plugin iceberg-rest', () => {
     const opened = open()
     const asked = () => server.paths.filter((path) => path === 'GET /v1/config').length
     await locate(opened, query)
-    clock.nowMs += 300_001
+    clock.advance(300_001)
     await locate(opened, query)
     expect(asked()).toBe(2)
     server.serve = catalog(() => NO_TABLE)
@@ -223,7 +223,7 @@ describe('the plugin iceberg-rest', () => {
       server.serve = secured(() => `t${issued}`)
       const opened = open({ auth: auth() })
       await locate(opened, query)
-      clock.nowMs += 91_000
+      clock.advance(91_000)
       await locate(opened, query)
       expect(issued).toBe(2)
     })

@@ -8,7 +8,7 @@ import {
 } from '../../core/locality/iceberg.ts'
 import { members } from '../../core/locality/members.ts'
 import { pathSegment, splitName } from '../../core/locality/table-name.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'

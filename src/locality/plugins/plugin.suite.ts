@@ -1,13 +1,16 @@
 /** What every plugin that speaks HTTP must do, whatever its server does: run for each of them against a real server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TestClock } from '../clock.fake.ts'
+import { SkippingClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
 import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
 import { plugins } from './index.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 /** Opens a plugin as its configuration says, over the shortest of time limits and without retries unless it gives its own. */
-export function openPlugin(given: { system: string; [key: string]: unknown }, clock = new TestClock()): LocalityPlugin {
+export function openPlugin(
+  given: { system: string; [key: string]: unknown },
+  clock = new SkippingClock(),
+): LocalityPlugin {
   const document = { retryConfig: { maxRetries: 0, timeout: '5s' }, ...given }
   const config = parseSystemConfig('system.json', JSON.stringify(document), plugins)
   const plugin = plugins[config.plugin]?.open(config, clock)

@@ -2,7 +2,7 @@
 import { withRegions } from '../../core/locality/location.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../core/s3/address.ts'
 import { parseListing } from '../../core/s3/listing.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient } from '../http/http.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'

@@ -1,6 +1,6 @@
 /** The plugin `webhdfs`: asks an HDFS over WebHDFS or HttpFS whether a path exists and how large it is. */
 import { members } from '../../core/locality/members.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
 import { openNameNodes } from './name-nodes.ts'

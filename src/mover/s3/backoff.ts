@@ -1,5 +1,6 @@
 /** Waits between attempts: exponential with jitter, at least as long as the server asked for, and not for ever. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs, equalJitter } from '../../core/backoff.ts'
 import { MoverError } from '../mover-error.ts'
 
 /** A failure that the next attempt may not have. */
@@ -45,10 +46,10 @@ export class Backoff {
     if (this.#failures >= retries) {
       throw new MoverError('Unreachable', `${error.message} (after ${retries + 1} attempts)`, { cause: error })
     }
-    const longest = Math.min(firstDelayMs * 2 ** this.#failures, maxDelayMs)
     this.#failures += 1
+    const delayMs = backoffMs({ firstMs: firstDelayMs, lastMs: maxDelayMs }, this.#failures)
     const asked = Math.min(error.retryAfterMs, LONGEST_RETRY_AFTER_MS)
-    await sleep(Math.max(asked, longest * (0.5 + Math.random() / 2)), undefined, { signal })
+    await sleep(Math.max(asked, equalJitter(delayMs, Math.random())), undefined, { signal })
   }
 }
 

@@ -1,5 +1,6 @@
 /** The transition helper of replicas, uploads and deletions: their next status, and when time alone changes it. */
 import type { RecordedProgress } from '../../../api/volume-manager.ts'
+import { backoffMs } from '../../backoff.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { MESSAGES } from '../status/codes.ts'
@@ -50,15 +51,9 @@ export function inQueue<T>(next: T, now: number): Transition<T> {
   return { next, dueAt: now + QUEUE_MS }
 }
 
-const FIRST_RETRY_MS = 10_000
+const BACKOFF = { firstMs: 10_000, lastMs: 600_000 }
 /** A failure that only a change can repair is retried less often. */
-const FIRST_PERMANENT_RETRY_MS = 60_000
-const LAST_RETRY_MS = 600_000
-
-/** The wait in ms after the `failures`-th failure in a row. */
-function retryDelayMs(failures: number, retry: boolean): number {
-  return Math.min((retry ? FIRST_RETRY_MS : FIRST_PERMANENT_RETRY_MS) * 2 ** (failures - 1), LAST_RETRY_MS)
-}
+const PERMANENT_BACKOFF = { firstMs: 60_000, lastMs: 600_000 }
 
 /** Enters Failed, to be retried later the more failures there were in a row. */
 export function fail<T extends StateStatus>(
@@ -67,7 +62,7 @@ export function fail<T extends StateStatus>(
   now: number,
 ): Transition<T> {
   const failures = (status.failures ?? 0) + 1
-  const retryTime = toTime(now + retryDelayMs(failures, retry))
+  const retryTime = toTime(now + backoffMs(retry ? BACKOFF : PERMANENT_BACKOFF, failures))
   const next = { ...enter({ ...status, failures }, 'Failed', now, { reason: code, message }), retryTime }
   return { next, dueAt: fromTime(retryTime) }
 }

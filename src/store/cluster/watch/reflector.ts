@@ -1,5 +1,6 @@
 /** Keeps one kind's cache equal to the API server: LIST, then WATCH, then again, whatever the server does, until stopped. */
 import type { K8sObject } from '../../../api/meta.ts'
+import { backoffMs, spreadInterval } from '../../../core/backoff.ts'
 import { Backoff, type BackoffOptions } from '../../../time/backoff.ts'
 import { type Clock, sleep } from '../../../time/clock.ts'
 import type { ObjectChange, StagedObjects } from '../../cache/cache.ts'
@@ -137,8 +138,8 @@ export class Reflector {
       await this.#commit(false)
       observer.served({ kind: kind.type.kind, served: false })
     }
-    const retryMs = Math.min(options.unservedRetryMs ?? 30_000, FIRST_LOOK_MS * 2 ** (this.#missing - 1))
-    return retryMs * (0.8 + 0.4 * clock.random())
+    const retryMs = backoffMs({ firstMs: FIRST_LOOK_MS, lastMs: options.unservedRetryMs ?? 30_000 }, this.#missing)
+    return spreadInterval(retryMs, clock.random())
   }
 
   /** Swaps the staged state in and tells the differences, a slice per turn of the event loop; returns how many there were. */

@@ -1,0 +1,102 @@
+/** Reads a folder of configurations into the table of systems: a changed file takes effect, a bad one leaves the last good one in use. */
+import { readFile } from 'node:fs/promises'
+import type { SystemsObserver } from '../observer.ts'
+import type { SystemTable } from '../system-table.ts'
+import { parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
+import { type FolderFile, readConfigFolder } from './folder.ts'
+
+export interface ConfigReaderInput {
+  directory: string
+  definitions: Readonly<Record<string, SystemDefinition>>
+  table: SystemTable
+  observer: SystemsObserver
+}
+
+/** The state of one pass over the folder. */
+interface Pass {
+  /** The file of each system. */
+  files: Map<string, string>
+  /** The problem of each file that cannot be used. */
+  problems: Map<string, string>
+}
+
+export class ConfigReader {
+  readonly #input: ConfigReaderInput
+  #problems = new Map<string, string>()
+  #running: Promise<void> = Promise.resolve()
+  #waiting: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(input: ConfigReaderInput) {
+    this.#input = input
+  }
+
+  /** The problem of each file that cannot be used now. */
+  problems(): ReadonlyMap<string, string> {
+    return this.#problems
+  }
+
+  /** Reads the folder; resolves when its content is in use. Calls that come while one waits share it. */
+  reload(): Promise<void> {
+    this.#waiting ??= this.#running.then(() => {
+      this.#waiting = undefined
+      this.#running = this.#read()
+      return this.#running
+    })
+    return this.#waiting
+  }
+
+  /** Reads nothing more; resolves when no read is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.reload()
+  }
+
+  async #read(): Promise<void> {
+    if (this.#isStopped) return
+    const { directory, table, observer } = this.#input
+    const pass: Pass = { files: new Map(), problems: new Map() }
+    const files = await readConfigFolder(directory).catch((error: NodeJS.ErrnoException) => {
+      pass.problems.set(directory, `${directory}: cannot be read (${error.code})`)
+      return undefined
+    })
+    if (this.#isStopped) return
+    for (const file of files ?? []) await this.#use(file, pass)
+    if (files !== undefined) table.removeAllBut(new Set(files.map(({ file }) => file)))
+    for (const [file, message] of pass.problems) {
+      if (this.#problems.get(file) !== message) observer.configError({ file, message })
+    }
+    this.#problems = pass.problems
+    table.publish()
+  }
+
+  async #use(given: FolderFile, { files, problems }: Pass): Promise<void> {
+    const { file } = given
+    const { definitions, table } = this.#input
+    try {
+      if ('problem' in given) throw new Error(`${file}: ${given.problem}`)
+      const config = parseSystemConfig(file, given.text, definitions)
+      const other = files.get(config.system)
+      if (other !== undefined) throw new Error(`${file}: system: ${config.system} is already configured in ${other}`)
+      files.set(config.system, file)
+      table.put(file, `${given.text}\n${await readTlsFiles(config, file)}`, config)
+    } catch (error) {
+      // Only this file cannot be used, and its last good configuration stays in use.
+      problems.set(file, (error as Error).message)
+      for (const entry of table.entries())
+        if (entry.file === file) files.set(entry.system, files.get(entry.system) ?? file)
+    }
+  }
+}
+
+async function readTlsFiles({ endpoint: { tls } }: SystemConfig, file: string): Promise<string> {
+  const keys = ['caFile', 'certFile', 'keyFile'] as const
+  const texts = keys.map((key) => {
+    const name = tls[key]
+    if (name === undefined) return ''
+    return readFile(name, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+      throw new Error(`${file}: endpoint.tls.${key}: ${name} cannot be read (${code})`)
+    })
+  })
+  return (await Promise.all(texts)).join('\n')
+}
