@@ -78,6 +78,17 @@ describe('a list that arrives in chunks', () => {
     expect(() => decode([Buffer.from(text)])).toThrow(error)
   })
 
+  test.each([
+    { name: 'without a comma', between: '' },
+    { name: 'with two commas', between: ',,' },
+    { name: 'with a number', between: '.5,' },
+  ])('is an error when its chunks join $name', ({ between }) => {
+    const [first, second] = ['{"items":[{}', '{}]}'].map((text) => Buffer.from(text))
+    expect(() => decode([first ?? Buffer.alloc(0), Buffer.from(between), second ?? Buffer.alloc(0)])).toThrow(
+      SyntaxError,
+    )
+  })
+
   test('is bounded object by object: many small ones are no large one', () => {
     const items = Array.from({ length: 100 }, (_, i) => ({ i, padding: 'x'.repeat(50) }))
     const bytes = Buffer.from(JSON.stringify({ items }))

@@ -32,6 +32,8 @@ export class ListDecoder {
   #envelope = ''
   #depth = 0
   #inItems = false
+  /** Whether an item was parsed, so that a comma precedes the next one. */
+  #hasItems = false
   #inString = false
   #escaped = false
 
@@ -58,18 +60,19 @@ export class ListDecoder {
         this.#envelope += this.#take(chunk.subarray(begin, at + 1))
         begin = at + 1
         this.#inItems = ITEMS_BEGIN.test(this.#envelope)
+        this.#hasItems = false
       } else if (byte === CLOSES_OBJECT || byte === CLOSES_ARRAY) {
         this.#depth -= 1
         if (!this.#inItems) continue
         if (this.#depth === ITEM_DEPTH) itemEnd = at + 1
         if (this.#depth >= ITEM_DEPTH) continue
-        parseItems(this.#take(chunk.subarray(begin, at)), complete)
+        this.#parseItems(this.#take(chunk.subarray(begin, at)), complete)
         begin = at
         this.#inItems = false
       }
     }
     if (this.#inItems && itemEnd > begin) {
-      parseItems(this.#take(chunk.subarray(begin, itemEnd)), complete)
+      this.#parseItems(this.#take(chunk.subarray(begin, itemEnd)), complete)
       begin = itemEnd
     }
     this.#pending.hold(chunk.subarray(begin))
@@ -81,6 +84,13 @@ export class ListDecoder {
     const envelope: unknown = JSON.parse(this.#envelope + this.#pending.take())
     if (typeof envelope !== 'object' || envelope === null) throw new Error('the list is no object')
     return envelope
+  }
+
+  /** Adds the objects of a part of the array. After the first one, the part begins with a comma: the empty string stands before it. */
+  #parseItems(text: string, to: K8sObject[]): void {
+    const items: K8sObject[] = this.#hasItems ? JSON.parse(`[""${text}]`).slice(1) : JSON.parse(`[${text}]`)
+    this.#hasItems ||= items.length > 0
+    for (const item of items) to.push(item)
   }
 
   #take(last: Uint8Array): string {
@@ -104,9 +114,4 @@ export class ListDecoder {
     this.#escaped = at > chunk.length
     return chunk.length
   }
-}
-
-/** Adds the objects in a part of an array, which may begin with the comma after what came before. */
-function parseItems(text: string, to: K8sObject[]): void {
-  for (const item of JSON.parse(`[${text.replace(/^\s*,/, '')}]`)) to.push(item)
 }
