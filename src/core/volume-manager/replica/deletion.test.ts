@@ -1,41 +1,156 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
+import { at, makeDeletion } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { DeletionStatus } from '../../../api/volume-manager.ts'
-import { toTime } from '../status/time.ts'
-import { type DeletionObservation, stepDeletion } from './deletion.ts'
+import { type DeletionObservation, startDeleting, stepDeletion } from './deletion.ts'
 
-const deletion: DeletionStatus = {
-  ...{ index: 1, node: 'n1', path: '/var/datasets/vck-resource-4b1d-0123456789abc', revision: 'r', attempt: 1 },
-  ...{ nodeLabels: ['vck.intelai.org/4b1d-0123456789abc'], state: 'Waiting', cause: 'Removed', since: toTime(NOW) },
-}
-const observed: DeletionObservation = {
+const DEFAULTS: DeletionObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeGone: false, labelled: false, users: [] },
   ...{ evenInUse: false, written: false, settings: VOLUME_SETTINGS, now: NOW },
 }
-const stateAfter = (ms: number, more: Partial<DeletionObservation> = {}, of: Partial<DeletionStatus> = {}) =>
-  stepDeletion({ ...deletion, ...of }, { ...observed, now: NOW + ms, ...more })?.next.state
+const RUNNING = { kind: 'running', node: 'n1' } as const
+const users = (...names: string[]) => names.map((name) => ({ pod: `default/${name}`, node: 'n1' }))
+const old = { since: at(-60) }
 
-describe('data whose node label is removed', () => {
-  test('is not deleted for 3 s: a pod may be on its way to the node that the API server does not show yet', () => {
-    expect([0, 1000, 2999].map((ms) => stateAfter(ms))).toEqual(['Waiting', 'Waiting', 'Waiting'])
-    expect(stateAfter(3000)).toBe('Queued')
-  })
+interface Case {
+  name: string
+  of?: Partial<DeletionStatus>
+  observed?: Partial<DeletionObservation>
+  want: { [K in keyof DeletionStatus]?: DeletionStatus[K] | undefined }
+  /** Seconds until the next look. */
+  due: number
+}
 
-  test('is not deleted after that either while a pod has it mounted', () => {
-    expect(stateAfter(60_000, { users: [{ pod: 'default/trainer', node: 'n1' }] })).toBe('Waiting')
-  })
+test.each<Case>([
+  {
+    name: 'waits 3 s for pods on their way',
+    of: { since: at(-2) },
+    want: { state: 'Waiting', reason: 'NodeLabel' },
+    due: 3,
+  },
+  { name: 'is queued after 3 s', of: { since: at(-3) }, want: { state: 'Queued', reason: undefined }, due: 60 },
+  {
+    name: 'is queued at once when no label led pods there',
+    of: { nodeLabels: [] },
+    want: { state: 'Queued' },
+    due: 60,
+  },
+  {
+    name: 'is queued at once when the user asked for it',
+    observed: { evenInUse: true },
+    want: { state: 'Queued' },
+    due: 60,
+  },
+  {
+    name: 'waits while the node has the label, even when the user asked for it',
+    of: old,
+    observed: { labelled: true, evenInUse: true },
+    want: { state: 'Waiting', reason: 'NodeLabel', since: at(-60) },
+    due: 3,
+  },
+  {
+    name: 'waits for the pods that use the data, and names them',
+    of: old,
+    observed: { users: users('b', 'a') },
+    want: { state: 'Waiting', reason: 'InUse', message: 'in use by default/a, default/b' },
+    due: 3,
+  },
+  {
+    name: 'names three pods',
+    of: old,
+    observed: { users: users('d', 'c', 'b', 'a', 'e') },
+    want: { message: 'in use by default/a, default/b, default/c and 2 more' },
+    due: 3,
+  },
+  {
+    name: 'does not wait for pods when the user asked for it',
+    of: old,
+    observed: { users: users('a'), evenInUse: true },
+    want: { state: 'Queued' },
+    due: 60,
+  },
+  {
+    name: 'waits for a mover that writes the data',
+    of: old,
+    observed: { written: true },
+    want: { state: 'Waiting', reason: 'MoverRunning' },
+    due: 3,
+  },
+  {
+    name: 'leaves the queue when a pod uses the data',
+    of: { state: 'Queued', ...old },
+    observed: { users: users('a') },
+    want: { state: 'Waiting', reason: 'InUse', since: at(0) },
+    due: 3,
+  },
+  { name: 'stays queued', of: { state: 'Queued', ...old }, want: { state: 'Queued', since: at(-60) }, due: 60 },
+  {
+    name: 'adopts a mover that the status does not record',
+    of: { state: 'Queued', ...old },
+    observed: { mover: RUNNING },
+    want: { state: 'Deleting', since: at(0), progressTime: at(0) },
+    due: 60,
+  },
+  {
+    name: 'records what its mover deleted',
+    of: { state: 'Deleting' },
+    observed: { mover: RUNNING, progress: { attempt: 1, bytes: 7, files: 2 } },
+    want: { state: 'Deleting', bytes: 7, files: 2 },
+    due: 60,
+  },
+  {
+    name: 'fails with its mover, and is retried soon after every failure',
+    of: { state: 'Deleting', bytes: 7, failures: 1 },
+    observed: { mover: { kind: 'failed', code: 'Unexpected', message: 'no', retry: false, elsewhere: false } },
+    want: { state: 'Failed', reason: 'Unexpected', message: 'no', failures: 2, bytes: undefined, retryTime: at(20) },
+    due: 20,
+  },
+  {
+    name: 'waits for its retry',
+    of: { state: 'Failed', retryTime: at(9) },
+    want: { state: 'Failed', attempt: 1 },
+    due: 9,
+  },
+  {
+    name: 'is queued for another attempt when its time has come',
+    of: { state: 'Failed', retryTime: at(0), reason: 'Unexpected', failures: 1 },
+    want: { state: 'Queued', attempt: 2, failures: 1, retryTime: undefined, reason: undefined },
+    due: 60,
+  },
+  {
+    name: 'is queued at once when its node recovered',
+    of: { state: 'Failed', retryTime: at(9) },
+    observed: { retryTriggers: new Set(['node']) },
+    want: { state: 'Queued', attempt: 2 },
+    due: 60,
+  },
+  {
+    name: 'waits for its retry when a Secret changed, which it does not need',
+    of: { state: 'Failed', retryTime: at(9) },
+    observed: { retryTriggers: new Set(['secret']) },
+    want: { state: 'Failed' },
+    due: 9,
+  },
+])('a deletion $name', ({ of = {}, observed = {}, want, due }) => {
+  const step = stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })
+  const members: Record<string, unknown> = { ...step?.next }
 
-  test('is deleted at once where no label led pods there, or the user asked for it', () => {
-    expect(stateAfter(0, {}, { nodeLabels: [] })).toBe('Queued')
-    expect(stateAfter(0, { evenInUse: true })).toBe('Queued')
-  })
+  expect(Object.fromEntries(Object.keys(want).map((key) => [key, members[key]]))).toEqual(want)
+  expect(members['cause']).toBe('ScaledDown')
+  expect(step?.dueAt).toBe(NOW + due * 1000)
 })
 
-test('data whose node still has the label is not deleted, however long that takes', () => {
-  expect(stateAfter(3_600_000, { labelled: true, evenInUse: true })).toBe('Waiting')
+test.each<{ name: string; of?: Partial<DeletionStatus>; observed: Partial<DeletionObservation> }>([
+  { name: 'when its mover succeeded', of: { state: 'Deleting' }, observed: { mover: { kind: 'succeeded' } } },
+  { name: 'when the node is gone, even in use', observed: { nodeGone: true, users: users('a') } },
+])('the data is gone $name', ({ of = {}, observed }) => {
+  expect(stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })).toBeUndefined()
 })
 
-test('nothing is deleted from a node that is gone', () => {
-  expect(stateAfter(0, { nodeGone: true })).toBeUndefined()
+test('the deletion begins without the progress and the explanation of the last attempt', () => {
+  const before = makeDeletion({ state: 'Queued', bytes: 7, files: 2, progressTime: at(-9), message: 'old' })
+  const { message: _, ...queued } = makeDeletion()
+
+  expect(startDeleting(before, NOW)).toEqual({ ...queued, state: 'Deleting', since: at(0) })
 })

@@ -1,34 +1,304 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { NOW } from '../../../../test/builders.ts'
+import { at, makeReplica } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { ReplicaStatus } from '../../../api/volume-manager.ts'
-import type { VolumeManagerInput } from '../input.ts'
-import { type ReplicaObservation, stepReplica } from './replica.ts'
+import type { MoverState } from '../mover/observed-state.ts'
+import { isUsable, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
 
-const NOW = Date.parse('2026-01-01T12:00:00Z')
-const replica: ReplicaStatus = { index: 0, state: 'Downloading', revision: 'r', attempt: 2, node: 'n2', path: '/data' }
+const READY_NODE: NodeState = { kind: 'present', uid: 'u1', unreadySince: undefined, isReady: true }
+const unready = (seconds?: number): NodeState => ({
+  ...{ kind: 'present', uid: 'u1', isReady: false },
+  unreadySince: seconds === undefined ? undefined : NOW + seconds * 1000,
+})
+const RUNNING: MoverState = { kind: 'running', node: 'n2' }
+const STARTING: MoverState = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' }
+const failure = (more: object = {}): MoverState => ({
+  ...{ kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, elsewhere: false },
+  ...more,
+})
+const succeeded = (more: object = {}): MoverState => ({ kind: 'succeeded', node: 'n2', bytes: 9, ...more })
+const DEFAULTS: ReplicaObservation = {
+  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), node: READY_NODE, nodeHasData: false },
+  ...{ isDemanded: false, sourceType: 'S3', settings: VOLUME_SETTINGS, now: NOW },
+}
 
-test.each([
-  { name: 'is the second before its mover ended', endTime: '2026-01-01T11:59:00Z', want: '2026-01-01T11:58:59Z' },
-  { name: 'is none, where nobody knows when that was', endTime: undefined, want: undefined },
-])('of data that has just come, the end up to which pods are accounted for $name', ({ endTime, want }) => {
-  const elsewhere = { ...replica, lastEndTime: '2026-01-01T13:00:00Z' }
-  const mover = { kind: 'succeeded' as const, node: 'n2', ...(endTime && { endTime }) }
-  const settings = {} as VolumeManagerInput['settings']
-  const observed: ReplicaObservation = {
-    mover,
-    progress: undefined,
-    retryTriggers: new Set(),
-    node: undefined,
-    nodeHasData: false,
-    isDemanded: false,
-    sourceType: 'S3',
-    settings,
-    now: NOW,
-  }
+interface Case {
+  name: string
+  replica: Partial<ReplicaStatus>
+  observed?: Partial<ReplicaObservation>
+  /** The members of the next status that matter; undefined for one that must not be there. */
+  want: { [K in keyof ReplicaStatus]?: ReplicaStatus[K] | undefined }
+  /** Seconds until the next look. */
+  due?: number | undefined
+}
 
-  expect(stepReplica(elsewhere, observed).next).toEqual({
-    ...replica,
-    state: 'Ready',
-    since: '2026-01-01T12:00:00Z',
-    ...(want && { lastEndTime: want }),
+const queued = { state: 'Queued', node: undefined } as unknown as Partial<ReplicaStatus>
+const failed: Partial<ReplicaStatus> = {
+  ...{ state: 'Failed', attempt: 2, failures: 1, reason: 'NoSpace', message: 'full', retryTime: at(30) },
+}
+const downloading: Partial<ReplicaStatus> = { state: 'Downloading', node: 'n2', bytes: 5, progressTime: at(-10) }
+
+test.each<Case>([
+  { name: 'Queued waits for a slot', replica: queued, want: { state: 'Queued', attempt: 1 }, due: 60 },
+  {
+    name: 'Queued leaves a node that is gone',
+    replica: { state: 'Queued', bytes: 5, nodeUID: 'u1' },
+    observed: { node: { kind: 'gone' } },
+    want: { state: 'Queued', node: undefined, nodeUID: undefined, bytes: undefined },
+    due: 60,
+  },
+  {
+    name: 'Queued adopts a mover that the status does not record',
+    replica: queued,
+    observed: { mover: STARTING },
+    want: { state: 'Starting', reason: 'Starting', since: at(0) },
+    due: 30,
+  },
+  {
+    name: 'Starting shows why its mover waits',
+    replica: { state: 'Starting', since: at(-5) },
+    observed: { mover: { kind: 'waiting', reason: 'ErrImagePull', message: 'not found' } },
+    want: { state: 'Starting', reason: 'ErrImagePull', message: 'not found', since: at(-5) },
+    due: 30,
+  },
+  {
+    name: 'Starting is looked at when the timeout of the start is over',
+    replica: { state: 'Starting', since: at(-1790) },
+    observed: { mover: STARTING },
+    want: { state: 'Starting' },
+    due: 10,
+  },
+  {
+    name: 'Starting fails after the timeout of the start, and tries another node',
+    replica: { state: 'Starting', since: at(-1801) },
+    observed: { mover: { ...STARTING, node: 'n1' } },
+    want: { state: 'Failed', reason: 'PrepareTimeout', node: undefined, failures: 1, retryTime: at(10) },
+    due: 10,
+  },
+  {
+    name: 'Starting fails on its node when its mover is gone',
+    replica: { state: 'Starting' },
+    want: { state: 'Failed', reason: 'PodDeleted', node: 'n1', failures: 1 },
+    due: 10,
+  },
+  {
+    name: 'Starting downloads when its mover runs',
+    replica: { state: 'Starting' },
+    observed: { mover: RUNNING },
+    want: { state: 'Downloading', node: 'n2', reason: 'Downloading', message: undefined },
+    due: 30,
+  },
+  {
+    name: 'Downloading records bytes',
+    replica: downloading,
+    observed: { mover: RUNNING, progress: { attempt: 1, bytes: 6, files: 1, totalBytes: 9 } },
+    want: { bytes: 6, totalBytes: 9, progressTime: at(0) },
+    due: 30,
+  },
+  {
+    name: 'Downloading records a total that grows',
+    replica: { ...downloading, totalBytes: 8 },
+    observed: { mover: RUNNING, progress: { attempt: 1, bytes: 5, files: 0, totalBytes: 9 } },
+    want: { bytes: 5, totalBytes: 9, progressTime: at(0) },
+    due: 30,
+  },
+  {
+    name: 'Downloading ignores the progress of another attempt',
+    replica: downloading,
+    observed: { mover: RUNNING, progress: { attempt: 2, bytes: 6, files: 1 } },
+    want: { bytes: 5, progressTime: at(-10) },
+    due: 30,
+  },
+  {
+    name: 'Downloading continues as long as the timeout of progress',
+    replica: { ...downloading, since: at(-9999), progressTime: at(-600) },
+    observed: { mover: RUNNING },
+    want: { state: 'Downloading' },
+    due: 30,
+  },
+  {
+    name: 'Downloading fails after that, and continues on its node',
+    replica: { ...downloading, since: at(-9999), progressTime: at(-601) },
+    observed: { mover: RUNNING },
+    want: { state: 'Failed', reason: 'Stalled', node: 'n2', bytes: 5 },
+    due: 10,
+  },
+  {
+    name: 'Downloading of a stream is looked at sooner before its first bytes',
+    replica: { ...downloading, bytes: 0 },
+    observed: { mover: RUNNING, sourceType: 'Stream' },
+    want: { state: 'Downloading' },
+    due: 5,
+  },
+  {
+    name: 'Downloading of a stream is looked at as usual after its first bytes',
+    replica: downloading,
+    observed: { mover: RUNNING, sourceType: 'Stream' },
+    want: { state: 'Downloading' },
+    due: 30,
+  },
+  {
+    name: 'Downloading is Ready when its mover succeeded, without failures and progress',
+    replica: { ...downloading, failures: 2, totalBytes: 9 },
+    observed: { mover: succeeded() },
+    want: {
+      ...{ state: 'Ready', node: 'n2', nodeUID: 'u1', bytes: 9, since: at(0) },
+      ...{ failures: undefined, totalBytes: undefined, progressTime: undefined, reason: undefined },
+    },
+  },
+  {
+    name: 'Downloading records the second before its mover ended',
+    replica: { ...downloading, lastEndTime: at(3600) },
+    observed: { mover: succeeded({ endTime: at(-60) }) },
+    want: { lastEndTime: at(-61) },
+  },
+  {
+    name: 'Downloading records no end when its mover has none',
+    replica: { ...downloading, lastEndTime: at(3600) },
+    observed: { mover: succeeded() },
+    want: { lastEndTime: undefined },
+  },
+  {
+    name: 'Downloading is queued for another node when that one has the data already',
+    replica: { ...downloading, failures: 1 },
+    observed: { mover: succeeded(), nodeHasData: true },
+    want: { state: 'Queued', reason: 'NodeTaken', node: undefined, attempt: 2, failures: 1, bytes: undefined },
+    due: 60,
+  },
+  {
+    name: 'Downloading fails for good with an error that only the user can repair',
+    replica: downloading,
+    observed: { mover: failure({ retry: false }) },
+    want: { state: 'Failed', reason: 'AccessDenied', isPermanent: true, retryTime: at(60) },
+    due: 60,
+  },
+  {
+    name: 'Downloading leaves a node that is the cause',
+    replica: { ...downloading, isPermanent: true },
+    observed: { mover: failure({ code: 'NoSpace', elsewhere: true, node: 'n2' }) },
+    want: { state: 'Failed', reason: 'NoSpace', node: undefined, isPermanent: undefined },
+    due: 10,
+  },
+  { name: 'Failed waits for its retry', replica: failed, want: { state: 'Failed', attempt: 2, node: 'n1' }, due: 30 },
+  {
+    name: 'Failed is queued when its time has come',
+    replica: { ...failed, retryTime: at(0) },
+    want: { state: 'Queued', attempt: 3, failures: 1, reason: 'NoSpace', retryTime: undefined, since: at(0) },
+    due: 60,
+  },
+  {
+    name: 'Failed is queued at once when a Secret changed',
+    replica: { ...failed, reason: 'AccessDenied' },
+    observed: { retryTriggers: new Set(['secret']) },
+    want: { state: 'Queued', attempt: 3 },
+    due: 60,
+  },
+  {
+    name: 'Failed is queued at once when a node has free disk',
+    replica: failed,
+    observed: { retryTriggers: new Set(['node']) },
+    want: { state: 'Queued', attempt: 3 },
+    due: 60,
+  },
+  {
+    name: 'Failed waits when a node changed that is not the cause',
+    replica: { ...failed, reason: 'AccessDenied' },
+    observed: { retryTriggers: new Set(['node']) },
+    want: { state: 'Failed' },
+    due: 30,
+  },
+  { name: 'Ready stays while its node is ready', replica: { nodeUID: 'u1' }, want: { state: 'Ready' } },
+  {
+    name: 'Ready without a node stays',
+    replica: { node: undefined as never },
+    observed: { node: undefined },
+    want: { state: 'Ready' },
+  },
+  {
+    name: 'Ready is queued when its node is gone',
+    replica: { nodeUID: 'u1', inUse: true, bytes: 9, failures: 1 },
+    observed: { node: { kind: 'gone' } },
+    want: {
+      ...{ state: 'Queued', reason: 'NodeGone', message: 'node n1 was deleted', attempt: 2 },
+      ...{ node: undefined, nodeUID: undefined, inUse: undefined, bytes: undefined, failures: undefined },
+    },
+    due: 60,
+  },
+  {
+    name: 'Ready is checked when its node was replaced',
+    replica: { nodeUID: 'u0' },
+    want: { state: 'Queued', reason: 'NodeReplaced', node: 'n1', nodeUID: undefined, attempt: 2 },
+    due: 60,
+  },
+  {
+    name: 'Ready waits for a node that is not ready',
+    replica: { nodeUID: 'u1' },
+    observed: { node: unready(-299) },
+    want: { state: 'Ready' },
+    due: 1,
+  },
+  {
+    name: 'Ready is Unreachable when its node is not ready for too long',
+    replica: { nodeUID: 'u1' },
+    observed: { node: unready(-300) },
+    want: { state: 'Unreachable', reason: 'NodeNotReady', node: 'n1', since: at(0) },
+  },
+  {
+    name: 'Ready waits for a node without a transition time from now on',
+    replica: {},
+    observed: { node: unready() },
+    want: { state: 'Ready' },
+    due: 300,
+  },
+  {
+    name: 'Unreachable stays while its node is not ready',
+    replica: { state: 'Unreachable', since: at(-50) },
+    observed: { node: unready(-350) },
+    want: { state: 'Unreachable', since: at(-50) },
+  },
+  {
+    name: 'Unreachable is Ready with its node',
+    replica: { state: 'Unreachable' },
+    want: { state: 'Ready', since: at(0) },
+  },
+  {
+    name: 'Unreachable is queued when its node is gone',
+    replica: { state: 'Unreachable' },
+    observed: { node: { kind: 'gone' } },
+    want: { state: 'Queued', reason: 'NodeGone' },
+    due: 60,
+  },
+  { name: 'Evicted stays while no pod waits for it', replica: { state: 'Evicted' }, want: { state: 'Evicted' } },
+  {
+    name: 'Evicted is queued when a pod waits for it',
+    replica: { state: 'Evicted' },
+    observed: { isDemanded: true },
+    want: { state: 'Queued', reason: 'Demanded', attempt: 2 },
+    due: 60,
+  },
+])('$name', ({ replica, observed = {}, want, due }) => {
+  const { next, dueAt } = stepReplica(makeReplica({ since: at(0), ...replica }), { ...DEFAULTS, ...observed })
+  const members = next as unknown as Record<string, unknown>
+
+  expect(Object.fromEntries(Object.keys(want).map((key) => [key, members[key]]))).toEqual(want)
+  expect(dueAt).toBe(due === undefined ? undefined : NOW + due * 1000)
+})
+
+describe('a replica can be used', () => {
+  test.each<{ name: string; replica: Partial<ReplicaStatus>; sourceType: string; want: boolean }>([
+    { name: 'when it is ready', replica: {}, sourceType: 'S3', want: true },
+    { name: 'not while it downloads', replica: { ...downloading }, sourceType: 'S3', want: false },
+    { name: 'from the first bytes of a stream', replica: { ...downloading }, sourceType: 'Stream', want: true },
+    { name: 'not before them', replica: { ...downloading, bytes: 0 }, sourceType: 'Stream', want: false },
+    {
+      name: 'not on no node',
+      replica: { ...downloading, node: undefined as never },
+      sourceType: 'Stream',
+      want: false,
+    },
+    { name: 'not after its eviction', replica: { state: 'Evicted', bytes: 5 }, sourceType: 'Stream', want: false },
+  ])('$name: $want', ({ replica, sourceType, want }) => {
+    expect(isUsable(makeReplica(replica), sourceType)).toBe(want)
   })
 })

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { NOW } from '../../../../test/builders.ts'
+import { at } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { UploadStatus } from '../../../api/volume-manager.ts'
+import { fromTime } from '../status/time.ts'
+import { earliest, enter, fail, isRetryDue, type Observation, stepWork, untilRetry } from './transition.ts'
+
+const work: UploadStatus = { state: 'Uploading', attempt: 3, since: at(-60) }
+const RUNNING = { kind: 'running', node: 'n1' } as const
+const STARTING = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' } as const
+const reported = (bytes: number, files: number, attempt = 3) => ({ attempt, bytes, files })
+
+describe('the state that is entered', () => {
+  const failed = { ...work, state: 'Failed' as const, reason: 'A', message: 'B', retryTime: at(9) }
+
+  test('begins now, and has nothing of the explanation of the last state', () => {
+    expect(enter(failed, 'Queued', NOW)).toEqual({ state: 'Queued', attempt: 3, since: at(0) })
+  })
+
+  test('keeps its beginning when it is the same state, with the new explanation', () => {
+    expect(enter(failed, 'Failed', NOW, { reason: 'C', message: 'D' })).toEqual({
+      ...{ state: 'Failed', attempt: 3, since: at(-60), reason: 'C', message: 'D' },
+    })
+  })
+
+  test('begins now when no beginning is recorded', () => {
+    expect(enter({ state: 'Failed', attempt: 1 }, 'Failed', NOW)).toEqual({ state: 'Failed', attempt: 1, since: at(0) })
+  })
+})
+
+describe('a failure', () => {
+  test.each([
+    { failures: undefined, retry: true, seconds: 10 },
+    { failures: 1, retry: true, seconds: 20 },
+    { failures: 5, retry: true, seconds: 320 },
+    { failures: 6, retry: true, seconds: 600 },
+    { failures: 60, retry: true, seconds: 600 },
+    { failures: undefined, retry: false, seconds: 60 },
+    { failures: 2, retry: false, seconds: 240 },
+    { failures: 4, retry: false, seconds: 600 },
+  ])('after $failures others (retry: $retry) is retried $seconds s later', ({ failures, retry, seconds }) => {
+    const before = { ...work, ...(failures !== undefined && { failures }) }
+
+    expect(fail(before, { code: 'NoSpace', message: 'full', retry }, NOW)).toEqual({
+      next: {
+        ...{ state: 'Failed', attempt: 3, since: at(0), reason: 'NoSpace', message: 'full' },
+        ...{ failures: (failures ?? 0) + 1, retryTime: at(seconds) },
+      },
+      dueAt: fromTime(at(seconds)),
+    })
+  })
+
+  test.each([
+    { retryTime: undefined, isDue: true, dueAt: NOW },
+    { retryTime: 'soon', isDue: true, dueAt: NOW },
+    { retryTime: at(0), isDue: true, dueAt: fromTime(at(0)) },
+    { retryTime: at(1), isDue: false, dueAt: fromTime(at(1)) },
+  ])('with the retry time $retryTime is due: $isDue', ({ retryTime, isDue, dueAt }) => {
+    const failed = { ...work, state: 'Failed' as const, ...(retryTime && { retryTime }) }
+
+    expect(isRetryDue(failed, NOW)).toBe(isDue)
+    expect(untilRetry(failed, NOW)).toEqual({ next: failed, dueAt })
+  })
+})
+
+describe('the work of a mover', () => {
+  const observe = (more: Partial<Observation>): Observation => ({
+    ...{ mover: RUNNING, progress: undefined, retryTriggers: new Set(), settings: VOLUME_SETTINGS, now: NOW },
+    ...more,
+  })
+  const failedWith = (reason: string) => ({ state: 'Failed', reason, failures: 1 })
+
+  test.each<{ name: string; of?: Partial<UploadStatus>; observed: Partial<Observation>; want: object }>([
+    { name: 'waits for a mover that starts', observed: { mover: STARTING }, want: { state: 'Uploading' } },
+    {
+      name: 'shows why its mover waits',
+      observed: { mover: { kind: 'waiting', reason: 'Unschedulable', message: '0/3 nodes' } },
+      want: { state: 'Uploading', reason: 'Unschedulable', message: '0/3 nodes' },
+    },
+    {
+      name: 'drops the explanation when its mover runs',
+      of: { reason: 'Unschedulable', message: '0/3 nodes' },
+      observed: {},
+      want: { reason: undefined, message: undefined, progressTime: at(0) },
+    },
+    {
+      name: 'waits as long as the timeout of the start',
+      of: { since: at(-1800) },
+      observed: { mover: STARTING },
+      want: { state: 'Uploading' },
+    },
+    {
+      name: 'fails when the start takes longer',
+      of: { since: at(-1801) },
+      observed: { mover: STARTING },
+      want: { ...failedWith('PrepareTimeout'), message: 'did not start in time: the mover was created' },
+    },
+    {
+      name: 'records bytes',
+      of: { bytes: 1, files: 1, progressTime: at(-600) },
+      observed: { progress: reported(2, 1) },
+      want: { bytes: 2, files: 1, progressTime: at(0) },
+    },
+    {
+      name: 'records files',
+      of: { bytes: 1, files: 1, progressTime: at(-600) },
+      observed: { progress: reported(1, 2) },
+      want: { bytes: 1, files: 2, progressTime: at(0) },
+    },
+    {
+      name: 'ignores the progress of another attempt',
+      of: { progressTime: at(-5) },
+      observed: { progress: reported(9, 9, 2) },
+      want: { bytes: undefined, progressTime: at(-5) },
+    },
+    {
+      name: 'continues as long as the timeout of progress',
+      of: { bytes: 2, files: 1, progressTime: at(-600) },
+      observed: { progress: reported(2, 1) },
+      want: { state: 'Uploading', progressTime: at(-600) },
+    },
+    {
+      name: 'fails when there is no progress for longer, without the progress',
+      of: { bytes: 2, files: 1, progressTime: at(-601) },
+      observed: { progress: reported(2, 1) },
+      want: { ...failedWith('Stalled'), bytes: undefined, files: undefined, progressTime: undefined },
+    },
+    { name: 'fails when its mover is gone', observed: { mover: undefined }, want: failedWith('PodDeleted') },
+    {
+      name: 'fails with its mover',
+      observed: { mover: { kind: 'failed', code: 'AccessDenied', message: 'no', retry: false, elsewhere: false } },
+      want: { ...failedWith('AccessDenied'), retryTime: at(60) },
+    },
+  ])('$name', ({ of = {}, observed, want }) => {
+    const step = stepWork({ ...work, ...of }, observe(observed))
+    const next: Record<string, unknown> = { ...step?.next }
+
+    expect(Object.fromEntries(Object.keys(want).map((key) => [key, next[key]]))).toEqual(want)
+    expect(step?.dueAt).toBe(next['state'] === 'Failed' ? fromTime(String(next['retryTime'])) : NOW + 60_000)
+  })
+
+  test('is done when its mover succeeded', () => {
+    expect(stepWork(work, observe({ mover: { kind: 'succeeded' } }))).toBeUndefined()
+  })
+})
+
+test.each([
+  { times: [], want: undefined },
+  { times: [undefined], want: undefined },
+  { times: [3, undefined, 2], want: 2 },
+])('the earliest of $times is $want', ({ times, want }) => {
+  expect(earliest(...times)).toBe(want)
+})

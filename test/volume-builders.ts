@@ -1,0 +1,77 @@
+/** Objects around VolumeManagers for table tests: valid by default, with what matters to the case stated in the case. */
+import type { Node } from '../src/api/node.ts'
+import type { Pod } from '../src/api/pod.ts'
+import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-manager.ts'
+import type { VolumeManagerInput } from '../src/core/volume-manager/input.ts'
+import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
+import { toTime } from '../src/core/volume-manager/status/time.ts'
+import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
+import { VOLUME_SETTINGS } from './volume-world.ts'
+
+export const PATH = '/var/datasets/vck-resource-4b1d-0123456789abc'
+
+/** The time `seconds` after NOW, as a status has it. */
+export const at = (seconds: number) => toTime(NOW + seconds * 1000)
+
+/** A replica that is ready on n1. */
+export function makeReplica(more: Partial<ReplicaStatus> = {}): ReplicaStatus {
+  return { index: 0, state: 'Ready', revision: 'r', path: PATH, node: 'n1', attempt: 1, since: at(0), ...more }
+}
+
+/** A deletion on n1 that waits. */
+export function makeDeletion(more: Partial<DeletionStatus> = {}): DeletionStatus {
+  return {
+    ...{ index: 1, node: 'n1', path: PATH, nodeLabels: ['vck.intelai.org/4b1d-0123456789abc'], state: 'Waiting' },
+    ...{ revision: 'r', cause: 'ScaledDown', attempt: 1, since: at(0) },
+    ...more,
+  }
+}
+
+/** A node that is ready, or is not since a time. */
+export function makeNode(name: string, { labels = {}, uid = `uid-${name}`, unreadySince = '' } = {}): Node {
+  const ready = unreadySince
+    ? { type: 'Ready', status: 'Unknown', lastTransitionTime: unreadySince }
+    : { type: 'Ready', status: 'True' }
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name, uid, labels }, status: { conditions: [ready] } }
+}
+
+/** The mover of the first attempt at replica 0 of default/sales, with what is given of its status. */
+export function makeMover(more: Partial<ReplicaStatus> = {}, status: Pod['status'] = {}, nodeName?: string): Pod {
+  const replica = makeReplica({ state: 'Queued', ...more })
+  const pod = replicaMover({
+    manager: makeVolumeManager(),
+    config: makeVolume(),
+    replica,
+    placement: { affinity: undefined, withoutLabels: [], notOn: [] },
+    slot: 0,
+    settings: VOLUME_SETTINGS.movers,
+    networks: [],
+  })
+  return { ...pod, spec: { ...pod.spec, ...(nodeName && { nodeName }) }, status }
+}
+
+interface InputParts extends Omit<Partial<VolumeManagerInput>, 'nodes' | 'movers'> {
+  nodes?: readonly Node[]
+  movers?: readonly Pod[]
+}
+
+/** The input of a plan for default/sales with the nodes n1 to n3, no movers, no pods and free slots. */
+export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}): VolumeManagerInput {
+  const all = nodes ?? ['n1', 'n2', 'n3'].map((name) => makeNode(name))
+  const isOwn = (label: string) => label.startsWith('vck.intelai.org/')
+  return {
+    manager: makeVolumeManager(),
+    settings: VOLUME_SETTINGS,
+    nodes: {
+      get: (name) => all.find(({ metadata }) => metadata.name === name),
+      all: () => all,
+      labelled: () => all.filter(({ metadata }) => Object.keys(metadata.labels ?? {}).some(isOwn)),
+    },
+    movers: new Map(movers.map((pod) => [pod.metadata.name ?? '', pod])),
+    ...{ refusals: new Map(), progress: new Map(), retryTriggers: new Map() },
+    ...{ users: () => [], lastEnd: () => undefined, persistentVolumes: [], persistentVolumeClaims: [] },
+    allowance: { slots: 10, active: movers },
+    now: NOW,
+    ...more,
+  }
+}
