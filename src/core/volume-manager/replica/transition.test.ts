@@ -12,7 +12,7 @@ const STARTING = { kind: 'waiting', reason: 'Starting', message: 'the mover was 
 const reported = (bytes: number, files: number, attempt = 3) => ({ attempt, bytes, files })
 
 describe('the state that is entered', () => {
-  const failed = { ...work, state: 'Failed' as const, reason: 'A', message: 'B', retryTime: at(9) }
+  const failed: UploadStatus = { ...work, state: 'Failed', reason: 'A', message: 'B', retryTime: at(9) }
 
   test('begins now, and has nothing of the explanation of the last state', () => {
     expect(enter(failed, 'Queued', NOW)).toEqual({ state: 'Queued', attempt: 3, since: at(0) })

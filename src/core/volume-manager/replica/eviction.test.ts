@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { at, makeDeletion, makeNode, makeReplica, PATH } from '../../../../test/volume-builders.ts'
+import type { Node } from '../../../api/node.ts'
+import {
+  type DeletionStatus,
+  type ReplicaStatus,
+  type VolumeConfig,
+  type VolumeManager,
+  volumeManagers,
+} from '../../../api/volume-manager.ts'
+import { type EvictionInput, evictingNodes, fullNodes, planEviction } from './eviction.ts'
+
+const NODE = makeNode('n1')
+const PRESSED: Node = { ...NODE, status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } }
+const EVICTABLE = { evictionPolicy: 'LeastRecentlyUsed' } as const
+const RESYNC = { ...EVICTABLE, options: { resync: 'true' } }
+
+function manager(
+  name: string,
+  replica: Partial<ReplicaStatus>,
+  config: Partial<VolumeConfig> = EVICTABLE,
+  deletions: Partial<DeletionStatus>[] = [],
+): VolumeManager {
+  const replicas = [makeReplica(replica)]
+  const volumes = [{ id: 'vol1', nodeAffinity: {}, replicas, deletions: deletions.map(makeDeletion), nextIndex: 5 }]
+  return makeVolumeManager([config], { name, resourceVersion: '7', status: { volumes } })
+}
+
+const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): EvictionInput => ({
+  ...{ node: PRESSED, managers, users: () => [], lastEnd: () => undefined, lastAt: undefined, now: NOW },
+  settings: { enabled: true, pauseSeconds: 300 },
+  ...more,
+})
+
+describe('a node that is short of disk', () => {
+  test.each<{ name: string; managers: VolumeManager[]; more?: Partial<EvictionInput>; want: string | undefined }>([
+    {
+      name: 'loses the replica that was used longest ago',
+      managers: [
+        manager('a', { lastUsedTime: at(-5), since: at(-99) }),
+        manager('b', { lastUsedTime: at(-9), since: at(-99) }),
+      ],
+      want: 'default/b',
+    },
+    {
+      name: 'loses the first by name of equal ones',
+      managers: [manager('b', {}), manager('a', {})],
+      want: 'default/a',
+    },
+    { name: 'keeps what its volume does not allow to evict', managers: [manager('a', {}, {})], want: undefined },
+    {
+      name: 'keeps what its volume forbids to evict',
+      managers: [manager('a', {}, { evictionPolicy: 'Never' })],
+      want: undefined,
+    },
+    { name: 'keeps what is in use by the status', managers: [manager('a', { inUse: true })], want: undefined },
+    {
+      name: 'keeps what a pod on it uses now',
+      managers: [manager('a', {})],
+      more: { users: (path) => (path === PATH ? [{ pod: 'default/p', node: 'n1' }] : []) },
+      want: undefined,
+    },
+    {
+      name: 'loses what a pod on another node uses',
+      managers: [manager('a', {})],
+      more: { users: () => [{ pod: 'default/p', node: 'n2' }] },
+      want: 'default/a',
+    },
+    { name: 'keeps what is on another node', managers: [manager('a', { node: 'n2' })], want: undefined },
+    { name: 'keeps what is not ready', managers: [manager('a', { state: 'Downloading' })], want: undefined },
+    {
+      name: 'keeps the changes of a volume that is written back',
+      managers: [manager('a', { lastUsedTime: at(-5) }, RESYNC)],
+      want: undefined,
+    },
+    {
+      name: 'keeps the changes of a pod whose end is not recorded yet',
+      managers: [manager('a', { since: at(-99) }, RESYNC)],
+      more: { lastEnd: () => at(-5) },
+      want: undefined,
+    },
+    {
+      name: 'loses what is written back',
+      managers: [manager('a', { lastUsedTime: at(-5), uploadedTime: at(-4) }, RESYNC)],
+      want: 'default/a',
+    },
+    {
+      name: 'keeps what is being deleted',
+      managers: [{ ...manager('a', {}), metadata: { name: 'a', deletionTimestamp: at(0) } }],
+      want: undefined,
+    },
+    {
+      name: 'keeps everything while data on it is being deleted',
+      managers: [manager('a', {}, EVICTABLE, [{ cause: 'Evicted' }])],
+      want: undefined,
+    },
+    {
+      name: 'loses data while only the rest of a failed download is being deleted',
+      managers: [manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
+      want: 'default/a',
+    },
+    {
+      name: 'counts as short of disk when a mover found no free disk',
+      managers: [manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
+      more: { node: NODE },
+      want: 'default/a',
+    },
+    { name: 'loses nothing without pressure', managers: [manager('a', {})], more: { node: NODE }, want: undefined },
+    {
+      name: 'loses nothing when eviction is off',
+      managers: [manager('a', {})],
+      more: { settings: { enabled: false, pauseSeconds: 300 } },
+      want: undefined,
+    },
+  ])('$name', ({ managers, more = {}, want }) => {
+    const plan = planEviction(inputOf(managers, more))
+
+    expect(plan.evicted?.volumeManager).toBe(want)
+    expect(plan.actions).toHaveLength(want ? 2 : 0)
+  })
+
+  test('loses the next one after the pause', () => {
+    const plans = [-299, -300].map((s) => planEviction(inputOf([manager('a', {})], { lastAt: NOW + s * 1000 })))
+
+    expect(plans.map(({ evicted, requeueAfterMs }) => [evicted?.volume, requeueAfterMs])).toEqual([
+      [undefined, 1000],
+      ['vol1', 300_000],
+    ])
+  })
+
+  test('has a deletion and an evicted replica in the status, and an Event', () => {
+    const before = manager('a', { bytes: 9, nodeUID: 'u', lastUsedTime: at(-9) })
+
+    const { actions } = planEviction(inputOf([before]))
+
+    const [patch, event] = actions
+    const evicted = { index: 0, state: 'Evicted', revision: 'r', path: PATH, attempt: 1, since: at(0) }
+    const message = 'deleted on n1, which is short of disk'
+    const replicas = [{ ...evicted, reason: 'DiskPressure', message, lastUsedTime: at(-9) }]
+    const deletions = [
+      expect.objectContaining({ index: 5, node: 'n1', path: PATH, cause: 'Evicted', state: 'Waiting' }),
+    ]
+    expect(patch).toEqual({
+      kind: 'patch',
+      of: { type: volumeManagers, namespace: 'default', name: 'a' },
+      patch: {
+        metadata: { resourceVersion: '7' },
+        status: { volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: replicas, deletions, nextIndex: 6 }] },
+      },
+      subresource: 'status',
+    })
+    expect(event).toMatchObject({ kind: 'event', reason: 'ReplicaEvicted', type: 'Warning' })
+  })
+})
+
+test('deletions say on which nodes a VolumeManager found no free disk, or frees it', () => {
+  const one = manager('a', {}, EVICTABLE, [
+    { node: 'n1', cause: 'NoSpace' },
+    { node: 'n2', cause: 'Evicted' },
+    { node: 'n3', cause: 'Abandoned' },
+  ])
+
+  expect([fullNodes(one), evictingNodes(one), evictingNodes(undefined)]).toEqual([['n1'], ['n2'], []])
+})

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { NOW } from '../../../../test/builders.ts'
+import { at, makeDeletion, makeReplica, PATH } from '../../../../test/volume-builders.ts'
+import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import { abandonNode, arrangeReplicas, deleteAll, lastUse, type ReplicaSet, type Wanted } from './replica-set.ts'
+
+const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
+const wanted = (count: number, more: Partial<Wanted> = {}): Wanted => ({
+  ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]) },
+  ...{ allows: () => true, labelsOf: () => [LABEL], mustStay: () => false },
+  ...more,
+})
+const setOf = (...replicas: Partial<ReplicaStatus>[]): ReplicaSet => ({
+  replicas: replicas.map((more, index) => makeReplica({ index, node: `n${index + 1}`, ...more })),
+  deletions: [],
+  nextIndex: 10,
+})
+/** What is left and what is deleted, in short. */
+const short = ({ replicas, deletions }: ReplicaSet) => ({
+  replicas: replicas.map(({ index, state }) => `${index} ${state}`),
+  deletions: deletions.map(({ node, cause }) => `${node} ${cause}`),
+})
+
+describe('the replicas of a volume', () => {
+  test.each<{ name: string; set: ReplicaSet; wants: Wanted; replicas: string[]; deletions?: string[] }>([
+    { name: 'stay as they are', set: setOf({}, {}), wants: wanted(2), replicas: ['0 Ready', '1 Ready'] },
+    {
+      name: 'are added when too few',
+      set: setOf({}),
+      wants: wanted(3),
+      replicas: ['0 Ready', '10 Queued', '11 Queued'],
+    },
+    {
+      name: 'are added in place of unreachable ones, which stay',
+      set: setOf({}, { state: 'Unreachable' }),
+      wants: wanted(2),
+      replicas: ['0 Ready', '1 Unreachable', '10 Queued'],
+    },
+    {
+      name: 'are dropped when too many: those that wait first',
+      set: setOf({}, { state: 'Queued', node: undefined as never }),
+      wants: wanted(1),
+      replicas: ['0 Ready'],
+    },
+    {
+      name: 'are dropped when too many: evicted ones before all others',
+      set: setOf({ state: 'Downloading' }, { state: 'Evicted' }),
+      wants: wanted(1),
+      replicas: ['0 Downloading'],
+      deletions: ['n2 ScaledDown'],
+    },
+    {
+      name: 'are dropped when too many: unused ones before those in use',
+      set: setOf({ inUse: true, lastUsedTime: at(-900) }, { lastUsedTime: at(-1) }),
+      wants: wanted(1),
+      replicas: ['0 Ready'],
+      deletions: ['n2 ScaledDown'],
+    },
+    {
+      name: 'are dropped when too many: the least recently used ones',
+      set: setOf({ since: at(-900), lastUsedTime: at(-5) }, { since: at(-900), lastUsedTime: at(-9) }),
+      wants: wanted(1),
+      replicas: ['0 Ready'],
+      deletions: ['n2 ScaledDown'],
+    },
+    {
+      name: 'are dropped when too many: the newest of equal ones',
+      set: setOf({}, {}),
+      wants: wanted(1),
+      replicas: ['0 Ready'],
+      deletions: ['n2 ScaledDown'],
+    },
+    {
+      name: 'of another revision are dropped at once while incomplete',
+      set: setOf({ revision: 'old', state: 'Downloading' }),
+      wants: wanted(1),
+      replicas: ['11 Queued'],
+      deletions: ['n1 Superseded'],
+    },
+    {
+      name: 'of another revision stay until the new data is ready',
+      set: setOf({ revision: 'old' }, { state: 'Downloading' }),
+      wants: wanted(1),
+      replicas: ['0 Ready', '1 Downloading'],
+    },
+    {
+      name: 'of another revision are dropped when the new data is ready',
+      set: setOf({ revision: 'old' }, { revision: 'old', state: 'Unreachable' }, {}),
+      wants: wanted(1),
+      replicas: ['2 Ready'],
+      deletions: ['n1 Superseded', 'n2 Superseded'],
+    },
+    {
+      name: 'of another revision that are unreachable stay until the new data is ready',
+      set: setOf({ revision: 'old', state: 'Unreachable' }),
+      wants: wanted(1),
+      replicas: ['0 Unreachable', '10 Queued'],
+    },
+    {
+      name: 'with changes stay, although they are surplus',
+      set: setOf({}, { lastUsedTime: at(-900), since: at(-900) }),
+      wants: wanted(1, { mustStay: ({ index }) => index === 1 }),
+      replicas: ['0 Ready', '1 Ready'],
+    },
+    {
+      name: 'on a node that is not allowed stay until another one is ready',
+      set: setOf({}),
+      wants: wanted(1, { allows: (node) => node !== 'n1' }),
+      replicas: ['0 Ready', '10 Queued'],
+    },
+    {
+      name: 'on a node that is not allowed are moved then',
+      set: setOf({}, {}),
+      wants: wanted(1, { allows: (node) => node !== 'n1' }),
+      replicas: ['1 Ready'],
+      deletions: ['n1 Moved'],
+    },
+    {
+      name: 'of each part are counted by themselves',
+      set: setOf({ shard: 'a' }, { shard: 'a' }, { shard: 'c' }),
+      wants: wanted(0, {
+        counts: new Map([
+          ['a', 1],
+          ['b', 1],
+        ]),
+      }),
+      replicas: ['0 Ready', '2 Ready', '11 Queued'],
+      deletions: ['n2 ScaledDown'],
+    },
+  ])('$name', ({ set, wants, replicas, deletions = [] }) => {
+    const arranged = arrangeReplicas(set, wants, NOW)
+
+    expect(short(arranged)).toEqual({ replicas, deletions })
+    expect(short(arrangeReplicas(arranged, wants, NOW))).toEqual({ replicas, deletions })
+  })
+
+  test('that are added are queued for the wanted data, and looked at', () => {
+    const { replicas, nextIndex, dueAt } = arrangeReplicas(setOf(), wanted(0, { counts: new Map([['a', 1]]) }), NOW)
+
+    expect(replicas).toEqual([
+      { index: 10, state: 'Queued', revision: 'r', path: PATH, shard: 'a', attempt: 1, since: at(0) },
+    ])
+    expect([nextIndex, dueAt]).toEqual([11, NOW + 60_000])
+  })
+})
+
+test('all replicas are deleted with a volume, except those with changes and those on no node', () => {
+  const set = setOf({}, { state: 'Queued', node: undefined as never }, {})
+
+  const left = deleteAll(set, { labelsOf: () => [LABEL], mustStay: ({ index }) => index === 2 }, NOW)
+
+  expect(left.replicas.map(({ index }) => index)).toEqual([2])
+  expect(left.deletions).toEqual([makeDeletion({ index: 10, cause: 'Removed' })])
+  expect(left.nextIndex).toBe(11)
+})
+
+describe('a node that a failed mover left', () => {
+  const left = { node: 'n1', path: PATH, revision: 'r' }
+
+  test.each([
+    { code: 'NoSpace', cause: 'NoSpace' },
+    { code: 'Stalled', cause: 'Abandoned' },
+    { code: undefined, cause: 'Abandoned' },
+  ])('with $code is cleaned up as $cause', ({ code, cause }) => {
+    const { deletions, nextIndex } = abandonNode(setOf(), { ...left, code }, NOW)
+
+    expect(deletions).toEqual([makeDeletion({ index: 10, nodeLabels: [], cause })])
+    expect(nextIndex).toBe(11)
+  })
+
+  test('is cleaned up once, but each directory for itself', () => {
+    const once = abandonNode(setOf(), left, NOW)
+
+    expect(abandonNode(once, left, NOW)).toEqual(once)
+    expect(abandonNode(once, { ...left, path: '/other' }, NOW).deletions).toHaveLength(2)
+    expect(abandonNode(once, { ...left, node: 'n2' }, NOW).deletions).toHaveLength(2)
+  })
+})
+
+test.each<{ replica: Partial<ReplicaStatus>; want: number }>([
+  { replica: { since: at(-9) }, want: -9 },
+  { replica: { since: at(-9), lastUsedTime: at(-5) }, want: -5 },
+  { replica: { since: at(-9), lastUsedTime: at(-20) }, want: -9 },
+])('the last use of $replica is at $want s', ({ replica, want }) => {
+  expect(lastUse(makeReplica(replica))).toBe(NOW + want * 1000)
+})

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, NOW } from '../../../../test/builders.ts'
+import { at, makeReplica } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { ReplicaStatus, UploadStatus } from '../../../api/volume-manager.ts'
+import { hasChanges, isWrittenBack, startUpload, stepUpload, type UploadObservation } from './upload.ts'
+
+const withOptions = (options: Record<string, string>) =>
+  makeVolume({ options: { ...makeVolume().options, ...options } })
+const RESYNC = withOptions({ resync: 'true' })
+const EVERY_HOUR = withOptions({ resync: 'true', resyncInterval: '1h' })
+const DEFAULTS: UploadObservation = {
+  ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), config: RESYNC },
+  ...{ settings: VOLUME_SETTINGS, now: NOW },
+}
+const upload = (more: Partial<UploadStatus> = {}): UploadStatus => ({
+  ...{ state: 'Uploading', attempt: 4, since: at(-30) },
+  ...more,
+})
+
+test.each([
+  { resync: 'true', want: true },
+  { resync: 'T', want: true },
+  { resync: 'false', want: false },
+  { resync: 'yes', want: false },
+  { resync: '', want: false },
+])('the option resync "$resync" writes changes back: $want', ({ resync, want }) => {
+  expect(isWrittenBack(withOptions({ resync }))).toBe(want)
+})
+
+test('without the option, and without the volume, no changes are written back', () => {
+  expect([isWrittenBack(makeVolume()), isWrittenBack(undefined)]).toEqual([false, false])
+})
+
+test.each<{ name: string; replica: Partial<ReplicaStatus>; want: boolean }>([
+  { name: 'was never used', replica: {}, want: false },
+  { name: 'is in use', replica: { inUse: true }, want: true },
+  { name: 'was used and never written back', replica: { lastUsedTime: at(-9) }, want: true },
+  { name: 'was used after that', replica: { lastUsedTime: at(-8), uploadedTime: at(-9) }, want: true },
+  { name: 'was used in the same second', replica: { lastUsedTime: at(-9), uploadedTime: at(-9) }, want: true },
+  { name: 'was used before that only', replica: { lastUsedTime: at(-10), uploadedTime: at(-9) }, want: false },
+])('data that $name has changes: $want', ({ replica, want }) => {
+  expect(hasChanges(makeReplica(replica))).toBe(want)
+})
+
+interface Case {
+  name: string
+  replica: Partial<ReplicaStatus>
+  observed?: Partial<UploadObservation>
+  want: { [K in keyof ReplicaStatus]?: ReplicaStatus[K] | undefined }
+  due?: number | undefined
+}
+
+const used: Partial<ReplicaStatus> = { lastUsedTime: at(-60), uploads: 3 }
+const inUse: Partial<ReplicaStatus> = { inUse: true, lastUsedTime: at(-60) }
+const queued: UploadStatus = { state: 'Queued', attempt: 4, since: at(0) }
+
+describe('an upload', () => {
+  test.each<Case>([
+    { name: 'is not queued for data without changes', replica: {}, want: { upload: undefined } },
+    { name: 'is queued when the last pod has ended', replica: used, want: { upload: queued, uploads: 3 }, due: 60 },
+    {
+      name: 'is the first when there was none',
+      replica: { lastUsedTime: at(-60) },
+      want: { upload: { ...queued, attempt: 1 } },
+      due: 60,
+    },
+    {
+      name: 'is not queued while a pod uses the data, which is looked at',
+      replica: inUse,
+      want: { upload: undefined },
+      due: 60,
+    },
+    {
+      name: 'is not queued for a volume without resync',
+      replica: used,
+      observed: { config: makeVolume() },
+      want: { upload: undefined },
+    },
+    {
+      name: 'is dropped when the volume has no resync any more',
+      replica: { ...used, upload: upload() },
+      observed: { config: makeVolume() },
+      want: { upload: undefined },
+    },
+    {
+      name: 'is dropped with the data of a replica that is not ready',
+      replica: { ...used, state: 'Unreachable', upload: upload() },
+      want: { upload: undefined },
+    },
+    {
+      name: 'waits for the interval while pods use the data',
+      replica: { ...inUse, lastUsedTime: at(-3570) },
+      observed: { config: EVERY_HOUR },
+      want: { upload: undefined },
+      due: 30,
+    },
+    {
+      name: 'is queued after the interval',
+      replica: { ...inUse, lastUsedTime: at(-3600) },
+      observed: { config: EVERY_HOUR },
+      want: { upload: { ...queued, attempt: 1 } },
+      due: 60,
+    },
+    {
+      name: 'counts the interval from the last upload',
+      replica: { ...inUse, lastUsedTime: at(-9999), uploadedTime: at(-10) },
+      observed: { config: EVERY_HOUR },
+      want: { upload: undefined },
+      due: 60,
+    },
+    { name: 'waits for a slot', replica: { ...used, upload: queued }, want: { upload: queued }, due: 60 },
+    {
+      name: 'adopts a mover that the status does not record',
+      replica: { ...used, upload: { ...queued, since: at(-30) } },
+      observed: { mover: { kind: 'running' } },
+      want: { upload: upload({ since: at(0), progressTime: at(0) }), uploads: 4 },
+      due: 60,
+    },
+    {
+      name: 'is done up to its beginning when its mover succeeded',
+      replica: { ...used, upload: upload() },
+      observed: { mover: { kind: 'succeeded' } },
+      want: { upload: undefined, uploadedTime: at(-30) },
+    },
+    {
+      name: 'fails with its mover',
+      replica: { ...used, upload: upload({ failures: 1 }) },
+      observed: { mover: { kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, elsewhere: false } },
+      want: {
+        upload: upload({
+          ...{ state: 'Failed', since: at(0), reason: 'AccessDenied', message: 'no', failures: 2 },
+          retryTime: at(20),
+        }),
+      },
+      due: 20,
+    },
+    {
+      name: 'waits for its retry',
+      replica: { ...used, upload: upload({ state: 'Failed', retryTime: at(7) }) },
+      want: { upload: upload({ state: 'Failed', retryTime: at(7) }) },
+      due: 7,
+    },
+    {
+      name: 'is queued again when its time has come, with its failures',
+      replica: { ...used, upload: upload({ state: 'Failed', retryTime: at(0), failures: 2 }) },
+      want: { upload: { ...queued, failures: 2 } },
+      due: 60,
+    },
+    {
+      name: 'is queued again at once when a Secret changed',
+      replica: { ...used, upload: upload({ state: 'Failed', retryTime: at(7) }) },
+      observed: { retryTriggers: new Set(['secret']) },
+      want: { upload: queued },
+      due: 60,
+    },
+  ])('$name', ({ replica, observed = {}, want, due }) => {
+    const { next, dueAt } = stepUpload(makeReplica(replica), { ...DEFAULTS, ...observed })
+    const members: Record<string, unknown> = { ...next }
+
+    expect(Object.fromEntries(Object.keys(want).map((key) => [key, members[key]]))).toEqual(want)
+    expect(dueAt).toBe(due === undefined ? undefined : NOW + due * 1000)
+  })
+
+  test('that is started is counted', () => {
+    const started = startUpload(makeReplica({ upload: queued }), NOW)
+
+    expect([started.upload, started.uploads]).toEqual([{ ...queued, state: 'Uploading' }, 4])
+    expect(startUpload(makeReplica(), NOW)).toEqual(makeReplica())
+  })
+})
