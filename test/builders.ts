@@ -18,7 +18,7 @@ import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
 import type { BindingInput, PolicyView } from '../src/core/resource-binding/input.ts'
-import type { UsableVolume, VolumeManagerLookup, VolumeManagerView } from '../src/core/workload/volume-view.ts'
+import type { UsableVolume, VolumeManagerLookup, VolumeManagerView } from '../src/core/workload/mountable-volumes.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {

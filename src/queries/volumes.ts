@@ -2,7 +2,11 @@
 import { clusters } from '../api/karmada.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { HostRoots } from '../core/volume-manager/spec/host-paths.ts'
-import { type VolumeManagerLookup, type VolumeManagerView, viewVolumeManager } from '../core/workload/volume-view.ts'
+import {
+  type VolumeManagerLookup,
+  type VolumeManagerView,
+  viewVolumeManager,
+} from '../core/workload/mountable-volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** Objects in memory never change, and all pods of a Job need the same one. */

@@ -3,7 +3,7 @@ import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from
 import { storeOf } from '../../test/stores.ts'
 import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
-import { LEAVE_MS } from '../core/data-source-claim/leave.ts'
+import { LEAVE_MS } from '../core/data-source-claim/honored.ts'
 import { gatherBindingInput, policyOf } from '../queries/binding.ts'
 import { sourceOf } from '../queries/source.ts'
 import { openFolderStore } from '../store/folder/folder.ts'

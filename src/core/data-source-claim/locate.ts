@@ -3,7 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../json.ts'
-import { countsUntil } from './leave.ts'
+import { countsUntil } from './honored.ts'
 
 /** What a claim asks, with every default filled in. */
 export interface ClaimTerms {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { Action, Plan } from '../plan.ts'
-import { LEAVE_MS } from './leave.ts'
+import { LEAVE_MS } from './honored.ts'
 import { type ClaimPlanInput, planClaim } from './plan.ts'
 
 const held = { finalizers: ['lodestone.dev/claim'], resourceVersion: '7' }

@@ -8,7 +8,7 @@ import { type ConditionState, condition, withConditions } from '../conditions.ts
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readNotes } from '../resource-binding/annotations.ts'
-import { counts, countsUntil } from './leave.ts'
+import { counts, countsUntil } from './honored.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
 
 export interface ClaimPlanInput {

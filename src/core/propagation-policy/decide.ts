@@ -3,7 +3,7 @@ import type { PropagationPolicy } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 import { cut, type Outcome } from '../outcome.ts'
-import { saidPropagateDeps } from './said.ts'
+import { saidPropagateDeps } from './declared.ts'
 
 /** Which policies get `propagateDeps`: those that select a data-bound workload, all, or none. */
 export type PropagateDepsMode = 'dataBound' | 'always' | 'never'

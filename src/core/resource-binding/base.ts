@@ -5,7 +5,7 @@ import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { type BindingFacts, constraintIn } from './facts.ts'
+import { type BindingFacts, constraintIn } from './parse-input.ts'
 
 /** An affinity that is the base of a write if the decision for it meets a condition. */
 export interface BaseCandidate {

@@ -5,9 +5,9 @@ import { cut, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { hasNotes, OUR_ANNOTATIONS } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
-import { type BindingFacts, readFacts } from './facts.ts'
+import { judge, judgeTooLarge, lacksRequiredClaim, type PlacementState, type Verdict } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
-import { judge, judgeTooLarge, lacksRequiredClaim, type PlacementState, type Verdict } from './verdict.ts'
+import { type BindingFacts, readFacts } from './parse-input.ts'
 import { writeDecision } from './write.ts'
 
 export interface BindingDecision {

@@ -1,8 +1,8 @@
 /** The note of a hold: when it began, and whether it lasted too long. Only the stored note counts, since any requester can write one. */
 import type { FieldError } from '../field-errors.ts'
 import { type HoldNote, readNotes } from './annotations.ts'
-import type { BindingFacts } from './facts.ts'
 import type { BindingInput } from './input.ts'
+import type { BindingFacts } from './parse-input.ts'
 
 /** The API server waits for a webhook for 30 s at most: a note that is not stored and older was not written in the same request. */
 const SAME_REQUEST_MS = 30_000

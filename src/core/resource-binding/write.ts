@@ -2,10 +2,10 @@
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
+import { fitNotes } from './annotation-size.ts'
 import { type BindingNotes, writeTexts } from './annotations.ts'
-import type { BindingFacts } from './facts.ts'
-import { fitNotes } from './note-size.ts'
-import type { Verdict } from './verdict.ts'
+import type { Verdict } from './decide-placement.ts'
+import type { BindingFacts } from './parse-input.ts'
 
 /** Writes a decision into the binding; undefined when its annotations have no room for ours. The very same object when nothing changes. */
 export function writeDecision(

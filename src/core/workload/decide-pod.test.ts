@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Container, Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod, type PodInput } from './decide-pod.ts'
-import type { UsableVolume, VolumeManagerView } from './volume-view.ts'
+import type { UsableVolume, VolumeManagerView } from './mountable-volumes.ts'
 
 const ROOT = 'metadata.annotations[lodestone.dev/volumes]'
 const mnist = (overrides: Partial<UsableVolume> = {}): VolumeManagerView => ({

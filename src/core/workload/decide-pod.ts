@@ -6,10 +6,10 @@ import { cut, type Outcome } from '../outcome.ts'
 import { pinnedNode } from './affinity.ts'
 import { injectVolumes } from './inject.ts'
 import { mountCountErrors } from './limits.ts'
+import type { VolumeManagerLookup } from './mountable-volumes.ts'
 import { unknownContainers } from './mounts.ts'
 import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './volume-requests.ts'
-import type { VolumeManagerLookup } from './volume-view.ts'
 
 /** What becomes of a pod whose data is on the way: it waits with a scheduling gate, or is refused and has to be created again. */
 export type WhenNotReady = 'gate' | 'refuse'

@@ -8,11 +8,11 @@ import { isObject, jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { injectVolumes } from './inject.ts'
 import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './limits.ts'
+import type { VolumeManagerLookup } from './mountable-volumes.ts'
 import { unknownContainers } from './mounts.ts'
 import { resolveRequests } from './resolve.ts'
 import { type PlacedTemplate, templatesOf, withValueAt } from './templates.ts'
 import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
-import type { VolumeManagerLookup } from './volume-view.ts'
 
 export interface WorkloadInput {
   object: K8sObject

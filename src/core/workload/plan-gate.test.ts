@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod } from './decide-pod.ts'
+import type { UsableVolume } from './mountable-volumes.ts'
 import { isGated, planGate } from './plan-gate.ts'
-import type { UsableVolume } from './volume-view.ts'
 
 const OWNER = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'u', controller: true }
 const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>

@@ -8,9 +8,9 @@ import type { Action, EventAction, Plan } from '../plan.ts'
 import { NOTHING } from '../plan.ts'
 import { mustWait } from './decide-pod.ts'
 import { injectVolumes } from './inject.ts'
+import type { VolumeManagerLookup } from './mountable-volumes.ts'
 import { resolveRequests } from './resolve.ts'
 import { parseVolumeRequests } from './volume-requests.ts'
-import type { VolumeManagerLookup } from './volume-view.ts'
 
 /** Whether a pod waits for its volumes. */
 export function isGated({ metadata, spec }: Pod): boolean {

@@ -3,8 +3,8 @@ import type { VolumeSource } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { cut } from '../outcome.ts'
 import { isDeployed } from '../volume-manager/status/codes.ts'
+import type { UsableVolume, VolumeManagerLookup } from './mountable-volumes.ts'
 import type { PlacedRequest } from './volume-requests.ts'
-import type { UsableVolume, VolumeManagerLookup } from './volume-view.ts'
 
 /** A request together with the volume that it means; of a shard, with the shard's nodes. */
 export interface WantedVolume extends PlacedRequest {

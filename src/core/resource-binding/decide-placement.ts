@@ -5,7 +5,6 @@ import { withAffinity } from '../placement/affinity.ts'
 import { type DataConstraint, demandsSame } from '../placement/constraint.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
 import type { LocalityNote } from './annotations.ts'
-import { type BindingFacts, constraintIn, type KnownNotes } from './facts.ts'
 import { holdNote } from './hold.ts'
 import {
   describeUnlocated,
@@ -18,6 +17,7 @@ import {
   unsatisfiable,
   whereIs,
 } from './hold-cause.ts'
+import { type BindingFacts, constraintIn, type KnownNotes } from './parse-input.ts'
 import { mayMove } from './rebalance.ts'
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, nodesWith } from '../../../test/builders.ts'
 import type { ReplicaStatus, VolumeManagerStatus, VolumeStatus } from '../../api/volume-manager.ts'
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
-import { viewVolumeManager } from './volume-view.ts'
+import { viewVolumeManager } from './mountable-volumes.ts'
 
 const uid = '0b7c1a52-8d0c-4f0e-9f70-2f6f3f5a7c11'
 const fresh = makeVolumeManager([{}], { uid })

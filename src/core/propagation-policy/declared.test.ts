@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makePolicy } from '../../../test/builders.ts'
 import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
-import { saidPropagateDeps } from './said.ts'
+import { saidPropagateDeps } from './declared.ts'
 
 const applied = (spec: unknown) => JSON.stringify({ apiVersion: 'policy.karmada.io/v1alpha1', spec })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeClaim, NOW } from '../../../test/builders.ts'
-import { counts, LEAVE_MS } from './leave.ts'
+import { counts, LEAVE_MS } from './honored.ts'
 
 test('a claim that nobody deletes has a say', () => {
   expect(counts(makeClaim(), NOW)).toBe(true)
