@@ -13,7 +13,7 @@ import { workloadOf } from '../src/core/dependencies/workload.ts'
 import { planPolicy } from '../src/core/propagation-policy/plan.ts'
 import { selectorKeys, selects } from '../src/core/propagation-policy/select.ts'
 import { planBinding } from '../src/core/resource-binding/plan.ts'
-import { viewVolumeManager } from '../src/core/workload/mountable-volumes.ts'
+import { mountableVolumes } from '../src/core/workload/mountable-volumes.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
 import {
   located,
@@ -22,7 +22,7 @@ import {
   makeInput,
   makeObject,
   makePolicy,
-  makePolicyView,
+  makePolicyInput,
   makeSource,
   makeVolumeManager,
   NOW,
@@ -55,7 +55,7 @@ export const hostileObjects: readonly HostileObject[] = [
       const binding = makeBinding({ placement })
       const input = makeInput({
         binding,
-        policy: makePolicyView({ placement }),
+        policy: makePolicyInput({ placement }),
         claims: [located(clusterNames(size).slice(0, 5000))],
       })
       return { object: { binding, placement }, run: () => planBinding(input) }
@@ -201,7 +201,7 @@ export const hostileObjects: readonly HostileObject[] = [
         stored,
         needs: needing.map((binding) => ({ binding, ours: true })),
         bindingOf: ({ name }: { name: string }) => byName.get(name),
-        noted: [],
+        labeledFor: [],
         isUnknown: () => false,
       }
       return { object: [needing, stored], run: () => planAttachedBinding(input) }
@@ -221,7 +221,7 @@ export const hostileObjects: readonly HostileObject[] = [
       )
       // The strategies are JSON in texts: they are parsed as well.
       const strategies = manager.spec.volumeConfigs.map(() => JSON.parse(parts))
-      return { object: [manager, strategies], run: () => viewVolumeManager(manager).volumes[0]?.shards() }
+      return { object: [manager, strategies], run: () => mountableVolumes(manager).volumes[0]?.shards() }
     },
   },
   {

@@ -9,7 +9,7 @@ import { volumeManagers } from '../src/api/volume-manager.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
 import { publishVolume } from '../src/core/volume-manager/spec/published.ts'
 import { revisionOf } from '../src/core/volume-manager/spec/source-types.ts'
-import { viewVolumeManager } from '../src/core/workload/mountable-volumes.ts'
+import { mountableVolumes } from '../src/core/workload/mountable-volumes.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openFolderStore } from '../src/store/folder/folder.ts'
 import { cachedKinds } from '../src/store/kinds/cached-kinds.ts'
@@ -58,7 +58,7 @@ const whole = rows.at(-1)?.[1] ?? Number.NaN
 const cells = rows.map(([part, microseconds]) => [part, microseconds.toFixed(1)])
 process.stdout.write(`${machine()}; a review of ${Buffer.byteLength(body)} bytes, 3 volumes of 1000 VolumeManagers\n\n`)
 process.stdout.write(table(['part', 'µs, median of all calls'], cells))
-const first = measure(() => viewVolumeManager(manager))
+const first = measure(() => mountableVolumes(manager))
 process.stdout.write(`\nOnce for each change of a VolumeManager with two volumes: ${first.toFixed(1)} µs more.\n`)
 process.stdout.write(`${whole.toFixed(1)} µs, to reach ≤ ${LIMIT_MICROSECONDS}\n`)
 process.exitCode = whole <= LIMIT_MICROSECONDS ? 0 : 1

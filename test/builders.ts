@@ -17,8 +17,8 @@ import type { Pod, PodSpec } from '../src/api/pod.ts'
 import type { VolumeConfig, VolumeManager } from '../src/api/volume-manager.ts'
 import type { ClaimAnswer, ClaimTerms } from '../src/core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../src/core/placement/affinity.ts'
-import type { BindingInput, PolicyView } from '../src/core/resource-binding/input.ts'
-import type { UsableVolume, VolumeManagerLookup, VolumeManagerView } from '../src/core/workload/mountable-volumes.ts'
+import type { BindingInput, PolicyInput } from '../src/core/resource-binding/input.ts'
+import type { MountableVolumes, UsableVolume, VolumeManagerLookup } from '../src/core/workload/mountable-volumes.ts'
 
 /** The binding of Deployment default/app, as the detector makes it: three clusters, not scheduled yet. */
 export function makeBinding(spec: Partial<BindingSpec> = {}, metadata: ObjectMeta = {}): ResourceBinding {
@@ -186,7 +186,7 @@ export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
   }
 }
 
-export function makePolicyView(overrides: Partial<PolicyView> = {}): PolicyView {
+export function makePolicyInput(overrides: Partial<PolicyInput> = {}): PolicyInput {
   return { placement: makePolicy().spec.placement ?? {}, lazy: false, requiresClaim: false, ...overrides }
 }
 
@@ -261,6 +261,6 @@ export function makeUsable(id: string, overrides: Partial<UsableVolume> = {}): U
 }
 
 /** Finds these VolumeManagers by name. */
-export function managers(...views: VolumeManagerView[]): VolumeManagerLookup {
+export function managers(...views: MountableVolumes[]): VolumeManagerLookup {
   return (name) => views.find((view) => view.name === name)
 }

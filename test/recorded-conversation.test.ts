@@ -16,7 +16,7 @@ import {
 } from '../src/api/karmada.ts'
 import type { K8sObject } from '../src/api/meta.ts'
 import { decodeReview, encodeResponse } from '../src/core/admission/review.ts'
-import { OUR_ANNOTATIONS, readNotes } from '../src/core/resource-binding/annotations.ts'
+import { OUR_ANNOTATIONS, readAnnotations } from '../src/core/resource-binding/annotations.ts'
 import type { ObjectStore } from '../src/store/store.ts'
 import { webhooks } from '../src/webhooks/index.ts'
 import { makeClaim, makeSource, NOW } from './builders.ts'
@@ -81,7 +81,7 @@ function review<T extends K8sObject = ResourceBinding>(
 }
 
 const notesOf = (binding: ResourceBinding) => {
-  const { base, locality, hold } = readNotes(binding.metadata.annotations)
+  const { base, locality, hold } = readAnnotations(binding.metadata.annotations)
   return { base, required: locality?.required, hold }
 }
 

@@ -3,7 +3,7 @@ import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { keyOfObject } from '../api/meta.ts'
-import { readNotes } from '../core/resource-binding/annotations.ts'
+import { readAnnotations } from '../core/resource-binding/annotations.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { DomainFigures } from '../telemetry/metrics.ts'
 
@@ -16,7 +16,7 @@ export function openDomainFigures(
   const note = (kind: string, binding: ResourceBinding | undefined, gone: ResourceBinding | undefined) => {
     const { metadata } = (binding ?? gone) as ResourceBinding
     const key = `${kind} ${keyOfObject({ metadata })}`
-    const { hold } = readNotes(binding?.metadata.annotations)
+    const { hold } = readAnnotations(binding?.metadata.annotations)
     if (hold && !hold.released) held.add(key)
     else held.delete(key)
   }

@@ -85,7 +85,7 @@ export async function startLoops({
       },
     })
     // What waited for a turn, a node or an allowance may have it now.
-    const unsubscribe = live.subscribe(() => controller.lookAtEverything())
+    const unsubscribe = live.subscribe(() => controller.enqueueAll())
     metrics.observeQueues(() => controller.depths())
     metrics.leaderStatus.labels(config.leaderElection.name).set(1)
     log.info('loops started')

@@ -7,7 +7,7 @@ import { loadConfig } from '../app/config.ts'
 import { isTrue } from '../core/conditions.ts'
 import { locateClaim } from '../core/data-source-claim/locate.ts'
 import { formatBytes } from '../core/quantity.ts'
-import { readNotes } from '../core/resource-binding/annotations.ts'
+import { readAnnotations } from '../core/resource-binding/annotations.ts'
 import { type ClusterScope, refusalOfClaim } from '../queries/permission.ts'
 import { sourceOf } from '../queries/source.ts'
 import type { ObjectStore } from '../store/store.ts'
@@ -124,7 +124,7 @@ function heldRows(store: ObjectStore, namespace: string | undefined, now: number
     .flatMap((type) => [...store.list(type)])
     .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
     .flatMap(({ metadata }) => {
-      const { hold } = readNotes(metadata.annotations)
+      const { hold } = readAnnotations(metadata.annotations)
       if (!hold || hold.released) return []
       return [[keyOfObject({ metadata }), formatAge(now - Date.parse(hold.since)), hold.message]]
     })

@@ -2,7 +2,7 @@
 import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from './field-errors.ts'
 
-interface Notes {
+interface OutcomeDetails {
   /** Shown to the requester by kubectl; at most 120 characters each (Kubernetes' advice). */
   warnings?: string[]
   /** For the audit log: machine-readable reasons; keys without a slash. */
@@ -10,9 +10,9 @@ interface Notes {
 }
 
 export type Outcome =
-  | ({ kind: 'allow' } & Notes)
-  | ({ kind: 'patch'; object: K8sObject } & Notes)
-  | ({ kind: 'deny'; errors: FieldError[] } & Notes)
+  | ({ kind: 'allow' } & OutcomeDetails)
+  | ({ kind: 'patch'; object: K8sObject } & OutcomeDetails)
+  | ({ kind: 'deny'; errors: FieldError[] } & OutcomeDetails)
 
 const MAX_WARNING_LENGTH = 120
 

@@ -6,10 +6,10 @@ import {
   propagationPolicies,
   type ResourceBinding,
 } from '../api/karmada.ts'
-import { counts } from '../core/data-source-claim/honored.ts'
+import { isHonored } from '../core/data-source-claim/honored.ts'
 import { type ClaimAnswer, locateClaim } from '../core/data-source-claim/locate.ts'
 import type { ClusterLookup } from '../core/placement/affinity.ts'
-import { type BindingInput, viewPolicy } from '../core/resource-binding/input.ts'
+import { type BindingInput, policyInputOf } from '../core/resource-binding/input.ts'
 import { policyReferenceOf } from '../core/resource-binding/policy.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
@@ -33,13 +33,13 @@ export function gatherBindingInput(
   const policy = policyOf(binding, store)
   // Those that have a say; none for a malformed binding.
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
-    .filter((claim) => counts(claim, now))
+    .filter((claim) => isHonored(claim, now))
     .map((claim) => locateClaim(claim, sourceOf(claim, store), now))
   return {
     binding,
     stored,
     claims: volumes.length === 0 ? claims : [...claims, ...volumes],
-    policy: policy && viewPolicy(policy),
+    policy: policy && policyInputOf(policy),
     clusters: clusterLookup(store),
     now,
     leavesMovesToLoop,

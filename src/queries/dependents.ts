@@ -125,7 +125,8 @@ export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: C
   return [...workloadsAround(object, store)]
     .filter(
       // Most name it themselves, and need not be interpreted for that.
-      (workload) => workload.facts.references.some(isMeant) || interpretDependencies(workload, related).some(isMeant),
+      (workload) =>
+        workload.dependencies.references.some(isMeant) || interpretDependencies(workload, related).some(isMeant),
     )
     .flatMap((workload) => bindingsOfWorkload(referenceOf(workload), store))
     .filter((binding) => propagates(binding) && isWithinReach(binding, object))
@@ -172,7 +173,7 @@ function workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Wo
 /** Kind → the objects that bring one of it along. */
 const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterable<K8sObject>> = {
   [ingresses.kind]: (ingress, store) =>
-    (ingress as Workload).facts?.backends.flatMap(
+    (ingress as Workload).dependencies?.backends.flatMap(
       (name) => store.get(services, ingress.metadata.namespace, name) ?? [],
     ) ?? [],
   [secrets.kind]: (secret, store) =>
@@ -189,7 +190,7 @@ function workloadsBehind(service: Service, store: ObjectStore): Workload[] {
     const [rarest] = pairs
       .map((pair) => store.byIndex(type, 'podLabels', labelKey(namespace, pair)))
       .sort((a, b) => a.length - b.length)
-    return rarest?.filter(({ facts }) => facts.podLabels.some((labels) => selects(service, labels))) ?? []
+    return rarest?.filter(({ dependencies }) => dependencies.podLabels.some((labels) => selects(service, labels))) ?? []
   })
 }
 

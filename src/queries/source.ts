@@ -2,7 +2,7 @@
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { apiVersionOf } from '../api/meta.ts'
-import { boundSourceOf, questionOfClaim } from '../core/data-source-claim/keys.ts'
+import { boundSourceOf, queryOfClaim } from '../core/data-source-claim/keys.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from '../store/kinds/query-key.ts'
 import type { ObjectStore } from '../store/store.ts'
 
@@ -25,7 +25,7 @@ function sourcesFor(claim: DataSourceClaim, store: ObjectStore): readonly DataSo
 
 function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): DataSource | undefined {
   if (sources.length < 2) return sources[0]
-  const canonical = nameOfSource(questionOfClaim(claim))
+  const canonical = nameOfSource(queryOfClaim(claim))
   const nameOf = ({ metadata }: DataSource) => metadata.name ?? ''
   return (
     sources.find((source) => nameOf(source) === canonical) ??
@@ -48,7 +48,7 @@ export function namesAfter({ metadata, spec }: DataSource): string[] {
 /** The names of the sources that answer a claim, and of the one to create where none does. */
 export function sourceNamesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
   const existing = sourcesFor(claim, store).map(({ metadata }) => metadata.name ?? '')
-  const answering = existing.length > 0 ? existing : [nameOfSource(questionOfClaim(claim))]
+  const answering = existing.length > 0 ? existing : [nameOfSource(queryOfClaim(claim))]
   const bound = claim.status?.boundDataSource
   return bound && !answering.includes(bound) ? [...answering, bound] : answering
 }
@@ -67,6 +67,6 @@ export function sourceToCreate(
     apiVersion: apiVersionOf(dataSources),
     kind: dataSources.kind,
     metadata: { name },
-    spec: questionOfClaim(claim),
+    spec: queryOfClaim(claim),
   }
 }

@@ -6,7 +6,7 @@ import type { ClaimAnswer } from '../core/data-source-claim/locate.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
 import { referenceTo } from '../core/dependencies/references.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
-import { hasNotes } from '../core/resource-binding/annotations.ts'
+import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import { bindingName } from '../core/resource-binding/derive.ts'
 import { locateUnread, locateVolumeManager, type VolumeUse } from '../core/volume-manager/locate.ts'
 import { kindKey } from '../store/kinds/any-kind.ts'
@@ -35,7 +35,7 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
  * that was deleted stays beside its data until its binding is deleted too.
  */
 function mayUseVolumes({ metadata, spec }: ResourceBinding, store: ObjectStore): boolean {
-  const isOpen = !spec.clusters?.length || hasNotes(metadata.annotations)
+  const isOpen = !spec.clusters?.length || hasOurAnnotations(metadata.annotations)
   return isOpen && store.byIndex(clusters, 'serves', kindKey(volumeManagers)).length > 0
 }
 
@@ -62,12 +62,12 @@ function isSelected(manager: VolumeManager | undefined, binding: ResourceBinding
 }
 
 function usesOf(
-  { metadata, facts }: Workload,
+  { metadata, dependencies }: Workload,
   dependenciesFollow: boolean,
 ): Omit<VolumeUse, 'manager' | 'binding' | 'isSelected'>[] {
   const { namespace } = metadata
   if (namespace === undefined) return []
-  const { volumeManagers: names, preferredVolumeManagers: preferred } = facts
+  const { volumeManagers: names, preferredVolumeManagers: preferred } = dependencies
   return names.map((name) => ({
     namespace,
     name,
@@ -101,9 +101,9 @@ function bindingsAround(object: K8sObject, isNew: boolean, store: ObjectStore): 
     if (resource.kind !== volumeManagers.kind) return []
     return bindingsUsingVolumes(resource.namespace, resource.name, store)
   }
-  const { facts } = object as Partial<Workload>
-  const usesVolumes = facts !== undefined && facts.volumeManagers.length > 0
-  if (!facts || (!usesVolumes && !isNew)) return []
+  const { dependencies } = object as Partial<Workload>
+  const usesVolumes = dependencies !== undefined && dependencies.volumeManagers.length > 0
+  if (!dependencies || (!usesVolumes && !isNew)) return []
   const bindings = bindingsOfWorkload(referenceOf(object), store)
-  return usesVolumes ? bindings : bindings.filter(({ metadata }) => hasNotes(metadata.annotations))
+  return usesVolumes ? bindings : bindings.filter(({ metadata }) => hasOurAnnotations(metadata.annotations))
 }

@@ -3,14 +3,14 @@ import { clusters } from '../api/karmada.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { HostRoots } from '../core/volume-manager/spec/host-paths.ts'
 import {
+  type MountableVolumes,
+  mountableVolumes,
   type VolumeManagerLookup,
-  type VolumeManagerView,
-  viewVolumeManager,
 } from '../core/workload/mountable-volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** Objects in memory never change, and all pods of a Job need the same one. */
-const views = new WeakMap<VolumeManager, { view: VolumeManagerView; roots: HostRoots | undefined }>()
+const views = new WeakMap<VolumeManager, { view: MountableVolumes; roots: HostRoots | undefined }>()
 
 /**
  * Finds the VolumeManagers of one namespace: no pod mounts the data of another one.
@@ -28,7 +28,7 @@ export function volumeManagersOf(
     if (!manager) return undefined
     const known = views.get(manager)
     if (known && known.roots === roots) return known.view
-    const view = viewVolumeManager(manager, roots)
+    const view = mountableVolumes(manager, roots)
     views.set(manager, { view, roots })
     return view
   }

@@ -57,7 +57,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const plan = planAttachedBinding({
         ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
         stored,
-        noted: stored ? clusterBindingsNotedOn(stored, store) : [],
+        labeledFor: stored ? clusterBindingsNotedOn(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
       })
       await applyPlan(context, plan)
@@ -99,7 +99,7 @@ function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iter
   for (const object of [before, after]) {
     if (!object) continue
     if (dependentType(object)) yield dependencyKey(object)
-    if ('facts' in object) yield* keysOfWorkload(object as Workload, store)
+    if ('dependencies' in object) yield* keysOfWorkload(object as Workload, store)
     if (CARRIERS.includes(object.kind) || object.kind === dataSourceClaims.kind) {
       for (const workload of workloadsAround(object, store)) yield* keysOfWorkload(workload, store)
     }

@@ -25,7 +25,7 @@ export interface Controller {
   /** How many keys wait for a turn, by loop. */
   depths(): { loop: string; depth: number }[]
   /** Looks at every key once more, soon. */
-  lookAtEverything(): void
+  enqueueAll(): void
   stop(): Promise<void>
 }
 
@@ -89,7 +89,7 @@ export function startController(input: ControllerInput): Controller {
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()
   return {
-    lookAtEverything: everything,
+    enqueueAll: everything,
     depths: () => [...queues].map(([{ name }, queue]) => ({ loop: name, depth: queue.depth() })),
     async stop() {
       clearInterval(timer)

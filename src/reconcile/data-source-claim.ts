@@ -3,7 +3,7 @@ import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
-import { questionOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
+import { queryOfClaim, workloadKey } from '../core/data-source-claim/keys.ts'
 import { planClaim } from '../core/data-source-claim/plan.ts'
 import { claimsRegranted, refusalOfClaim } from '../queries/permission.ts'
 import { claimsOfSource, nameOfSource, sourceOf } from '../queries/source.ts'
@@ -65,5 +65,5 @@ function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, s
 
 /** The DataSource that has the name for this claim's query and describes different data, where there is one. */
 function nameHolder(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
-  return store.get(dataSources, undefined, nameOfSource(questionOfClaim(claim)))
+  return store.get(dataSources, undefined, nameOfSource(queryOfClaim(claim)))
 }

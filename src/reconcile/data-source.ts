@@ -3,7 +3,7 @@ import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { decideSource } from '../core/data-source/decide.ts'
 import { planSource } from '../core/data-source/plan.ts'
-import { counts } from '../core/data-source-claim/honored.ts'
+import { isHonored } from '../core/data-source-claim/honored.ts'
 import { sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
 import type { System } from '../locality/plugins/plugin.ts'
 import { claimsRegranted, workloadsFor } from '../queries/permission.ts'
@@ -61,7 +61,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         return undefined
       }
       queries ??= openSystemQueries({ now, signal, observe: observer.asked })
-      const claims = claimsOfSource(source, store).filter((claim) => counts(claim, now()) && isPermitted(claim))
+      const claims = claimsOfSource(source, store).filter((claim) => isHonored(claim, now()) && isPermitted(claim))
       const system = systems.get(source.spec.system)
       const state = stateOf(name, source)
       setSystem(state, system, now())

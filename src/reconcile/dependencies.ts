@@ -22,7 +22,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
     *keysOf({ type, before, after }, store) {
       if (!isBinding(type.kind)) {
         for (const object of [before, after]) {
-          if (object && 'facts' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)
+          if (object && 'dependencies' in object) yield* bindingsOfWorkload(referenceOf(object), store).map(keyOfObject)
         }
         return
       }

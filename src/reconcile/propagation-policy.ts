@@ -56,7 +56,7 @@ function keysOf(change: StoreChange, store: ObjectStore): string[] {
   if (isBinding(type.kind)) return ofBinding(before as ResourceBinding | undefined, after as ResourceBinding, store)
   const regranted = claimsRegranted(change, store)
   if (regranted.length > 0) return regranted.flatMap((claim) => ofClaim(undefined, claim, store))
-  return 'facts' in after ? ofWorkload(before as Workload | undefined, after as Workload, store) : []
+  return 'dependencies' in after ? ofWorkload(before as Workload | undefined, after as Workload, store) : []
 }
 
 /** A claim's status changes far more often than the workload that it names. */
@@ -75,13 +75,13 @@ function ofBinding(before: ResourceBinding | undefined, after: ResourceBinding, 
 }
 
 function ofWorkload(before: Workload | undefined, after: Workload, store: ObjectStore): string[] {
-  const { metadata, facts } = after
+  const { metadata, dependencies } = after
   const isSame =
     before &&
     jsonEqual(before.metadata.labels, metadata.labels) &&
-    before.facts.volumeManagers.length > 0 === facts.volumeManagers.length > 0
+    before.dependencies.volumeManagers.length > 0 === dependencies.volumeManagers.length > 0
   if (isSame) return []
   const workload = referenceOf(after)
-  if (facts.volumeManagers.length === 0 && !isClaimed(workload, store)) return []
+  if (dependencies.volumeManagers.length === 0 && !isClaimed(workload, store)) return []
   return policiesSelecting(workload, store).filter(isUndecided).map(keyOfObject)
 }

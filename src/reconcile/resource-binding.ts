@@ -4,7 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim
 import { clusterResourceBindings, isBinding, isPolicy, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { workloadKey } from '../core/data-source-claim/keys.ts'
-import { hasNotes } from '../core/resource-binding/annotations.ts'
+import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import { planBinding } from '../core/resource-binding/plan.ts'
 import { gatherBindingInput } from '../queries/binding.ts'
 import { claimsRegranted } from '../queries/permission.ts'
@@ -65,7 +65,7 @@ export const resourceBindingLoop: ReconcileLoop = {
 /** Bindings without a claim, a volume and a note of ours are the many that we have nothing to do with. */
 function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
   return (
-    hasNotes(binding.metadata.annotations) ||
+    hasOurAnnotations(binding.metadata.annotations) ||
     store.byIndex(dataSourceClaims, 'workload', workloadKey(binding.spec.resource)).length > 0 ||
     locateVolumes(binding, store).length > 0
   )

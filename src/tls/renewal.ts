@@ -1,5 +1,5 @@
-/** Carries out a certificate plan: reads the facts out of what is stored, and makes what is to be stored next. */
-import type { CertificateFacts, CertificatePlan } from '../core/certificates/plan.ts'
+/** Carries out a certificate plan: observes the stored state and makes the next one. */
+import type { CertificatePlan, ObservedCertificates } from '../core/certificates/plan.ts'
 import { trustedAuthorities } from '../core/certificates/renew.ts'
 import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
@@ -13,8 +13,8 @@ export interface GatherCertificatesInput {
   nextKnownSince: number
 }
 
-/** The facts that the plan needs. */
-export function gatherCertificates(input: GatherCertificatesInput): CertificateFacts {
+/** The observed state that the plan needs. */
+export function gatherCertificates(input: GatherCertificatesInput): ObservedCertificates {
   const { stored, hosts, nextKnownSince } = input
   const [signing] = parseCertificates(stored.signing.certPem)
   const [leaf] = parseCertificates(stored.leaf.certPem)

@@ -119,7 +119,7 @@ class Rotation {
     }
     const nextKnownSince = this.#next?.knownSince ?? now
     return planCertificates({
-      facts: stored && gatherCertificates({ stored, hosts: this.#hosts, nextKnownSince }),
+      observed: stored && gatherCertificates({ stored, hosts: this.#hosts, nextKnownSince }),
       now,
       checkIntervalMs: this.#checkIntervalMs,
       waitMs: this.#checkIntervalMs + (this.#input.overlapMs ?? OVERLAP_MS),

@@ -3,7 +3,7 @@ import { makeBinding, makeClaim, makeCluster, makePolicy, makeSource, NOW } from
 import { storeOf } from '../../test/stores.ts'
 import { CLUSTER_POLICY_NAME_ANNOTATION } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
-import { LEAVE_MS } from '../core/data-source-claim/honored.ts'
+import { HONOR_MS } from '../core/data-source-claim/honored.ts'
 import { gatherBindingInput, policyOf } from '../queries/binding.ts'
 import { sourceOf } from '../queries/source.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
@@ -38,8 +38,8 @@ describe('the claims that a binding is decided by', () => {
       finalizers: ['example.org/hold'],
     })
 
-    const during = await gather(makeClaim({}, leaving(LEAVE_MS - 1000)), makeSource())
-    const after = await gather(makeClaim({}, leaving(LEAVE_MS)), makeSource())
+    const during = await gather(makeClaim({}, leaving(HONOR_MS - 1000)), makeSource())
+    const after = await gather(makeClaim({}, leaving(HONOR_MS)), makeSource())
 
     expect(during.claims).toMatchObject([{ claim: 'default/sales', countsUntil: NOW + 1000 }])
     expect(after.claims).toEqual([])

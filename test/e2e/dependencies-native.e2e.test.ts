@@ -108,7 +108,7 @@ async function interpretedByKarmada(workload: KubeObject): Promise<DependentObje
 /** Of the object as it is stored, defaults included. */
 async function interpretedByLodestone(workload: KubeObject): Promise<string[]> {
   const stored = (await hub.read(workload)) as KubeObject
-  return sorted(workloadOf(stored).facts.references)
+  return sorted(workloadOf(stored).dependencies.references)
 }
 
 async function failsToInterpret({ kind, metadata }: KubeObject): Promise<void> {

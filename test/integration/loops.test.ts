@@ -4,7 +4,7 @@ import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import { propagationPolicies, type ResourceBinding, resourceBindings } from '../../src/api/karmada.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
-import { LEAVE_MS } from '../../src/core/data-source-claim/honored.ts'
+import { HONOR_MS } from '../../src/core/data-source-claim/honored.ts'
 import { decideBinding } from '../../src/core/resource-binding/decide.ts'
 import { type LocalityAnswer, LocalityError, type System, type Systems } from '../../src/locality/plugins/plugin.ts'
 import { gatherBindingInput } from '../../src/queries/binding.ts'
@@ -257,7 +257,7 @@ test('a deleted claim goes when its binding has the base back, and the source is
   await expect.poll(affinity).toEqual(['member2'])
   await expect.poll(async () => (await readClaim())?.metadata.finalizers).toEqual(['lodestone.dev/claim'])
 
-  aheadMs = LEAVE_MS - 500
+  aheadMs = HONOR_MS - 500
   await store.delete(dataSourceClaims, (await readClaim()) as DataSourceClaim)
 
   await expect.poll(affinity).toEqual(['member1', 'member2', 'member3'])

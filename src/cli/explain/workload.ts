@@ -17,7 +17,7 @@ import { type Answer, type ClaimAnswer, locateClaim } from '../../core/data-sour
 import { affinityOf } from '../../core/placement/affinity.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
 import { formatBytes } from '../../core/quantity.ts'
-import { BASE_OF_POLICY, readNotes } from '../../core/resource-binding/annotations.ts'
+import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
@@ -131,7 +131,7 @@ function policyNode(policy: PropagationPolicy): TreeNode {
 function bindingNode(binding: ResourceBinding, input: BindingInput): TreeNode {
   const { stored } = input
   const { state, binding: decided, message } = decideBinding(input)
-  const { base } = readNotes(decided.metadata.annotations)
+  const { base } = readAnnotations(decided.metadata.annotations)
   const known = base === BASE_OF_POLICY ? affinityOf(input.policy?.placement) : base
   const before = known ?? affinityOf(binding.spec.placement)
   const scheduled = binding.spec.clusters?.map(({ name }) => name).join(', ')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CertificateFacts, type CertificatePlan, changesCertificates, planCertificates } from './plan.ts'
+import { type CertificatePlan, changesCertificates, type ObservedCertificates, planCertificates } from './plan.ts'
 import { trustedAuthorities, type Validity } from './renew.ts'
 
 const CA_LIFE = 3650
@@ -9,16 +9,22 @@ const WAIT = 20
 const times = { checkIntervalMs: 10, waitMs: WAIT, published: undefined, renewalAskedFor: false }
 const young: Validity = { notBefore: 0, notAfter: CA_LIFE }
 const leaf = { notBefore: 0, notAfter: LEAF_LIFE, uncoveredHosts: [], signedByCa: true }
-const facts: CertificateFacts = { signing: young, retired: [], leaf }
+const observed: ObservedCertificates = { signing: young, retired: [], leaf }
 
 describe('the plan', () => {
   const due = { notBefore: -3000, notAfter: 650 }
   const expired = { notBefore: -3000, notAfter: 5 }
   const next = { ...young, knownSince: 0 }
-  test.each<{ name: string; facts?: CertificateFacts; now?: number; more?: object; want: Partial<CertificatePlan> }>([
+  test.each<{
+    name: string
+    observed?: ObservedCertificates
+    now?: number
+    more?: object
+    want: Partial<CertificatePlan>
+  }>([
     {
       name: 'nothing to do, look again after the interval',
-      facts,
+      observed,
       want: { authority: { kind: 'keep' }, nextCheckAt: 20 },
     },
     {
@@ -27,66 +33,66 @@ describe('the plan', () => {
     },
     {
       name: 'a CA that is due is joined by the next one, and the leaf stays',
-      facts: { ...facts, signing: due },
+      observed: { ...observed, signing: due },
       want: { authority: { kind: 'publish-next', reason: 'two-thirds-of-life' }, leaf: undefined },
     },
     {
       name: 'the next CA waits for the callers, and the next look comes when the wait ends',
-      facts: { ...facts, signing: due, next: { ...next, knownSince: -5 } },
+      observed: { ...observed, signing: due, next: { ...next, knownSince: -5 } },
       want: { authority: { kind: 'keep' }, leaf: undefined, nextCheckAt: 15 },
     },
     {
       name: 'the next CA takes over after the wait and signs a new leaf',
-      facts: { ...facts, signing: due, next },
+      observed: { ...observed, signing: due, next },
       now: 20,
       want: { authority: { kind: 'promote-next', reason: 'two-thirds-of-life' }, leaf: 'not-signed-by-ca' },
     },
     {
       name: 'the next CA does not take over while callers are known to lack it',
-      facts: { ...facts, signing: due, next },
+      observed: { ...observed, signing: due, next },
       now: 600,
       more: { published: false },
       want: { authority: { kind: 'keep' } },
     },
     {
       name: 'an expired CA gives way to the next one without a wait',
-      facts: { ...facts, signing: expired, next },
+      observed: { ...observed, signing: expired, next },
       more: { published: false },
       want: { authority: { kind: 'promote-next', reason: 'expired' }, leaf: 'not-signed-by-ca' },
     },
     {
       name: 'an expired CA without successor is replaced',
-      facts: { ...facts, signing: expired },
+      observed: { ...observed, signing: expired },
       want: { authority: { kind: 'replace', reason: 'expired' }, leaf: 'not-signed-by-ca' },
     },
     {
       name: 'a CA from the future is replaced with overlap, for it may be our clock that is wrong',
-      facts: { ...facts, signing: { notBefore: 500, notAfter: 5000 } },
+      observed: { ...observed, signing: { notBefore: 500, notAfter: 5000 } },
       want: { authority: { kind: 'publish-next', reason: 'not-yet-valid' } },
     },
     {
       name: 'a next CA that a wrong clock made in the past is taken back',
-      facts: { ...facts, next: { ...expired, knownSince: -500 } },
+      observed: { ...observed, next: { ...expired, knownSince: -500 } },
       want: { authority: { kind: 'drop-next' }, leaf: undefined },
     },
     {
       name: 'a new CA is published when somebody asks for it',
-      facts,
+      observed,
       more: { renewalAskedFor: true },
       want: { authority: { kind: 'publish-next', reason: 'asked-for' } },
     },
     {
       name: 'a leaf during the overlap is still signed by the old CA',
-      facts: { ...facts, signing: due, next, leaf: { ...leaf, uncoveredHosts: ['a.b'] } },
+      observed: { ...observed, signing: due, next, leaf: { ...leaf, uncoveredHosts: ['a.b'] } },
       want: { authority: { kind: 'keep' }, leaf: 'hosts-not-covered' },
     },
     {
       name: 'expired CAs leave the bundle',
-      facts: { ...facts, retired: [young, expired] },
+      observed: { ...observed, retired: [young, expired] },
       want: { pruneRetired: true },
     },
-  ])('$name', ({ facts, now = 10, more, want }) => {
-    expect(planCertificates({ facts, now, ...times, ...more })).toMatchObject(want)
+  ])('$name', ({ observed, now = 10, more, want }) => {
+    expect(planCertificates({ observed, now, ...times, ...more })).toMatchObject(want)
   })
 })
 
@@ -105,18 +111,18 @@ test('whenever a check comes, callers who heard of the bundle one wait ago accep
     fc.property(fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 120 }), (gaps) => {
       let ids = 0
       let now = 0
-      let state = carryOut(planCertificates({ facts: undefined, now, ...times }), undefined)
+      let state = carryOut(planCertificates({ observed: undefined, now, ...times }), undefined)
       const published: { at: number; ids: number[] }[] = [{ at: 0, ids: bundleOf(state) }]
       for (const gap of gaps) {
         now += gap
         // Lives of years against gaps of days: nothing expires unseen between two looks.
-        const plan = planCertificates({ facts: factsOf(state), now, ...times })
+        const plan = planCertificates({ observed: observedOf(state), now, ...times })
         state = carryOut(plan, state)
         const heard = published.filter(({ at }) => at <= now - WAIT).at(-1) ?? published[0]
         published.push({ at: now, ids: bundleOf(state) })
         expect(heard?.ids).toContain(state.leaf.issuer)
         expect(state.leaf.notAfter).toBeGreaterThan(now)
-        expect(changesCertificates(planCertificates({ facts: factsOf(state), now, ...times }))).toBe(false)
+        expect(changesCertificates(planCertificates({ observed: observedOf(state), now, ...times }))).toBe(false)
       }
 
       function makeCa(): Ca {
@@ -143,7 +149,7 @@ test('whenever a check comes, callers who heard of the bundle one wait ago accep
     }),
   )
 
-  function factsOf(state: State): CertificateFacts {
+  function observedOf(state: State): ObservedCertificates {
     return { ...state, leaf: { ...state.leaf, uncoveredHosts: [], signedByCa: state.leaf.issuer === state.signing.id } }
   }
   function bundleOf(state: State): number[] {

@@ -20,7 +20,7 @@ import {
 } from './renew.ts'
 
 /** What is stored, as far as a decision needs it. */
-export interface CertificateFacts {
+export interface ObservedCertificates {
   /** The CA that signs. */
   signing: Validity
   /** The CA that is published and will sign next, and since when (ms since 1970) this process has known it. */
@@ -32,7 +32,7 @@ export interface CertificateFacts {
 
 export interface CertificatePlanInput {
   /** Undefined when nothing is stored. */
-  facts: CertificateFacts | undefined
+  observed: ObservedCertificates | undefined
   /** Milliseconds since 1970. */
   now: number
   checkIntervalMs: number
@@ -67,13 +67,13 @@ export interface CertificatePlan {
 
 /** What to do with the stored certificates now. A plan that was carried out is followed by one that changes nothing. */
 export function planCertificates(input: CertificatePlanInput): CertificatePlan {
-  const { facts, now, checkIntervalMs, waitMs } = input
-  if (facts === undefined) {
+  const { observed, now, checkIntervalMs, waitMs } = input
+  if (observed === undefined) {
     const authority: AuthorityStep = { kind: 'replace', reason: 'missing' }
     return { authority, leaf: 'missing', pruneRetired: false, nextCheckAt: now + checkIntervalMs }
   }
-  const { signing, next, retired, leaf } = facts
-  const authority = stepOfAuthority(facts, input)
+  const { signing, next, retired, leaf } = observed
+  const authority = stepOfAuthority(observed, input)
   const otherCa = authority.kind === 'promote-next' || authority.kind === 'replace'
   const ca = authority.kind === 'promote-next' && next !== undefined ? next : signing
   const moments = [leaf.notAfter, renewalDueAt(leaf), signing.notAfter, renewalDueAt(signing)]
@@ -91,8 +91,8 @@ export function changesCertificates(plan: CertificatePlan): boolean {
   return plan.authority.kind !== 'keep' || plan.leaf !== undefined || plan.pruneRetired
 }
 
-function stepOfAuthority(facts: CertificateFacts, input: CertificatePlanInput): AuthorityStep {
-  const { signing, next } = facts
+function stepOfAuthority(observed: ObservedCertificates, input: CertificatePlanInput): AuthorityStep {
+  const { signing, next } = observed
   const { now, waitMs, published } = input
   const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'asked-for' : undefined)
   const nextFails = next === undefined ? undefined : reasonOfAge(next, now)

@@ -36,7 +36,7 @@ function sourceKey(system: string, type: string, name: string, attributes: Recor
 }
 
 /** What a claim asks, in the words of the source that answers. */
-export function questionOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
+export function queryOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
   const { system, dataSourceType: type, dataSourceName: name, attributes } = spec
   return { system, type, name, ...(attributes && { attributes }) }
 }

@@ -3,7 +3,7 @@ import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../json.ts'
-import { countsUntil } from './honored.ts'
+import { honoredUntil } from './honored.ts'
 
 /** What a claim asks, with every default filled in. */
 export interface ClaimTerms {
@@ -15,7 +15,7 @@ export interface ClaimTerms {
   rebalance: 'Auto' | 'Always' | 'Never'
   holdTimeoutSeconds: number | undefined
   /** When a claim that is being deleted stops having a say, in ms since the epoch. */
-  countsUntil?: number | undefined
+  honoredUntil?: number | undefined
 }
 
 /** Where a claim's data is, as far as is known. */
@@ -38,7 +38,7 @@ export function locateClaim(claim: DataSourceClaim, source: DataSource | undefin
     onUnsatisfiable: policy.onUnsatisfiable ?? 'Hold',
     rebalance: policy.rebalance ?? 'Auto',
     holdTimeoutSeconds: policy.holdTimeoutSeconds,
-    countsUntil: countsUntil(claim),
+    honoredUntil: honoredUntil(claim),
     answer: answerOf(claim, source, now),
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { Action, Plan } from '../plan.ts'
-import { LEAVE_MS } from './honored.ts'
+import { HONOR_MS } from './honored.ts'
 import { type ClaimPlanInput, planClaim } from './plan.ts'
 
 const held = { finalizers: ['lodestone.dev/claim'], resourceVersion: '7' }
@@ -117,7 +117,7 @@ test('a claim that is being deleted waits for the bindings that are narrowed for
 test('it goes at once with its workload, and else when its leave is over', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: new Date(NOW - 2000).toISOString() })
 
-  expect(planWhole({ claim, bindings: [makeBinding()] })).toEqual({ actions: [], requeueAfterMs: LEAVE_MS - 2000 })
-  expect(plan({ claim, bindings: [makeBinding()], now: NOW + LEAVE_MS })).toMatchObject([goes])
+  expect(planWhole({ claim, bindings: [makeBinding()] })).toEqual({ actions: [], requeueAfterMs: HONOR_MS - 2000 })
+  expect(plan({ claim, bindings: [makeBinding()], now: NOW + HONOR_MS })).toMatchObject([goes])
   expect(plan({ claim })).toMatchObject([goes])
 })

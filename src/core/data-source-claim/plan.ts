@@ -7,8 +7,8 @@ import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../conditions.ts'
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
-import { readNotes } from '../resource-binding/annotations.ts'
-import { counts, countsUntil } from './honored.ts'
+import { readAnnotations } from '../resource-binding/annotations.ts'
+import { honoredUntil, isHonored } from './honored.ts'
 import { type Answer, locateClaim, staleAt } from './locate.ts'
 
 export interface ClaimPlanInput {
@@ -75,12 +75,12 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
 function planLeave({ claim, bindings, now }: ClaimPlanInput): Plan {
   const { finalizers = [], resourceVersion } = claim.metadata
   if (!finalizers.includes(CLAIM_FINALIZER)) return NOTHING
-  const until = countsUntil(claim)
-  if (until !== undefined && counts(claim, now) && bindings.length > 0) {
+  const until = honoredUntil(claim)
+  if (until !== undefined && isHonored(claim, now) && bindings.length > 0) {
     return { actions: [], requeueAfterMs: until - now }
   }
   const key = keyOfObject(claim)
-  const narrowed = bindings.some(({ metadata }) => readNotes(metadata.annotations).locality?.claims.includes(key))
+  const narrowed = bindings.some(({ metadata }) => readAnnotations(metadata.annotations).locality?.claims.includes(key))
   if (narrowed) return NOTHING
   const kept = finalizers.filter((finalizer) => finalizer !== CLAIM_FINALIZER)
   return { actions: [{ kind: 'patch', of: of(claim), patch: { metadata: { resourceVersion, finalizers: kept } } }] }

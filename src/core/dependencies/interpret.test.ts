@@ -73,7 +73,7 @@ function surroundedBy(around: Surroundings): RelatedObjects {
       ),
     ingressesOf: (namespace, name) =>
       (around.ingresses ?? []).filter(
-        ({ metadata, facts }) => metadata.namespace === namespace && facts.backends.includes(name),
+        ({ metadata, dependencies }) => metadata.namespace === namespace && dependencies.backends.includes(name),
       ),
     serviceAccount: (namespace, name) => inShop(around.accounts, namespace, name),
     volumeManager: (namespace, name) => inShop(around.managers, namespace, name),
@@ -229,7 +229,10 @@ describe('claims for data', () => {
 })
 
 test('a workload never depends on itself', () => {
-  const site = { ...ingress('site', 'web', 'cert'), facts: { ...workload({ labels: { app: 'x' } }).facts } }
+  const site = {
+    ...ingress('site', 'web', 'cert'),
+    dependencies: { ...workload({ labels: { app: 'x' } }).dependencies },
+  }
   const around = { services: [service('web', { app: 'x' })], ingresses: [ingress('site', 'web', 'cert')] }
   expect(dependencies(site, around)).toEqual(['Secret shop/cert', 'Service shop/web'])
 })

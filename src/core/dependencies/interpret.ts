@@ -19,7 +19,7 @@ const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
  * VolumeManagers with their Secrets, and its claims for data. Throws what the look-ups throw: what is not known yet must not look absent.
  */
 export function interpretDependencies(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
-  const { references, furtherReferences } = workload.facts
+  const { references, furtherReferences } = workload.dependencies
   const own = dependencyKey(workload)
   return sortedReferences([
     ...references,
@@ -39,27 +39,28 @@ function pullSecretsOf({ kind, namespace, name }: DependentObjectReference, rela
 
 /** Nothing names these: without them no request reaches the pods in a member. */
 function servicesAndIngresses(
-  { metadata: { namespace }, facts }: Workload,
+  { metadata: { namespace }, dependencies }: Workload,
   related: RelatedObjects,
 ): DependentObjectReference[] {
   if (namespace === undefined) return []
-  const names = facts.podLabels
+  const names = dependencies.podLabels
     .flatMap((labels) => related.servicesFor(namespace, labels))
     .flatMap(({ metadata }) => metadata.name ?? [])
   const ingresses = names.flatMap((name) => related.ingressesOf(namespace, name))
   return [
     ...named(services, names).map((service) => referenceTo(service, namespace)),
-    ...ingresses.flatMap((ingress) => [referenceOf(ingress), ...ingress.facts.references]),
+    ...ingresses.flatMap((ingress) => [referenceOf(ingress), ...ingress.dependencies.references]),
   ]
 }
 
 /** A VolumeManager that does not exist is left out: where its kind is not even served, Karmada's distributor would fail on it for ever. */
 function volumeManagersAndSecrets(
-  { metadata: { namespace }, facts }: Workload,
+  { metadata: { namespace }, dependencies }: Workload,
   related: RelatedObjects,
 ): DependentObjectReference[] {
-  if (namespace === undefined || facts.volumeManagers.length === 0 || !related.memberServes(volumeManagers)) return []
-  return facts.volumeManagers
+  if (namespace === undefined || dependencies.volumeManagers.length === 0 || !related.memberServes(volumeManagers))
+    return []
+  return dependencies.volumeManagers
     .flatMap((name) => related.volumeManager(namespace, name) ?? [])
     .flatMap((manager) => [
       referenceOf(manager),

@@ -22,7 +22,9 @@ export function objectOfKey(key: string): K8sObject {
 }
 
 /** The keys of everything that the workload itself names, sorted, each once; of VolumeManagers also those that do not exist. */
-export function referenceKeys({ metadata, facts }: Workload): string[] {
-  const managers = facts.volumeManagers.map((name) => referenceTo({ type: volumeManagers, name }, metadata.namespace))
-  return sortedUnique([...facts.references, ...facts.furtherReferences, ...managers].map(dependencyKey))
+export function referenceKeys({ metadata, dependencies }: Workload): string[] {
+  const managers = dependencies.volumeManagers.map((name) =>
+    referenceTo({ type: volumeManagers, name }, metadata.namespace),
+  )
+  return sortedUnique([...dependencies.references, ...dependencies.furtherReferences, ...managers].map(dependencyKey))
 }

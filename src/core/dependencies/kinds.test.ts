@@ -37,7 +37,7 @@ interface Row {
 function interpret({ apiVersion, kind, spec }: Row) {
   const namespaced = interpretedKind(apiVersion, kind)?.type.namespaced
   const object: K8sObject = { apiVersion, kind, metadata: { name: 'w', ...(namespaced && { namespace: 'ns' }) } }
-  return workloadOf({ ...object, ...{ spec } }).facts
+  return workloadOf({ ...object, ...{ spec } }).dependencies
 }
 
 function expectInterpreted(row: Row): void {

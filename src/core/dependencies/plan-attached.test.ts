@@ -42,7 +42,7 @@ const karmadaLabelOf = (binding: ResourceBinding) =>
   karmadaDependedByLabel({ namespace: 'default', name: binding.metadata.name ?? '' })
 
 function plan({
-  noted = [],
+  labeledFor: noted = [],
   ...input
 }: Partial<AttachedInput> & { all?: ResourceBinding[]; unknown?: ResourceBinding[] } = {}): Plan {
   const { all = (input.needs ?? []).map(({ binding }) => binding), unknown = [] } = input
@@ -52,7 +52,7 @@ function plan({
     needs: [],
     bindingOf: ({ namespace, name }) =>
       all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
-    noted,
+    labeledFor: noted,
     isUnknown: (binding) => unknown.includes(binding),
     ...input,
   })
@@ -354,16 +354,16 @@ describe('a cluster-scoped workload', () => {
   test('that needs it no more leaves, and the others stay', () => {
     const stored = attachedTo([one, two])
 
-    expect(patchOf(plan({ stored, needs: [ours(two)], noted: [one, two] }))).toMatchObject({
+    expect(patchOf(plan({ stored, needs: [ours(two)], labeledFor: [one, two] }))).toMatchObject({
       spec: { requiredBy: [{ name: 'my-config-configmap', clusters: [{ name: 'member2' }] }] },
     })
-    expect(patchOf(plan({ stored, needs: [], noted: [one, two] }))).toMatchObject({ spec: { requiredBy: null } })
+    expect(patchOf(plan({ stored, needs: [], labeledFor: [one, two] }))).toMatchObject({ spec: { requiredBy: null } })
   })
 
   test('stays while it cannot be told what it needs', () => {
     const stored = attachedTo([one, two])
 
-    expect(plan({ stored, needs: [ours(two)], noted: [one, two], unknown: [one] }).actions).toEqual([])
+    expect(plan({ stored, needs: [ours(two)], labeledFor: [one, two], unknown: [one] }).actions).toEqual([])
   })
 
   test('has its say in how it is put into members', () => {

@@ -28,7 +28,7 @@ export interface AttachedInput {
   /** The binding that a snapshot is of, if it is there. */
   bindingOf(snapshot: BindingSnapshot): ResourceBinding | undefined
   /** The cluster-scoped bindings that `stored` carries our notes of: no snapshot names them. */
-  noted: readonly ResourceBinding[]
+  labeledFor: readonly ResourceBinding[]
   /** Whether it cannot be told what a binding's workload needs: nothing is let go for lack of knowledge. */
   isUnknown(binding: ResourceBinding): boolean
 }
@@ -65,7 +65,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
     .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
     .map(({ binding }) => binding)
     // Nothing more is attached to where an object is going, or gone.
-    .filter((binding) => noteOf(binding) in labels || (dependent && isScheduled(binding)))
+    .filter((binding) => ourLabelOf(binding) in labels || (dependent && isScheduled(binding)))
   const unknown = unknownReferrers(input, entries)
   const released = releasedLabels(labels, [...attached, ...unknown])
   // What is none of our business stays as it is.
@@ -101,12 +101,12 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
 
 /** What we attached stays ours until Karmada's distributor has noted it as well: in between nobody would keep it. */
 function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string>): boolean {
-  return noteOf(binding) in labels && !(karmadaDependedByLabel(nameOfObject(binding)) in labels)
+  return ourLabelOf(binding) in labels && !(karmadaDependedByLabel(nameOfObject(binding)) in labels)
 }
 
 /** Those that the binding is noted for and of which it cannot be told whether they still need it. */
 function unknownReferrers(
-  { needs, bindingOf, noted, isUnknown }: AttachedInput,
+  { needs, bindingOf, labeledFor: noted, isUnknown }: AttachedInput,
   entries: readonly BindingSnapshot[],
 ): ResourceBinding[] {
   const needing = new Set(needs.map(({ binding }) => binding))
@@ -117,7 +117,7 @@ function unknownReferrers(
 
 /** Our labels for all but those that still need it from us. */
 function releasedLabels(labels: Record<string, string>, kept: readonly ResourceBinding[]): Set<string> {
-  const keptLabels = new Set(kept.map(noteOf))
+  const keptLabels = new Set(kept.map(ourLabelOf))
   return new Set(
     Object.keys(labels).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX) && !keptLabels.has(label)),
   )
@@ -144,7 +144,7 @@ function isSame(entry: BindingSnapshot, other: BindingSnapshot): boolean {
   return keyOf(entry) === keyOf(other)
 }
 
-function noteOf(binding: ResourceBinding): string {
+function ourLabelOf(binding: ResourceBinding): string {
   return dependedByLabel(nameOfObject(binding))
 }
 

@@ -70,8 +70,8 @@ describe('dependencies', () => {
   test('do not depend on the order in which anything is written', () => {
     fc.assert(
       fc.property(job, fc.array(fc.integer(), { minLength: 1, maxLength: 9 }), (spec, order) => {
-        expect(JSON.stringify(workloadOf(volcanoJob(shuffled(spec, order))).facts)).toBe(
-          JSON.stringify(workloadOf(volcanoJob(spec)).facts),
+        expect(JSON.stringify(workloadOf(volcanoJob(shuffled(spec, order))).dependencies)).toBe(
+          JSON.stringify(workloadOf(volcanoJob(spec)).dependencies),
         )
       }),
     )
@@ -127,8 +127,8 @@ test.each(interpretedKinds)('no $type.kind of any shape is too odd to be read', 
   fc.assert(
     fc.property(anything, anything, (metadata, spec) => {
       const raw = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec } as unknown as K8sObject
-      const { facts } = workloadOf(raw)
-      for (const reference of [...facts.references, ...facts.furtherReferences]) {
+      const { dependencies } = workloadOf(raw)
+      for (const reference of [...dependencies.references, ...dependencies.furtherReferences]) {
         expect(reference.name ?? reference.labelSelector).toBeTruthy()
       }
     }),

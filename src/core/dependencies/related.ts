@@ -7,7 +7,7 @@ import type { Workload } from './workload.ts'
 export interface RelatedObjects {
   /** The Services of the namespace whose selector matches pods with these labels. One without a selector matches none. */
   servicesFor(namespace: string, podLabels: Record<string, string>): readonly Service[]
-  /** The Ingresses of the namespace that send to this Service; their TLS Secrets are in `facts.references`. */
+  /** The Ingresses of the namespace that send to this Service; their TLS Secrets are in `dependencies.references`. */
   ingressesOf(namespace: string, service: string): readonly Workload[]
   serviceAccount(namespace: string, name: string): ServiceAccount | undefined
   volumeManager(namespace: string, name: string): VolumeManager | undefined

@@ -7,7 +7,7 @@ function deployment(template: unknown, more: object = {}): K8sObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template } }, ...more }
 }
 
-test('of a workload only identity, metadata and facts are left', () => {
+test('of a workload only identity, metadata and dependencies are left', () => {
   const raw = deployment(
     { metadata: { labels: { app: 'x' } }, spec: { serviceAccountName: 'sa' } },
     { status: { replicas: 1 } },
@@ -17,7 +17,7 @@ test('of a workload only identity, metadata and facts are left', () => {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: raw.metadata,
-    facts: {
+    dependencies: {
       references: [{ apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'shop', name: 'sa' }],
       furtherReferences: [],
       podLabels: [{ app: 'x' }],
@@ -29,9 +29,9 @@ test('of a workload only identity, metadata and facts are left', () => {
   expect(workload.metadata).toBe(raw.metadata)
 })
 
-test('an object of a kind that is not interpreted has no facts', () => {
-  const { facts } = workloadOf({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
-  expect(facts).toEqual({
+test('an object of a kind that is not interpreted has no dependencies', () => {
+  const { dependencies } = workloadOf({ ...deployment({ spec: { serviceAccountName: 'sa' } }), kind: 'Gadget' })
+  expect(dependencies).toEqual({
     references: [],
     furtherReferences: [],
     podLabels: [],
@@ -49,7 +49,7 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
       volumes: [{ configMap: { name: 'z' } }, { persistentVolumeClaim: { claimName: 'p' } }],
     },
   })
-  expect(workloadOf(raw).facts.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+  expect(workloadOf(raw).dependencies.references.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
     'ConfigMap z',
     'PersistentVolumeClaim p',
     'Secret a',
@@ -62,13 +62,13 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
 
 test('what a pod template says of its own namespace does not count', () => {
   const raw = deployment({ metadata: { namespace: 'other' }, spec: { serviceAccountName: 'sa' } })
-  expect(workloadOf(raw).facts.references).toMatchObject([{ namespace: 'shop' }])
+  expect(workloadOf(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
 })
 
 test('the claim that an ephemeral volume copies is beyond what Karmada finds', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
   const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
-  expect(workloadOf(raw).facts).toMatchObject({
+  expect(workloadOf(raw).dependencies).toMatchObject({
     references: [],
     furtherReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'shop', name: 'golden' }],
   })
@@ -94,13 +94,13 @@ describe('the labels of pods', () => {
   ])('$name', ({ templates, want }) => {
     const spec = { tasks: templates.map((template) => ({ template })) }
     const raw = { ...deployment({}), apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', ...{ spec } }
-    expect(workloadOf(raw).facts.podLabels).toEqual(want)
+    expect(workloadOf(raw).dependencies.podLabels).toEqual(want)
   })
 })
 
 test('a Pod has labels of its own', () => {
   const metadata = { name: 'p', namespace: 'shop', labels: { app: 'x' } }
-  expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).facts.podLabels).toEqual([{ app: 'x' }])
+  expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.podLabels).toEqual([{ app: 'x' }])
 })
 
 describe('the annotation lodestone.dev/volumes', () => {
@@ -115,13 +115,13 @@ describe('the annotation lodestone.dev/volumes', () => {
     { text: 5, want: [] },
   ])('$text names $want', ({ text, want }) => {
     const raw = deployment({ metadata: { annotations: { 'lodestone.dev/volumes': text } } })
-    expect(workloadOf(raw).facts.volumeManagers).toEqual(want)
+    expect(workloadOf(raw).dependencies.volumeManagers).toEqual(want)
   })
 
   test('is a pod’s own, and says nothing on what is no pod', () => {
     const metadata = { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } }
-    expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).facts.volumeManagers).toEqual(['sales'])
-    expect(workloadOf(deployment({}, { metadata })).facts.volumeManagers).toEqual([])
+    expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.volumeManagers).toEqual(['sales'])
+    expect(workloadOf(deployment({}, { metadata })).dependencies.volumeManagers).toEqual([])
   })
 })
 
@@ -139,7 +139,7 @@ test('an Ingress sends to the Services of its rules and its default', () => {
       ],
     },
   }
-  expect(workloadOf(raw).facts.backends).toEqual(['api', 'fallback', 'web'])
+  expect(workloadOf(raw).dependencies.backends).toEqual(['api', 'fallback', 'web'])
 })
 
 test('of very many sets of pod labels only some are compared with Services', () => {
@@ -150,5 +150,5 @@ test('of very many sets of pod labels only some are compared with Services', () 
     metadata: { name: 'flow', namespace: 'shop' },
     spec: { templates: steps },
   }
-  expect(workloadOf(workflow).facts.podLabels).toHaveLength(100)
+  expect(workloadOf(workflow).dependencies.podLabels).toHaveLength(100)
 })

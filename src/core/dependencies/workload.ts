@@ -9,7 +9,7 @@ import { type InterpretedKind, interpretedKind } from './kinds.ts'
 import { containerObjects, ephemeralVolumeObjects, isContainer, isPodSpec, podSpecObjects } from './pod-spec.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
-export interface WorkloadFacts {
+export interface WorkloadDependencies {
   /** What the object itself names, sorted and without doubles: what Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
   /** What Karmada's interpreter does not look for, but the object itself names as well: generic ephemeral volumes. */
@@ -24,15 +24,15 @@ export interface WorkloadFacts {
   backends: readonly string[]
 }
 
-/** Metadata is the object's own; of its spec only the facts are left. */
+/** Metadata is the object's own; of its spec only the dependencies are left. */
 export interface Workload extends K8sObject {
-  facts: WorkloadFacts
+  dependencies: WorkloadDependencies
 }
 
 /** Every namespace of every cluster has its own. */
 const DEFAULT_SERVICE_ACCOUNT = 'default'
 
-const NO_FACTS: WorkloadFacts = {
+const NO_DEPENDENCIES: WorkloadDependencies = {
   references: [],
   furtherReferences: [],
   podLabels: [],
@@ -48,10 +48,10 @@ const NO_FACTS: WorkloadFacts = {
 export function workloadOf(raw: K8sObject): Workload {
   const { apiVersion, kind, metadata } = raw
   const interpreted = interpretedKind(apiVersion, kind)
-  return { apiVersion, kind, metadata, facts: interpreted ? factsOf(raw, interpreted) : NO_FACTS }
+  return { apiVersion, kind, metadata, dependencies: interpreted ? dependenciesOf(raw, interpreted) : NO_DEPENDENCIES }
 }
 
-function factsOf(raw: K8sObject, kind: InterpretedKind): WorkloadFacts {
+function dependenciesOf(raw: K8sObject, kind: InterpretedKind): WorkloadDependencies {
   const valuesIn = openPaths(raw)
   const at = (paths: readonly string[] = []) => paths.map(valuesIn).reduce(joined, [])
   const templates = at(kind.templates)

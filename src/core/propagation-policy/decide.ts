@@ -3,7 +3,7 @@ import type { PropagationPolicy } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 import { cut, type Outcome } from '../outcome.ts'
-import { saidPropagateDeps } from './declared.ts'
+import { declaredPropagateDeps } from './declared.ts'
 
 /** Which policies get `propagateDeps`: those that select a data-bound workload, all, or none. */
 export type PropagateDepsMode = 'dataBound' | 'always' | 'never'
@@ -71,7 +71,7 @@ export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): 
 export function declineOf(policy: PropagationPolicy): string | undefined {
   if (policy.spec.propagateDeps === true) return undefined
   if (isAnnotated(policy.metadata)) return DECLINED
-  return saidPropagateDeps(policy) === false ? 'its manifest says propagateDeps: false' : undefined
+  return declaredPropagateDeps(policy) === false ? 'its manifest says propagateDeps: false' : undefined
 }
 
 /** Whether there may be anything to do for a policy: it neither propagates nor declines. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makePolicy } from '../../../test/builders.ts'
 import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
-import { saidPropagateDeps } from './declared.ts'
+import { declaredPropagateDeps } from './declared.ts'
 
 const applied = (spec: unknown) => JSON.stringify({ apiVersion: 'policy.karmada.io/v1alpha1', spec })
 
@@ -24,5 +24,5 @@ test.each<{ name: string; spec?: { propagateDeps: boolean }; text?: string; want
   { name: 'a spec that is null', text: '{"spec":null,"propagateDeps":0}', want: undefined },
 ])('$name says $want', ({ spec, text, want }) => {
   const annotations = text === undefined ? {} : { [LAST_APPLIED_ANNOTATION]: text }
-  expect(saidPropagateDeps(makePolicy(spec, { annotations }))).toBe(want)
+  expect(declaredPropagateDeps(makePolicy(spec, { annotations }))).toBe(want)
 })

@@ -8,7 +8,7 @@ import { isObject } from '../json.ts'
  * pkg/webhook/propagationpolicy/mutating.go): what kubectl applied may still have it. A `true` that was applied is not looked for there,
  * since whoever took it out of the object since then meant it.
  */
-export function saidPropagateDeps({ metadata, spec }: PropagationPolicy): boolean | undefined {
+export function declaredPropagateDeps({ metadata, spec }: PropagationPolicy): boolean | undefined {
   return spec.propagateDeps ?? appliedFalse(metadata.annotations?.[LAST_APPLIED_ANNOTATION])
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, makePolicyView, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { affinityOf } from '../placement/affinity.ts'
-import { MAX_ANNOTATIONS_BYTES, readNotes } from './annotations.ts'
+import { MAX_ANNOTATIONS_BYTES, readAnnotations } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
@@ -45,7 +45,7 @@ describe('the annotations of a binding stay below what the API server allows', (
 
   test('with 300 groups of 120 names each, which the policy repeats', () => {
     const placement = grouped(300, 120)
-    const policy = makePolicyView({ placement })
+    const policy = makePolicyInput({ placement })
     const { state, binding } = decide({
       binding: makeBinding({ placement }),
       policy,
@@ -98,10 +98,10 @@ describe('what was too large to list', () => {
     spec: { ...narrowed.spec, clusters: [{ name: first, replicas: 1 }] },
   }
   const later = (given: Partial<BindingInput>) =>
-    decide({ binding: running, stored: running, policy: makePolicyView({ placement: {} }), ...given })
+    decide({ binding: running, stored: running, policy: makePolicyInput({ placement: {} }), ...given })
 
   test('is a digest in the annotation', () => {
-    const { locality } = readNotes(narrowed.metadata.annotations)
+    const { locality } = readAnnotations(narrowed.metadata.annotations)
     expect(locality?.required).toBeUndefined()
     expect(locality?.requiredDigest).toMatch(/^[0-9a-f]{16}$/)
   })

@@ -4,11 +4,11 @@ import { listDigest } from '../hash.ts'
 import { jsonEqual } from '../json.ts'
 import {
   type Annotations,
+  type AnnotationTexts,
   BASE_OF_POLICY,
-  type BindingNotes,
-  type LocalityNote,
+  type BindingAnnotations,
+  type LocalityAnnotation,
   MAX_ANNOTATIONS_BYTES,
-  type NoteTexts,
   OUR_ANNOTATIONS,
   textsOf,
 } from './annotations.ts'
@@ -38,30 +38,33 @@ interface Surroundings {
  *
  * @returns undefined when there is none: the base is neither small nor that of the policy, or others have filled the annotations
  */
-export function fitNotes(notes: BindingNotes, surroundings: Surroundings): NoteTexts | undefined {
-  const base = shortBase(notes.base, surroundings.policy)
-  if (notes.base !== undefined && base === undefined) return undefined
+export function fitAnnotations(wanted: BindingAnnotations, surroundings: Surroundings): AnnotationTexts | undefined {
+  const base = shortBase(wanted.base, surroundings.policy)
+  if (wanted.base !== undefined && base === undefined) return undefined
   const texts = textsOf({
-    ...notes,
+    ...wanted,
     ...(base !== undefined && { base }),
-    ...(notes.locality && { locality: shortLocality(notes.locality) }),
+    ...(wanted.locality && { locality: shortLocality(wanted.locality) }),
   })
   return hasRoom(texts, surroundings) ? texts : undefined
 }
 
-function shortBase(base: BindingNotes['base'], policy: PlacementAffinity | undefined): BindingNotes['base'] {
+function shortBase(
+  base: BindingAnnotations['base'],
+  policy: PlacementAffinity | undefined,
+): BindingAnnotations['base'] {
   if (base === undefined || base === BASE_OF_POLICY || JSON.stringify(base).length <= MAX_BASE_LENGTH) return base
   return policy && jsonEqual(base, policy) ? BASE_OF_POLICY : undefined
 }
 
-function shortLocality(note: LocalityNote): LocalityNote {
+function shortLocality(note: LocalityAnnotation): LocalityAnnotation {
   const { required, ...rest } = note
   if (note.requiredDigest !== undefined) return rest
   if (required === undefined || required.length <= MAX_REQUIRED_CLUSTERS) return note
   return { ...rest, requiredDigest: listDigest(required) }
 }
 
-function hasRoom(texts: NoteTexts, { annotations = {}, placement }: Surroundings): boolean {
+function hasRoom(texts: AnnotationTexts, { annotations = {}, placement }: Surroundings): boolean {
   const ours = Object.entries(texts)
   const others = Object.entries(annotations).filter(([key]) => !OUR_KEYS.has(key))
   if (lengthOf(ours) <= SMALL_LENGTH && lengthOf(others) <= SMALL_LENGTH) return true

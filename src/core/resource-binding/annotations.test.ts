@@ -2,12 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lookup, makeBinding, makeInput } from '../../../test/builders.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
-import { type BindingNotes, hasNotes, OUR_ANNOTATIONS, readNotes, textsOf, writeTexts } from './annotations.ts'
+import {
+  type BindingAnnotations,
+  hasOurAnnotations,
+  OUR_ANNOTATIONS,
+  readAnnotations,
+  textsOf,
+  writeTexts,
+} from './annotations.ts'
 import { decideBinding } from './decide.ts'
 
 const names = fc.array(fc.string(), { maxLength: 3 })
 const term = fc.record({ clusterNames: names, exclude: names }, { requiredKeys: [] })
-const notes: fc.Arbitrary<BindingNotes> = fc.record(
+const notes: fc.Arbitrary<BindingAnnotations> = fc.record(
   {
     base: fc.oneof(
       fc.constant({}),
@@ -41,7 +48,7 @@ const notes: fc.Arbitrary<BindingNotes> = fc.record(
   },
   { requiredKeys: [] },
 )
-const writeNotes = (annotations: Record<string, string> | undefined, written: BindingNotes) =>
+const writeNotes = (annotations: Record<string, string> | undefined, written: BindingAnnotations) =>
   writeTexts(annotations, textsOf(written))
 const foreign = fc.dictionary(fc.constantFrom('a', 'policy.karmada.io/applied-placement', '__proto__'), fc.string())
 
@@ -51,7 +58,7 @@ describe('notes', () => {
       fc.property(foreign, notes, notes, (others, before, after) => {
         const first = writeNotes(others, before)
         const second = writeNotes(first, after)
-        expect([readNotes(first), readNotes(second)]).toEqual([before, after])
+        expect([readAnnotations(first), readAnnotations(second)]).toEqual([before, after])
         expect(writeNotes(second, after)).toBe(second)
         expect(writeNotes(second, {}) ?? {}).toEqual(others)
       }),
@@ -64,11 +71,11 @@ describe('notes', () => {
   })
 
   test('are known to be there even when they cannot be read', () => {
-    expect([hasNotes(undefined), hasNotes({ a: 'b' }), hasNotes({ [HOLD_ANNOTATION]: 'x' })]).toEqual([
-      false,
-      false,
-      true,
-    ])
+    expect([
+      hasOurAnnotations(undefined),
+      hasOurAnnotations({ a: 'b' }),
+      hasOurAnnotations({ [HOLD_ANNOTATION]: 'x' }),
+    ]).toEqual([false, false, true])
   })
 })
 
@@ -133,7 +140,7 @@ describe('what somebody else wrote there counts as absent', () => {
       value: '{"reason":"Unresolved","since":"yesterday"}',
     },
   ])('$name', ({ key, value }) => {
-    expect(readNotes({ [key]: value })).toEqual({})
+    expect(readAnnotations({ [key]: value })).toEqual({})
   })
 
   test('and never fails an admission, whatever it is', () => {

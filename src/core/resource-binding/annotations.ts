@@ -6,7 +6,7 @@ import { affinityOf } from '../placement/affinity.ts'
 import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
 
 /** The last narrowing: enough to apply it again to another base, and to say why. */
-export interface LocalityNote {
+export interface LocalityAnnotation {
   state: 'Narrowed' | 'Kept' | 'Relaxed'
   message: string
   /** `namespace/name` of each claim, sorted. */
@@ -19,7 +19,7 @@ export interface LocalityNote {
 }
 
 /** A suspension of scheduling that is ours. */
-export interface HoldNote {
+export interface HoldAnnotation {
   /** First, since `kubectl describe` shows only the beginning of a long annotation. */
   message: string
   reason: HoldReason
@@ -35,10 +35,10 @@ export type HoldReason = 'Unresolved' | 'Unsatisfiable' | 'ClaimMissing'
 export const BASE_OF_POLICY = 'policy'
 
 /** Our annotations; an absent one is not written, and taken away where it was. */
-export interface BindingNotes {
+export interface BindingAnnotations {
   base?: PlacementAffinity | typeof BASE_OF_POLICY
-  locality?: LocalityNote
-  hold?: HoldNote
+  locality?: LocalityAnnotation
+  hold?: HoldAnnotation
 }
 
 export type Annotations = Record<string, string> | undefined
@@ -49,24 +49,24 @@ export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, H
 export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 /** Reads our annotations. What is not ours to read (bad JSON, another shape) counts as absent: users can write anything there. */
-export function readNotes(annotations: Annotations): BindingNotes {
-  if (!hasNotes(annotations)) return {}
+export function readAnnotations(annotations: Annotations): BindingAnnotations {
+  if (!hasOurAnnotations(annotations)) return {}
   const base = parse(annotations, BASE_AFFINITY_ANNOTATION)
   const locality = parse(annotations, LOCALITY_ANNOTATION)
   const hold = parse(annotations, HOLD_ANNOTATION)
-  const notes: BindingNotes = {}
-  if (base === BASE_OF_POLICY) notes.base = BASE_OF_POLICY
+  const read: BindingAnnotations = {}
+  if (base === BASE_OF_POLICY) read.base = BASE_OF_POLICY
   // Of two kinds of affinity only one counts, as in a placement.
-  else if (isAffinity(base)) notes.base = affinityOf(base)
-  if (isLocality(locality)) notes.locality = locality as LocalityNote
-  if (isHold(hold)) notes.hold = hold as HoldNote
-  return notes
+  else if (isAffinity(base)) read.base = affinityOf(base)
+  if (isLocality(locality)) read.locality = locality as LocalityAnnotation
+  if (isHold(hold)) read.hold = hold as HoldAnnotation
+  return read
 }
 
 /** The texts of our annotations; an absent note has none. */
-export type NoteTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], string | undefined>>
+export type AnnotationTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], string | undefined>>
 
-export function textsOf({ base, locality, hold }: BindingNotes): NoteTexts {
+export function textsOf({ base, locality, hold }: BindingAnnotations): AnnotationTexts {
   return {
     [BASE_AFFINITY_ANNOTATION]: base && JSON.stringify(base),
     [LOCALITY_ANNOTATION]: locality && JSON.stringify(locality),
@@ -75,7 +75,7 @@ export function textsOf({ base, locality, hold }: BindingNotes): NoteTexts {
 }
 
 /** The annotations with ours replaced by these; the very same object when nothing changes, undefined when none is left. */
-export function writeTexts(annotations: Annotations, texts: NoteTexts): Annotations {
+export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
   if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
   const all = { ...annotations }
   for (const key of OUR_ANNOTATIONS) {
@@ -86,7 +86,7 @@ export function writeTexts(annotations: Annotations, texts: NoteTexts): Annotati
   return Object.keys(all).length === 0 ? undefined : all
 }
 
-export function hasNotes(annotations: Annotations): boolean {
+export function hasOurAnnotations(annotations: Annotations): boolean {
   return annotations !== undefined && OUR_ANNOTATIONS.some((key) => Object.hasOwn(annotations, key))
 }
 

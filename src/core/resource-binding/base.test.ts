@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, makePolicyView, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
-import { OUR_ANNOTATIONS, readNotes } from './annotations.ts'
+import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { decideBinding } from './decide.ts'
-import type { BindingInput, PolicyView } from './input.ts'
+import type { BindingInput, PolicyInput } from './input.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
@@ -25,12 +25,12 @@ function echoed(binding: ResourceBinding): ResourceBinding {
   return { ...binding, spec: { ...binding.spec, clusters: [{ name: 'member2', replicas: 2 }] } }
 }
 
-const lazy = (placement: PlacementAffinity): PolicyView => makePolicyView({ placement, lazy: true })
-const known = (placement: PlacementAffinity): PolicyView => makePolicyView({ placement })
+const lazy = (placement: PlacementAffinity): PolicyInput => makePolicyInput({ placement, lazy: true })
+const known = (placement: PlacementAffinity): PolicyInput => makePolicyInput({ placement })
 
 function outcome(input: Partial<BindingInput>): { base: unknown; affinity: unknown } {
   const { binding } = decideBinding(makeInput(input))
-  return { base: readNotes(binding.metadata.annotations).base, affinity: binding.spec.placement }
+  return { base: readAnnotations(binding.metadata.annotations).base, affinity: binding.spec.placement }
 }
 
 describe('at creation', () => {
@@ -139,7 +139,7 @@ describe('at an update', () => {
     expect(outcome(input)).toEqual(want)
   })
 
-  test.each<{ name: string; policy: PolicyView | undefined }>([
+  test.each<{ name: string; policy: PolicyInput | undefined }>([
     { name: 'no policy is known', policy: undefined },
     { name: 'the policy is known', policy: known(two) },
     { name: 'the policy is lazy', policy: lazy(two) },

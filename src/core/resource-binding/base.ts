@@ -5,7 +5,7 @@ import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { type BindingFacts, constraintIn } from './parse-input.ts'
+import { constraintIn, type ParsedInput } from './parse-input.ts'
 
 /** An affinity that is the base of a write if the decision for it meets a condition. */
 export interface BaseCandidate {
@@ -28,7 +28,7 @@ export interface BaseCandidates {
 /** The affinity that is decided for a base, and the base in its annotations. */
 interface BaseDecision {
   affinity: PlacementAffinity
-  notes: { base?: PlacementAffinity }
+  annotations: { base?: PlacementAffinity }
 }
 
 /**
@@ -40,54 +40,54 @@ interface BaseDecision {
  * - A changed affinity is the new base, unless it is the decision for the base that is noted on it.
  * - An unchanged affinity has the base of the policy, where the policy is known and in force, else the base that is noted on it.
  */
-export function baseCandidates(facts: BindingFacts): BaseCandidates {
-  const { binding, stored, storedNotes } = facts
+export function baseCandidates(input: ParsedInput): BaseCandidates {
+  const { binding, stored, storedAnnotations } = input
   const incoming = affinityOf(binding.spec.placement)
-  const noted = facts.notes.base
+  const noted = input.annotations.base
   if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
     return { conditional: noted ? [{ base: noted, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
   const conditional: BaseCandidate[] = []
   // Reinvocation, when the decision for a new base is the affinity that is stored already. It widens nothing: the affinity is the
   // stored one, and the next write takes the base of the policy again.
-  if (noted && !jsonEqual(noted, storedNotes.base)) conditional.push({ base: noted, condition: 'answered' })
-  if (facts.policy && !facts.policy.lazy) return { conditional, otherwise: affinityOf(facts.policy.placement) }
-  if (storedNotes.base) conditional.push({ base: storedNotes.base, condition: 'withinPolicy' })
+  if (noted && !jsonEqual(noted, storedAnnotations.base)) conditional.push({ base: noted, condition: 'answered' })
+  if (input.policy && !input.policy.lazy) return { conditional, otherwise: affinityOf(input.policy.placement) }
+  if (storedAnnotations.base) conditional.push({ base: storedAnnotations.base, condition: 'withinPolicy' })
   return { conditional, otherwise: incoming }
 }
 
 /** Whether the decision for a candidate meets its condition. */
 export function meetsCondition(
-  facts: BindingFacts,
+  input: ParsedInput,
   { base, condition }: BaseCandidate,
   decision: BaseDecision,
 ): boolean {
-  const incoming = affinityOf(facts.binding.spec.placement)
+  const incoming = affinityOf(input.binding.spec.placement)
   switch (condition) {
     case 'answered':
       return isAnswered(decision, incoming)
     case 'answeredOrByLoop':
-      return isAnswered(decision, incoming) || isByLoop(facts, base, incoming)
+      return isAnswered(decision, incoming) || isByLoop(input, base, incoming)
     case 'withinPolicy':
-      return isTrusted(facts, decision.affinity, incoming)
+      return isTrusted(input, decision.affinity, incoming)
   }
 }
 
 /** Whether a decision gives the incoming affinity. A decision without a base in its annotations changes no affinity, so it explains none. */
-function isAnswered({ affinity, notes }: BaseDecision, incoming: PlacementAffinity): boolean {
-  return notes.base !== undefined && jsonEqual(affinity, incoming)
+function isAnswered({ affinity, annotations }: BaseDecision, incoming: PlacementAffinity): boolean {
+  return annotations.base !== undefined && jsonEqual(affinity, incoming)
 }
 
 /**
  * Whether the loop of another replica sends this affinity, decided from claims and sources that this replica has not cached yet. The
  * new locality annotation beside it then explains the affinity.
  */
-function isByLoop(facts: BindingFacts, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
-  const { binding, stored, notes, clusters, isWorkload } = facts
-  if (!stored || !notes.locality || localityText(binding) === localityText(stored)) return false
+function isByLoop(input: ParsedInput, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
+  const { binding, stored, annotations, clusters, isWorkload } = input
+  if (!stored || !annotations.locality || localityText(binding) === localityText(stored)) return false
   const base = withAffinity(binding.spec.placement ?? {}, noted)
-  const narrowing = narrowPlacement({ base, constraint: constraintIn(notes.locality), clusters, isWorkload })
-  return narrowing.kind === 'narrowed' && jsonEqual(narrowing.affinity, incoming) && isTrusted(facts, noted, incoming)
+  const narrowing = narrowPlacement({ base, constraint: constraintIn(annotations.locality), clusters, isWorkload })
+  return narrowing.kind === 'narrowed' && jsonEqual(narrowing.affinity, incoming) && isTrusted(input, noted, incoming)
 }
 
 function localityText({ metadata }: ResourceBinding): string | undefined {
@@ -96,7 +96,7 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
 
 /** Whether a result allows no cluster that neither the policy nor the incoming affinity allows: an annotation may not widen a placement. */
 function isTrusted(
-  { policy, clusters, isWorkload }: BindingFacts,
+  { policy, clusters, isWorkload }: ParsedInput,
   result: PlacementAffinity,
   incoming: PlacementAffinity,
 ): boolean {

@@ -4,8 +4,8 @@ import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { withAffinity } from '../placement/affinity.ts'
 import { type DataConstraint, demandsSame } from '../placement/constraint.ts'
 import { narrowPlacement } from '../placement/narrow.ts'
-import type { LocalityNote } from './annotations.ts'
-import { holdNote } from './hold.ts'
+import type { LocalityAnnotation } from './annotations.ts'
+import { holdAnnotation } from './hold.ts'
 import {
   describeUnlocated,
   type HoldCause,
@@ -17,7 +17,7 @@ import {
   unsatisfiable,
   whereIs,
 } from './hold-cause.ts'
-import { type BindingFacts, constraintIn, type KnownNotes } from './parse-input.ts'
+import { constraintIn, type ParsedInput, type ResolvedAnnotations } from './parse-input.ts'
 import { mayMove } from './rebalance.ts'
 
 /**
@@ -31,52 +31,52 @@ import { mayMove } from './rebalance.ts'
  */
 export type PlacementState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
 
-export interface Verdict {
+export interface PlacementDecision {
   state: PlacementState
   affinity: PlacementAffinity
-  notes: KnownNotes
+  annotations: ResolvedAnnotations
   /** Why, in a sentence for people. */
   message: string
 }
 
 /** Decides for one base. Pure and deterministic: the same input gives the same bytes, in whatever order the claims come. */
-export function judge(facts: BindingFacts, base: PlacementAffinity): Verdict {
-  const { claims, constraint } = facts
+export function decidePlacement(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
+  const { claims, constraint } = input
   if (claims.length === 0) {
-    return lacksRequiredClaim(facts)
-      ? holdOrGoOn(facts, base, [missingClaim])
+    return lacksRequiredClaim(input)
+      ? holdOrGoOn(input, base, [missingClaim])
       : goOn('Restored', base, 'no claim is left for this workload')
   }
-  const last = (facts.stored ? facts.storedNotes : facts.notes).locality
+  const last = (input.stored ? input.storedAnnotations : input.annotations).locality
   const unknown = claims.filter(({ answer }) => answer.kind === 'unknown')
   const causes = [...unresolved(claims), ...nowhere(claims)]
-  if (facts.isScheduled) {
-    if (last && unknown.length + causes.length > 0) return keep(facts, base, last, describeUnlocated(claims))
-    if (last && !demandsSame(constraintIn(last), constraint) && !mayMove(facts.binding.spec.resource, claims)) {
-      return keep(facts, base, last, 'the data moved, and rebalance lets the workload stay')
+  if (input.isScheduled) {
+    if (last && unknown.length + causes.length > 0) return keep(input, base, last, describeUnlocated(claims))
+    if (last && !demandsSame(constraintIn(last), constraint) && !mayMove(input.binding.spec.resource, claims)) {
+      return keep(input, base, last, 'the data moved, and rebalance lets the workload stay')
     }
-    if (last?.state === 'Relaxed' && !mayMove(facts.binding.spec.resource, claims)) {
+    if (last?.state === 'Relaxed' && !mayMove(input.binding.spec.resource, claims)) {
       // It runs elsewhere since its cluster was evicted. Going back is a move like any other.
-      return relaxed(facts, base, constraint, 'it left its data for an eviction, and rebalance lets it stay')
+      return relaxed(input, base, constraint, 'it left its data for an eviction, and rebalance lets it stay')
     }
   }
   if (causes.length > 0)
-    return facts.isScheduled ? goOn('Ignored', base, describeUnlocated(claims)) : holdOrGoOn(facts, base, causes)
+    return input.isScheduled ? goOn('Ignored', base, describeUnlocated(claims)) : holdOrGoOn(input, base, causes)
   // Nothing is located: no narrowing is noted, so that the first real one is not taken for a move of the data.
   if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeUnlocated(claims))
-  const narrowing = narrow(facts, base, constraint)
+  const narrowing = narrow(input, base, constraint)
   if (narrowing.kind === 'narrowed') {
-    const waiting = isLeftToLoop(facts, narrowing.allowed) ? stay(facts, base, last) : undefined
-    return waiting ?? narrowed(facts, base, constraint, narrowing, 'Narrowed')
+    const waiting = isLeftToLoop(input, narrowing.allowed) ? stay(input, base, last) : undefined
+    return waiting ?? narrowed(input, base, constraint, narrowing, 'Narrowed')
   }
-  if (facts.isScheduled) {
-    return last ? keep(facts, base, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
+  if (input.isScheduled) {
+    return last ? keep(input, base, last, narrowing.reason) : goOn('Ignored', base, narrowing.reason)
   }
-  return holdOrGoOn(facts, base, [unsatisfiable(claims, narrowing.reason)])
+  return holdOrGoOn(input, base, [unsatisfiable(claims, narrowing.reason)])
 }
 
 /** Whether the workload waits for the claim that its policy requires. */
-export function lacksRequiredClaim({ claims, policy, isScheduled }: BindingFacts): boolean {
+export function lacksRequiredClaim({ claims, policy, isScheduled }: ParsedInput): boolean {
   return claims.length === 0 && policy?.requiresClaim === true && !isScheduled
 }
 
@@ -84,8 +84,8 @@ export function lacksRequiredClaim({ claims, policy, isScheduled }: BindingFacts
  * Decides for a base whose narrowing cannot be noted on the binding: without the note, Lodestone could not take it back. What is scheduled
  * stays as it is.
  */
-export function judgeTooLarge(facts: BindingFacts, base: PlacementAffinity): Verdict {
-  return holdOrGoOn(facts, base, [unsatisfiable(facts.claims, TOO_LARGE)])
+export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
+  return holdOrGoOn(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
 }
 
 const TOO_LARGE =
@@ -93,11 +93,11 @@ const TOO_LARGE =
 
 /** Whether this write would move the workload to its data, and is not the loop's: that one comes with the note of what it is for. */
 function isLeftToLoop(
-  { leavesMovesToLoop, binding, stored, notes, constraint }: BindingFacts,
+  { leavesMovesToLoop, binding, stored, annotations, constraint }: ParsedInput,
   allowed: string[] | undefined,
 ): boolean {
   if (!leavesMovesToLoop || allowed === undefined) return false
-  if (notes.locality && demandsSame(constraintIn(notes.locality), constraint)) return false
+  if (annotations.locality && demandsSame(constraintIn(annotations.locality), constraint)) return false
   // Where it was already and still is: a place that the scheduler chose in this very write is no loss.
   const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
   const mayRunIn = new Set(allowed)
@@ -105,82 +105,96 @@ function isLeftToLoop(
 }
 
 /** Where it is until its turn comes; undefined when it cannot stay there in any case. */
-function stay(facts: BindingFacts, base: PlacementAffinity, last: LocalityNote | undefined): Verdict | undefined {
+function stay(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  last: LocalityAnnotation | undefined,
+): PlacementDecision | undefined {
   const message = 'the data is elsewhere, and the workload follows when it is its turn'
   if (!last) return goOn('Ignored', base, message)
-  const kept = keep(facts, base, last, message)
+  const kept = keep(input, base, last, message)
   return kept.state === 'Kept' ? kept : undefined
 }
 
 /** Holds when any cause says so and its time is not up; else the base stands. */
-function holdOrGoOn(facts: BindingFacts, base: PlacementAffinity, causes: readonly HoldCause[]): Verdict {
+function holdOrGoOn(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {
   const message = sentenceOf(causes.map(({ message }) => message))
   const holding = causes.filter(({ hold }) => hold)
   const [first] = holding
   if (!first) return goOn('Ignored', base, message)
-  const hold = holdNote(
-    facts,
+  const hold = holdAnnotation(
+    input,
     { message, reason: first.reason },
     shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds)),
   )
-  return { state: hold.released ? 'Released' : 'Held', affinity: base, notes: { hold }, message }
+  return { state: hold.released ? 'Released' : 'Held', affinity: base, annotations: { hold }, message }
 }
 
-function goOn(state: PlacementState, base: PlacementAffinity, message: string): Verdict {
-  return { state, affinity: base, notes: {}, message }
+function goOn(state: PlacementState, base: PlacementAffinity, message: string): PlacementDecision {
+  return { state, affinity: base, annotations: {}, message }
 }
 
 /** Applies the last narrowing again: a workload that runs is never moved for lack of knowledge. */
-function keep(facts: BindingFacts, base: PlacementAffinity, last: LocalityNote, why: string): Verdict {
+function keep(input: ParsedInput, base: PlacementAffinity, last: LocalityAnnotation, why: string): PlacementDecision {
   const constraint = constraintIn(last)
-  const narrowing = narrow(facts, base, constraint)
+  const narrowing = narrow(input, base, constraint)
   return narrowing.kind === 'narrowed'
-    ? narrowed(facts, base, constraint, narrowing, 'Kept', why)
-    : relaxed(facts, base, constraint, `${why}; the policy no longer allows where the data was`)
+    ? narrowed(input, base, constraint, narrowing, 'Kept', why)
+    : relaxed(input, base, constraint, `${why}; the policy no longer allows where the data was`)
 }
 
-function narrow(facts: BindingFacts, base: PlacementAffinity, constraint: DataConstraint) {
+function narrow(input: ParsedInput, base: PlacementAffinity, constraint: DataConstraint) {
   return narrowPlacement({
-    base: withAffinity(facts.binding.spec.placement ?? {}, base),
+    base: withAffinity(input.binding.spec.placement ?? {}, base),
     constraint,
-    clusters: facts.clusters,
-    isWorkload: facts.isWorkload,
+    clusters: input.clusters,
+    isWorkload: input.isWorkload,
   })
 }
 
 function narrowed(
-  facts: BindingFacts,
+  input: ParsedInput,
   base: PlacementAffinity,
   constraint: DataConstraint,
   { affinity, allowed }: { affinity: PlacementAffinity; allowed: string[] | undefined },
   state: 'Narrowed' | 'Kept',
   why?: string,
-): Verdict {
-  const evicted = new Set(facts.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
+): PlacementDecision {
+  const evicted = new Set(input.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
   if (allowed?.every((name) => evicted.has(name))) {
     // Karmada excludes clusters under eviction; a hard affinity to nothing else would delete the workload (karmada#7455).
-    return relaxed(facts, base, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
+    return relaxed(input, base, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
   }
-  const message = why ?? sentenceOf(facts.claims.map(whereIs))
-  return { state, affinity, notes: { base, locality: note(state, facts.claims, constraint, message) }, message }
-}
-
-function relaxed(facts: BindingFacts, base: PlacementAffinity, constraint: DataConstraint, message: string): Verdict {
+  const message = why ?? sentenceOf(input.claims.map(whereIs))
   return {
-    state: 'Relaxed',
-    affinity: base,
-    notes: { base, locality: note('Relaxed', facts.claims, constraint, message) },
+    state,
+    affinity,
+    annotations: { base, locality: localityAnnotation(state, input.claims, constraint, message) },
     message,
   }
 }
 
-function note(
-  state: LocalityNote['state'],
+function relaxed(
+  input: ParsedInput,
+  base: PlacementAffinity,
+  constraint: DataConstraint,
+  message: string,
+): PlacementDecision {
+  return {
+    state: 'Relaxed',
+    affinity: base,
+    annotations: { base, locality: localityAnnotation('Relaxed', input.claims, constraint, message) },
+    message,
+  }
+}
+
+function localityAnnotation(
+  state: LocalityAnnotation['state'],
   claims: readonly ClaimAnswer[],
   { required, requiredDigest, preferred }: DataConstraint,
   message: string,
-): LocalityNote {
-  const written: LocalityNote = { state, message, claims: claims.map(({ claim }) => claim) }
+): LocalityAnnotation {
+  const written: LocalityAnnotation = { state, message, claims: claims.map(({ claim }) => claim) }
   if (required) written.required = required
   if (requiredDigest) written.requiredDigest = requiredDigest
   if (preferred) written.preferred = preferred

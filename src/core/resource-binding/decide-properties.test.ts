@@ -18,7 +18,7 @@ import type { LabelSelectorRequirement } from '../../api/meta.ts'
 import { encodeResponse } from '../admission/review.ts'
 import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
 import { affinityOf } from '../placement/affinity.ts'
-import { OUR_ANNOTATIONS, readNotes } from './annotations.ts'
+import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
@@ -398,7 +398,7 @@ describe('a binding that is created', () => {
         const groupNames = (written.clusterAffinities ?? []).map(({ affinityName }) => affinityName)
         expect({
           empties: emptiesIn(written),
-          unsorted: readNotes(decided.metadata.annotations).locality?.required
+          unsorted: readAnnotations(decided.metadata.annotations).locality?.required
             ? listsIn(written).filter((list) => JSON.stringify(list) !== JSON.stringify(list.toSorted()))
             : [],
           tooLong: groupNames.filter((name) => name.length > MAX_AFFINITY_NAME_LENGTH),
@@ -621,7 +621,7 @@ describe('a binding that lives', () => {
   })
 
   const baseOf = ({ metadata, spec }: ResourceBinding) =>
-    readNotes(metadata.annotations).base ?? affinityOf(spec.placement)
+    readAnnotations(metadata.annotations).base ?? affinityOf(spec.placement)
 
   test('keeps its base when the loop knows more than the replica that admits what it writes', () => {
     fc.assert(

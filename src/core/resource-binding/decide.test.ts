@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, makePolicyView, NOW, nowhere, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
 import type { BindingSpec, Placement, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { type BindingNotes, readNotes } from './annotations.ts'
+import { type BindingAnnotations, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
@@ -31,7 +31,7 @@ function lookAgain(binding: ResourceBinding, claims: ClaimAnswer[], more: Partia
 }
 
 function summary({ state, binding }: BindingDecision) {
-  const { base, locality, hold }: BindingNotes = readNotes(binding.metadata.annotations)
+  const { base, locality, hold }: BindingAnnotations = readAnnotations(binding.metadata.annotations)
   return {
     state,
     affinity: binding.spec.placement,
@@ -348,7 +348,7 @@ describe('a binding under eviction', () => {
 
   test('is never held, though it has no clusters any more', () => {
     const binding = makeBinding(evicting('member2'))
-    const policy = makePolicyView({ requiresClaim: true })
+    const policy = makePolicyInput({ requiresClaim: true })
     expect([decide({ binding, claims: [unknown()] }).state, decide({ binding, claims: [], policy }).state]).toEqual([
       'Ignored',
       'Untouched',
@@ -357,7 +357,7 @@ describe('a binding under eviction', () => {
 })
 
 describe('a policy that requires a claim', () => {
-  const policy = makePolicyView({ requiresClaim: true })
+  const policy = makePolicyInput({ requiresClaim: true })
 
   test('holds a binding that has none yet', () => {
     expect(summary(decide({ claims: [], policy }))).toEqual({
@@ -461,7 +461,7 @@ describe('a hold', () => {
     const before = held()
     const later = decide({ binding: before, stored: before, claims: [unknown()], now: NOW + 5000 })
     expect(later.binding).toBe(before)
-    expect(readNotes(before.metadata.annotations).hold).toEqual({
+    expect(readAnnotations(before.metadata.annotations).hold).toEqual({
       since: '2026-01-02T03:04:05.000Z',
       reason: 'Unresolved',
       message: expect.any(String),
@@ -523,7 +523,7 @@ describe('several claims', () => {
   })
 
   test('are all named in the note, sorted', () => {
-    const { locality } = readNotes(decide({ claims: claims.toReversed() }).binding.metadata.annotations)
+    const { locality } = readAnnotations(decide({ claims: claims.toReversed() }).binding.metadata.annotations)
     expect(locality).toEqual({
       state: 'Narrowed',
       required: ['member2'],
@@ -597,6 +597,6 @@ test('a message is cut before it is written into an annotation', () => {
   const claims = Array.from({ length: 60 }, (_, i) =>
     located(['member2'], { claim: `default/claim-with-a-rather-long-name-${i}` }),
   )
-  const { locality } = readNotes(decideBinding(makeInput({ claims })).binding.metadata.annotations)
+  const { locality } = readAnnotations(decideBinding(makeInput({ claims })).binding.metadata.annotations)
   expect(locality?.message).toHaveLength(1024)
 })

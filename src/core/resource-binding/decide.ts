@@ -3,11 +3,17 @@ import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/ka
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
-import { hasNotes, OUR_ANNOTATIONS } from './annotations.ts'
+import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
-import { judge, judgeTooLarge, lacksRequiredClaim, type PlacementState, type Verdict } from './decide-placement.ts'
+import {
+  decidePlacement,
+  holdTooLarge,
+  lacksRequiredClaim,
+  type PlacementDecision,
+  type PlacementState,
+} from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
-import { type BindingFacts, readFacts } from './parse-input.ts'
+import { type ParsedInput, parseInput } from './parse-input.ts'
 import { writeDecision } from './write.ts'
 
 export interface BindingDecision {
@@ -27,7 +33,7 @@ export interface BindingDecision {
  */
 export function decideBinding(input: BindingInput): BindingDecision {
   let decision = decideOnce(input)
-  if (!changesNotes(input)) return decision
+  if (!changesOurAnnotations(input)) return decision
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const next = decideOnce({ ...input, binding: decision.binding })
     if (next.binding === decision.binding) break
@@ -39,7 +45,7 @@ export function decideBinding(input: BindingInput): BindingDecision {
 const MAX_ROUNDS = 4
 
 /** Whether our annotations differ from those that are stored. */
-function changesNotes({ binding, stored }: BindingInput): boolean {
+function changesOurAnnotations({ binding, stored }: BindingInput): boolean {
   const before = stored?.metadata.annotations
   const { annotations } = binding.metadata
   return OUR_ANNOTATIONS.some((key) => annotations?.[key] !== before?.[key])
@@ -52,30 +58,30 @@ function decideOnce(input: BindingInput): BindingDecision {
   if (!placement || binding.metadata.deletionTimestamp || binding.metadata.labels?.[MANAGED_BY_LABEL] !== undefined) {
     return untouched
   }
-  const known = hasNotes(binding.metadata.annotations) || hasNotes(input.stored?.metadata.annotations)
+  const known = hasOurAnnotations(binding.metadata.annotations) || hasOurAnnotations(input.stored?.metadata.annotations)
   // Nearly every binding of a hub ends here: it has no claim.
   if (input.claims.length === 0 && !known && !input.policy?.requiresClaim) return untouched
-  const facts = readFacts(input)
-  if (input.claims.length === 0 && !known && !lacksRequiredClaim(facts)) return untouched
-  const { base, verdict } = decideForFirstBase(facts)
-  const widened = widenedBy(base, verdict.affinity, input.clusters, facts.isWorkload)
+  const parsed = parseInput(input)
+  if (input.claims.length === 0 && !known && !lacksRequiredClaim(parsed)) return untouched
+  const { base, decision } = decideForFirstBase(parsed)
+  const widened = widenedBy(base, decision.affinity, input.clusters, parsed.isWorkload)
   if (widened.length > 0) {
     return { state: 'Widened', binding, message: `narrowing would have allowed ${widened.slice(0, 5).join(', ')}` }
   }
-  const written = writeDecision(facts, placement, verdict)
+  const written = writeDecision(parsed, placement, decision)
   return written
-    ? { state: verdict.state, binding: written, message: verdict.message }
-    : decideTooLarge(facts, placement, base, verdict)
+    ? { state: decision.state, binding: written, message: decision.message }
+    : decideTooLarge(parsed, placement, base, decision)
 }
 
 /** Decides for one candidate after the other, until a decision meets its condition. */
-function decideForFirstBase(facts: BindingFacts): { base: PlacementAffinity; verdict: Verdict } {
-  const { conditional, otherwise } = baseCandidates(facts)
+function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; decision: PlacementDecision } {
+  const { conditional, otherwise } = baseCandidates(parsed)
   for (const candidate of conditional) {
-    const verdict = judge(facts, candidate.base)
-    if (meetsCondition(facts, candidate, verdict)) return { base: candidate.base, verdict }
+    const decision = decidePlacement(parsed, candidate.base)
+    if (meetsCondition(parsed, candidate, decision)) return { base: candidate.base, decision }
   }
-  return { base: otherwise, verdict: judge(facts, otherwise) }
+  return { base: otherwise, decision: decidePlacement(parsed, otherwise) }
 }
 
 /** The admission's answer: a patch when the binding changes, and a warning when it is not simply narrowed. */
@@ -95,15 +101,15 @@ const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['Held', 'Kept
  * there is no room for that either.
  */
 function decideTooLarge(
-  facts: BindingFacts,
+  parsed: ParsedInput,
   placement: Placement,
   base: PlacementAffinity,
-  { state, message }: Verdict,
+  { state, message }: PlacementDecision,
 ): BindingDecision {
-  const { binding } = facts
+  const { binding } = parsed
   if (state === 'Restored') return { state, binding, message }
-  const hold = judgeTooLarge(facts, base)
-  const suspended = facts.isScheduled ? undefined : writeDecision(facts, placement, hold)
+  const hold = holdTooLarge(parsed, base)
+  const suspended = parsed.isScheduled ? undefined : writeDecision(parsed, placement, hold)
   return suspended
     ? { state: hold.state, binding: suspended, message: hold.message }
     : { state: 'Ignored', binding, message: hold.message }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
-import { readNotes } from './annotations.ts'
+import { readAnnotations } from './annotations.ts'
 import { type BindingDecision, decideBinding } from './decide.ts'
 import { scheduledOnHold } from './hold.ts'
 import { planBinding } from './plan.ts'
@@ -24,7 +24,7 @@ function heldFor(ms: number): ResourceBinding {
 
 /** The state, and the parts of the hold that decide about its end. */
 function summary({ state, binding }: BindingDecision) {
-  const { since, released } = readNotes(binding.metadata.annotations).hold ?? {}
+  const { since, released } = readAnnotations(binding.metadata.annotations).hold ?? {}
   return { state, since, released, suspended: binding.spec.suspension?.scheduling }
 }
 

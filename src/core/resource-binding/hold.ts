@@ -1,13 +1,13 @@
 /** The note of a hold: when it began, and whether it lasted too long. Only the stored note counts, since any requester can write one. */
 import type { FieldError } from '../field-errors.ts'
-import { type HoldNote, readNotes } from './annotations.ts'
+import { type HoldAnnotation, readAnnotations } from './annotations.ts'
 import type { BindingInput } from './input.ts'
-import type { BindingFacts } from './parse-input.ts'
+import type { ParsedInput } from './parse-input.ts'
 
 /** The API server waits for a webhook for 30 s at most: a note that is not stored and older was not written in the same request. */
 const SAME_REQUEST_MS = 30_000
 
-type HoldInput = Pick<BindingFacts, 'now' | 'notes' | 'storedNotes'>
+type HoldInput = Pick<ParsedInput, 'now' | 'annotations' | 'storedAnnotations'>
 
 /**
  * The note of a hold that is to be. A hold that is not stored yet begins now, or in the first round of this request: a note in the
@@ -15,16 +15,20 @@ type HoldInput = Pick<BindingFacts, 'now' | 'notes' | 'storedNotes'>
  *
  * @param timeoutSeconds how long the claims let it last; undefined for as long as it takes
  */
-export function holdNote(
-  { now, notes, storedNotes }: HoldInput,
-  cause: Pick<HoldNote, 'message' | 'reason'>,
+export function holdAnnotation(
+  { now, annotations, storedAnnotations }: HoldInput,
+  cause: Pick<HoldAnnotation, 'message' | 'reason'>,
   timeoutSeconds: number | undefined,
-): HoldNote {
-  const since = storedNotes.hold ? Math.min(Date.parse(storedNotes.hold.since), now) : firstRound(notes.hold, now)
+): HoldAnnotation {
+  const since = storedAnnotations.hold
+    ? Math.min(Date.parse(storedAnnotations.hold.since), now)
+    : firstRound(annotations.hold, now)
   const { message, reason } = cause
-  const hold: HoldNote = { message, reason, since: new Date(since).toISOString() }
+  const hold: HoldAnnotation = { message, reason, since: new Date(since).toISOString() }
   const isOver = timeoutSeconds !== undefined && now - since >= timeoutSeconds * 1000
-  return storedNotes.hold && (storedNotes.hold.released === true || isOver) ? { ...hold, released: true } : hold
+  return storedAnnotations.hold && (storedAnnotations.hold.released === true || isOver)
+    ? { ...hold, released: true }
+    : hold
 }
 
 /**
@@ -35,7 +39,7 @@ export function holdNote(
 export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): FieldError[] {
   const isFirst = stored !== undefined && !stored.spec.clusters?.length && !!binding.spec.clusters?.length
   if (!isFirst || !isSuspended(stored) || !isSuspended(binding)) return []
-  const { hold } = readNotes(stored.metadata.annotations)
+  const { hold } = readAnnotations(stored.metadata.annotations)
   if (!hold || hold.released) return []
   const message = `cannot be set while Lodestone holds the workload (${hold.reason}: ${hold.message}); it is scheduled when the hold ends`
   return [{ path: 'spec.clusters', code: 'Forbidden', message }]
@@ -46,7 +50,7 @@ function isSuspended({ spec }: BindingInput['binding']): boolean {
 }
 
 /** When the first round of this request noted the hold, in ms since the epoch; now, where this is the first round. */
-function firstRound(hold: HoldNote | undefined, now: number): number {
+function firstRound(hold: HoldAnnotation | undefined, now: number): number {
   const since = Date.parse(hold?.since ?? '')
   return since <= now && since > now - SAME_REQUEST_MS ? since : now
 }

@@ -12,7 +12,7 @@ export interface BindingInput {
   /** The claims of the bound workload with their answers, in any order. */
   claims: readonly ClaimAnswer[]
   /** The policy that the binding came from, where it is known. */
-  policy: PolicyView | undefined
+  policy: PolicyInput | undefined
   clusters: ClusterLookup | undefined
   /** Milliseconds since the epoch. */
   now: number
@@ -21,14 +21,14 @@ export interface BindingInput {
 }
 
 /** What a decision needs of a (Cluster)PropagationPolicy. */
-export interface PolicyView {
+export interface PolicyInput {
   placement: Placement
   /** `activationPreference: Lazy`: the policy's placement reaches the binding only when the template changes. */
   lazy: boolean
   requiresClaim: boolean
 }
 
-export function viewPolicy({ metadata, spec }: PropagationPolicy): PolicyView {
+export function policyInputOf({ metadata, spec }: PropagationPolicy): PolicyInput {
   return {
     placement: spec.placement ?? {},
     lazy: spec.activationPreference === 'Lazy',

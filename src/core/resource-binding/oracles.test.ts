@@ -1,6 +1,6 @@
 /** The acceptance oracles of data locality, as far as they speak of bindings. J is beside the claim's keys and its validation. */
 import { describe, expect, test } from 'vitest'
-import { located, lookup, makeBinding, makeInput, makePolicyView, NOW } from '../../../test/builders.ts'
+import { located, lookup, makeBinding, makeInput, makePolicyInput, NOW } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { diffJson } from '../admission/diff.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
@@ -31,7 +31,7 @@ describe('oracle A: two required claims', () => {
     })
 
     test('leave only what the policy allows', () => {
-      const policy = makePolicyView({ placement: one('c2', 'c9') })
+      const policy = makePolicyInput({ placement: one('c2', 'c9') })
       const input = makeInput({ binding: makeBinding({ placement: one('c2', 'c9') }), claims, policy })
       expect(decideBinding(input).binding.spec.placement).toEqual(one('c2'))
     })

@@ -5,23 +5,23 @@ import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { sortedUnique } from '../json.ts'
 import { affinityOf, termsOf } from '../placement/affinity.ts'
 import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
-import { BASE_OF_POLICY, type BindingNotes, type LocalityNote, readNotes } from './annotations.ts'
+import { BASE_OF_POLICY, type BindingAnnotations, type LocalityAnnotation, readAnnotations } from './annotations.ts'
 import type { BindingInput } from './input.ts'
 
 /** Our notes with everything in them that was left to the policy and to the placement. */
-export interface KnownNotes extends BindingNotes {
+export interface ResolvedAnnotations extends BindingAnnotations {
   base?: PlacementAffinity
 }
 
-export interface BindingFacts extends BindingInput {
+export interface ParsedInput extends BindingInput {
   /** Sorted by name: whatever order they came in, the same bytes go out. */
   claims: readonly ClaimAnswer[]
   /** What the located claims demand together. */
   constraint: DataConstraint
   /** Our notes on the binding as it was sent. */
-  notes: KnownNotes
+  annotations: ResolvedAnnotations
   /** Our notes on the binding as it is stored. */
-  storedNotes: KnownNotes
+  storedAnnotations: ResolvedAnnotations
   /** Whether the scheduler has placed the workload, before or in this write: then a hold comes too late and a change of affinity moves it. */
   isScheduled: boolean
   /** Karmada's ResourceBindingSpec.IsWorkload: only then overflow tiers count. */
@@ -29,7 +29,7 @@ export interface BindingFacts extends BindingInput {
 }
 
 /** What the data demanded when it was noted. */
-export function constraintIn({ required, requiredDigest, preferred }: LocalityNote): DataConstraint {
+export function constraintIn({ required, requiredDigest, preferred }: LocalityAnnotation): DataConstraint {
   const constraint: DataConstraint = {}
   if (required) constraint.required = required
   if (requiredDigest) constraint.requiredDigest = requiredDigest
@@ -37,15 +37,15 @@ export function constraintIn({ required, requiredDigest, preferred }: LocalityNo
   return constraint
 }
 
-export function readFacts(input: BindingInput): BindingFacts {
+export function parseInput(input: BindingInput): ParsedInput {
   const { binding, stored } = input
   const claims = boundClaims(input.claims)
   return {
     ...input,
     claims: claims.length < 2 ? claims : claims.toSorted((a, b) => (a.claim < b.claim ? -1 : 1)),
     constraint: constraintOf(claims),
-    notes: knownNotes(binding, input),
-    storedNotes: knownNotes(stored, input),
+    annotations: resolveAnnotations(binding, input),
+    storedAnnotations: resolveAnnotations(stored, input),
     isScheduled: isPlaced(binding) || isPlaced(stored),
     isWorkload: isWorkload(binding),
   }
@@ -78,17 +78,17 @@ function isWorkload({ spec }: BindingInput['binding']): boolean {
   return (spec.replicas ?? 0) > 0 || spec.replicaRequirements != null || !!spec.components?.length
 }
 
-function knownNotes(binding: ResourceBinding | undefined, { policy }: BindingInput): KnownNotes {
-  const { base, locality, ...rest } = readNotes(binding?.metadata.annotations)
-  const notes: KnownNotes = rest
+function resolveAnnotations(binding: ResourceBinding | undefined, { policy }: BindingInput): ResolvedAnnotations {
+  const { base, locality, ...rest } = readAnnotations(binding?.metadata.annotations)
+  const resolved: ResolvedAnnotations = rest
   if (base === BASE_OF_POLICY) {
-    if (policy) notes.base = affinityOf(policy.placement)
-  } else if (base) notes.base = base
+    if (policy) resolved.base = affinityOf(policy.placement)
+  } else if (base) resolved.base = base
   if (locality) {
     const { required = locality.requiredDigest === undefined ? undefined : namesIn(binding) } = locality
-    notes.locality = required ? { ...locality, required } : locality
+    resolved.locality = required ? { ...locality, required } : locality
   }
-  return notes
+  return resolved
 }
 
 /** Every cluster that the affinity names: of a narrowed one, those with the data that the base allows. */

@@ -26,11 +26,11 @@ test('one whose scheduler has not followed yet is not moved a second time, whate
 
 test.each([
   { name: 'nothing but a change', claims: [located(['member1'])], waitMs: undefined },
-  { name: 'a claim that is being deleted', claims: [located(['member1'], { countsUntil: NOW + 3000 })], waitMs: 3000 },
+  { name: 'a claim that is being deleted', claims: [located(['member1'], { honoredUntil: NOW + 3000 })], waitMs: 3000 },
   { name: 'a hold that times out', claims: [unknown({ holdTimeoutSeconds: 60 })], waitMs: 60_000 },
   {
     name: 'the first of several',
-    claims: [unknown({ holdTimeoutSeconds: 60 }), unknown({ claim: 'default/b', countsUntil: NOW + 3000 })],
+    claims: [unknown({ holdTimeoutSeconds: 60 }), unknown({ claim: 'default/b', honoredUntil: NOW + 3000 })],
     waitMs: 3000,
   },
 ])('a binding is looked at again for $name', ({ claims, waitMs }) => {

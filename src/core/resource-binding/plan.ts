@@ -5,7 +5,7 @@ import { jsonEqual } from '../json.ts'
 import { mergePatch } from '../merge-patch.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { type EventAction, NOTHING, type Plan } from '../plan.ts'
-import { readNotes } from './annotations.ts'
+import { readAnnotations } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
@@ -18,7 +18,7 @@ export interface BindingPlan extends Plan {
 export function planBinding(input: BindingInput): BindingPlan {
   const { binding } = input
   const decided = decideBinding({ ...input, stored: binding }).binding
-  const requeueAfterMs = untilNextLook(decided, input)
+  const requeueAfterMs = requeueAfter(decided, input)
   const patch = mergePatch(binding, decided)
   if (!patch) return { ...NOTHING, moves: false, ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
   const { namespace, resourceVersion } = binding.metadata
@@ -27,15 +27,15 @@ export function planBinding(input: BindingInput): BindingPlan {
   const of = { type, ...nameOfObject(binding) }
   return {
     actions: [{ kind: 'patch', of, patch: { ...patch, metadata } }],
-    moves: leaves(binding, decided),
+    moves: movesWorkload(binding, decided),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   }
 }
 
 /** Events for a change of what is noted on a binding, whoever wrote it: admission has no side effects and cannot tell. */
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
-  const was = before ? readNotes(before.metadata.annotations) : {}
-  const is = readNotes(after.metadata.annotations)
+  const was = before ? readAnnotations(before.metadata.annotations) : {}
+  const is = readAnnotations(after.metadata.annotations)
   const event = (type: 'Normal' | 'Warning', reason: string, message: string): EventAction => ({
     kind: 'event',
     about: after,
@@ -70,10 +70,11 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
 const RELEASE_RETRY_MS = 5000
 
 /** How long until time alone changes the decision, in ms: a claim that is being deleted has no say any more, or a hold is released. */
-function untilNextLook(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
-  const times = claims.flatMap(({ countsUntil }) => countsUntil ?? [])
-  const { hold } = readNotes(decided.metadata.annotations)
-  if (hold?.released && !readNotes(binding.metadata.annotations).hold?.released) times.push(now + RELEASE_RETRY_MS)
+function requeueAfter(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
+  const times = claims.flatMap(({ honoredUntil: countsUntil }) => countsUntil ?? [])
+  const { hold } = readAnnotations(decided.metadata.annotations)
+  if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
+    times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {
     const heldSince = Date.parse(hold.since)
     const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
@@ -83,7 +84,7 @@ function untilNextLook(decided: ResourceBinding, { binding, claims, now }: Bindi
 }
 
 /** A move is counted when the affinity changes; until the scheduler has followed, the workload still runs where it was. */
-function leaves(before: ResourceBinding, after: ResourceBinding): boolean {
+function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
   const affinity = affinityOf(after.spec.placement)
   if (jsonEqual(affinity, affinityOf(before.spec.placement))) return false
   const { clusterAffinity, clusterAffinities } = affinity

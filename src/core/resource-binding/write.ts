@@ -2,36 +2,36 @@
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
 import { jsonEqual } from '../json.ts'
 import { affinityOf, withAffinity } from '../placement/affinity.ts'
-import { fitNotes } from './annotation-size.ts'
-import { type BindingNotes, writeTexts } from './annotations.ts'
-import type { Verdict } from './decide-placement.ts'
-import type { BindingFacts } from './parse-input.ts'
+import { fitAnnotations } from './annotation-size.ts'
+import { type BindingAnnotations, writeTexts } from './annotations.ts'
+import type { PlacementDecision } from './decide-placement.ts'
+import type { ParsedInput } from './parse-input.ts'
 
 /** Writes a decision into the binding; undefined when its annotations have no room for ours. The very same object when nothing changes. */
 export function writeDecision(
-  facts: BindingFacts,
+  input: ParsedInput,
   placement: Placement,
-  verdict: Verdict,
+  decision: PlacementDecision,
 ): ResourceBinding | undefined {
-  const { binding, policy } = facts
-  const { affinity, notes } = verdict
-  const suspension = suspend(facts, notes)
+  const { binding, policy } = input
+  const { affinity, annotations } = decision
+  const suspension = suspend(input, annotations)
   const isSame =
     jsonEqual(affinity, affinityOf(placement)) && !(placement.clusterAffinity && placement.clusterAffinities)
   const wanted = isSame ? placement : withAffinity(placement, affinity)
   const { annotations: before } = binding.metadata
-  const texts = fitNotes(suspension.notes, {
+  const texts = fitAnnotations(suspension.annotations, {
     annotations: before,
     placement: wanted,
     policy: policy && affinityOf(policy.placement),
   })
   if (!texts) return undefined
-  const annotations = writeTexts(before, texts)
-  if (isSame && suspension.value === binding.spec.suspension && annotations === before) {
+  const written = writeTexts(before, texts)
+  if (isSame && suspension.value === binding.spec.suspension && written === before) {
     return binding
   }
   const metadata = { ...binding.metadata }
-  if (annotations) metadata.annotations = annotations
+  if (written) metadata.annotations = written
   else delete metadata.annotations
   const spec = { ...binding.spec, placement: wanted }
   if (suspension.value) spec.suspension = suspension.value
@@ -44,18 +44,18 @@ export function writeDecision(
  * lifted nor claimed.
  */
 function suspend(
-  facts: BindingFacts,
-  notes: BindingNotes,
-): { value: ResourceBinding['spec']['suspension']; notes: BindingNotes } {
-  const { suspension } = facts.binding.spec
-  const wanted = notes.hold !== undefined && !notes.hold.released
-  const ours = [facts.storedNotes, facts.notes].some(({ hold }) => hold !== undefined && !hold.released)
+  input: ParsedInput,
+  annotations: BindingAnnotations,
+): { value: ResourceBinding['spec']['suspension']; annotations: BindingAnnotations } {
+  const { suspension } = input.binding.spec
+  const wanted = annotations.hold !== undefined && !annotations.hold.released
+  const ours = [input.storedAnnotations, input.annotations].some(({ hold }) => hold !== undefined && !hold.released)
   if (suspension?.scheduling === true && !ours) {
-    const { hold: _notOurs, ...rest } = notes
-    return { value: suspension, notes: wanted ? rest : notes }
+    const { hold: _notOurs, ...rest } = annotations
+    return { value: suspension, annotations: wanted ? rest : annotations }
   }
-  if (wanted === (suspension?.scheduling === true)) return { value: suspension, notes }
-  if (wanted) return { value: { ...suspension, scheduling: true }, notes }
+  if (wanted === (suspension?.scheduling === true)) return { value: suspension, annotations }
+  if (wanted) return { value: { ...suspension, scheduling: true }, annotations }
   const { scheduling: _ours, ...siblings } = suspension ?? {}
-  return { value: Object.keys(siblings).length > 0 ? siblings : undefined, notes }
+  return { value: Object.keys(siblings).length > 0 ? siblings : undefined, annotations }
 }

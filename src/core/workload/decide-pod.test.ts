@@ -2,30 +2,30 @@ import { describe, expect, test } from 'vitest'
 import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Container, Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod, type PodInput } from './decide-pod.ts'
-import type { UsableVolume, VolumeManagerView } from './mountable-volumes.ts'
+import type { MountableVolumes, UsableVolume } from './mountable-volumes.ts'
 
 const ROOT = 'metadata.annotations[lodestone.dev/volumes]'
-const mnist = (overrides: Partial<UsableVolume> = {}): VolumeManagerView => ({
+const mnist = (overrides: Partial<UsableVolume> = {}): MountableVolumes => ({
   name: 'mnist',
   volumes: [makeUsable('vol1', overrides)],
 })
-const lake: VolumeManagerView = { name: 'lake', volumes: [makeUsable('raw'), makeUsable('clean')] }
+const lake: MountableVolumes = { name: 'lake', volumes: [makeUsable('raw'), makeUsable('clean')] }
 const hostPath = (path: string, type = 'Directory') => ({ hostPath: { path, type } })
 const VOLUME = { name: 'mnist--vol1', ...hostPath('/var/datasets/vol1') }
 const MOUNT = { name: 'mnist--vol1', mountPath: '/var/datasets' }
 
-function decide(pod: Pod, views: VolumeManagerView[] = [mnist(), lake], rest: Partial<PodInput> = {}) {
+function decide(pod: Pod, views: MountableVolumes[] = [mnist(), lake], rest: Partial<PodInput> = {}) {
   return decidePod({ pod, managers: managers(...views), whenNotReady: 'gate', isHub: false, ...rest })
 }
 
 /** The spec of the pod that comes out. */
-function injected(pod: Pod, views?: VolumeManagerView[]): PodSpec {
+function injected(pod: Pod, views?: MountableVolumes[]): PodSpec {
   const outcome = decide(pod, views)
   if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
   return (outcome.object as Pod).spec
 }
 
-function refused(pod: Pod, views?: VolumeManagerView[], rest?: Partial<PodInput>) {
+function refused(pod: Pod, views?: MountableVolumes[], rest?: Partial<PodInput>) {
   const outcome = decide(pod, views, rest)
   return outcome.kind === 'deny' && outcome.errors.map(({ path, message }) => [path, message])
 }

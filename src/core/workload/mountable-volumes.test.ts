@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, nodesWith } from '../../../test/builders.ts'
 import type { ReplicaStatus, VolumeManagerStatus, VolumeStatus } from '../../api/volume-manager.ts'
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
-import { viewVolumeManager } from './mountable-volumes.ts'
+import { mountableVolumes } from './mountable-volumes.ts'
 
 const uid = '0b7c1a52-8d0c-4f0e-9f70-2f6f3f5a7c11'
 const fresh = makeVolumeManager([{}], { uid })
@@ -28,7 +28,7 @@ const running = (volume: Partial<VolumeStatus> = {}, status: Partial<VolumeManag
 
 describe('a volume', () => {
   test('that nobody has looked at yet waits, and it is known as what it will be mounted', () => {
-    const [volume] = viewVolumeManager(fresh).volumes
+    const [volume] = mountableVolumes(fresh).volumes
     expect(volume).toMatchObject({ id: 'vol1', state: 'Waiting', message: '', readOnly: false, nodes: [] })
     expect(volume?.source?.hostPath?.path).toMatch(new RegExp(`^/var/datasets/vck-resource-${uid}-`))
     expect(volume?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).toHaveLength(1)
@@ -36,7 +36,7 @@ describe('a volume', () => {
 
   test('that can be used is what its status says', () => {
     const replicas = [replica(0, 'n1', 'Ready'), replica(1, 'n2', 'Downloading')]
-    expect(viewVolumeManager(running({ replicas })).volumes).toEqual([
+    expect(mountableVolumes(running({ replicas })).volumes).toEqual([
       {
         id: 'vol1',
         state: 'Ready',
@@ -56,29 +56,29 @@ describe('a volume', () => {
     ['when its data was released', running({ volumeSource: undefined as never })],
     ['when its source is another one now', running({ revision: 'of-another-source' })],
   ])('waits %s', (_name, manager) => {
-    expect(viewVolumeManager(manager).volumes[0]?.state).toBe('Waiting')
+    expect(mountableVolumes(manager).volumes[0]?.state).toBe('Waiting')
   })
 
   test('of VCK, which knows of no revisions, can be used', () => {
     const { revision: _none, ...volume } = done
     const manager = makeVolumeManager([{}], { status: { state: 'Running', volumes: [volume] } })
-    expect(viewVolumeManager(manager).volumes[0]).toMatchObject({ state: 'Ready', source: done.volumeSource })
+    expect(mountableVolumes(manager).volumes[0]).toMatchObject({ state: 'Ready', source: done.volumeSource })
   })
 
   test('of another source waits under another directory', () => {
-    const [volume] = viewVolumeManager(running({ revision: 'of-another-source' })).volumes
-    expect(volume?.source).toEqual(viewVolumeManager(fresh).volumes[0]?.source)
+    const [volume] = mountableVolumes(running({ revision: 'of-another-source' })).volumes
+    expect(volume?.source).toEqual(mountableVolumes(fresh).volumes[0]?.source)
   })
 
   test('that nobody may write to is read only', () => {
     const manager = makeVolumeManager([
       { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 's', path: '/' } },
     ])
-    expect(viewVolumeManager(manager).volumes[0]).toMatchObject({ readOnly: true, nodeAffinity: {} })
+    expect(mountableVolumes(manager).volumes[0]).toMatchObject({ readOnly: true, nodeAffinity: {} })
   })
 
   test('of a source that nobody knows is mounted as nothing', () => {
-    const [volume] = viewVolumeManager(makeVolumeManager([{ sourceType: 'Aeon', options: {} }])).volumes
+    const [volume] = mountableVolumes(makeVolumeManager([{ sourceType: 'Aeon', options: {} }])).volumes
     expect(volume).not.toHaveProperty('source')
   })
 
@@ -89,7 +89,7 @@ describe('a volume', () => {
     const shards = [{ name: '*0_1*', nodeAffinity: nodesWith('first'), readyReplicas: 1 }]
     const { revision: _none, ...volume } = done
     const manager = { ...config, status: { volumes: [{ ...volume, replicas, shards }] } }
-    expect(viewVolumeManager(manager).volumes[0]?.shards()).toMatchObject([
+    expect(mountableVolumes(manager).volumes[0]?.shards()).toMatchObject([
       { name: '*0_1*', nodes: ['n1'], nodeAffinity: nodesWith('first') },
       { name: '*1_1*', nodes: ['n2'] },
     ])
@@ -104,17 +104,17 @@ describe('a VolumeManager cannot be used', () => {
     ['that is to have failed', makeVolumeManager([{}], { state: 'Failed' })],
     ['that has failed', running({}, { state: 'Failed', message: 'failed to deploy all the sub-resources' })],
   ])('%s', (_name, manager) => {
-    expect(viewVolumeManager(manager).refusal).toBeTruthy()
+    expect(mountableVolumes(manager).refusal).toBeTruthy()
   })
 
   test('but one whose failure was of an older spec is tried again', () => {
     const failed = running({}, { state: 'Failed', observedGeneration: 1 })
-    expect(viewVolumeManager({ ...failed, metadata: { ...failed.metadata, generation: 2 } }).refusal).toBeUndefined()
+    expect(mountableVolumes({ ...failed, metadata: { ...failed.metadata, generation: 2 } }).refusal).toBeUndefined()
   })
 })
 
 test('a VolumeManager without volumes has none', () => {
-  expect(viewVolumeManager(makeVolumeManager([])).volumes).toEqual([])
+  expect(mountableVolumes(makeVolumeManager([])).volumes).toEqual([])
 })
 
 describe('a Local volume', () => {
@@ -124,10 +124,10 @@ describe('a Local volume', () => {
 
   test('that was stored before its directory was forbidden is not mounted, whatever its status says', () => {
     const roots = { allowedRoots: ['/var/datasets'], localRoots: ['/srv'] }
-    expect(viewVolumeManager(local, roots).volumes[0]?.source).toBeUndefined()
-    expect(
-      viewVolumeManager(local, { allowedRoots: ['/data'], localRoots: ['/var/datasets'] }).volumes[0]?.source,
-    ).toBe(done.volumeSource)
+    expect(mountableVolumes(local, roots).volumes[0]?.source).toBeUndefined()
+    expect(mountableVolumes(local, { allowedRoots: ['/data'], localRoots: ['/var/datasets'] }).volumes[0]?.source).toBe(
+      done.volumeSource,
+    )
   })
 })
 
@@ -136,12 +136,12 @@ test.each([
   { volume: { readOnly: true }, want: true },
   { volume: { accessMode: 'ReadOnlyMany' }, want: true },
 ])('a volume with $volume is read-only: $want', ({ volume, want }) => {
-  expect(viewVolumeManager(makeVolumeManager([volume])).volumes[0]?.readOnly).toBe(want)
+  expect(mountableVolumes(makeVolumeManager([volume])).volumes[0]?.readOnly).toBe(want)
 })
 
 test('the claim of a read-only NFS volume is read-only in pods', () => {
   const nfs = { sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: '10.0.0.7', path: '/x' } }
-  const claimOf = (readOnly: boolean) => viewVolumeManager(makeVolumeManager([{ ...nfs, readOnly }])).volumes[0]?.source
+  const claimOf = (readOnly: boolean) => mountableVolumes(makeVolumeManager([{ ...nfs, readOnly }])).volumes[0]?.source
   expect(claimOf(true)?.persistentVolumeClaim?.readOnly).toBe(true)
   expect(claimOf(false)?.persistentVolumeClaim).not.toHaveProperty('readOnly')
 })

@@ -35,7 +35,7 @@ export interface UsableVolume {
   shards: () => readonly VolumeShard[]
 }
 
-export interface VolumeManagerView {
+export interface MountableVolumes {
   name: string
   /** Why none of its volumes can be used, however long one waits: it failed, was completed, or is being deleted. */
   refusal?: string
@@ -44,14 +44,14 @@ export interface VolumeManagerView {
 }
 
 /** Finds a VolumeManager of the pod's own namespace; undefined when there is none. */
-export type VolumeManagerLookup = (name: string) => VolumeManagerView | undefined
+export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
 
 /**
  * Reads a VolumeManager as its status has it, and as it will be where the status does not say yet.
  *
  * @param roots where `Local` volumes may be; one that is elsewhere, since it was stored before, is not mounted
  */
-export function viewVolumeManager(manager: VolumeManager, roots?: HostRoots): VolumeManagerView {
+export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): MountableVolumes {
   const refusal = refusalOf(manager)
   return {
     name: manager.metadata.name ?? '',
@@ -60,7 +60,7 @@ export function viewVolumeManager(manager: VolumeManager, roots?: HostRoots): Vo
       const status = manager.status?.volumes?.find(({ id }) => id === config.id)
       // Data of another source than the spec has now is not what the pod asks for.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
-      return viewVolume(manager, config, isCurrent ? status : undefined, roots)
+      return mountableVolume(manager, config, isCurrent ? status : undefined, roots)
     }),
   }
 }
@@ -74,7 +74,7 @@ function refusalOf({ metadata, spec, status }: VolumeManager): string | undefine
   return status?.state === 'Failed' && !isOld ? (status.message ?? 'it has failed') : undefined
 }
 
-function viewVolume(
+function mountableVolume(
   manager: VolumeManager,
   config: VolumeConfig,
   status: VolumeStatus | undefined,
@@ -84,7 +84,7 @@ function viewVolume(
   const source = status?.volumeSource ?? published.volumeSource
   const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
   const nodesOf = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
-  const viewShards = () =>
+  const mountableShards = () =>
     publishShards(manager, config).map(({ name, nodeAffinity }) => ({
       name,
       nodeAffinity: status?.shards?.find((shard) => shard.name === name)?.nodeAffinity ?? nodeAffinity,
@@ -101,7 +101,7 @@ function viewVolume(
     ...(status?.bytes !== undefined && { bytes: status.bytes }),
     nodes: nodesOf(ready),
     shards() {
-      shards ??= viewShards()
+      shards ??= mountableShards()
       return shards
     },
   }

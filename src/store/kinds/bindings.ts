@@ -23,7 +23,7 @@ import {
 import { objectKey, type ResourceType } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { workloadKey } from '../../core/data-source-claim/keys.ts'
-import { hasNotes } from '../../core/resource-binding/annotations.ts'
+import { hasOurAnnotations } from '../../core/resource-binding/annotations.ts'
 import { policyReferenceOf } from '../../core/resource-binding/policy.ts'
 import { keepMemberStatus } from '../../core/volume-manager/locate.ts'
 import { intern } from '../cache/intern.ts'
@@ -57,7 +57,7 @@ function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBindi
         keptLabels(metadata.labels, isReferrer),
       ),
       // kubectl finds the Events of an object by its uid; only bindings with a note of ours have any.
-      ...(uid && (isAttached || hasNotes(metadata.annotations)) && { uid }),
+      ...(uid && (isAttached || hasOurAnnotations(metadata.annotations)) && { uid }),
       ...(isAttached && ownerReferences && { ownerReferences }),
       ...(isReferrer && finalizers && { finalizers: intern.json(finalizers) }),
     },

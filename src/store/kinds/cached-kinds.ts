@@ -18,8 +18,8 @@ import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-claim/grant.ts'
-import { otherNamespaceOf, questionOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
-import { saidPropagateDeps } from '../../core/propagation-policy/declared.ts'
+import { otherNamespaceOf, queryOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
+import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../../core/propagation-policy/select.ts'
 import type { CachedKind } from '../store.ts'
 import { type AnyCachedKind, kindKey } from './any-kind.ts'
@@ -36,7 +36,7 @@ const claimKind: CachedKind<DataSourceClaim> = {
     workload: workloadKeysOfClaim,
     selectable: selectableKeysOfClaim,
     source: (claim) => [queryKeyOfClaim(claim)],
-    sourceName: (claim) => [nameOfSource(questionOfClaim(claim))],
+    sourceName: (claim) => [nameOfSource(queryOfClaim(claim))],
     otherNamespace: (claim) => [otherNamespaceOf(claim) ?? []].flat(),
     bound: ({ status }) => (status?.boundDataSource ? [status.boundDataSource] : []),
   },
@@ -94,7 +94,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
     type,
     keep(policy) {
       const { apiVersion, kind, metadata, spec } = policy
-      const propagateDeps = saidPropagateDeps(policy)
+      const propagateDeps = declaredPropagateDeps(policy)
       return {
         apiVersion,
         kind,

@@ -36,27 +36,31 @@ export function workloadKind(type: ResourceType): CachedKind<Workload & Dependen
   return {
     type: type as ResourceType<Workload & Dependent>,
     keep(raw) {
-      const { apiVersion, kind, metadata, facts } = workloadOf(raw)
+      const { apiVersion, kind, metadata, dependencies } = workloadOf(raw)
       return {
         apiVersion,
         kind,
         metadata: keepIdentity(metadata),
-        facts,
+        dependencies,
         ...(type.kind === ingresses.kind && contentOf(raw)),
       }
     },
     indexes: {
       references: referenceKeys,
-      podLabels: ({ metadata, facts }) =>
-        facts.podLabels.flatMap((labels) => Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair))),
-      backends: ({ metadata, facts }) => facts.backends.map((name) => objectKey(metadata.namespace, name)),
+      podLabels: ({ metadata, dependencies }) =>
+        dependencies.podLabels.flatMap((labels) =>
+          Object.entries(labels).map((pair) => labelKey(metadata.namespace, pair)),
+        ),
+      backends: ({ metadata, dependencies }) =>
+        dependencies.backends.map((name) => objectKey(metadata.namespace, name)),
       // By labels and not by name: found by kind and namespace.
-      selectors: ({ facts }) =>
-        facts.references
+      selectors: ({ dependencies }) =>
+        dependencies.references
           .filter(({ name }) => !name)
           .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
       // Of those whose pods name volumes: under what the policies that select it are found.
-      dataBound: (workload) => (workload.facts.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : []),
+      dataBound: (workload) =>
+        workload.dependencies.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : [],
     },
     optional: true,
   }

@@ -146,8 +146,8 @@ const podKind: CachedKind<HeldPod> = {
   indexes: {
     ...asWorkload.indexes,
     // Of those that wait: the VolumeManagers that they wait for.
-    waitsFor: ({ metadata, facts, spec }) =>
-      spec ? facts.volumeManagers.map((name) => objectKey(metadata.namespace, name)) : [],
+    waitsFor: ({ metadata, dependencies, spec }) =>
+      spec ? dependencies.volumeManagers.map((name) => objectKey(metadata.namespace, name)) : [],
     // Who has a directory or a claim mounted.
     directory: ({ use }) => use?.directories ?? [],
     claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
