@@ -34,7 +34,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   ],
   'keeps the error, and throws it when its caller waits': [
     'src/mover/download/journal.ts',
-    'src/mover/http/connection.ts',
+    'src/mover/http/response-handler.ts',
     'src/mover/pool.ts',
     'src/mover/s3/backoff.ts',
     'src/mover/s3/fetch-range.ts',
