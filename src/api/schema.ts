@@ -1,4 +1,7 @@
 /** JSON Schemas of our own resources: what `check` and the webhooks validate by, and what the CRDs are generated from. */
+import type { ClaimReference, DataSource } from './data-source.ts'
+import type { ClaimPolicy, DataSourceClaim, WorkloadReference } from './data-source-claim.ts'
+import type { Condition } from './meta.ts'
 
 /** The part of JSON Schema that is also a Kubernetes structural schema. */
 export interface Schema {
@@ -22,6 +25,9 @@ export interface Schema {
   'x-kubernetes-map-type'?: 'atomic'
   'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[]
 }
+
+/** The properties of an object of this type: a field in the type and not in the schema, or the reverse, does not compile. */
+export type FieldsOf<Type> = Record<keyof Type, Schema>
 
 const text = (description: string, maxLength: number): Schema => ({
   type: 'string',
@@ -59,7 +65,7 @@ export const conditions: Schema = {
         minimum: 0,
         description: 'The generation of the spec that this condition speaks of.',
       },
-    },
+    } satisfies FieldsOf<Condition>,
   },
 }
 
@@ -98,7 +104,7 @@ const claimPolicy: Schema = {
       description:
         'A location that was last confirmed longer ago counts as unknown. Without it the last known location stands.',
     },
-  },
+  } satisfies FieldsOf<ClaimPolicy>,
 }
 
 export const dataSourceClaimSchema: Schema = {
@@ -126,10 +132,10 @@ export const dataSourceClaimSchema: Schema = {
             kind: text('The workload’s kind, e.g. Deployment.', 63),
             name: text('The workload’s name.', 253),
             namespace: text('The workload’s namespace; the claim’s own when it is not given.', 63),
-          },
+          } satisfies FieldsOf<WorkloadReference>,
         },
         policy: claimPolicy,
-      },
+      } satisfies FieldsOf<DataSourceClaim['spec']>,
     },
     status: {
       type: 'object',
@@ -144,7 +150,7 @@ export const dataSourceClaimSchema: Schema = {
         },
         boundDataSource: { type: 'string', maxLength: 253, description: 'The DataSource that answers this claim.' },
         conditions,
-      },
+      } satisfies FieldsOf<Required<DataSourceClaim>['status']>,
     },
   },
 }
@@ -185,9 +191,9 @@ export const dataSourceSchema: Schema = {
             },
             location: { type: 'string', maxLength: 4096, description: 'Where the data system says it is, as a URI.' },
             bytes: { type: 'integer', format: 'int64', minimum: 0, description: 'How large the data is, in bytes.' },
-          },
+          } satisfies FieldsOf<Required<DataSource['spec']>['locality']>,
         },
-      },
+      } satisfies FieldsOf<DataSource['spec']>,
     },
     status: {
       type: 'object',
@@ -211,7 +217,7 @@ export const dataSourceSchema: Schema = {
               namespace: { type: 'string', description: 'The claim’s namespace.' },
               name: { type: 'string', description: 'The claim’s name.' },
               uid: { type: 'string', description: 'The claim’s UID.' },
-            },
+            } satisfies FieldsOf<ClaimReference>,
           },
         },
         boundClaims: { type: 'integer', format: 'int32', minimum: 0, description: 'How many claims use this answer.' },
@@ -222,7 +228,7 @@ export const dataSourceSchema: Schema = {
         },
         lastError: { type: 'string', maxLength: 1024, description: 'Why the last question failed, if it did.' },
         conditions,
-      },
+      } satisfies FieldsOf<Required<DataSource>['status']>,
     },
   },
 }

@@ -1,7 +1,21 @@
 /** JSON Schema of VolumeManagers: only shapes, so that admission can say everything else at once and in VCK's words. */
-import { conditions, type Schema } from './schema.ts'
+import type { Toleration } from './node.ts'
+import { conditions, type FieldsOf, type Schema } from './schema.ts'
 import { count, listOf, nodeAffinity, string, strings } from './schema-parts.ts'
+import type {
+  MoverOverrides,
+  ResourceRequirements,
+  VolumeConfig,
+  VolumeManagerSpec,
+  VolumeManagerStatus,
+} from './volume-manager.ts'
 import { volumeStatusSchema } from './volume-status-schema.ts'
+
+/** Fields of VCK that a VolumeManager must not have. */
+interface OldFields {
+  sourceURL?: string
+  endpointURL?: string
+}
 
 const tolerations = listOf('The taints of nodes that movers put up with.', {
   type: 'object',
@@ -11,7 +25,7 @@ const tolerations = listOf('The taints of nodes that movers put up with.', {
     value: string('The taint’s value, for Equal.', 63),
     effect: string('NoSchedule, PreferNoSchedule or NoExecute; all when it is empty.', 32),
     tolerationSeconds: { type: 'integer', format: 'int64', description: 'How long NoExecute is put up with.' },
-  },
+  } satisfies FieldsOf<Toleration>,
 })
 
 const volumeConfig: Schema = {
@@ -53,14 +67,14 @@ const volumeConfig: Schema = {
           properties: {
             requests: strings('What is set aside for a mover.', 16, 63),
             limits: strings('What a mover may use at most.', 16, 63),
-          },
+          } satisfies FieldsOf<ResourceRequirements>,
         },
-      },
+      } satisfies FieldsOf<MoverOverrides>,
     },
     // Kept so that they can be refused with the new form: the API server would drop what is not declared.
     sourceURL: string('No longer here: write it as options.sourceURL.'),
     endpointURL: string('No longer here: write it as options.endpointURL.'),
-  },
+  } satisfies FieldsOf<VolumeConfig & OldFields>,
 }
 
 const stateOf = (description: string, ...more: string[]): Schema => ({
@@ -81,7 +95,7 @@ export const volumeManagerSchema: Schema = {
       properties: {
         volumeConfigs: listOf('The volumes.', volumeConfig),
         state: stateOf('What is wanted. Completed and Failed release the data; anything else keeps it.', ''),
-      },
+      } satisfies FieldsOf<VolumeManagerSpec>,
     },
     status: {
       type: 'object',
@@ -94,7 +108,7 @@ export const volumeManagerSchema: Schema = {
         nodes: string('The nodes with all of the data of a volume, of many the first; for people.', 2300),
         volumes: listOf('The volumes, by id.', volumeStatusSchema),
         conditions,
-      },
+      } satisfies FieldsOf<VolumeManagerStatus>,
     },
   },
 }
