@@ -1,10 +1,15 @@
-/** The lock file: `npm ci` warns of no dependency, not even on Node 20, which installs the Node 24 that all of them run with. */
+/** The lock file: integrity hashes, no registry, and no warning of `npm ci` on Node 20, which installs the Node 24 that runs the tools. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
 const OLDEST_NODE = 20
 
 interface LockedPackage {
+  resolved?: string
+  integrity?: string
+  optional?: true
+  os?: string[]
+  cpu?: string[]
   engines?: { node?: string }
 }
 
@@ -37,4 +42,20 @@ test('lists no dependency with an engine that Node 20 is not: remove "engines" o
     .filter(([path]) => path !== '')
     .filter(([, { engines }]) => engines?.node !== undefined && !accepts(engines.node, OLDEST_NODE))
   expect(newer.map(([path]) => path)).toEqual([])
+})
+
+const entries = Object.entries(packages).filter(([path]) => path !== '')
+
+test('every package has an integrity hash, except binaries of other platforms that were added by hand (ADR 13)', () => {
+  const missing = entries.filter(([, { integrity }]) => integrity === undefined)
+  const isByHand = /^node_modules\/@(?:biomejs\/cli|oxc-parser\/binding)-/
+  const isOfPlatform = ({ optional, os, cpu }: LockedPackage) =>
+    optional === true && os !== undefined && cpu !== undefined
+  expect(missing.filter(([path, entry]) => !isByHand.test(path) || !isOfPlatform(entry)).map(([path]) => path)).toEqual(
+    [],
+  )
+})
+
+test('no entry names a registry', () => {
+  expect(entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([])
 })

@@ -1,9 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Part, stopParts } from './parts.ts'
+import { type Part, startParts, stopParts } from './parts.ts'
 
 let told: string[]
-const part = (name: string, stop: () => Promise<void> | void = () => undefined): Part => ({
+const part = (name: string, stop: () => Promise<void> | void = () => undefined, start = stop): Part => ({
   name,
+  stopsAt: 'last',
+  async start() {
+    told.push(`start ${name}`)
+    await start()
+  },
   stop() {
     told.push(name)
     return stop()
@@ -17,6 +22,16 @@ beforeEach(() => {
 })
 
 afterEach(() => vi.useRealTimers())
+
+test('parts start in order, and none after one that fails', async () => {
+  const fails = () => {
+    throw new Error('the port is taken')
+  }
+  const parts = [part('store'), part('server', undefined, fails), part('loops')]
+
+  await expect(startParts(parts)).rejects.toThrow('the port is taken')
+  expect(told).toEqual(['start store', 'start server'])
+})
 
 test('parts stop in reverse order, each after the one before it has stopped', async () => {
   const gate = Promise.withResolvers<void>()

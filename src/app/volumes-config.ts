@@ -4,8 +4,8 @@ import { isNetwork } from '../core/mover/local-address.ts'
 import { BYTES } from '../core/quantity.ts'
 import { overlap } from '../core/volume-manager/spec/host-paths.ts'
 import { QUANTITY } from '../core/volume-manager/spec/options.ts'
-import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 
 export interface VolumesConfig extends VolumeSettings {
