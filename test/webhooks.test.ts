@@ -55,14 +55,17 @@ test.each(examples)('$file', async ({ webhook, file }) => {
   const { uid: _uid, patchType: _type, ...response } = encodeResponse(review, outcome, (patch) => patch)
 
   const actual = { ...response, ...(response.patch && { patch: JSON.parse(response.patch) }) }
-  if (update) {
-    const document = parseDocument(text)
-    document.set('answer', document.createNode(actual))
-    writeFileSync(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }))
-  } else {
-    expect(actual).toEqual(answer)
-  }
+  const expected = update ? writeAnswer(file, text, actual) : answer
+  expect(actual).toEqual(expected)
 })
+
+/** Replaces the answer of a conversation by the actual one, and returns that. */
+function writeAnswer(file: string, text: string, actual: object): object {
+  const document = parseDocument(text)
+  document.set('answer', document.createNode(actual))
+  writeFileSync(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }))
+  return actual
+}
 
 test('every webhook has golden conversations', () => {
   for (const webhook of webhooks) {

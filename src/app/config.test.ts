@@ -7,13 +7,14 @@ import { ConfigError, completeConfig, configSchema, DEFAULT_CONFIG, loadConfig, 
 const FILE = 'lodestone.yaml'
 
 function complaintAbout(given: unknown): string {
+  let complaint: unknown
   try {
     completeConfig(given, FILE)
   } catch (error) {
-    expect(error).toBeInstanceOf(ConfigError)
-    return (error as Error).message
+    complaint = error
   }
-  throw new Error(`no complaint about ${JSON.stringify(given)}`)
+  expect(complaint, JSON.stringify(given)).toBeInstanceOf(ConfigError)
+  return (complaint as Error).message
 }
 
 /** Every setting that the schema has, by path: `['server', 'port']`. */

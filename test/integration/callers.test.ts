@@ -37,9 +37,16 @@ function post({ port, ca }: RunningServer, options: Partial<CallOptions>) {
 
 describe('with a client CA and names', () => {
   test.each<{ name: string; names: string[]; client: () => KeyAndCertificate | undefined; want: RegExp | 200 }>([
-    { name: 'the common name is accepted', names: ['a', 'kube-apiserver'], client: () => apiServer, want: 200 },
-    { name: 'a DNS name is accepted', names: ['api.example.org'], client: () => apiServer, want: 200 },
-    { name: 'without names every certificate is accepted', names: [], client: () => stranger, want: 200 },
+    { name: 'the common name is accepted', names: ['a', 'kube-apiserver'], client: () => apiServer },
+    { name: 'a DNS name is accepted', names: ['api.example.org'], client: () => apiServer },
+    { name: 'without names every certificate is accepted', names: [], client: () => stranger },
+  ])('$name', async ({ names, client }) => {
+    const running = await startServer({ clientCa: pki.caCertificate, clientNames: names })
+    const { status } = await post(running, { client: client() })
+    expect(status).toBe(200)
+  })
+
+  test.each([
     {
       name: 'another name is refused',
       names: ['kube-apiserver'],
@@ -64,7 +71,6 @@ describe('with a client CA and names', () => {
 
     const { status, body } = await post(running, { ...(shown && { client: shown }) })
 
-    if (want === 200) return expect(status).toBe(200)
     expect(status).toBe(403)
     expect(JSON.parse(body).error.message).toMatch(want)
   })

@@ -122,26 +122,26 @@ export function wrongAtRest(
   const scheduled = (spec.clusters ?? []).map(({ name }) => name)
   const isHeld = spec.suspension?.scheduling === true
   const wrong: string[] = []
-  const expect = (holds: boolean, what: string) => void (holds || wrong.push(what))
-  expect(isSubset(allowed, base), `it allows ${[...allowed]}, its policy ${[...base]}`)
+  const ensure = (holds: boolean, what: string) => void (holds || wrong.push(what))
+  ensure(isSubset(allowed, base), `it allows ${[...allowed]}, its policy ${[...base]}`)
   const needs = required(workload).filter(({ isPresent }) => isPresent.current)
   const wanted = needs.reduce((left, { data }) => intersection(left, data.current), base)
   // No member has the labels that the policy selects: there is nowhere to run, and no claim that says so.
   if (base.size === 0 && needs.length === 0) return wrong
   if (wanted.size === 0) {
     // Where it runs it stays; where it does not run yet, it waits.
-    expect(
+    ensure(
       wasScheduled || (isHeld && scheduled.length === 0),
       `it is not on hold although no cluster of ${[...base]} has its data: ${JSON.stringify(needs.map(({ data }) => data.current))}`,
     )
     return wrong
   }
-  expect(!isHeld, 'it is on hold although its data can be reached')
-  expect(scheduled.length > 0, 'it is not scheduled')
+  ensure(!isHeld, 'it is on hold although its data can be reached')
+  ensure(scheduled.length > 0, 'it is not scheduled')
   // A Job that runs stays where it is when its data moves.
   if (workload.kind === 'Job') return wrong
-  expect(isSame(allowed, wanted), `it allows ${[...allowed]}, its policy and its data ${[...wanted]}`)
-  expect(isSubset(new Set(scheduled), wanted), `it runs in ${scheduled}, its policy and its data allow ${[...wanted]}`)
+  ensure(isSame(allowed, wanted), `it allows ${[...allowed]}, its policy and its data ${[...wanted]}`)
+  ensure(isSubset(new Set(scheduled), wanted), `it runs in ${scheduled}, its policy and its data allow ${[...wanted]}`)
   return wrong
 }
 

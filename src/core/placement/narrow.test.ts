@@ -28,8 +28,9 @@ function run({ base, required, more, want }: Row): void {
   const before = structuredClone(base)
   const got = narrow(base, required, more)
   expect(base).toEqual(before)
-  if (want === 'unsatisfiable') expect(got.kind).toBe('unsatisfiable')
-  else expect(got).toEqual({ kind: 'narrowed', ...want })
+  expect(got).toEqual(
+    want === 'unsatisfiable' ? { kind: 'unsatisfiable', reason: expect.any(String) } : { kind: 'narrowed', ...want },
+  )
 }
 
 describe('one affinity', () => {
@@ -347,5 +348,61 @@ test('nothing required leaves the base as it is', () => {
     kind: 'narrowed',
     affinity: one('c1'),
     allowed: undefined,
+  })
+})
+
+describe('what cannot be met says why:', () => {
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `m${i + 1}`)
+
+  test.each<{ name: string; base: Placement; required: string[]; want: string }>([
+    {
+      name: 'required data without a common cluster',
+      base: {},
+      required: [],
+      want: 'no cluster holds all of the data',
+    },
+    {
+      name: 'data in one cluster',
+      base: one('c1'),
+      required: names(1),
+      want: 'the data is in m1, which the policy does not allow',
+    },
+    {
+      name: 'data in five clusters, by all of their names',
+      base: one('c1'),
+      required: names(5),
+      want: 'the data is in m1, m2, m3, m4, m5, which the policy does not allow',
+    },
+    {
+      name: 'data in more clusters, by the first five names',
+      base: one('c1'),
+      required: names(7),
+      want: 'the data is in m1, m2, m3, m4, m5 and 2 more, which the policy does not allow',
+    },
+    {
+      name: 'groups without a cluster that has the data, also where a spread is wanted',
+      base: { clusterAffinities: [group('g', 'c1')], spreadConstraints: [{ minGroups: 2 }] },
+      required: names(1),
+      want: 'the data is in m1, which the policy does not allow',
+    },
+    {
+      name: 'groups with too few clusters for the spread',
+      base: { clusterAffinities: [group('g', 'c1', 'c2')], spreadConstraints: [{ minGroups: 2 }] },
+      required: ['c1'],
+      want: 'spread constraint wants at least 2 cluster groups, the data leaves 1',
+    },
+  ])('$name', ({ base, required, want }) => {
+    expect(narrow(base, required)).toEqual({ kind: 'unsatisfiable', reason: want })
+  })
+
+  test('preferred data does not make up for required data that no cluster has', () => {
+    expect(
+      narrowPlacement({
+        base: one('c1'),
+        constraint: { required: [], preferred: [['c1']] },
+        clusters: undefined,
+        isWorkload: true,
+      }),
+    ).toEqual({ kind: 'unsatisfiable', reason: 'no cluster holds all of the data' })
   })
 })

@@ -98,8 +98,8 @@ describe('whatever the terms', () => {
       fc.property(term, term, (own, wanted) => {
         for (const next of narrowTerms([own], [wanted])) {
           const { matchExpressions = [] } = own
-          if (next.matchExpressions)
-            expect(next.matchExpressions.slice(0, matchExpressions.length)).toEqual(matchExpressions)
+          const { matchExpressions: written = matchExpressions } = next
+          expect(written.slice(0, matchExpressions.length)).toEqual(matchExpressions)
         }
       }),
     )

@@ -95,9 +95,11 @@ test('injecting again changes nothing', () => {
 
 test('the order of the volumes does not matter, neither to the pod nor to whether it is refused', () => {
   holds((before, list) => {
-    const [one, other] = [injectVolumes(before, list), injectVolumes(before, list.toReversed())]
-    if ('spec' in one) expect(other).toEqual(one)
-    else expect('errors' in other).toBe(true)
+    const resultOf = (volumes: WantedVolume[]) => {
+      const result = injectVolumes(before, volumes)
+      return 'errors' in result ? 'refused' : result
+    }
+    expect(resultOf(list.toReversed())).toEqual(resultOf(list))
   })
 })
 
