@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { located, nowhere, unknown } from '../../../test/builders.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
-import { constraintOf, type DataConstraint } from './constraint.ts'
+import { listDigest } from '../hash.ts'
+import { constraintOf, type DataConstraint, demandsSame } from './constraint.ts'
+import { MAX_PREFERRED_CLUSTERS } from './limits.ts'
 
-const preferred = { enforcement: 'Preferred' as const }
+const preferredTerms = { enforcement: 'Preferred' as const }
 
 test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
   { name: 'no claim demands nothing', claims: [], want: {} },
@@ -11,6 +13,11 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
   {
     name: 'required claims intersect',
     claims: [located(['c1', 'c2']), located(['c2', 'c3'])],
+    want: { required: ['c2'] },
+  },
+  {
+    name: 'a cluster that only some of the required claims have is not demanded',
+    claims: [located(['c1', 'c2', 'c3']), located(['c1', 'c2']), located(['c2', 'c3'])],
     want: { required: ['c2'] },
   },
   {
@@ -25,33 +32,90 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
   },
   {
     name: 'preferred claims never restrict',
-    claims: [located(['c1']), located(['c2'], preferred)],
+    claims: [located(['c1']), located(['c2'], preferredTerms)],
     want: { required: ['c1'], preferred: [['c2']] },
   },
   {
     name: 'the cluster with the most bytes comes first',
-    claims: [located(['c1'], { ...preferred, bytes: 10 }), located(['c2'], { ...preferred, bytes: 20 })],
+    claims: [located(['c1'], { ...preferredTerms, bytes: 10 }), located(['c2'], { ...preferredTerms, bytes: 20 })],
     want: { preferred: [['c2'], ['c1']] },
   },
   {
     name: 'bytes of several claims add up',
     claims: [
-      located(['c1'], { ...preferred, bytes: 15 }),
-      located(['c2', 'c3'], { ...preferred, bytes: 10 }),
-      located(['c2'], { ...preferred, bytes: 10 }),
+      located(['c1'], { ...preferredTerms, bytes: 15 }),
+      located(['c2', 'c3'], { ...preferredTerms, bytes: 10 }),
+      located(['c2'], { ...preferredTerms, bytes: 10 }),
     ],
     want: { preferred: [['c2'], ['c1'], ['c3']] },
   },
   {
     name: 'without bytes the number of claims counts',
-    claims: [located(['c1', 'c2'], preferred), located(['c2'], preferred)],
+    claims: [located(['c1', 'c2'], preferredTerms), located(['c2'], preferredTerms)],
     want: { preferred: [['c2'], ['c1']] },
   },
   {
     name: 'equal clusters share a tier, sorted',
-    claims: [located(['c3', 'c1', 'c2'], { ...preferred, bytes: 10 })],
+    claims: [located(['c3', 'c1', 'c2'], { ...preferredTerms, bytes: 10 })],
     want: { preferred: [['c1', 'c2', 'c3']] },
   },
 ])('$name', ({ claims, want }) => {
   expect([constraintOf(claims), constraintOf(claims.toReversed())]).toEqual([want, want])
+})
+
+test('the clusters of a single required claim are shared, so that what is compiled of them is remembered', () => {
+  const claim = located(['c1', 'c2'])
+  expect(constraintOf([claim]).required).toBe((claim.answer as { clusters: string[] }).clusters)
+})
+
+describe('more preferred clusters than are written', () => {
+  const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `c${from + i}`)
+
+  test('of one claim are cut', () => {
+    const { preferred = [] } = constraintOf([located(names(1000, 1001 + MAX_PREFERRED_CLUSTERS), preferredTerms)])
+    expect(preferred).toEqual([names(1000, 1000 + MAX_PREFERRED_CLUSTERS)])
+  })
+
+  test('of several claims with as many bytes each lose those with the last names', () => {
+    const [one, other] = [names(1000, 1500), names(1500, 1001 + MAX_PREFERRED_CLUSTERS)]
+    const claims = [located(one, preferredTerms), located(other, preferredTerms)]
+    const want = [names(1000, 1000 + MAX_PREFERRED_CLUSTERS)]
+    expect(constraintOf(claims).preferred).toEqual(want)
+    expect(constraintOf(claims.toReversed()).preferred).toEqual(want)
+  })
+})
+
+const requiredDigest = listDigest(['c1', 'c2'])
+
+test.each<{ name: string; one: DataConstraint; other: DataConstraint; want: boolean }>([
+  { name: 'nothing is the same as nothing', one: {}, other: {}, want: true },
+  { name: 'equal lists are the same', one: { required: ['c1'] }, other: { required: ['c1'] }, want: true },
+  { name: 'other lists are not', one: { required: ['c1'] }, other: { required: ['c2'] }, want: false },
+  {
+    name: 'another preference is not',
+    one: { required: ['c1'], preferred: [['c1'], ['c2']] },
+    other: { required: ['c1'], preferred: [['c2'], ['c1']] },
+    want: false,
+  },
+  {
+    name: 'parts of lists with the same digest are the same',
+    one: { required: ['c1'], requiredDigest },
+    other: { required: ['c2'], requiredDigest },
+    want: true,
+  },
+  {
+    name: 'a part with the digest of a whole list is the same as that list',
+    one: { required: ['c1'], requiredDigest },
+    other: { required: ['c1', 'c2'] },
+    want: true,
+  },
+  {
+    name: 'a part with another digest is not the same as an equal list',
+    one: { required: ['c1'], requiredDigest },
+    other: { required: ['c1'] },
+    want: false,
+  },
+  { name: 'a digest is not the same as nothing', one: { required: ['c1'], requiredDigest }, other: {}, want: false },
+])('compared with each other, $name', ({ one, other, want }) => {
+  expect([demandsSame(one, other), demandsSame(other, one)]).toEqual([want, want])
 })

@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeCluster } from '../../../test/builders.ts'
-import type { ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
+import type { ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
 import type { DataConstraint } from './constraint.ts'
 import { constraintOf } from './constraint.ts'
-import { MAX_AFFINITIES, MAX_COMPARISONS, MAX_PREFERRED_CLUSTERS, MAX_PREFERRED_GROUPS, MAX_TIERS } from './limits.ts'
+import {
+  comparisons,
+  MAX_AFFINITIES,
+  MAX_COMPARISONS,
+  MAX_PREFERRED_CLUSTERS,
+  MAX_PREFERRED_GROUPS,
+  MAX_TIERS,
+  MAX_WRITTEN_NAMES,
+} from './limits.ts'
 import { narrowPlacement } from './narrow.ts'
 import { widenedBy } from './widened.ts'
 
@@ -51,6 +59,11 @@ describe('what is too large to compare is unsatisfiable, at no cost, and says wh
     expect(lookups).toBe(0)
   })
 
+  test('groups of one more name than fits an object', () => {
+    const wanted = names(MAX_WRITTEN_NAMES / 8 + 1)
+    expect(narrow({ clusterAffinities: groups(8) }, { required: wanted }).narrowing.kind).toBe('unsatisfiable')
+  })
+
   test('groups whose names would not fit an object', () => {
     const { narrowing } = narrow({ clusterAffinities: groups(50) }, { required: names(2500) })
     expect(narrowing.kind).toBe('unsatisfiable')
@@ -76,7 +89,85 @@ describe('what is large but named costs as much as it is long', () => {
   })
 })
 
+describe('a placement at a limit is narrowed:', () => {
+  const absent = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
+  const one = { labelSelector: { matchLabels: { 'example.org/has': 'nothing' } } }
+
+  test('as many comparisons as are allowed', () => {
+    const wanted = names(MAX_COMPARISONS / 40 / 2)
+    const base = {
+      clusterAffinities: [
+        ...groups(39, () => one),
+        ...groups(1, () => ({ exclude: ['c0'], labelSelector: { matchExpressions: absent(1) } })),
+      ],
+    }
+    expect(narrow(base, { required: wanted }).narrowing).toMatchObject({ allowed: wanted.slice(1).sort() })
+  })
+
+  test('as many affinities as are allowed', () => {
+    const base = { clusterAffinities: groups(MAX_AFFINITIES, () => ({ clusterNames: ['c1'] })) }
+    expect(narrow(base, { required: ['c1'] }).narrowing).toMatchObject({ allowed: ['c1'] })
+  })
+
+  test('as many names as fit an object', () => {
+    const wanted = names(MAX_WRITTEN_NAMES / 8)
+    expect(narrow({ clusterAffinities: groups(8) }, { required: wanted }).narrowing.kind).toBe('narrowed')
+  })
+
+  test('names that the policy has already, in groups and in overflow, are not counted', () => {
+    const wanted = names(MAX_WRITTEN_NAMES / 8)
+    const [own, overflow] = [wanted.slice(0, 1000), wanted.slice(1000)]
+    const named = {
+      affinityName: 'named',
+      clusterNames: own,
+      overflowAffinities: [{ affinityName: 'o', clusterNames: overflow }],
+    }
+    expect(narrow({ clusterAffinities: [...groups(8), named] }, { required: wanted }).narrowing.kind).toBe('narrowed')
+  })
+
+  test('as many groups as preferred data may add', () => {
+    const base = { clusterAffinities: groups(MAX_PREFERRED_GROUPS, () => ({ clusterNames: ['c1', 'c2'] })) }
+    const { narrowing } = narrow(base, { preferred: [['c1']] })
+    expect(narrowing.kind === 'narrowed' && narrowing.affinity.clusterAffinities).toHaveLength(2 * MAX_PREFERRED_GROUPS)
+  })
+
+  test('as many comparisons with preferred clusters as are allowed', () => {
+    const base = { clusterAffinity: { exclude: ['c0'], labelSelector: { matchExpressions: absent(199) } } }
+    const { narrowing } = narrow(base, { preferred: [names(MAX_COMPARISONS / 200)] })
+    expect(narrowing.kind === 'narrowed' && narrowing.affinity.clusterAffinities).toHaveLength(2)
+  })
+
+  test('as many comparisons of a result as are allowed', () => {
+    const result = {
+      clusterAffinity: { clusterNames: names(MAX_COMPARISONS / 200), labelSelector: { matchExpressions: absent(199) } },
+    }
+    const widened = widenedBy(
+      { clusterAffinity: { clusterNames: ['other'] } },
+      result,
+      (name) => makeCluster(name),
+      true,
+    )
+    expect(widened).toEqual(result.clusterAffinity.clusterNames.sort())
+  })
+})
+
 describe('preferred data', () => {
+  test('with more comparisons than are allowed is not preferred: the base stands', () => {
+    const expressions = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
+    const base = { clusterAffinity: { exclude: ['c0'], labelSelector: { matchExpressions: expressions } } }
+    const { narrowing, lookups } = narrow(base, { preferred: [names(600), names(1200).slice(600)] })
+    expect(narrowing).toMatchObject({ affinity: base })
+    expect(lookups).toBe(0)
+  })
+
+  test('of a tier more than there may be groups is not preferred', () => {
+    const base = {
+      clusterAffinities: groups(MAX_PREFERRED_GROUPS / 2 + 1, () => ({ clusterNames: ['c1', 'c2', 'c3'] })),
+    }
+    expect(narrow(base, { preferred: [['c1'], ['c2']] }).narrowing).toMatchObject({ affinity: base })
+  })
+
   test('of many different sizes has a limited number of tiers, and the last one has the rest', () => {
     const claims = names(40).map((name, i) =>
       located([name], { claim: `default/${name}`, enforcement: 'Preferred', bytes: 1000 - i }),
@@ -108,4 +199,43 @@ test('two placements that are too large to compare count as widened: nothing is 
   const base: PlacementAffinity = { clusterAffinity: { labelSelector: { matchExpressions: expressions } } }
   const result: PlacementAffinity = { clusterAffinity: { clusterNames: names(10) } }
   expect(widenedBy(base, result, (name) => makeCluster(name), true)).toEqual(['*'])
+})
+
+test('a result that takes too many comparisons counts as widened, although the base takes none', () => {
+  const expressions = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
+  const result = { clusterAffinity: { clusterNames: names(1000), labelSelector: { matchExpressions: expressions } } }
+  const base = { clusterAffinity: { clusterNames: ['other'] } }
+  expect(widenedBy(base, result, (name) => makeCluster(name), true)).toEqual(['*'])
+})
+
+test.each<{ name: string; terms: ClusterAffinity[]; clusters: number; want: number }>([
+  { name: 'no affinity takes none', terms: [], clusters: 10, want: 0 },
+  { name: 'names alone take none', terms: [{ clusterNames: ['c1', 'c2'] }], clusters: 10, want: 0 },
+  { name: 'an affinity without any part takes one for each cluster', terms: [{}], clusters: 10, want: 10 },
+  {
+    name: 'each requirement of a selector takes one more',
+    terms: [
+      {
+        labelSelector: { matchLabels: { a: '1' }, matchExpressions: [{ key: 'b', operator: 'Exists' }] },
+        fieldSelector: { matchExpressions: [{ key: 'region', operator: 'Exists' }] },
+      },
+    ],
+    clusters: 10,
+    want: 40,
+  },
+  {
+    name: 'names with a selector take as many as there are names',
+    terms: [{ clusterNames: ['c1', 'c2'], labelSelector: { matchLabels: { a: '1' } } }],
+    clusters: 10,
+    want: 4,
+  },
+  {
+    name: 'or as many as there are clusters, if those are fewer',
+    terms: [{ clusterNames: ['c1', 'c2'], labelSelector: { matchLabels: { a: '1' } } }],
+    clusters: 1,
+    want: 2,
+  },
+  { name: 'several affinities add up', terms: [{}, { clusterNames: ['c1'] }, {}], clusters: 10, want: 20 },
+])('$name', ({ terms, clusters, want }) => {
+  expect(comparisons(terms, clusters)).toBe(want)
 })

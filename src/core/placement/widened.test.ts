@@ -23,6 +23,7 @@ test.each<{
     result: one('c2', 'c1', 'c3'),
     want: ['c2', 'c3'],
   },
+  { name: 'several come sorted', base: one('c1'), result: one('c3', 'c2'), want: ['c2', 'c3'] },
   {
     name: 'one that the base excludes is',
     base: { clusterAffinity: { exclude: ['c2'] } },
@@ -88,4 +89,15 @@ test.each<{
   },
 ])('$name', ({ base, result, clusters: known, isWorkload = true, want }) => {
   expect(widenedBy(base, result, known, isWorkload)).toEqual(want)
+})
+
+test('an affinity that the result shares with the base is not compared again', () => {
+  const shared = { clusterAffinity: { clusterNames: ['c1', 'c2'] } }
+  const lookups: string[] = []
+  const read = (name: string) => {
+    lookups.push(name)
+    return clusters(name)
+  }
+  expect(widenedBy(shared, shared, read, true)).toEqual([])
+  expect(lookups).toEqual([])
 })
