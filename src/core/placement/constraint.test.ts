@@ -64,8 +64,9 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
 })
 
 test('the clusters of a single required claim are shared, so that what is compiled of them is remembered', () => {
-  const claim = located(['c1', 'c2'])
-  expect(constraintOf([claim]).required).toBe((claim.answer as { clusters: string[] }).clusters)
+  const clusters = ['c1', 'c2']
+  const claim: ClaimAnswer = { ...located([]), answer: { kind: 'located', clusters, bytes: undefined } }
+  expect(constraintOf([claim]).required).toBe(clusters)
 })
 
 describe('more preferred clusters than are written', () => {
