@@ -10,6 +10,9 @@ const has = (...keys: string[]): NodeSelectorTerm => ({
 const named = (name: string): NodeSelectorTerm => ({
   matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }],
 })
+const byField = (key: string, operator: string, values?: string[]): NodeSelectorTerm => ({
+  matchFields: [{ key, operator, ...(values && { values }) }],
+})
 const NOTHING: NodeSelectorTerm = {}
 
 describe('narrowing', () => {
@@ -29,6 +32,14 @@ describe('narrowing', () => {
     ['a term that no node fulfils still does not', [NOTHING, has('a')], [has('data')], [NOTHING, has('a', 'data')]],
     ['nothing but such terms stays nothing', [NOTHING], [has('data')], [NOTHING]],
     ['data that is on no node leaves none', [has('a')], [NOTHING], [NOTHING]],
+    ['data that is on no node leaves none of all nodes', undefined, [NOTHING], [NOTHING]],
+    ['a term gets only the requirements that it lacks', [has('a', 'b')], [has('b', 'c')], [has('a', 'b', 'c')]],
+    [
+      'names are added to names, without an empty list of labels',
+      [named('n1')],
+      [named('n2')],
+      [{ matchFields: [...(named('n1').matchFields ?? []), ...(named('n2').matchFields ?? [])] }],
+    ],
     [
       'the order of values does not matter',
       [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['b', 'a'] }] }],
@@ -118,6 +129,7 @@ describe('preferences', () => {
       [prefer(1, has('data'))],
     ],
     ['one that no node fulfils is left out', [], [prefer(5, NOTHING)], []],
+    ['the first of two equal ones is added', [], [prefer(5, has('a')), prefer(7, has('a'))], [prefer(5, has('a'))]],
   ])('%s', (_name, own, added, want) => {
     expect(addPreferences(own, added)).toEqual(want)
   })
@@ -128,6 +140,10 @@ test.each<[string, NodeSelectorTerm[] | undefined, string | undefined]>([
   ['is none where there is a choice', [named('n1'), named('n2')], undefined],
   ['is none where nothing is said', undefined, undefined],
   ['is none where a term does not name one', [named('n1'), has('a')], undefined],
+  ['is none where a term excludes one', [byField('metadata.name', 'NotIn', ['n1'])], undefined],
+  ['is none where another field has that value', [byField('metadata.uid', 'In', ['n1'])], undefined],
+  ['is none where a term lists two', [byField('metadata.name', 'In', ['n1', 'n2'])], undefined],
+  ['is none where a term lists nothing', [byField('metadata.name', 'In')], undefined],
 ])('the node of a pod %s', (_name, own, want) => {
   expect(pinnedNode(own)).toBe(want)
 })

@@ -5,6 +5,7 @@ import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { valuesAt } from '../dependencies/json-path.ts'
 import { interpretedKind } from '../dependencies/kinds.ts'
 import { decideWorkload, type WorkloadInput } from './decide-workload.ts'
+import { volumeName } from './volume-name.ts'
 
 const MNIST = '{"name":"mnist"}'
 const LABELLED = { [INJECT_LABEL]: 'true' }
@@ -169,6 +170,65 @@ describe('a workload whose VolumeManager', () => {
   })
 })
 
+describe('errors and warnings', () => {
+  const both = '[{"name":"nobody"},{"name":"mnist","id":"x","mount-path":"/x"}]'
+
+  test('come together when some volumes are missing and others are wrong', () => {
+    expect(decide(deployment({}, { annotations: asks(both) }))).toEqual({
+      kind: 'deny',
+      errors: [expect.objectContaining({ path: 'metadata.annotations[lodestone.dev/volumes][1].id' })],
+      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
+    })
+  })
+
+  test('have no empty list of warnings', () => {
+    expect(decide(deployment({}, { annotations: asks('x') }))).toEqual({ kind: 'deny', errors: [expect.anything()] })
+    expect(decide(deployment({}, { annotations: asks('{"name":"mnist","id":"x"}') }))).toEqual({
+      kind: 'deny',
+      errors: [expect.anything()],
+    })
+  })
+
+  test('warn also about a workload that needs no change', () => {
+    const annotations = asks('{"name":"nobody"}')
+    expect(decide(deployment({ labels: LABELLED, annotations }, { annotations }))).toEqual({
+      kind: 'allow',
+      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
+    })
+  })
+
+  test('name each template whose own annotation is wrong', () => {
+    const tasks = ['x', 'x'].map((wrong) => ({ template: template({ annotations: asks(wrong) }) }))
+    const object = workload('Job', { tasks }, {}, 'batch.volcano.sh/v1alpha1')
+    expect(refused(object)).toEqual([
+      ['spec.tasks[0].template.metadata.annotations[lodestone.dev/volumes]', expect.any(String)],
+      ['spec.tasks[1].template.metadata.annotations[lodestone.dev/volumes]', expect.any(String)],
+    ])
+  })
+
+  test('name the place in the template where a volume of the pod is in the way', () => {
+    const name = volumeName('mnist', 'vol1', undefined)
+    const spec = { ...template().spec, volumes: [{ name, emptyDir: {} }] }
+    const object = workload('Deployment', { template: { spec } }, { annotations: asks() })
+    expect(refused(object)).toEqual([['spec.template.spec.volumes[0].name', expect.any(String)]])
+  })
+
+  test.each(['main', 'init'])(
+    'do not concern container %s of the template, also before the volume is there',
+    (name) => {
+      const spec = { ...template().spec, initContainers: [{ name: 'init' }] }
+      const annotations = asks(JSON.stringify({ name: 'nobody', containers: [{ name }] }))
+      expect(decide(workload('Deployment', { template: { spec } }, { annotations })).kind).toBe('patch')
+    },
+  )
+})
+
+test('a template with the label but without the annotation gets the annotation', () => {
+  expect(decide(deployment({ labels: LABELLED }, { annotations: asks() }))).toMatchObject({
+    object: deployment({ labels: LABELLED, annotations: asks() }, { annotations: asks() }),
+  })
+})
+
 describe('an update', () => {
   const own = (annotation = MNIST) => deployment({}, { annotations: asks(annotation) })
   const copied = (annotation: string, copy = annotation) =>
@@ -217,6 +277,10 @@ describe('left alone is a workload', () => {
     ['that asks for nothing', deployment()],
     ['that is going', deployment({}, { annotations: asks('x'), deletionTimestamp: '2026-01-01T00:00:00Z' })],
     ['that another one made', deployment({}, { annotations: asks('x'), ownerReferences: [OWNER] })],
+    [
+      'that a controller made, and that has another owner',
+      deployment({}, { annotations: asks('x'), ownerReferences: [{ ...OWNER, controller: false }, OWNER] }),
+    ],
     ['whose template opted out', deployment({ labels: { [INJECT_LABEL]: 'false' } }, { annotations: asks('x') })],
     ['whose template is none', workload('Deployment', { template: { spec: {} } }, { annotations: asks() })],
   ])('%s', (_name, object) => {

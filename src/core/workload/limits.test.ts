@@ -5,7 +5,7 @@ import type { K8sObject } from '../../api/meta.ts'
 import type { Outcome } from '../outcome.ts'
 import { decidePod } from './decide-pod.ts'
 import { decideWorkload } from './decide-workload.ts'
-import { MAX_TEMPLATES } from './limits.ts'
+import { MAX_TEMPLATES, mountCountErrors } from './limits.ts'
 import { validatePodSpec } from './validate.ts'
 import { parseVolumeRequests } from './volume-requests.ts'
 
@@ -52,6 +52,20 @@ test('a pod that would come to too many mounts is refused before any is made', (
   ])
 })
 
+test.each([
+  { name: 'as many mounts as are allowed', spec: { containers: containers(400) }, want: [] },
+  {
+    name: 'one container more',
+    spec: { containers: containers(400), initContainers: containers(1) },
+    want: ['would come to 20050 mounts, more than 20000; ask for fewer volumes, or have fewer containers'],
+  },
+])('$name', ({ spec, want }) => {
+  const parsed = parseVolumeRequests(JSON.stringify(asks(50)))
+  const requests = 'requests' in parsed ? parsed.requests : []
+  const errors = mountCountErrors('at', [{ spec, requests }])
+  expect(errors).toEqual(want.map((message) => ({ path: 'at', code: 'TooLong', message })))
+})
+
 function volcanoJob(templates: number, containersEach: number): K8sObject {
   const task = { template: { spec: { containers: containers(containersEach) } } }
   const object = makeObject('batch.volcano.sh/v1alpha1', 'Job', 'train', {
@@ -72,9 +86,45 @@ describe('a workload is refused when it is too large to check', () => {
     },
     { name: 'too many mounts of all templates', object: volcanoJob(400, 1), want: '25600 mounts, more than 20000' },
   ])('$name', ({ object, want }) => {
-    expect(errorsOf(decideWorkload({ ...input, object }))).toEqual([
-      { code: 'TooLong', message: expect.stringContaining(want) },
-    ])
+    const path = 'metadata.annotations[lodestone.dev/volumes]'
+    expect(decideWorkload({ ...input, object })).toEqual({
+      kind: 'deny',
+      errors: [{ path, code: 'TooLong', message: expect.stringContaining(want) }],
+    })
+  })
+})
+
+describe('the limit of pod templates', () => {
+  const { name, namespace } = volcanoJob(1, 1).metadata
+  const ask = { [VOLUMES_ANNOTATION]: '{"name":"mnist"}' }
+  const jobOf = (count: number, annotations: object, ofLast: object = annotations): K8sObject =>
+    makeObject('batch.volcano.sh/v1alpha1', 'Job', name ?? '', {
+      metadata: { name, namespace },
+      spec: {
+        tasks: range(count).map((i) => ({
+          template: {
+            metadata: { annotations: i === count - 1 ? ofLast : annotations },
+            spec: { containers: containers(1) },
+          },
+        })),
+      },
+    })
+
+  test('lets as many pass as are allowed', () => {
+    expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES, {}, ask) }).kind).toBe('patch')
+  })
+
+  test('counts where a single template asks for volumes', () => {
+    expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, { other: 'x' }, ask) }).kind).toBe('deny')
+  })
+
+  test('is for workloads that ask for volumes only', () => {
+    expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, { other: 'x' }) })).toEqual({ kind: 'allow' })
+  })
+
+  test('is checked again when a stored workload grows beyond it', () => {
+    const stored = jobOf(1, ask)
+    expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, ask), stored }).kind).toBe('deny')
   })
 })
 

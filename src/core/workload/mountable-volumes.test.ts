@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, nodesWith } from '../../../test/builders.ts'
-import type { ReplicaStatus, VolumeManagerStatus, VolumeStatus } from '../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeManager, VolumeManagerStatus, VolumeStatus } from '../../api/volume-manager.ts'
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
 import { mountableVolumes } from './mountable-volumes.ts'
 
@@ -89,22 +89,43 @@ describe('a volume', () => {
     const shards = [{ name: '*0_1*', nodeAffinity: nodesWith('first'), readyReplicas: 1 }]
     const { revision: _none, ...volume } = done
     const manager = { ...config, status: { volumes: [{ ...volume, replicas, shards }] } }
-    expect(mountableVolumes(manager).volumes[0]?.shards()).toMatchObject([
+    const parts = mountableVolumes(manager).volumes[0]?.shards()
+    expect(parts).toMatchObject([
       { name: '*0_1*', nodes: ['n1'], nodeAffinity: nodesWith('first') },
       { name: '*1_1*', nodes: ['n2'] },
     ])
+    expect(parts?.[1]?.nodeAffinity).not.toEqual(nodesWith('first'))
   })
 })
 
+const COMPLETED = 'it is Completed, and its data released'
+
+function failedAt(generation: number | undefined, observedGeneration: number | undefined): VolumeManager {
+  const failed = running(
+    {},
+    { state: 'Failed', message: 'no such bucket', ...(observedGeneration !== undefined && { observedGeneration }) },
+  )
+  return { ...failed, metadata: { ...failed.metadata, ...(generation !== undefined && { generation }) } }
+}
+
 describe('a VolumeManager cannot be used', () => {
   test.each([
-    ['that is being deleted', makeVolumeManager([{}], { deletionTimestamp: '2026-01-01T00:00:00Z' })],
-    ['that is to be completed', makeVolumeManager([{}], { state: 'Completed' })],
-    ['that is completed', running({}, { state: 'Completed' })],
-    ['that is to have failed', makeVolumeManager([{}], { state: 'Failed' })],
-    ['that has failed', running({}, { state: 'Failed', message: 'failed to deploy all the sub-resources' })],
-  ])('%s', (_name, manager) => {
-    expect(mountableVolumes(manager).refusal).toBeTruthy()
+    [
+      'that is being deleted',
+      makeVolumeManager([{}], { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      'it is being deleted',
+    ],
+    ['that is to be completed', makeVolumeManager([{}], { state: 'Completed' }), COMPLETED],
+    ['that is completed', running({}, { state: 'Completed' }), COMPLETED],
+    ['that is to have failed', makeVolumeManager([{}], { state: 'Failed' }), 'its spec.state is Failed'],
+    ['that has failed', running({}, { state: 'Failed', message: 'no such bucket' }), 'no such bucket'],
+    ['that has failed without a message', running({}, { state: 'Failed' }), 'it has failed'],
+    ['whose present spec has failed', failedAt(2, 2), 'no such bucket'],
+    ['whose newer spec has failed', failedAt(1, 2), 'no such bucket'],
+    ['that has failed without a generation', failedAt(undefined, 1), 'no such bucket'],
+    ['that has failed without an observed generation', failedAt(2, undefined), 'no such bucket'],
+  ])('%s', (_name, manager, want) => {
+    expect(mountableVolumes(manager).refusal).toBe(want)
   })
 
   test('but one whose failure was of an older spec is tried again', () => {
@@ -114,7 +135,35 @@ describe('a VolumeManager cannot be used', () => {
 })
 
 test('a VolumeManager without volumes has none', () => {
-  expect(mountableVolumes(makeVolumeManager([])).volumes).toEqual([])
+  expect(mountableVolumes(makeVolumeManager([]))).toEqual({ name: 'sales', volumes: [] })
+})
+
+test('the least of a VolumeManager that an API server stores can be viewed', () => {
+  const { spec: _spec, ...least } = makeVolumeManager([])
+  expect(mountableVolumes({ ...least, metadata: {} } as VolumeManager)).toEqual({ name: '', volumes: [] })
+})
+
+test('a status without volumes, and a replica without a node, tell no nodes', () => {
+  expect(mountableVolumes(makeVolumeManager([{}], { status: { state: 'Pending' } })).volumes[0]?.nodes).toEqual([])
+  const { node: _node, ...unplaced } = replica(0, 'n1', 'Ready')
+  expect(mountableVolumes(running({ replicas: [unplaced] })).volumes[0]?.nodes).toEqual([])
+})
+
+test('each volume has the status of its own id, in whatever order', () => {
+  const two = makeVolumeManager([{ id: 'vol1' }, { id: 'vol2' }], { uid })
+  const { revision: _none, ...rest } = done
+  const volumes = ['vol2', 'vol1'].map((id) => ({ ...rest, id, message: `of ${id}` }))
+  const viewed = mountableVolumes({ ...two, status: { state: 'Running', volumes } })
+  expect(viewed.volumes.map(({ message }) => message)).toEqual(['of vol1', 'of vol2'])
+})
+
+test('the parts of a volume that nothing is known of are on no node', () => {
+  const options = { sourceURL: 's3://lake/', distributionStrategy: '{"*0_1*": 1, "*1_1*": 1}' }
+  const [volume] = mountableVolumes(makeVolumeManager([{ replicas: 2, options }])).volumes
+  expect(volume?.shards().map(({ name, nodes }) => [name, nodes])).toEqual([
+    ['*0_1*', []],
+    ['*1_1*', []],
+  ])
 })
 
 describe('a Local volume', () => {
@@ -128,6 +177,18 @@ describe('a Local volume', () => {
     expect(mountableVolumes(local, { allowedRoots: ['/data'], localRoots: ['/var/datasets'] }).volumes[0]?.source).toBe(
       done.volumeSource,
     )
+  })
+
+  test('without a directory is not mounted where directories are limited', () => {
+    const roots = { allowedRoots: ['/var/datasets'], localRoots: ['/srv'] }
+    const without = makeVolumeManager([{ sourceType: 'Local', options: {} }])
+    expect(mountableVolumes(without, roots).volumes[0]).not.toHaveProperty('source')
+  })
+
+  test('is the only kind that is limited to these directories', () => {
+    const roots = { allowedRoots: ['/data'], localRoots: ['/srv'] }
+    expect(mountableVolumes(running(), roots).volumes[0]?.source).toBe(done.volumeSource)
+    expect(mountableVolumes(local).volumes[0]?.source).toBe(done.volumeSource)
   })
 })
 

@@ -18,6 +18,11 @@ function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod
   return { ...(outcome.object as Pod), metadata: { ...pod.metadata, resourceVersion: '7', ...metadata } }
 }
 
+const withoutAnnotations = ({ metadata: { annotations: _all, ...metadata }, ...pod }: Pod): Pod => ({
+  ...pod,
+  metadata,
+})
+
 const kinds = (pod: Pod, volumes = lookup()) => planGate(pod, volumes).actions.map((action) => action.kind)
 const complaints = (pod: Pod, volumes = lookup()) =>
   planGate(pod, volumes).actions.map(
@@ -32,7 +37,13 @@ describe('the gate of a pod', () => {
         of: { type: expect.objectContaining({ kind: 'Pod' }), namespace: 'default', name: 'trainer' },
         patch: { metadata: { resourceVersion: '7' }, spec: { schedulingGates: null } },
       },
-      expect.objectContaining({ kind: 'event', type: 'Normal', reason: 'VolumesReady' }),
+      {
+        kind: 'event',
+        about: gated(),
+        type: 'Normal',
+        reason: 'VolumesReady',
+        message: 'the data of its volumes is there',
+      },
     ])
   })
 
@@ -45,11 +56,37 @@ describe('the gate of a pod', () => {
     expect(planGate(gated(), lookup({ state: 'Waiting' }))).toEqual({ actions: [] })
   })
 
+  test('stays while one of two volumes is on the way', () => {
+    const asks = ['vol1', 'vol2'].map((id) => ({ name: 'mnist', id, 'mount-path': `/${id}` }))
+    const both = (state: UsableVolume['state']) =>
+      managers({ name: 'mnist', volumes: [makeUsable('vol1'), makeUsable('vol2', { state })] })
+    const pod = makePod(asks)
+    const outcome = decidePod({ pod, managers: both('Waiting'), whenNotReady: 'gate', isHub: false })
+    const waiting = outcome.kind === 'patch' ? (outcome.object as Pod) : pod
+    expect(planGate(waiting, both('Waiting')).actions).toEqual([])
+    expect(kinds(waiting, both('Ready'))).toEqual(['patch', 'event'])
+  })
+
+  test('of a pod that could run anywhere is taken away when its data turns out to be on some nodes', () => {
+    const anywhere = lookup({ state: 'Waiting', nodeAffinity: {} })
+    const outcome = decidePod({
+      pod: makePod({ name: 'mnist' }),
+      managers: anywhere,
+      whenNotReady: 'gate',
+      isHub: false,
+    })
+    const pod = outcome.kind === 'patch' ? (outcome.object as Pod) : makePod('')
+    expect(planGate(pod, lookup()).actions[0]).toMatchObject({
+      patch: { spec: { affinity: { nodeAffinity: nodesWith('data/vol1') } } },
+    })
+  })
+
   test.each([
     ['its VolumeManager failed', gated(), lookup({}, 'no such bucket'), /cannot be used: no such bucket/],
     ['its VolumeManager is gone', gated(), managers(), /there is no VolumeManager mnist/],
     ['its annotation is wrong now', gated({}, makePod('x').metadata), lookup(), /is not JSON/],
     ['its annotation is gone', gated({}, { annotations: {} }), lookup(), /is not JSON/],
+    ['all of its annotations are gone', withoutAnnotations(gated()), lookup(), /is not JSON/],
   ])('stays, and an Event says why, when %s', (_name, pod, volumes, message) => {
     expect(complaints(pod, volumes)).toEqual([['Warning', 'VolumesUnusable', expect.stringMatching(message)]])
   })
@@ -57,6 +94,7 @@ describe('the gate of a pod', () => {
   test('is no business of ours on a pod that is going, or that has none', () => {
     expect(kinds(gated({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toEqual([])
     expect(kinds({ ...gated(), spec: { containers: [] } })).toEqual([])
+    expect(kinds({ ...gated(), spec: { containers: [], schedulingGates: [{ name: 'quota' }] } })).toEqual([])
     expect(isGated(gated())).toBe(true)
   })
 })
@@ -100,7 +138,13 @@ describe('a pod whose volume has another directory now', () => {
   test('is replaced by its controller', () => {
     const pod = gated({}, { ownerReferences: [OWNER] })
     expect(planGate(pod, moved).actions).toEqual([
-      expect.objectContaining({ kind: 'event', reason: 'VolumesReplaced' }),
+      {
+        kind: 'event',
+        about: pod,
+        type: 'Warning',
+        reason: 'VolumesReplaced',
+        message: 'its volumes have other data now than when the pod was created: it is replaced',
+      },
       { kind: 'delete', type: expect.objectContaining({ kind: 'Pod' }), object: pod },
     ])
   })
@@ -111,6 +155,15 @@ describe('a pod whose volume has another directory now', () => {
       volumes: [{ name: 'dataset', hostPath: { path: '/var/datasets/vol1' } }],
     }
     expect(kinds(gated(pasted, { ownerReferences: [OWNER] }), moved)).toEqual(['event', 'delete'])
+  })
+
+  test('is replaced by its controller when it has another owner as well', () => {
+    const pod = gated({}, { ownerReferences: [{ ...OWNER, controller: false }, OWNER] })
+    expect(kinds(pod, moved)).toEqual(['event', 'delete'])
+  })
+
+  test('is left to its user when it has no owner', () => {
+    expect(kinds(gated(), moved)).toEqual(['event'])
   })
 
   test('is left to its user without one, who is told', () => {
