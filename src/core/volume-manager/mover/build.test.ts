@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
+import { makeDeletion, makeReplica, PATH } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { deletionMover, replicaMover, uploadMover } from './build.ts'
+
+const S3 = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' }
+const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs.example.com', path: '/' } }
+const inputOf = (volume: Partial<VolumeConfig>, networks: readonly string[] = []) => ({
+  ...{ manager: makeVolumeManager(), config: makeVolume(volume), placement: { on: 'n1' }, slot: 0, networks },
+  settings: VOLUME_SETTINGS.movers,
+})
+/** The arguments of the verb, without those that every mover has. */
+const argumentsOf = ({ spec }: Pod) => spec.containers[0]?.args?.slice(1, -4)
+const mountOf = ({ spec }: Pod) => [spec.volumes?.[0], spec.containers[0]?.volumeMounts?.[0]]
+const DOWNLOAD = ['download', '--root', '/volume', '--target', '/volume/data']
+
+test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; shard?: string; want: string[] }>([
+  { name: 'S3', volume: {}, want: [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi'] },
+  {
+    name: 'an endpoint and a region, with a local network',
+    volume: { options: { ...S3, endpointURL: 'http://s3:9000', region: 'eu-central-1', verify: 'size' } },
+    networks: ['127.0.0.0/8'],
+    want: [
+      ...[...DOWNLOAD, '--source', 's3://lake/sales/', '--endpoint', 'http://s3:9000', '--region', 'eu-central-1'],
+      ...['--local-network', '127.0.0.0/8', '--keep-free', '1Gi', '--verify', 'size'],
+    ],
+  },
+  {
+    name: 'a part of the data',
+    volume: {},
+    shard: '*0_1*',
+    want: [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi', '--match', '*0_1*', '--flat', 'true'],
+  },
+  {
+    name: 'a stream',
+    volume: { sourceType: 'Stream' },
+    want: [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi', '--in-place', 'true'],
+  },
+  {
+    name: 'a stream without a source',
+    volume: { sourceType: 'Stream', options: {} },
+    want: ['prepare', '--root', '/volume', '--target', '/volume/data'],
+  },
+  { name: 'NFS', volume: NFS, want: ['prepare', '--root', '/volume', '--target', '/volume/data'] },
+])('the mover of a replica of $name has its arguments', ({ volume, networks, shard, want }) => {
+  const replica = makeReplica({ state: 'Queued', ...(shard && { shard }) })
+
+  expect(argumentsOf(replicaMover({ ...inputOf(volume, networks), replica }))).toEqual(want)
+})
+
+test('movers mount the directory of the volume, or its claim as pods may use it', () => {
+  const directory = [{ hostPath: { path: PATH, type: 'DirectoryOrCreate' } }, { mountPath: '/volume' }]
+  const [claim, mount] = mountOf(replicaMover({ ...inputOf(NFS), replica: makeReplica() }))
+
+  expect(mountOf(replicaMover({ ...inputOf({}), replica: makeReplica() }))).toMatchObject(directory)
+  expect(mountOf(deletionMover({ ...inputOf({}), id: 'vol1', deletion: makeDeletion() }))).toMatchObject(directory)
+  expect(claim).toMatchObject({ persistentVolumeClaim: { readOnly: true } })
+  expect(mount).toMatchObject({ mountPath: '/volume/data', readOnly: true })
+})
+
+test('the mover of an upload writes to the prefix of its source', () => {
+  const replica = makeReplica({ upload: { state: 'Queued', attempt: 2 } })
+  const options = { ...S3, sourceURL: 's3://lake/sales/one.csv' }
+
+  expect(argumentsOf(uploadMover({ ...inputOf({ options }), replica }))).toEqual([
+    ...['upload', '--root', '/volume', '--source', '/volume/data', '--target', 's3://lake/sales/'],
+  ])
+})
+
+test('the mover of a deletion is pinned, tolerates every taint, and has no source', () => {
+  const pod = deletionMover({ ...inputOf({}), id: 'vol1', deletion: makeDeletion({ node: 'n7' }) })
+
+  expect(argumentsOf(pod)).toEqual(['delete', '--root', '/volume', '--target', '/volume/data'])
+  expect(pod.spec.tolerations).toEqual([{ operator: 'Exists' }])
+  expect(JSON.stringify(pod.spec.affinity?.nodeAffinity)).toContain('"n7"')
+  expect(JSON.stringify(pod.spec.containers[0]?.env)).not.toContain('aws-creds')
+})

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolumeManager } from '../../../../test/builders.ts'
+import { makeDeletion, makeMover, makeReplica } from '../../../../test/volume-builders.ts'
+import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { ReplicaState, VolumeManager } from '../../../api/volume-manager.ts'
+import { expectedMovers, moverOf, moversAtWork, nameOfTask, readTask, taskOf, unsettledMovers } from './task.ts'
+
+const manager = makeVolumeManager()
+const task = taskOf(manager, 'vol1', 'replica', { index: 0, attempt: 1 })
+const podWith = (annotation: string | undefined): Pod => ({
+  ...makeMover(),
+  metadata: {
+    name: nameOfTask(manager, task),
+    ...(annotation !== undefined && { annotations: { [MOVER_TASK_ANNOTATION]: annotation } }),
+  },
+})
+
+test.each<{ name: string; annotation: string | undefined; isRead: boolean }>([
+  { name: 'of a mover', annotation: JSON.stringify(task), isRead: true },
+  { name: 'of another pod', annotation: undefined, isRead: false },
+  { name: 'that is not JSON', annotation: '{', isRead: false },
+  { name: 'that is no object', annotation: '[]', isRead: false },
+  ...(['manager', 'id', 'role', 'index', 'attempt'] as const).map((member) => ({
+    name: `without ${member}`,
+    annotation: JSON.stringify({ ...task, [member]: undefined }),
+    isRead: false,
+  })),
+  { name: 'with an unknown role', annotation: JSON.stringify({ ...task, role: 'release' }), isRead: false },
+  { name: 'with half an attempt', annotation: JSON.stringify({ ...task, attempt: 1.5 }), isRead: false },
+])('the task $name is read: $isRead', ({ annotation, isRead }) => {
+  expect(readTask(podWith(annotation))).toEqual(isRead ? task : undefined)
+})
+
+test('a mover is found by its name and its task: a pod of a user with that name is none', () => {
+  const moversWith = (pod: Pod) => new Map([[pod.metadata.name ?? '', pod]])
+  const mover = podWith(JSON.stringify(task))
+
+  expect(moverOf(manager, task, moversWith(mover))).toBe(mover)
+  expect(moverOf(manager, task, moversWith(podWith(undefined)))).toBeUndefined()
+  expect(
+    moverOf(manager, task, moversWith(podWith(JSON.stringify({ ...task, manager: 'default/other' })))),
+  ).toBeUndefined()
+  expect(moverOf(manager, { ...task, attempt: 2 }, moversWith(mover))).toBeUndefined()
+})
+
+describe('the movers that a status records', () => {
+  const nameOf = (role: 'replica' | 'upload' | 'deletion', index: number, attempt = 1) =>
+    nameOfTask(manager, taskOf(manager, 'vol1', role, { index, attempt }))
+
+  test.each<{ state: ReplicaState; isAtWork: boolean; isUnsettled: boolean }>([
+    { state: 'Queued', isAtWork: false, isUnsettled: true },
+    { state: 'Starting', isAtWork: true, isUnsettled: true },
+    { state: 'Downloading', isAtWork: true, isUnsettled: true },
+    { state: 'Failed', isAtWork: false, isUnsettled: true },
+    { state: 'Ready', isAtWork: false, isUnsettled: false },
+    { state: 'Unreachable', isAtWork: false, isUnsettled: false },
+    { state: 'Evicted', isAtWork: false, isUnsettled: false },
+  ])('for a replica that is $state', ({ state, isAtWork, isUnsettled }) => {
+    const volume = { id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ state, index: 4, attempt: 2 })] }
+    const recorded: VolumeManager = { ...manager, status: { volumes: [volume] } }
+
+    expect(moversAtWork(recorded, volume)).toEqual(isAtWork ? [nameOf('replica', 4, 2)] : [])
+    expect(expectedMovers(recorded)).toEqual(isAtWork ? [nameOf('replica', 4, 2)] : [])
+    expect(unsettledMovers(recorded)).toEqual(isUnsettled ? [nameOf('replica', 4, 2)] : [])
+  })
+
+  test('are those of uploads and deletions too', () => {
+    const upload = { state: 'Uploading' as const, attempt: 3 }
+    const deletions = [makeDeletion({ index: 7, state: 'Deleting' }), makeDeletion({ index: 8, state: 'Waiting' })]
+    const volume = { id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ upload })], deletions }
+
+    expect(moversAtWork(manager, volume)).toEqual([nameOf('upload', 0, 3), nameOf('deletion', 7)])
+  })
+
+  test('are none without a status', () => {
+    expect([expectedMovers(manager), unsettledMovers(manager)]).toEqual([[], []])
+  })
+})

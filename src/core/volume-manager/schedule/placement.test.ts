@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, nodesWith } from '../../../../test/builders.ts'
+import {
+  makeDeletion,
+  makeMover,
+  makeNode,
+  makeReplica,
+  makeVolumeInput,
+  PATH,
+} from '../../../../test/volume-builders.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { VolumePlan } from '../replica/volume-plan.ts'
+import { placementOf, searchState, slotFor } from './placement.ts'
+import { openNodeSlots } from './slots.ts'
+
+const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
+const queued = makeReplica({ index: 9, state: 'Queued', node: undefined as never })
+const UNSCHEDULABLE: Pod['status'] = { conditions: [{ type: 'PodScheduled', status: 'False' }] }
+
+function planOf({
+  replicas = [] as ReplicaStatus[],
+  deletions = [] as DeletionStatus[],
+  isMounted = false,
+  nodeAffinity = nodesWith('data'),
+} = {}): VolumePlan {
+  return {
+    ...{ id: 'vol1', config: makeVolume({ nodeAffinity }), moverConfig: undefined, before: undefined },
+    set: { replicas, deletions, nextIndex: 10 },
+    wanted: {
+      ...{
+        revision: 'r',
+        path: isMounted ? undefined : PATH,
+        counts: new Map([[undefined, 1]]),
+        allows: () => true,
+        mustStay: () => false,
+      },
+      labelsOf: ({ shard }) => (shard === undefined ? [LABEL] : [LABEL, `${LABEL}-${shard}`]),
+    },
+    ...{ problems: [], shortage: undefined, orphans: [] },
+  }
+}
+
+test.each<{ name: string; movers: Pod[]; want: string }>([
+  { name: 'without movers', movers: [], want: 'idle' },
+  { name: 'with a mover that has its node', movers: [makeMover({}, {}, 'n1')], want: 'idle' },
+  { name: 'with a mover that has ended', movers: [makeMover({}, { phase: 'Failed' })], want: 'idle' },
+  { name: 'with a mover to another directory', movers: [makeMover({ path: '/other' })], want: 'idle' },
+  { name: 'with a mover that waits for the scheduler', movers: [makeMover()], want: 'searching' },
+  { name: 'with a mover for which there is no node', movers: [makeMover({}, UNSCHEDULABLE)], want: 'unschedulable' },
+])('the search for a node $name is $want', ({ movers, want }) => {
+  expect(searchState(planOf(), makeVolumeInput({ movers }))).toBe(want)
+})
+
+describe('the mover of a replica', () => {
+  test.each<{ name: string; replica?: ReplicaStatus; plan?: VolumePlan; movers?: Pod[]; want: object | undefined }>([
+    { name: 'is pinned to the node of its data', replica: makeReplica(), want: { on: 'n1' } },
+    {
+      name: 'waits while the data on its node is being deleted',
+      replica: makeReplica(),
+      plan: planOf({ deletions: [makeDeletion()] }),
+      want: undefined,
+    },
+    {
+      name: 'does not wait for the deletion of other data on its node',
+      replica: makeReplica(),
+      plan: planOf({ deletions: [makeDeletion({ path: '/other' })] }),
+      want: { on: 'n1' },
+    },
+    {
+      name: 'of data that is mounted may run on every allowed node',
+      plan: planOf({ isMounted: true, replicas: [makeReplica({ node: 'n2' })] }),
+      want: { affinity: nodesWith('data'), withoutLabels: [], notOn: [] },
+    },
+    {
+      name: 'avoids nodes with the label of the whole volume',
+      replica: { ...queued, shard: 'a' },
+      want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: [] },
+    },
+    {
+      name: 'avoids by name nodes with data and without the label, and nodes that are being cleaned up',
+      plan: planOf({
+        replicas: [
+          makeReplica({ node: 'n3' }),
+          makeReplica({ node: 'labelled' }),
+          makeReplica({ node: 'n4', path: '/other' }),
+        ],
+        deletions: [makeDeletion({ node: 'n2' })],
+      }),
+      want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n2', 'n3'] },
+    },
+    {
+      name: 'avoids the nodes of other movers of the volume',
+      movers: [makeMover({ index: 1 }, {}, 'n2'), makeMover({ index: 2 }, { phase: 'Succeeded' }, 'n1')],
+      want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n1', 'n2'] },
+    },
+  ])('$name', ({ replica = queued, plan = planOf(), movers = [], want }) => {
+    const nodes = [makeNode('n1'), makeNode('n3'), makeNode('labelled', { labels: { [LABEL]: 'true' } })]
+
+    expect(placementOf(replica, plan, makeVolumeInput({ nodes, movers }))).toEqual(want)
+  })
+})
+
+describe('a slot', () => {
+  const anywhere = { affinity: undefined, withoutLabels: [], notOn: ['n4'] }
+  const nodes = [
+    ...['n1', 'n2', 'n3', 'n4'].map((name) => makeNode(name, { labels: { data: '' } })),
+    makeNode('unready', { labels: { data: '' }, unreadySince: '2026-01-01T00:00:00Z' }),
+    makeNode('other'),
+  ]
+
+  test.each([
+    { name: 'is taken on the node of the replica', placement: { on: 'n1' }, perNode: 1, want: 0 },
+    { name: 'is refused on a node that is full', placement: { on: 'n1' }, perNode: 0, want: undefined },
+    { name: 'is taken among the free nodes', placement: anywhere, perNode: 1, want: 0 },
+    { name: 'is refused when all of them are full', placement: anywhere, perNode: 0, want: undefined },
+  ])('$name', ({ placement, perNode, want }) => {
+    expect(slotFor(placement, planOf(), makeVolumeInput({ nodes }), openNodeSlots([], perNode))).toBe(want)
+  })
+
+  test('is taken only for nodes that are allowed, ready, and without the data', () => {
+    const slots = openNodeSlots([], 1)
+    const plan = planOf({ replicas: [makeReplica({ node: 'n1' })], deletions: [makeDeletion({ node: 'n2' })] })
+    const take = () => slotFor(anywhere, plan, makeVolumeInput({ nodes }), slots)
+
+    expect([take(), take()]).toEqual([0, undefined])
+  })
+})

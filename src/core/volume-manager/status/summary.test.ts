@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager, nodesWith } from '../../../../test/builders.ts'
+import {
+  makeDeletion,
+  makeMover,
+  makeNode,
+  makeReplica,
+  makeVolumeInput,
+  PATH,
+} from '../../../../test/volume-builders.ts'
+import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { VolumePlan } from '../replica/volume-plan.ts'
+import { summarize, type VolumeSummary } from './summary.ts'
+
+const config = makeVolume()
+const manager = makeVolumeManager()
+const DEPLOYED = { id: 'vol1', message: 'success', nodeAffinity: {}, revision: 'r' }
+
+function planOf({
+  count = 1,
+  replicas = [] as ReplicaStatus[],
+  ...more
+}: Partial<VolumePlan> & { count?: number; replicas?: ReplicaStatus[] } = {}): VolumePlan {
+  return {
+    ...{ id: 'vol1', config, moverConfig: config, before: undefined },
+    set: { replicas, deletions: [], nextIndex: 3 },
+    wanted: {
+      ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]), allows: () => true },
+      ...{ labelsOf: () => [], mustStay: () => false },
+    },
+    ...{ problems: [], shortage: undefined, orphans: [] },
+    ...more,
+  }
+}
+
+const failing = (failures: number, more: Partial<ReplicaStatus> = {}) =>
+  makeReplica({ state: 'Failed', attempt: 4, failures, reason: 'NoSpace', message: 'full', ...more })
+const downloading = makeReplica({ state: 'Downloading', bytes: 5 })
+
+interface Case {
+  name: string
+  plan: VolumePlan
+  state: VolumeSummary['state']
+  isComplete?: boolean
+  message?: RegExp | string | undefined
+  reason?: string
+}
+
+describe('a volume', () => {
+  test.each<Case>([
+    {
+      name: 'with all replicas',
+      plan: planOf({ replicas: [makeReplica()] }),
+      state: 'usable',
+      isComplete: true,
+      message: 'success',
+    },
+    {
+      name: 'whose first replica downloads',
+      plan: planOf({ replicas: [downloading] }),
+      state: 'pending',
+      message: undefined,
+    },
+    {
+      name: 'that was usable and has one of two replicas left',
+      plan: planOf({ count: 2, replicas: [makeReplica(), downloading], before: DEPLOYED }),
+      state: 'usable',
+      message: 'success',
+    },
+    {
+      name: 'that was never usable and has one of two replicas',
+      plan: planOf({ count: 2, replicas: [makeReplica(), downloading] }),
+      state: 'pending',
+      message: undefined,
+    },
+    {
+      name: 'that was usable and lost its last replica',
+      plan: planOf({ replicas: [downloading], before: DEPLOYED }),
+      state: 'pending',
+      message: undefined,
+    },
+    {
+      name: 'that was usable with another source',
+      plan: planOf({ count: 2, replicas: [makeReplica()], before: { ...DEPLOYED, revision: 'old' } }),
+      state: 'pending',
+      message: undefined,
+    },
+    {
+      name: 'with data of another source',
+      plan: planOf({ replicas: [makeReplica({ revision: 'old' })] }),
+      state: 'pending',
+      message: undefined,
+    },
+    { name: 'that failed twice', plan: planOf({ replicas: [failing(2)] }), state: 'pending', message: undefined },
+    {
+      name: 'that failed three times',
+      plan: planOf({ replicas: [failing(3)] }),
+      state: 'failed',
+      message: /^error during data download using pod \[name: vck-resource-[0-9a-z]+-4\]: NoSpace: full$/,
+    },
+    {
+      name: 'whose next attempt waits after three failures',
+      plan: planOf({ replicas: [failing(3, { state: 'Queued' })] }),
+      state: 'failed',
+      message: /-3\]: NoSpace: full$/,
+    },
+    {
+      name: 'that failed once for good',
+      plan: planOf({ replicas: [failing(1, { isPermanent: true })] }),
+      state: 'failed',
+      message: /NoSpace: full$/,
+    },
+    {
+      name: 'that stays usable while a replica fails',
+      plan: planOf({ count: 2, replicas: [makeReplica(), failing(9)], before: DEPLOYED }),
+      state: 'usable',
+      message: 'success',
+    },
+    {
+      name: 'with too few nodes',
+      plan: planOf({ shortage: 'replicas [3] …' }),
+      state: 'failed',
+      message: 'replicas [3] …',
+    },
+    {
+      name: 'with an invalid spec',
+      plan: planOf({ wanted: undefined as never, problems: ['a', 'b'], before: DEPLOYED, replicas: [makeReplica()] }),
+      state: 'failed',
+      message: 'a; b',
+    },
+    {
+      name: 'that is gone',
+      plan: planOf({ config: undefined as never, wanted: undefined as never }),
+      state: 'deleted',
+      message: 'deleted',
+    },
+    {
+      name: 'whose data is in use',
+      plan: planOf({
+        ...{ config: undefined as never, wanted: undefined as never },
+        set: {
+          replicas: [],
+          deletions: [makeDeletion({ reason: 'InUse', message: 'in use by default/p' }), makeDeletion({ node: 'n2' })],
+          nextIndex: 3,
+        },
+      }),
+      state: 'deleting',
+      message: 'deleting: n1: in use by default/p (and 1 more)',
+      reason: 'InUse',
+    },
+    {
+      name: 'whose deletion failed',
+      plan: planOf({
+        wanted: undefined as never,
+        set: {
+          replicas: [],
+          deletions: [makeDeletion({ state: 'Failed', reason: 'Unexpected', message: 'no' })],
+          nextIndex: 3,
+        },
+      }),
+      state: 'deleting',
+      message: 'deleting: n1: Unexpected: no',
+      reason: 'Unexpected',
+    },
+    {
+      name: 'whose changes are written back',
+      plan: planOf({
+        wanted: undefined as never,
+        replicas: [makeReplica({ upload: { state: 'Failed', attempt: 1, reason: 'AccessDenied', message: 'no' } })],
+      }),
+      state: 'deleting',
+      message: 'deleting: n1: changes are written back: AccessDenied: no',
+    },
+    {
+      name: 'whose changes are not written back yet',
+      plan: planOf({ wanted: undefined as never, replicas: [makeReplica({ inUse: true })] }),
+      state: 'deleting',
+      message: 'deleting: n1: in use; its changes are written back after that',
+    },
+    {
+      name: 'with a mover that is stopped',
+      plan: planOf({ wanted: undefined as never, orphans: [makeMover()] }),
+      state: 'deleting',
+      message: 'deleting: movers are being stopped',
+    },
+  ])('$name is $state', ({ plan, state, isComplete = false, message, reason }) => {
+    const summary = summarize(makeVolumeInput({ manager }), plan)
+
+    expect([summary.state, summary.isComplete, summary.reason]).toEqual([state, isComplete, reason])
+    expect(summary.status.message).toEqual(message instanceof RegExp ? expect.stringMatching(message) : message)
+  })
+
+  test('that is Local counts the nodes that have its data', () => {
+    const local = makeVolume({ sourceType: 'Local', replicas: 2, nodeAffinity: nodesWith('data') })
+    const labelled = ['n1', 'n2'].map((name) => makeNode(name, { labels: { data: '' } }))
+    const states = [labelled, labelled.slice(1)].map(
+      (nodes) =>
+        summarize(makeVolumeInput({ nodes: [...nodes, makeNode('n3')] }), planOf({ config: local, count: 0 })).state,
+    )
+
+    expect(states).toEqual(['usable', 'pending'])
+  })
+
+  test('publishes its source, its parts, and the size of the largest replica', () => {
+    const options = { ...config.options, distributionStrategy: '{"a": 1, "b": 1}' }
+    const replicas = [
+      makeReplica({ shard: 'a', bytes: 3 }),
+      makeReplica({ index: 1, shard: 'b', bytes: 7, node: 'n2' }),
+      makeReplica({ index: 2, shard: 'b', state: 'Downloading', bytes: 9, node: 'n3' }),
+    ]
+    const plan = planOf({ config: makeVolume({ options }), replicas })
+    const wanted = plan.wanted && {
+      ...plan.wanted,
+      counts: new Map([
+        ['a', 1],
+        ['b', 1],
+      ]),
+    }
+
+    const { status } = summarize(makeVolumeInput(), { ...plan, wanted })
+
+    expect(status).toMatchObject({
+      ...{ message: 'success', revision: 'r', readyReplicas: 2, bytes: 7, nextIndex: 3 },
+      volumeSource: { hostPath: { path: expect.stringMatching(/\/data$/) } },
+      shards: [
+        { name: 'a', readyReplicas: 1 },
+        { name: 'b', readyReplicas: 1 },
+      ],
+    })
+  })
+
+  test('keeps what pods use while its spec is invalid', () => {
+    const before = { ...DEPLOYED, volumeSource: { hostPath: { path: '/data' } }, nodeAffinity: nodesWith('data') }
+
+    const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['a'], before }))
+
+    expect(status).toEqual({ ...before, message: 'a', nextIndex: 3 })
+  })
+})
+
+test('a long message is cut', () => {
+  const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['x'.repeat(5000)] }))
+
+  expect(status.message).toHaveLength(2048)
+})

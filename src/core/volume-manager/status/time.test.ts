@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { fromTime, latestOf, toTime } from './time.ts'
+
+test.each([
+  { ms: 0, want: '1970-01-01T00:00:00Z' },
+  { ms: 1999, want: '1970-01-01T00:00:01Z' },
+])('$ms ms is written as $want, to the second', ({ ms, want }) => {
+  expect(toTime(ms)).toBe(want)
+})
+
+test.each([
+  { text: '1970-01-01T00:00:01Z', want: 1000 },
+  { text: undefined, want: undefined },
+  { text: '', want: undefined },
+  { text: 'soon', want: undefined },
+])('$text is read as $want', ({ text, want }) => {
+  expect(fromTime(text)).toBe(want)
+})
+
+test.each([
+  { times: [], want: undefined },
+  { times: ['soon'], want: undefined },
+  {
+    times: ['2026-01-01T00:00:01Z', '2026-01-01T00:00:03Z', 'soon', '2026-01-01T00:00:02Z'],
+    want: '2026-01-01T00:00:03Z',
+  },
+  { times: ['2026-01-01T01:00:00+01:00', '2026-01-01T00:30:00Z'], want: '2026-01-01T00:30:00Z' },
+])('the latest of $times is $want', ({ times, want }) => {
+  expect(latestOf(times)).toBe(want)
+})
