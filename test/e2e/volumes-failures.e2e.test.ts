@@ -77,7 +77,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     const replica = await failed('unmountable', 120_000)
 
     expect(replica.reason).toBe('PrepareTimeout')
-    expect(replica.message).toContain(`kubectl describe pod ${name} says why`)
+    expect(replica.message).toContain(`see kubectl describe pod ${name}`)
     expect((await cluster.podsOf('patient'))[0]?.spec?.nodeName).toBeUndefined()
     kubelet.brokenExports.clear()
     await cluster.reached('unmountable', 'Running')

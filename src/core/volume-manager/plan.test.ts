@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolumeManager, NOW } from '../../../test/builders.ts'
+import { at, makeDeletion, makeMover, makeNode, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
+import type { VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
+import type { Action } from '../plan.ts'
+import type { VolumeManagerInput } from './input.ts'
+import { planVolumeManager } from './plan.ts'
+import { directoryOf, nodeLabelOf } from './spec/names.ts'
+import { revisionOf } from './spec/source-types.ts'
+
+const FINALIZERS = [VOLUME_FINALIZER]
+const bare = makeVolumeManager()
+const [config] = bare.spec.volumeConfigs
+if (!config) throw new Error('the builder gives a volume')
+const revision = revisionOf(config)
+const path = directoryOf(bare, config)
+const LABEL = nodeLabelOf(bare, 'vol1', revision)
+
+function managerWith(
+  volume: Partial<VolumeStatus> | undefined,
+  metadata: object = {},
+  state?: 'Completed',
+): VolumeManager {
+  const status = volume && { volumes: [{ id: 'vol1', nodeAffinity: {}, nextIndex: 5, ...volume }] }
+  return makeVolumeManager([{}], {
+    finalizers: FINALIZERS,
+    ...(status && { status }),
+    ...(state && { state }),
+    ...metadata,
+  })
+}
+
+/** What a plan does, in order and in short. */
+const short = (action: Action): string => {
+  if (action.kind === 'event') return `event ${action.reason}`
+  if (action.kind !== 'patch') return `${action.kind} ${action.type.kind}`
+  const what = action.subresource ?? ('finalizers' in (action.patch['metadata'] as object) ? 'finalizers' : 'labels')
+  return `patch ${what} of ${action.of.name}`
+}
+
+interface Case {
+  name: string
+  input: Partial<VolumeManagerInput>
+  want: string[]
+  due?: number
+}
+
+const nodesWithData = [makeNode('n1', { labels: { [LABEL]: 'true' } })]
+const nodesOf = (nodes: ReturnType<typeof makeNode>[]) => makeVolumeInput({ nodes }).nodes
+const ready = makeReplica({ revision, path })
+
+test.each<Case>([
+  { name: 'gets its finalizer first', input: { manager: bare }, want: ['patch finalizers of sales'] },
+  {
+    name: 'is left alone when it goes without the finalizer',
+    input: { manager: makeVolumeManager([{}], { deletionTimestamp: at(0) }) },
+    want: [],
+  },
+  {
+    name: 'records what is queued before anything starts',
+    input: { manager: managerWith(undefined) },
+    want: ['patch status of sales', 'event Pending'],
+    due: 60,
+  },
+  {
+    name: 'starts a mover for what is recorded, and then writes the status',
+    input: {
+      manager: managerWith({ replicas: [makeReplica({ revision, path, state: 'Queued', node: undefined as never })] }),
+    },
+    want: ['create Pod', 'patch status of sales', 'event Pending'],
+    due: 30,
+  },
+  {
+    name: 'labels the node before the status, and deletes the mover after it',
+    input: {
+      manager: managerWith({ replicas: [makeReplica({ revision, path, state: 'Starting' })] }),
+      movers: new Map(
+        [makeMover({ revision, path }, { phase: 'Succeeded' }, 'n1')].map((pod) => [pod.metadata.name ?? '', pod]),
+      ),
+    },
+    want: ['patch labels of n1', 'patch status of sales', 'delete Pod', 'event Running'],
+  },
+  {
+    name: 'removes the label before it deletes the data',
+    input: { manager: managerWith({ replicas: [ready] }, {}, 'Completed'), nodes: nodesOf(nodesWithData) },
+    want: ['patch labels of n1', 'patch status of sales', 'event Pending'],
+    due: 3,
+  },
+  {
+    name: 'that goes waits for its data',
+    input: {
+      manager: managerWith({ deletions: [makeDeletion({ path })] }, { deletionTimestamp: at(0) }),
+      users: () => [{ pod: 'default/reader', node: 'n1' }],
+    },
+    want: ['patch status of sales', 'event Pending'],
+    due: 3,
+  },
+  {
+    name: 'that goes loses its finalizer when nothing is left',
+    input: { manager: managerWith(undefined, { deletionTimestamp: at(0), finalizers: [...FINALIZERS, 'other'] }) },
+    want: ['patch finalizers of sales'],
+  },
+  {
+    name: 'that goes keeps its finalizer while a node has its label',
+    input: { manager: managerWith(undefined, { deletionTimestamp: at(0) }), nodes: nodesOf(nodesWithData) },
+    want: ['patch labels of n1', 'patch status of sales', 'event Completed'],
+  },
+])('a VolumeManager $name', ({ input, want, due }) => {
+  const plan = planVolumeManager({ ...makeVolumeInput(), ...input })
+
+  expect(plan.actions.map(short)).toEqual(want)
+  expect(plan.requeueAfterMs).toBe(due === undefined ? undefined : due * 1000)
+})
+
+describe('a plan', () => {
+  test('that was applied writes nothing again', () => {
+    const manager = managerWith({ replicas: [ready] })
+    const input = { ...makeVolumeInput({ nodes: nodesWithData }), manager }
+    const [patch] = planVolumeManager(input).actions
+    const status = patch?.kind === 'patch' ? patch.patch['status'] : undefined
+    const applied = { ...manager, status: { ...manager.status, ...(status as object) } }
+
+    expect(planVolumeManager({ ...input, manager: applied }).actions).toEqual([])
+  })
+
+  test('looks again after a second at the earliest', () => {
+    const manager = managerWith({ replicas: [makeReplica({ revision, path, state: 'Failed', retryTime: at(1) })] })
+
+    const { requeueAfterMs } = planVolumeManager({ ...makeVolumeInput(), manager, now: NOW + 900 })
+
+    expect(requeueAfterMs).toBe(1000)
+  })
+
+  test('drops the status of a volume that is not in the spec any more with its data', () => {
+    const volumes = ['vol1', 'old'].map((id) => ({ id, nodeAffinity: {}, nextIndex: 0 }))
+    const manager = { ...managerWith(undefined), status: { volumes } }
+
+    const [patch] = planVolumeManager({ ...makeVolumeInput(), manager }).actions
+
+    expect(patch).toMatchObject({ patch: { status: { volumes: [{ id: 'vol1' }] } } })
+  })
+})

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolumeManager, NOW, nodesWith } from '../../../../test/builders.ts'
+import {
+  at,
+  makeDeletion,
+  makeMover,
+  makeNode,
+  makeReplica,
+  makeVolumeInput,
+} from '../../../../test/volume-builders.ts'
+import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { VolumeConfig, VolumeStatus } from '../../../api/volume-manager.ts'
+import type { VolumeManagerInput } from '../input.ts'
+import { directoryOf } from '../spec/names.ts'
+import { revisionOf } from '../spec/source-types.ts'
+import { planVolume, type VolumePlan } from './volume-plan.ts'
+
+const RESYNC = { options: { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/', resync: 'true' } }
+
+interface Case {
+  config?: Partial<VolumeConfig>
+  volume?: (current: { revision: string; path: string }) => Partial<VolumeStatus>
+  goal?: 'present' | 'deleted'
+  isInSpec?: boolean
+  annotations?: Record<string, string>
+  input?: Partial<VolumeManagerInput>
+  movers?: (path: string) => Pod[]
+}
+
+function planOf({
+  config = {},
+  volume,
+  goal = 'present',
+  isInSpec = true,
+  annotations,
+  input,
+  movers,
+}: Case): VolumePlan {
+  const bare = makeVolumeManager([config])
+  const [first] = bare.spec.volumeConfigs as [VolumeConfig]
+  const path = directoryOf(bare, first)
+  const status = volume && {
+    volumes: [{ id: 'vol1', nodeAffinity: {}, nextIndex: 5, ...volume({ revision: revisionOf(first), path }) }],
+  }
+  const manager = makeVolumeManager([config], { ...(status && { status }), ...(annotations && { annotations }) })
+  return planVolume(
+    { ...makeVolumeInput({ manager, movers: movers?.(path) ?? [] }), ...input },
+    'vol1',
+    isInSpec ? first : undefined,
+    goal,
+  )
+}
+
+const short = ({ set }: VolumePlan) => ({
+  replicas: set.replicas.map(({ index, state }) => `${index} ${state}`),
+  deletions: set.deletions.map(({ node, cause, state }) => `${node} ${cause} ${state}`),
+})
+
+describe('the plan of a volume', () => {
+  test.each<Case & { name: string; replicas: string[]; deletions?: string[] }>([
+    { name: 'adds the replicas of a new one', config: { replicas: 2 }, replicas: ['0 Queued', '1 Queued'] },
+    {
+      name: 'adds one replica for NFS, to check it',
+      config: { sourceType: 'NFS', accessMode: 'ReadOnlyMany', replicas: 3, options: { server: 'nfs', path: '/' } },
+      replicas: ['0 Queued'],
+    },
+    { name: 'adds none when its spec is invalid', config: { options: {} }, replicas: [] },
+    {
+      name: 'keeps what it has when its spec becomes invalid',
+      config: { labels: {} },
+      volume: (current) => ({ replicas: [makeReplica(current)] }),
+      replicas: ['0 Ready'],
+    },
+    {
+      name: 'deletes all data of a volume that is removed from the spec',
+      isInSpec: false,
+      volume: (current) => ({ replicas: [makeReplica(current)] }),
+      replicas: [],
+      deletions: ['n1 Removed Waiting'],
+    },
+    {
+      name: 'deletes all data of a completed one',
+      goal: 'deleted',
+      volume: (current) => ({ replicas: [makeReplica(current)] }),
+      replicas: [],
+      deletions: ['n1 Removed Waiting'],
+    },
+    {
+      name: 'keeps data with changes until they are written back',
+      config: RESYNC,
+      goal: 'deleted',
+      volume: (current) => ({ replicas: [makeReplica({ ...current, lastUsedTime: at(-9) })] }),
+      replicas: ['0 Ready'],
+    },
+    {
+      name: 'deletes data with changes when the user asked for it',
+      config: RESYNC,
+      goal: 'deleted',
+      annotations: { [DELETE_IN_USE_ANNOTATION]: 'true' },
+      volume: (current) => ({ replicas: [makeReplica({ ...current, lastUsedTime: at(-9) })] }),
+      replicas: [],
+      deletions: ['n1 Removed Queued'],
+    },
+    {
+      name: 'moves data off a node that is not allowed any more',
+      config: { nodeAffinity: nodesWith('disk') },
+      volume: (current) => ({ replicas: [makeReplica(current), makeReplica({ ...current, index: 1, node: 'n2' })] }),
+      input: { nodes: makeVolumeInput({ nodes: [makeNode('n1'), makeNode('n2', { labels: { disk: '' } })] }).nodes },
+      replicas: ['1 Ready'],
+      deletions: ['n1 Moved Waiting'],
+    },
+    {
+      name: 'cleans up a node that a failed mover left',
+      volume: (current) => ({ replicas: [makeReplica({ ...current, state: 'Starting', since: at(-9999) })] }),
+      movers: (path) => [makeMover({ path }, { phase: 'Pending' }, 'n1')],
+      replicas: ['0 Failed'],
+      deletions: ['n1 Abandoned Waiting'],
+    },
+    {
+      name: 'cleans up after a mover that it does not need',
+      volume: () => ({}),
+      config: { replicas: 1 },
+      movers: (path) => [makeMover({ path, index: 9 }, { phase: 'Running' }, 'n3')],
+      replicas: ['5 Queued'],
+      deletions: ['n3 Abandoned Waiting'],
+    },
+    {
+      name: 'drops a deletion whose node is gone',
+      volume: ({ path }) => ({ deletions: [makeDeletion({ node: 'n9', path })] }),
+      replicas: ['5 Queued'],
+    },
+    {
+      name: 'keeps waiting for the pods of a deletion on its node',
+      volume: () => ({ deletions: [makeDeletion({ since: at(-60), path: '/old' })] }),
+      input: { users: (path) => (path === '/old' ? [{ pod: 'default/p', node: 'n1' }] : []) },
+      replicas: ['5 Queued'],
+      deletions: ['n1 ScaledDown Waiting'],
+    },
+    {
+      name: 'does not wait for the pods of other nodes',
+      volume: () => ({ deletions: [makeDeletion({ since: at(-60), path: '/old' })] }),
+      input: { users: () => [{ pod: 'default/p', node: 'n2' }] },
+      replicas: ['5 Queued'],
+      deletions: ['n1 ScaledDown Queued'],
+    },
+  ])('$name', ({ replicas, deletions = [], ...given }) => {
+    expect(short(planOf(given))).toEqual({ replicas, deletions })
+  })
+
+  test.each<{ name: string; given: Case; want: string | undefined }>([
+    { name: 'as many as nodes', given: { config: { replicas: 3 } }, want: undefined },
+    {
+      name: 'more than nodes',
+      given: { config: { replicas: 4 } },
+      want: 'replicas [4] greater than number of nodes [3]',
+    },
+    {
+      name: 'more than allowed nodes',
+      given: { config: { nodeAffinity: nodesWith('disk') } },
+      want: 'replicas [1] greater than number of nodes [0]',
+    },
+  ])('has a message for too few nodes, with replicas $name', ({ given, want }) => {
+    expect(planOf(given).shortage).toBe(want)
+  })
+
+  test('names the movers whose result the status does not wait for', () => {
+    const movers = (path: string) => [
+      makeMover({ path }, { phase: 'Running' }, 'n1'),
+      makeMover({ path, index: 9 }, { phase: 'Running' }, 'n2'),
+    ]
+    const { orphans } = planOf({
+      volume: (current) => ({ replicas: [makeReplica({ ...current, state: 'Starting' })] }),
+      movers,
+    })
+
+    expect(orphans.map(({ spec }) => spec.nodeName)).toEqual(['n2'])
+  })
+
+  test('is due when the first of its replicas and deletions is', () => {
+    const retry = makeReplica({ state: 'Failed', retryTime: at(20), node: undefined as never })
+    const dueOf = (volume: Partial<VolumeStatus>) =>
+      planOf({ volume: (current) => ({ replicas: [{ ...retry, ...current }], ...volume }) }).set.dueAt
+
+    expect([dueOf({}), dueOf({ deletions: [makeDeletion({ path: '/old' })] })]).toEqual([NOW + 20_000, NOW + 3000])
+  })
+})
