@@ -1,4 +1,4 @@
-/** The admission protocol, admission.k8s.io/v1: what kube-apiserver sends and what it takes as an answer. */
+/** The admission protocol, admission.k8s.io/v1: requests of kube-apiserver and their answers. */
 import type { K8sObject } from './meta.ts'
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -55,8 +55,8 @@ const groupVersion = (last: string) => ({
 const strings = { type: 'object', additionalProperties: { type: 'string' } }
 
 /**
- * What we read of an object of any kind. The API server decodes metadata before it calls a webhook, so that other types than these come
- * from something that is not an API server.
+ * The fields that Lodestone reads of an object of any kind. The API server decodes metadata before it calls a webhook, so other types do
+ * not come from an API server.
  */
 const objectOrNull = {
   type: ['object', 'null'],
@@ -97,7 +97,7 @@ const objectOrNull = {
   },
 }
 
-/** JSON Schema of what we need of a review; unknown fields are welcome, as newer API servers add some. */
+/** JSON Schema of the fields that Lodestone reads of a review. Unknown fields are valid: newer API servers add some. */
 export const admissionReviewSchema = {
   type: 'object',
   required: ['apiVersion', 'kind', 'request'],

@@ -1,4 +1,4 @@
-/** Our CustomResourceDefinitions, generated from the schemas so that the two can never differ. */
+/** Our CustomResourceDefinitions, generated from the schemas. */
 
 import { dataSources } from './data-source.ts'
 import { dataSourceClaims } from './data-source-claim.ts'
@@ -30,26 +30,31 @@ const definitions: Definition[] = [
     columns: [
       { name: 'System', type: 'string', jsonPath: '.spec.system', description: 'The data system' },
       { name: 'Data', type: 'string', jsonPath: '.spec.dataSourceName', description: 'The data in that system' },
-      { name: 'Workload', type: 'string', jsonPath: '.spec.workload.name', description: 'Who needs it' },
+      {
+        name: 'Workload',
+        type: 'string',
+        jsonPath: '.spec.workload.name',
+        description: 'The workload that needs the data',
+      },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Whether the location is known' },
       {
         name: 'Source',
         type: 'string',
         jsonPath: '.status.boundDataSource',
-        description: 'The DataSource that answers',
+        description: 'The DataSource of the claim',
         priority: 1,
       },
       {
         name: 'Since',
         type: 'date',
         jsonPath: '.status.conditions[?(@.type=="Bound")].lastTransitionTime',
-        description: 'Since when it is bound, or is not',
+        description: 'Time since the claim was bound or unbound',
       },
       {
         name: 'Message',
         type: 'string',
         jsonPath: '.status.conditions[?(@.type=="Bound")].message',
-        description: 'Where the data is, or why that is not known',
+        description: 'The location of the data, or why it is unknown',
       },
     ],
   },
@@ -60,22 +65,27 @@ const definitions: Definition[] = [
     columns: [
       { name: 'System', type: 'string', jsonPath: '.spec.system', description: 'The data system' },
       { name: 'Data', type: 'string', jsonPath: '.spec.name', description: 'The data in that system' },
-      { name: 'Clusters', type: 'string', jsonPath: '.spec.locality.clusterNames', description: 'Who holds it' },
-      { name: 'Bytes', type: 'integer', jsonPath: '.spec.locality.bytes', description: 'How large it is' },
+      {
+        name: 'Clusters',
+        type: 'string',
+        jsonPath: '.spec.locality.clusterNames',
+        description: 'The clusters with the data',
+      },
+      { name: 'Bytes', type: 'integer', jsonPath: '.spec.locality.bytes', description: 'Size of the data' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Whether the data exists' },
-      { name: 'Claims', type: 'integer', jsonPath: '.status.boundClaims', description: 'How many claims use it' },
+      { name: 'Claims', type: 'integer', jsonPath: '.status.boundClaims', description: 'Number of claims' },
       {
         name: 'Location',
         type: 'string',
         jsonPath: '.spec.locality.location',
-        description: 'Where it is',
+        description: 'URI of the data',
         priority: 1,
       },
       {
         name: 'Resolved',
         type: 'date',
         jsonPath: '.status.lastResolvedTime',
-        description: 'When it was last confirmed',
+        description: 'Time of the last confirmation',
       },
     ],
   },
@@ -84,34 +94,34 @@ const definitions: Definition[] = [
     shortNames: ['vm'],
     schema: volumeManagerSchema,
     columns: [
-      { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data can be used' },
-      { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'How many volumes can be used' },
+      { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data is usable' },
+      { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Number of usable volumes' },
       {
         name: 'Message',
         type: 'string',
         jsonPath: '.status.conditions[?(@.type=="Ready")].message',
-        description: 'How things stand',
+        description: 'The status in words',
       },
       {
         name: 'Replicas',
         type: 'string',
         jsonPath: '.status.volumes[*].readyReplicas',
-        description: 'On how many nodes each volume is',
+        description: 'Number of nodes of each volume',
         priority: 1,
       },
       {
         name: 'Nodes',
         type: 'string',
         jsonPath: '.status.nodes',
-        description: 'Where the data is',
+        description: 'The nodes with the data',
         priority: 1,
       },
-      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Since when it exists' },
+      { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since creation' },
     ],
   },
 ]
 
-/** The CRDs of all resources that are ours, ready for `kubectl apply`. */
+/** All CRDs of Lodestone, for `kubectl apply`. */
 export function customResourceDefinitions(): K8sObject[] {
   return definitions.map(({ type, shortNames, schema, columns }) => ({
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -143,7 +153,7 @@ export function customResourceDefinitions(): K8sObject[] {
 }
 
 const metaProperties: Record<string, Schema> = {
-  apiVersion: { type: 'string', description: 'The version of this schema that the object is written in.' },
+  apiVersion: { type: 'string', description: 'The version of the schema of the object.' },
   kind: { type: 'string', description: 'The kind of the object.' },
   metadata: { type: 'object' },
 }

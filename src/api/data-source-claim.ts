@@ -1,4 +1,4 @@
-/** DataSourceClaim: a workload's need of data. Field names, phases and messages of volcano-global, plus `spec.policy`. */
+/** DataSourceClaim: the data that a workload needs. Field names, phases and messages of volcano-global, plus `spec.policy`. */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 
 export interface WorkloadReference {

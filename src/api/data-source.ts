@@ -1,4 +1,4 @@
-/** DataSource: the cached answer of a data system to "where is this?". Field names of volcano-global, plus location and bytes. */
+/** DataSource: the location of data, cached from the answer of a data system. Field names of volcano-global, plus location and bytes. */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 
 export interface ClaimReference {

@@ -1,7 +1,7 @@
-/** The objects that workloads need beside them, as far as Lodestone reads them; of most only the metadata. */
+/** Kinds of dependencies of workloads, with the fields that Lodestone reads: of most only the metadata. */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 
-/** One dependency, in the words of Karmada's interpreter: one object by name, or all that a selector matches. */
+/** One dependency, in the form of Karmada's interpreter: one object by name, or all objects that a selector matches. */
 export interface DependentObjectReference {
   apiVersion: string
   kind: string

@@ -1,4 +1,4 @@
-/** Events, by which movers and loops tell people what happens. */
+/** Events, which movers and loops write for users. */
 import type { ResourceType } from './meta.ts'
 
 export const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }

@@ -1,20 +1,20 @@
-/** Karmada's interpreter-webhook protocol, and how Karmada is told of such a webhook (config.karmada.io/v1alpha1). */
+/** Karmada's protocol and registration of interpreter webhooks (config.karmada.io/v1alpha1). */
 import type { DependentObjectReference } from './dependencies.ts'
 import type { K8sObject, ResourceType } from './meta.ts'
 import type { WebhookClientConfig } from './registration.ts'
 
 export interface InterpreterRequest {
   uid: string
-  /** What is asked about the object; of all operations only `InterpretDependency` is answered here. */
+  /** The operation; Lodestone supports only `InterpretDependency`. */
   operation: string
   object: K8sObject
 }
 
 export interface InterpreterResponse {
-  /** The request's. */
+  /** The uid of the request. */
   uid: string
   successful: boolean
-  /** Why not; Karmada takes no failure without it. */
+  /** The reason of a failure, which Karmada requires. */
   status?: { message: string; code: number }
   dependencies?: readonly DependentObjectReference[]
 }
@@ -27,7 +27,7 @@ export interface InterpreterContext {
 
 export const INTERPRET_DEPENDENCY = 'InterpretDependency'
 
-/** JSON Schema of what we need of a request; whatever else Karmada sends is welcome. */
+/** JSON Schema of the fields that Lodestone reads of a request. Unknown fields are valid. */
 export const interpreterContextSchema = {
   type: 'object',
   required: ['apiVersion', 'kind', 'request'],
@@ -64,10 +64,10 @@ export const interpreterContextSchema = {
 } as const
 
 export interface InterpreterWebhookEntry {
-  /** A domain name, of two parts or more. */
+  /** A domain name with at least two parts. */
   name: string
   clientConfig: WebhookClientConfig
-  /** Every combination of what stands in one rule is meant. */
+  /** A rule matches every combination of its values. */
   rules: { operations: string[]; apiGroups: string[]; apiVersions: string[]; kinds: string[] }[]
   timeoutSeconds: number
   interpreterContextVersions: ['v1alpha1']

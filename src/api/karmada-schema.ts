@@ -1,6 +1,6 @@
 /**
- * JSON Schemas of Karmada's objects, as far as Lodestone reads them. Unknown fields are welcome. Mutating webhooks run before the API
- * server's own validation, so anything may stand where a list should be.
+ * JSON Schemas of the fields that Lodestone reads of Karmada's objects. Unknown fields are valid. Mutating webhooks run before the
+ * validation of the API server, so any value may take the place of a list.
  */
 
 const strings = { type: 'array', items: { type: 'string' } }

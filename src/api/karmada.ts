@@ -1,4 +1,4 @@
-/** What Lodestone reads of Karmada's API: bindings, policies and clusters (karmada.io, v1.13 and newer). */
+/** The fields that Lodestone reads of Karmada's bindings, policies and clusters (karmada.io, v1.13 and newer). */
 import type { K8sObject, LabelSelector, LabelSelectorRequirement, ResourceType } from './meta.ts'
 
 export interface ClusterAffinity {
@@ -14,11 +14,11 @@ export interface OverflowClusterAffinity extends ClusterAffinity {
 }
 
 export interface ClusterAffinityTerm extends OverflowClusterAffinity {
-  /** Tried, in order, when the group itself has too little room; ignored for bindings that are no workload. */
+  /** Tried in order if the group has too few resources; ignored for bindings without replicas of a workload. */
   overflowAffinities?: OverflowClusterAffinity[]
 }
 
-/** The part of a placement that says which clusters: one affinity, or ordered groups, or neither (every cluster). */
+/** The part of a placement that selects clusters: one affinity, ordered groups, or neither (every cluster). */
 export interface PlacementAffinity {
   clusterAffinity?: ClusterAffinity
   clusterAffinities?: ClusterAffinityTerm[]
@@ -61,13 +61,13 @@ export interface BindingSpec {
   gracefulEvictionTasks?: { fromCluster: string }[]
   suspension?: { scheduling?: boolean; [key: string]: unknown }
   propagateDeps?: boolean
-  /** Who needs the resource, each with a copy of where it was scheduled to. */
+  /** The workloads that need the resource, each with a copy of its scheduled clusters. */
   requiredBy?: BindingSnapshot[]
   conflictResolution?: string
   preserveResourcesOnDeletion?: boolean
 }
 
-/** A binding as those that depend on it note it; without a namespace it is a ClusterResourceBinding. */
+/** A reference to a binding in its attached bindings; without a namespace it is a ClusterResourceBinding. */
 export interface BindingSnapshot {
   namespace?: string
   name: string
@@ -88,7 +88,7 @@ export interface BindingStatus {
   aggregatedStatus?: AggregatedStatusItem[]
 }
 
-/** What a member says of the resource; the shape of `status` is the resource's own. */
+/** The status of the resource in one member, in the shape of the resource. */
 export interface AggregatedStatusItem {
   clusterName: string
   status?: unknown
@@ -168,21 +168,21 @@ export const clusters: ResourceType<Cluster> = {
   namespaced: false,
 }
 
-/** Says who made a binding other than the detector, e.g. MultiClusterService; we leave those alone. */
+/** Names the creator of a binding that the detector did not create, e.g. MultiClusterService. Lodestone does not change those. */
 export const MANAGED_BY_LABEL = 'binding.karmada.io/managed-by'
 export const POLICY_NAMESPACE_ANNOTATION = 'propagationpolicy.karmada.io/namespace'
 export const POLICY_NAME_ANNOTATION = 'propagationpolicy.karmada.io/name'
 export const CLUSTER_POLICY_NAME_ANNOTATION = 'clusterpropagationpolicy.karmada.io/name'
-/** On bindings, by Karmada's webhook: an id that outlives names. */
+/** On bindings, by Karmada's webhook: an id that is not reused. */
 export const BINDING_ID_LABEL = 'resourcebinding.karmada.io/permanent-id'
 export const CLUSTER_BINDING_ID_LABEL = 'clusterresourcebinding.karmada.io/permanent-id'
-/** On a workload's binding, by Karmada's distributor: the dependencies that it knows of, as JSON of `DependentObjectReference[]`. */
+/** On a workload's binding, by Karmada's distributor: the dependencies that it found, as JSON of `DependentObjectReference[]`. */
 export const DEPENDENCIES_ANNOTATION = 'resourcebinding.karmada.io/dependencies'
 /** On attached bindings, by Karmada's distributor, followed by a hash of the binding that they are attached to. */
 export const DEPENDED_BY_LABEL_PREFIX = 'resourcebinding.karmada.io/depended-by-'
-/** On every binding: Karmada removes what it put into members before the binding goes. */
+/** On every binding: Karmada removes the objects from members before the binding is deleted. */
 export const BINDING_FINALIZER = 'karmada.io/binding-controller'
-/** Longest `affinityName` that Karmada's schema takes. */
+/** Longest `affinityName` of Karmada's schema. */
 export const MAX_AFFINITY_NAME_LENGTH = 32
 
 export function isBinding(kind: string): boolean {

@@ -1,4 +1,4 @@
-/** The few parts of Kubernetes' object model that Lodestone reads; everything else in an object is carried along untouched. */
+/** The parts of Kubernetes' object model that Lodestone reads. All other fields of an object are kept. */
 
 /** Any JSON value, as it arrives from an API server or a manifest. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
@@ -27,7 +27,7 @@ export interface ObjectMeta {
   deletionTimestamp?: string
 }
 
-/** What every Kubernetes object has. */
+/** The fields of every Kubernetes object. */
 export interface K8sObject {
   apiVersion: string
   kind: string
@@ -55,7 +55,7 @@ export interface LabelSelector {
   matchExpressions?: LabelSelectorRequirement[]
 }
 
-/** A kind as an API server serves it; `T` is the shape that Lodestone reads of it. */
+/** A kind as an API server serves it; `T` has the fields that Lodestone reads. */
 export interface ResourceType<T extends K8sObject = K8sObject> {
   group: string
   version: string
@@ -84,33 +84,33 @@ export function collectionPath(type: ResourceType, namespace?: string): string {
   return `${root}/${apiVersionOf(type)}${scope}/${type.plural}`
 }
 
-/** On everything that `kubectl apply` made: the manifest as it was last applied, as JSON. */
+/** The annotation of `kubectl apply`: the last applied manifest, as JSON. */
 export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** `namespace/name`, or only the name for a cluster-scoped object: how an object is called in keys, logs and messages. */
+/** `namespace/name`, or only the name for a cluster-scoped object: the name of an object in keys, logs and messages. */
 export function objectKey(namespace: string | undefined, name: string): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** How `objectKey` calls this object. */
+/** The `objectKey` of this object. */
 export function keyOfObject(object: { metadata: ObjectMeta }): string {
   const { namespace, name } = nameOfObject(object)
   return objectKey(namespace, name)
 }
 
-/** The inverse of `objectKey`: neither part can have a slash in it. */
+/** The inverse of `objectKey`. Neither part can contain a slash. */
 export function splitObjectKey(key: string): { namespace?: string; name: string } {
   const slash = key.indexOf('/')
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-/** Which object of its kind; without a namespace for a cluster-scoped one. */
+/** Name of an object of a kind; without a namespace if it is cluster-scoped. */
 export function nameOfObject({ metadata }: { metadata: ObjectMeta }): { namespace?: string; name: string } {
   const { namespace, name = '' } = metadata
   return { ...(namespace && { namespace }), name }
 }
 
-/** What others write into their fields to refer to the object. */
+/** A reference to an object, as it is in fields of other objects. */
 export function referenceOf(object: K8sObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
   return { apiVersion: object.apiVersion, kind: object.kind, ...nameOfObject(object) }
 }

@@ -1,4 +1,4 @@
-/** Namespace: Lodestone reads one annotation of it, and nothing else. */
+/** Namespace: Lodestone reads one annotation of it. */
 import type { ResourceType } from './meta.ts'
 
 export const namespaces: ResourceType = {

@@ -1,4 +1,4 @@
-/** Nodes and the affinities to them, as far as Lodestone reads and writes them. */
+/** Nodes and node affinity, with the fields that Lodestone reads and writes. */
 import type { K8sObject, ResourceType } from './meta.ts'
 
 export interface NodeSelectorRequirement {
@@ -7,13 +7,13 @@ export interface NodeSelectorRequirement {
   values?: string[]
 }
 
-/** All of its requirements have to hold; one without any matches no node. */
+/** All requirements must match; a term without requirements matches no node. */
 export interface NodeSelectorTerm {
   matchExpressions?: NodeSelectorRequirement[]
   matchFields?: NodeSelectorRequirement[]
 }
 
-/** Any of its terms is enough. */
+/** One matching term is enough. */
 export interface NodeSelector {
   nodeSelectorTerms: NodeSelectorTerm[]
 }

@@ -1,4 +1,4 @@
-/** PersistentVolumes and their claims, as far as Lodestone makes them for NFS. */
+/** PersistentVolumes and PersistentVolumeClaims, as Lodestone creates them for NFS. */
 import type { K8sObject, ResourceType } from './meta.ts'
 
 export interface PersistentVolume extends K8sObject {

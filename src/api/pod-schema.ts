@@ -1,8 +1,7 @@
-/** JSON Schema of pods, as far as admission reads them. */
+/** JSON Schema of the fields of pods that admission reads. */
 
 /**
- * Lists have limits that no real pod reaches: every volume of a pod is compared with its lists, and an API server has no such limits by
- * itself.
+ * Lists have limits that no real pod reaches, since every volume of a pod is compared with its lists. An API server has no such limits.
  */
 const MAX_ITEMS = 1000
 
@@ -27,7 +26,7 @@ const requirements = listOf({
 })
 const term = { type: 'object', properties: { matchExpressions: requirements, matchFields: requirements } }
 
-/** What is read of a pod's spec, and what has to be so for the rest to be put in. */
+/** The fields that admission reads of a pod spec, and the shapes that injection requires. */
 export const podSpecSchema = {
   type: 'object',
   required: ['containers'],

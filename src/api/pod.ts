@@ -1,9 +1,9 @@
-/** Pods, as far as Lodestone makes and reads them; everything else in them is carried along untouched. */
+/** Pods, with the fields that Lodestone reads and writes. All other fields are kept. */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 import type { NodeAffinity, Toleration } from './node.ts'
 import type { ResourceRequirements } from './volume-manager.ts'
 
-/** Where a volume's data comes from: one member, such as `hostPath` or `persistentVolumeClaim`. */
+/** The source of a volume: one member, such as `hostPath` or `persistentVolumeClaim`. */
 export interface VolumeSource {
   hostPath?: { path: string; type?: string }
   persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
@@ -38,10 +38,10 @@ export interface Container {
   terminationMessagePolicy?: string
 }
 
-/** Not on one node (of the topology key) with these pods. */
+/** Excludes nodes (of the topology key) with these pods. */
 interface PodAffinityTerm {
   labelSelector: LabelSelector
-  /** Of which namespaces; `{}` is all, and without it only the pod's own counts. */
+  /** The namespaces of these pods: `{}` is all, absent is that of the pod. */
   namespaceSelector?: LabelSelector
   topologyKey: string
 }
@@ -71,7 +71,7 @@ interface ContainerStatus {
   name: string
   state?: {
     waiting?: { reason?: string; message?: string }
-    /** Without a time where the kubelet did not find out what became of the container. */
+    /** Without a time if the kubelet does not have the end of the container. */
     terminated?: { exitCode?: number; reason?: string; message?: string; finishedAt?: string | null }
   }
 }
@@ -91,7 +91,7 @@ export interface PodStatus {
   conditions?: PodCondition[]
   containerStatuses?: ContainerStatus[]
   initContainerStatuses?: ContainerStatus[]
-  /** When its kubelet took it on. */
+  /** The time at which the kubelet accepted the pod. */
   startTime?: string
 }
 
@@ -100,7 +100,7 @@ export interface Pod extends K8sObject {
   status?: PodStatus
 }
 
-/** What a workload makes its pods of. */
+/** The template of the pods of a workload. */
 export interface PodTemplate {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
   spec: PodSpec

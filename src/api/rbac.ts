@@ -1,4 +1,4 @@
-/** Roles and their bindings, as far as Lodestone makes them. */
+/** Roles and role bindings, as Lodestone creates them. */
 import type { K8sObject, ResourceType } from './meta.ts'
 
 const GROUP = 'rbac.authorization.k8s.io'
@@ -31,7 +31,7 @@ export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { ru
   return { apiVersion: API_VERSION, kind: clusterRoles.kind, metadata: { name }, rules }
 }
 
-/** Gives a ServiceAccount what a ClusterRole allows: in one namespace where `metadata` has one, else in all of the cluster. */
+/** Binds a ClusterRole to a ServiceAccount: in the namespace of `metadata`, else in the whole cluster. */
 export function bindingOf(
   role: string,
   metadata: { name: string; namespace?: string },

@@ -1,19 +1,19 @@
-/** The objects by which an API server learns of webhooks (admissionregistration.k8s.io/v1). */
+/** Webhook configurations of an API server (admissionregistration.k8s.io/v1). */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 
 /** The name of every configuration of ours. */
 export const REGISTRATION_NAME = 'lodestone'
-/** By which we know that one of that name is ours. */
+/** Label that marks a configuration of that name as ours. */
 export const REGISTRATION_LABELS = { 'app.kubernetes.io/name': 'lodestone' }
 
-/** How a webhook is called: by URL or by Service. */
+/** The address of a webhook: a URL or a Service. */
 export interface WebhookClientConfig {
   url?: string
   service?: { namespace: string; name: string; path: string; port: number }
   caBundle?: string
 }
 
-/** What tells whoever calls webhooks of ours, whatever the API. */
+/** The common fields of webhook configurations of every API. */
 export interface Registrable extends K8sObject {
   webhooks?: { name: string; clientConfig: WebhookClientConfig }[]
 }

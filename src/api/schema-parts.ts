@@ -1,7 +1,7 @@
-/** Parts of JSON Schemas that several resources, or several parts of one, are made of. */
+/** Shared parts of JSON Schemas. */
 import type { Schema } from './schema.ts'
 
-/** A text of bounded length. */
+/** A string with a limit of its length. */
 export const string = (description: string, maxLength = 1024): Schema => ({ type: 'string', description, maxLength })
 export const time = (description: string): Schema => ({ type: 'string', format: 'date-time', description })
 /** A number that is not negative. */
@@ -26,19 +26,19 @@ export const strings = (description: string, maxProperties: number, maxLength = 
 })
 
 const requirements = (about: string): Schema =>
-  listOf(`What a node’s ${about} have to be; all of it.`, {
+  listOf(`Requirements for the ${about} of a node; all must match.`, {
     type: 'object',
     required: ['key', 'operator'],
     properties: {
-      key: string(`Which of the ${about}.`, 317),
+      key: string(`The key of one of the ${about}.`, 317),
       operator: string('In, NotIn, Exists, DoesNotExist, Gt or Lt.', 16),
-      values: listOf('What the operator compares with.', { type: 'string', maxLength: 253 }, 1000),
+      values: listOf('The values of the operator.', { type: 'string', maxLength: 253 }, 1000),
     },
   })
 
 const nodeSelectorTerm: Schema = {
   type: 'object',
-  description: 'All of it has to hold.',
+  description: 'All requirements must match.',
   properties: { matchExpressions: requirements('labels'), matchFields: requirements('fields') },
 }
 
@@ -49,14 +49,14 @@ export const nodeAffinity = (description: string): Schema => ({
   properties: {
     requiredDuringSchedulingIgnoredDuringExecution: {
       type: 'object',
-      description: 'Only nodes that match one of the terms.',
+      description: 'Required: nodes that match one of the terms.',
       required: ['nodeSelectorTerms'],
-      properties: { nodeSelectorTerms: listOf('Any of them is enough.', nodeSelectorTerm) },
+      properties: { nodeSelectorTerms: listOf('One matching term is enough.', nodeSelectorTerm) },
     },
-    preferredDuringSchedulingIgnoredDuringExecution: listOf('Rather nodes that match.', {
+    preferredDuringSchedulingIgnoredDuringExecution: listOf('Preferred nodes.', {
       type: 'object',
       required: ['weight', 'preference'],
-      properties: { weight: count('How much it counts, 1 to 100.'), preference: nodeSelectorTerm },
+      properties: { weight: count('The weight, 1 to 100.'), preference: nodeSelectorTerm },
     }),
   },
 })

@@ -1,4 +1,4 @@
-/** JSON Schemas of our own resources: what `check` and the webhooks validate by, and what the CRDs are generated from. */
+/** JSON Schemas of our own resources, for validation in `check` and webhooks, and for the CRDs. */
 import type { ClaimReference, DataSource } from './data-source.ts'
 import type { ClaimPolicy, DataSourceClaim, WorkloadReference } from './data-source-claim.ts'
 import type { Condition } from './meta.ts'
@@ -39,7 +39,7 @@ const text = (description: string, maxLength: number): Schema => ({
 const attributes: Schema = {
   type: 'object',
   description:
-    'What else identifies the data inside its system, e.g. warehouse or snapshot. Two claims share a DataSource only when these are equal.',
+    'Further identification of the data in its system, e.g. warehouse or snapshot. Claims share a DataSource only if these are equal.',
   additionalProperties: { type: 'string', maxLength: 1024 },
   maxProperties: 32,
 }
@@ -47,23 +47,27 @@ const attributes: Schema = {
 /** The conditions of a status. */
 export const conditions: Schema = {
   type: 'array',
-  description: 'What is known about the object right now, one entry a type.',
+  description: 'The current conditions of the object, one per type.',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['type'],
   items: {
     type: 'object',
     required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
     properties: {
-      type: { type: 'string', description: 'What the condition is about.', maxLength: 316 },
-      status: { type: 'string', description: 'Whether it holds.', enum: ['True', 'False', 'Unknown'] },
-      reason: { type: 'string', description: 'Why, as one CamelCase word.', minLength: 1, maxLength: 1024 },
-      message: { type: 'string', description: 'Why, as a sentence.', maxLength: 32768 },
-      lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status last changed.' },
+      type: { type: 'string', description: 'The type of the condition.', maxLength: 316 },
+      status: { type: 'string', description: 'The status of the condition.', enum: ['True', 'False', 'Unknown'] },
+      reason: { type: 'string', description: 'The reason, as one CamelCase word.', minLength: 1, maxLength: 1024 },
+      message: { type: 'string', description: 'The reason, as a sentence.', maxLength: 32768 },
+      lastTransitionTime: {
+        type: 'string',
+        format: 'date-time',
+        description: 'Time of the last change of the status.',
+      },
       observedGeneration: {
         type: 'integer',
         format: 'int64',
         minimum: 0,
-        description: 'The generation of the spec that this condition speaks of.',
+        description: 'The generation of the spec that was observed.',
       },
     } satisfies FieldsOf<Condition>,
   },
@@ -72,37 +76,35 @@ export const conditions: Schema = {
 const holdOrIgnore = (when: string): Schema => ({
   type: 'string',
   enum: ['Hold', 'Ignore'],
-  description: `What an unscheduled workload does while ${when}: Hold (the default) waits, Ignore goes without the data's affinity.`,
+  description: `Handling of an unscheduled workload while ${when}: Hold (the default) waits, Ignore continues without narrowing.`,
 })
 
 const claimPolicy: Schema = {
   type: 'object',
-  description: 'How strictly, and when, the workload follows its data. Everything has a default.',
+  description: 'How the workload follows its data. Every field has a default.',
   properties: {
     enforcement: {
       type: 'string',
       enum: ['Required', 'Preferred'],
-      description: 'Required (the default) allows only clusters that hold the data; Preferred tries those first.',
+      description: 'Required (the default) allows only clusters with the data; Preferred tries those first.',
     },
     onUnresolved: holdOrIgnore('the location of the data is unknown'),
-    onUnsatisfiable: holdOrIgnore('no allowed cluster holds the data'),
+    onUnsatisfiable: holdOrIgnore('no allowed cluster has the data'),
     holdTimeoutSeconds: {
       type: 'integer',
       minimum: 1,
-      description:
-        'A hold that lasts longer is released without the affinity. Without it a hold lasts until it is resolved.',
+      description: 'A longer hold ends without narrowing. Default: no limit.',
     },
     rebalance: {
       type: 'string',
       enum: ['Auto', 'Always', 'Never'],
       description:
-        'Whether a workload that runs already moves when its data moves. Auto (the default) moves what runs for ever and leaves what runs to completion.',
+        'Whether a scheduled workload moves after its data. Auto (the default) moves workloads that run forever, not those that run to completion.',
     },
     maxStalenessSeconds: {
       type: 'integer',
       minimum: 1,
-      description:
-        'A location that was last confirmed longer ago counts as unknown. Without it the last known location stands.',
+      description: 'A location with an older confirmation counts as unknown. Default: no limit.',
     },
   } satisfies FieldsOf<ClaimPolicy>,
 }
@@ -110,28 +112,28 @@ const claimPolicy: Schema = {
 export const dataSourceClaimSchema: Schema = {
   type: 'object',
   description:
-    'A DataSourceClaim says which data a workload needs; the workload is then placed on clusters that hold it.',
+    'A DataSourceClaim names the data that a workload needs; the workload is placed on clusters with this data.',
   required: ['spec'],
   properties: {
     spec: {
       type: 'object',
-      description: 'The data, the workload that needs it, and how strictly.',
+      description: 'The data, the workload that needs it, and the policy.',
       required: ['system', 'dataSourceType', 'dataSourceName', 'workload'],
       properties: {
-        system: text('The data system that knows the data, e.g. amoro, iceberg-rest, s3, webhdfs or static.', 63),
-        dataSourceType: text('What the data is inside its system, e.g. table, bucket, prefix or path.', 63),
-        dataSourceName: text('The name of the data inside its system, e.g. catalog.database.table.', 1024),
+        system: text('The data system, e.g. amoro, iceberg-rest, s3, webhdfs or static.', 63),
+        dataSourceType: text('The type of the data in its system, e.g. table, bucket, prefix or path.', 63),
+        dataSourceName: text('The name of the data in its system, e.g. catalog.database.table.', 1024),
         attributes,
         workload: {
           type: 'object',
           description:
-            'The workload that needs the data: of the claim’s namespace, or of another one that allows it with the annotation lodestone.dev/allow-claims-from.',
+            'The workload that needs the data: in the namespace of the claim, or in one with the annotation lodestone.dev/allow-claims-from.',
           required: ['apiVersion', 'kind', 'name'],
           properties: {
-            apiVersion: text('The workload’s API version, e.g. apps/v1. Only the group matters.', 317),
-            kind: text('The workload’s kind, e.g. Deployment.', 63),
-            name: text('The workload’s name.', 253),
-            namespace: text('The workload’s namespace; the claim’s own when it is not given.', 63),
+            apiVersion: text('API version of the workload, e.g. apps/v1. Only the group matters.', 317),
+            kind: text('Kind of the workload, e.g. Deployment.', 63),
+            name: text('Name of the workload.', 253),
+            namespace: text('Namespace of the workload; default: that of the claim.', 63),
           } satisfies FieldsOf<WorkloadReference>,
         },
         policy: claimPolicy,
@@ -139,94 +141,98 @@ export const dataSourceClaimSchema: Schema = {
     },
     status: {
       type: 'object',
-      description: 'What Lodestone found out about the claim.',
+      description: 'The status of the claim.',
       properties: {
         phase: {
           type: 'string',
           enum: ['Pending', 'Bound', 'Failed'],
           default: 'Pending',
-          description:
-            'Pending: the location is not known yet. Bound: it is known. Failed: the system says that there is no such data.',
+          description: 'Pending: the location is not known yet. Bound: it is known. Failed: the data does not exist.',
         },
-        boundDataSource: { type: 'string', maxLength: 253, description: 'The DataSource that answers this claim.' },
+        boundDataSource: { type: 'string', maxLength: 253, description: 'The DataSource of this claim.' },
         conditions,
       } satisfies FieldsOf<Required<DataSourceClaim>['status']>,
     },
   },
 }
 
-/** A fleet has no more clusters; names of this length and number fit an object of etcd. */
+/** No fleet has more clusters. This number of names of this length fits an object of etcd. */
 export const MAX_CLUSTER_NAMES = 5000
 
 export const dataSourceSchema: Schema = {
   type: 'object',
-  description: 'A DataSource is the cached answer of a data system to one question: which clusters hold this data?',
+  description: 'A DataSource is the location of data: the clusters that have it, from a data system or a user.',
   required: ['spec'],
   properties: {
     spec: {
       type: 'object',
-      description: 'The question (system, type, name, attributes) and its answer (locality).',
+      description: 'The query (system, type, name, attributes) and its result (locality).',
       required: ['system', 'type', 'name'],
       properties: {
-        system: text('The data system that knows the data.', 63),
-        type: text('What the data is inside its system.', 63),
-        name: text('The name of the data inside its system.', 1024),
+        system: text('The data system.', 63),
+        type: text('The type of the data in its system.', 63),
+        name: text('The name of the data in its system.', 1024),
         attributes,
         reclaimPolicy: {
           type: 'string',
           enum: ['Retain', 'Delete'],
           description:
-            'What happens when the last claim goes: Retain (the default) keeps the object, Delete removes it.',
+            'Effect of the deletion of the last claim: Retain (the default) keeps the object, Delete deletes it.',
         },
         locality: {
           type: 'object',
-          description: 'Where the data is.',
+          description: 'The location of the data.',
           properties: {
             clusterNames: {
               type: 'array',
-              description: 'The clusters that hold the data. Empty: the data exists, but in none of our clusters.',
+              description: 'The clusters with the data. Empty: the data exists, but in none of our clusters.',
               items: { type: 'string', minLength: 1, maxLength: 48 },
               maxItems: MAX_CLUSTER_NAMES,
               'x-kubernetes-list-type': 'atomic',
             },
-            location: { type: 'string', maxLength: 4096, description: 'Where the data system says it is, as a URI.' },
-            bytes: { type: 'integer', format: 'int64', minimum: 0, description: 'How large the data is, in bytes.' },
+            location: { type: 'string', maxLength: 4096, description: 'The URI of the data in its system.' },
+            bytes: { type: 'integer', format: 'int64', minimum: 0, description: 'Size of the data in bytes.' },
           } satisfies FieldsOf<Required<DataSource['spec']>['locality']>,
         },
       } satisfies FieldsOf<DataSource['spec']>,
     },
     status: {
       type: 'object',
-      description: 'How fresh the answer is and who uses it.',
+      description: 'The age of the location, and the claims that use it.',
       properties: {
         phase: {
           type: 'string',
           enum: ['Available', 'Unavailable'],
-          description: 'Unavailable: the data system says that there is no such data.',
+          description: 'Unavailable: the data does not exist.',
         },
         claimRefs: {
           type: 'array',
-          description: 'The claims that use this answer.',
+          description: 'The claims that use this DataSource.',
           'x-kubernetes-list-type': 'atomic',
           items: {
             type: 'object',
             'x-kubernetes-map-type': 'atomic',
             properties: {
-              apiVersion: { type: 'string', description: 'The claim’s API version.' },
-              kind: { type: 'string', description: 'The claim’s kind.' },
-              namespace: { type: 'string', description: 'The claim’s namespace.' },
-              name: { type: 'string', description: 'The claim’s name.' },
-              uid: { type: 'string', description: 'The claim’s UID.' },
+              apiVersion: { type: 'string', description: 'API version of the claim.' },
+              kind: { type: 'string', description: 'Kind of the claim.' },
+              namespace: { type: 'string', description: 'Namespace of the claim.' },
+              name: { type: 'string', description: 'Name of the claim.' },
+              uid: { type: 'string', description: 'UID of the claim.' },
             } satisfies FieldsOf<ClaimReference>,
           },
         },
-        boundClaims: { type: 'integer', format: 'int32', minimum: 0, description: 'How many claims use this answer.' },
+        boundClaims: {
+          type: 'integer',
+          format: 'int32',
+          minimum: 0,
+          description: 'Number of claims that use this DataSource.',
+        },
         lastResolvedTime: {
           type: 'string',
           format: 'date-time',
-          description: 'When the data system last confirmed it.',
+          description: 'Time of the last confirmation by the data system.',
         },
-        lastError: { type: 'string', maxLength: 1024, description: 'Why the last question failed, if it did.' },
+        lastError: { type: 'string', maxLength: 1024, description: 'Error of the last query, if it failed.' },
         conditions,
       } satisfies FieldsOf<Required<DataSource>['status']>,
     },

@@ -18,12 +18,12 @@ test('the first time, a CA and a certificate are made and shown', async () => {
   expect(stdout).toMatch(
     new RegExp(
       [
-        `^Kept in {6}${directory}`,
+        `^Stored in {4}${directory}`,
         'Certificate  .*CN=lodestone, until Feb 18 .* 2027 GMT',
         'Hosts {8}lodestone.lodestone-system.svc, localhost, 127.0.0.1, 0:0:0:0:0:0:0:1',
         'Trusted CA   .*CN=lodestone-ca-.*, until Nov 20 .* 2027 GMT',
-        'Made {9}the CA that signs \\(missing\\)',
-        'Made {9}the certificate \\(missing\\)',
+        'Created {6}the signing CA \\(missing\\)',
+        'Created {6}the certificate \\(missing\\)',
         '$',
       ].join('\n'),
     ),
@@ -40,7 +40,7 @@ test('the second time, they are shown and nothing is made', async () => {
   const second = await certs(directory)
 
   expect(second.status).toBe(0)
-  expect(second.stdout).toBe(first.stdout.replaceAll(/^Made.*\n/gm, ''))
+  expect(second.stdout).toBe(first.stdout.replaceAll(/^Created.*\n/gm, ''))
   expect(readFolder(directory)).toEqual(before)
 })
 
@@ -54,7 +54,7 @@ test('--renew publishes a further CA, and the certificate in use stays', async (
 
   expect(status).toBe(0)
   expect(stdout.match(/^Trusted CA/gm)).toHaveLength(2)
-  expect(stdout).toContain('Made         a CA, to be trusted now and to sign later (asked-for)\n')
+  expect(stdout).toContain('Created      a CA, trusted now, signing later (asked-for)\n')
   expect(readFileSync(join(directory, 'tls.crt'), 'utf8')).toBe(certificate)
   expect(readFileSync(join(directory, 'ca.crt'), 'utf8')).toContain(authority.trim())
 })
@@ -66,8 +66,8 @@ test('--host is a further name of the certificate, which is made anew for it', a
   const { stdout } = await certs(directory, '--host', 'hub.example.org', '--host', '10.0.0.7')
 
   expect(stdout).toMatch(/^Hosts .*, hub\.example\.org, 10\.0\.0\.7$/m)
-  expect(stdout).toContain('Made         the certificate (hosts-not-covered)\n')
-  expect(stdout).not.toContain('the CA that signs')
+  expect(stdout).toContain('Created      the certificate (hosts-not-covered)\n')
+  expect(stdout).not.toContain('the signing CA')
 })
 
 test('the configuration file says where, and for which hosts', async () => {
@@ -77,12 +77,12 @@ test('the configuration file says where, and for which hosts', async () => {
 
   const { stdout } = await runWords(['certs', '--config', join(files, 'lodestone.yaml')])
 
-  expect(stdout).toContain(`Kept in      ${directory}\n`)
+  expect(stdout).toContain(`Stored in    ${directory}\n`)
   expect(stdout).toContain('hub.example.org')
   expect(readlinkSync(join(directory, 'current'))).toBe('v1')
 })
 
-describe('certificates that somebody else keeps (certificates.source: files)', () => {
+describe('certificates that Lodestone does not renew (certificates.source: files)', () => {
   const configured = (directory: string) =>
     join(makeFolder({ 'lodestone.yaml': { certificates: { source: 'files', directory } } }), 'lodestone.yaml')
 
@@ -94,8 +94,8 @@ describe('certificates that somebody else keeps (certificates.source: files)', (
     const { status, stdout } = await runWords(['certs', '--config', configured(directory)], { now: () => now })
 
     expect(status).toBe(0)
-    expect(stdout).toContain(`Kept in      ${directory}\n`)
-    expect(stdout).not.toContain('Made')
+    expect(stdout).toContain(`Stored in    ${directory}\n`)
+    expect(stdout).not.toContain('Created')
     expect(readFolder(directory)).toEqual(before)
   })
 
@@ -113,6 +113,6 @@ describe('certificates that somebody else keeps (certificates.source: files)', (
     const { status, stderr } = await runWords(['certs', '--renew', '--config', configured(directory)])
 
     expect(status).toBe(2)
-    expect(stderr).toContain('renew them there')
+    expect(stderr).toContain('renew the files where they were issued')
   })
 })

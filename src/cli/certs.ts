@@ -1,4 +1,4 @@
-/** `lodestone certs`: makes, shows and renews the serving certificate that Lodestone keeps. */
+/** `lodestone certs`: creates, shows and renews the serving certificate. */
 import { X509Certificate } from 'node:crypto'
 import { openServingCertificates, openStorage, servingHosts } from '../app/certificates.ts'
 import { type Config, loadConfig } from '../app/config.ts'
@@ -9,41 +9,41 @@ import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError }
 
 export const certs: Command = {
   name: 'certs',
-  summary: 'Make, show or renew the certificates that the server uses',
+  summary: 'Create, show or renew the certificates of the server',
   usage: '[--directory DIR] [--host NAME]… [--renew]',
   options: {
     config: {
       type: 'string',
       short: 'c',
       value: 'FILE',
-      description: 'Configuration file: where certificates are kept, and for which hosts',
+      description: 'Configuration file: storage and hosts of the certificates',
     },
     directory: {
       type: 'string',
       short: 'd',
       value: 'DIR',
-      description: 'Keep them in this folder (default: certs/dev)',
+      description: 'Folder of the certificates (default: certs/dev)',
     },
     host: {
       type: 'string',
       multiple: true,
       value: 'NAME',
-      description: 'A further DNS name or IP address of the server',
+      description: 'Further DNS name or IP address of the server',
     },
-    renew: { type: 'boolean', description: 'Publish a new CA now; it begins to sign once callers know it' },
+    renew: { type: 'boolean', description: 'Publish a new CA now; it signs after callers trust it' },
     ...HELP_OPTION,
   },
   examples: [
-    { command: 'lodestone certs', does: 'Make what is missing, and show what there is' },
-    { command: 'lodestone certs --host hub.example.org', does: 'For a server behind a name of its own' },
-    { command: 'lodestone certs --renew', does: 'Begin to replace the CA; see certs/README.md' },
+    { command: 'lodestone certs', does: 'Create missing certificates, and show all' },
+    { command: 'lodestone certs --host hub.example.org', does: 'Add a host name' },
+    { command: 'lodestone certs --renew', does: 'Start to replace the CA; see certs/README.md' },
   ],
   run: runCerts,
 }
 
 const MADE = {
-  'authority-published': 'a CA, to be trusted now and to sign later',
-  'authority-signs': 'the CA that signs',
+  'authority-published': 'a CA, trusted now, signing later',
+  'authority-signs': 'the signing CA',
   leaf: 'the certificate',
 } as const
 
@@ -55,7 +55,7 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
   const renewAuthority = args.flag('renew')
   if (source === 'files' && renewAuthority) {
     throw new UsageError(
-      `the certificates in ${directory} are somebody else's (certificates.source: files): renew them there`,
+      `certificates.source is files: Lodestone does not renew ${directory}; renew the files where they were issued`,
     )
   }
   const certificates =
@@ -74,13 +74,13 @@ async function runCerts(args: Arguments, io: CommandIo): Promise<number> {
   const authorities = caBundlePem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   io.stdout.write(
     [
-      `Kept in      ${source === 'secret' ? `Secret ${secret.namespace}/${secret.name}` : directory}`,
+      `Stored in    ${source === 'secret' ? `Secret ${secret.namespace}/${secret.name}` : directory}`,
       `Certificate  ${oneLine(leaf.subject)}, until ${leaf.validTo}`,
       `Hosts        ${leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? ''}`,
       ...authorities
         .map((pem) => new X509Certificate(pem))
         .map((ca) => `Trusted CA   ${oneLine(ca.subject)}, until ${ca.validTo}`),
-      ...made.map((line) => `Made         ${line}`),
+      ...made.map((line) => `Created      ${line}`),
       '',
     ].join('\n'),
   )

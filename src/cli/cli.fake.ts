@@ -13,7 +13,7 @@ interface CliAnswer {
   stderr: string
 }
 
-/** What a user sees who types these words. */
+/** The output of a command for these arguments. */
 export async function runWords(
   words: string[],
   { isTTY = false, ...io }: Partial<CommandIo> & { isTTY?: boolean } = {},
@@ -30,7 +30,7 @@ export async function runWords(
   return answer
 }
 
-/** A folder with these files, gone when the test ends. A value that is no text is written as YAML, a list as many documents. */
+/** Creates a folder with these files until the end of the test. Objects are written as YAML, lists as several documents. */
 export function makeFolder(files: Record<string, unknown> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'lodestone-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -45,7 +45,7 @@ function toYaml(content: unknown): string {
   return (Array.isArray(content) ? content : [content]).map((value) => stringify(value)).join('---\n')
 }
 
-/** Every file below a folder with its text, to see that nothing was written. */
+/** Every file below a folder with its text, to compare before and after. */
 export function readFolder(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What a command of the command line is, and how its words are read. */
+/** The shape of a command, and the parser of its arguments. */
 import { type ParseArgsConfig, parseArgs, styleText } from 'node:util'
 import { UserError } from '../core/user-error.ts'
 import { suggest } from './suggest.ts'
@@ -9,12 +9,12 @@ export interface Output {
   fd?: number
 }
 
-/** The outside world of a command: everything that it may print to or ask. */
+/** The environment of a command: output, variables, signal and clock. */
 export interface CommandIo {
   stdout: Output
   stderr: Output
   env: Record<string, string | undefined>
-  /** Aborts when the user or the system wants the command to end. */
+  /** Aborts on SIGINT and SIGTERM. */
   signal: AbortSignal
   now: () => number
 }
@@ -23,7 +23,7 @@ export interface Option {
   type: 'string' | 'boolean'
   short?: string
   multiple?: boolean
-  /** What stands for the value in the help, e.g. FILE. */
+  /** The name of the value in the help, e.g. FILE. */
   value?: string
   description: string
 }
@@ -31,17 +31,17 @@ export interface Option {
 export interface Command {
   name: string
   summary: string
-  /** What stands behind the name, e.g. `-f FILE… [--folder DIR]`. */
+  /** The arguments in the help, e.g. `-f FILE… [--folder DIR]`. */
   usage: string
   options: Record<string, Option>
-  /** Whether words without a dash are taken. */
+  /** Whether positional arguments are accepted. */
   positionals?: boolean
   examples: { command: string; does: string }[]
-  /** Does the work. Gives the exit status. */
+  /** Runs the command and returns the exit status. */
   run(args: Arguments, io: CommandIo): Promise<number>
 }
 
-/** What the user asked for, checked against the command's options. */
+/** Parsed arguments, checked against the options of the command. */
 export interface Arguments {
   positionals: string[]
   text(option: string): string | undefined
@@ -49,12 +49,12 @@ export interface Arguments {
   flag(option: string): boolean
 }
 
-/** Invalid arguments; the message has the way out. */
+/** Invalid arguments; the message has the remedy. */
 export class UsageError extends UserError {
   override name = 'UsageError'
 }
 
-/** Reads the words behind a command's name. Throws `UsageError` with a suggestion for a mistyped option. */
+/** Parses the arguments of a command. Throws `UsageError` with a suggestion for a mistyped option. */
 export function readArguments(command: Command, words: string[]): Arguments {
   try {
     const { values, positionals } = parseArgs({
@@ -93,7 +93,7 @@ function explainParseError(error: NodeJS.ErrnoException, { name, options }: Comm
   return `${error.message.split('. ')[0]}\nSee 'lodestone ${name} --help'.`
 }
 
-/** Colours and weights for a terminal; the text as it is elsewhere, or when NO_COLOR is set. */
+/** Returns a function that styles text at a terminal, unless NO_COLOR is set. */
 export function painter(output: Output, env: CommandIo['env']) {
   const on = output.isTTY === true && !env['NO_COLOR']
   return (format: Parameters<typeof styleText>[0], text: string): string =>

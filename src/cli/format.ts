@@ -1,6 +1,6 @@
-/** Sizes and ages as people read them, and columns of them. */
+/** Formats ages, sizes and columns for people. */
 
-/** `3 min`, of milliseconds. */
+/** Formats milliseconds as `3 min`. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 120) return `${seconds} s`

@@ -69,10 +69,10 @@ describe('a mistyped word ends with status 2, nothing on standard output, and th
     },
     { name: 'a word where none is taken', words: ['serve', 'examples/hub'], want: "'examples/hub'" },
     { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
-    { name: 'nothing to check', words: ['check'], want: 'say what to check: -f FILE' },
+    { name: 'nothing to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
     { name: 'a file that is not there', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
-    { name: 'nothing to explain', words: ['explain'], want: 'as KIND/NAME' },
-    { name: 'two things to explain', words: ['explain', 'a/b', 'c/d'], want: 'say one thing' },
+    { name: 'nothing to explain', words: ['explain'], want: 'expected one argument KIND/NAME' },
+    { name: 'two things to explain', words: ['explain', 'a/b', 'c/d'], want: 'expected one argument KIND/NAME' },
     {
       name: 'a kind without a name',
       words: ['explain', 'deployment'],
@@ -81,7 +81,7 @@ describe('a mistyped word ends with status 2, nothing on standard output, and th
     {
       name: 'a kind',
       words: ['explain', 'deploymnet/web'],
-      want: 'unknown kind deploymnet (did you mean deployment?); a kind that is not built in is called Kind.group',
+      want: 'unknown kind deploymnet (did you mean deployment?); write a custom kind as Kind.group',
     },
     {
       name: 'a kind of your own in small letters',

@@ -1,4 +1,4 @@
-/** How people call kinds: by kind, plural or short name, with or without a group. */
+/** Names of kinds in arguments: kind, plural or short name, with or without a group. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
@@ -19,7 +19,7 @@ const named = (group: string, kind: string, names: string[], namespaced = true) 
   names: [kind.toLowerCase(), `${kind.toLowerCase()}s`, ...names],
 })
 
-/** The kinds that people bind data to, and ours. Any other is called `Kind.group`, e.g. RayJob.ray.io. */
+/** Built-in kinds of workloads, and ours. Any other is written `Kind.group`, e.g. RayJob.ray.io. */
 const KINDS = [
   named('apps', 'Deployment', ['deploy']),
   named('apps', 'StatefulSet', ['sts']),
@@ -44,22 +44,20 @@ const KINDS = [
 export function readTarget(word: string): NamedKind & { name: string } {
   const slash = word.indexOf('/')
   const [kindWord, name] = slash < 0 ? [word, ''] : [word.slice(0, slash), word.slice(slash + 1)]
-  if (!name) throw new UsageError(`say what to explain as KIND/NAME, e.g. deployment/trainer, not ${word}`)
+  if (!name) throw new UsageError(`expected KIND/NAME, e.g. deployment/trainer, not ${word}`)
   const dot = kindWord.indexOf('.')
   const [given, group] = dot > 0 ? [kindWord.slice(0, dot), kindWord.slice(dot + 1)] : [kindWord, undefined]
-  // With its group too, since that is how kubectl prints names: deployment.apps/trainer.
+  // With its group too, as kubectl prints names: deployment.apps/trainer.
   const known = KINDS.find((kind) => kind.names.includes(given.toLowerCase()) && kind.group === (group ?? kind.group))
   if (known) return { group: known.group, kind: known.kind, namespaced: known.namespaced, name }
   if (group !== undefined) {
     if (given === given.toLowerCase()) {
-      throw new UsageError(
-        `a kind that is not built in is written as in its manifest, e.g. RayJob.ray.io, not ${kindWord}`,
-      )
+      throw new UsageError(`write a custom kind as in its manifest, e.g. RayJob.ray.io, not ${kindWord}`)
     }
     return { group, kind: given, namespaced: true, name }
   }
   const all = KINDS.map(({ kind }) => kind.toLowerCase())
   throw new UsageError(
-    `unknown kind ${kindWord}${suggest(kindWord, all)}; a kind that is not built in is called Kind.group, e.g. RayJob.ray.io`,
+    `unknown kind ${kindWord}${suggest(kindWord, all)}; write a custom kind as Kind.group, e.g. RayJob.ray.io`,
   )
 }

@@ -100,7 +100,7 @@ test('--ca is what callers trust; without it that is left to Lodestone', async (
   for (const { caBundle } of left) expect(caBundle).toBeUndefined()
 })
 
-test('what only Karmada takes is printed when it is asked for: any other cluster can apply the rest', async () => {
+test('the registration for Karmada is printed on request only: any other cluster can apply the rest', async () => {
   const kinds = (await printed()).map(({ kind }) => kind)
 
   expect(kinds).not.toContain(interpreter[0])

@@ -1,4 +1,4 @@
-/** What holds for every folder that is served, whatever is in its files: nothing crashes, and one broken file harms no other. */
+/** Properties of every served folder, with any content: no crash, and one broken file does not hide the others. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

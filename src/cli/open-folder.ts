@@ -1,11 +1,11 @@
-/** Opens a folder of manifests for a command: with the kinds that decisions read, and the checks that admission makes. */
+/** Opens a folder of manifests for a command, with the cached kinds and the validation of admission. */
 
 import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { validateManifest } from './check/validate-manifest.ts'
 import { UsageError } from './command.ts'
 
-/** A folder that is not there is a mistyped word: throws `UsageError`. Without a directory the store is empty. */
+/** Throws `UsageError` if the folder does not exist. Without a directory the store is empty. */
 export function openFolder(
   directory: string | undefined,
   options: Pick<FolderStoreInput, 'observer' | 'watch'>,

@@ -1,4 +1,4 @@
-/** Where a command that only looks gets its objects from: a folder, a hub, or the cluster that it runs in. */
+/** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
 import { isBinding } from '../api/karmada.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { openConnection } from '../store/cluster/connection.ts'
@@ -8,22 +8,22 @@ import { type Arguments, type CommandIo, UsageError } from './command.ts'
 import { openFolder } from './open-folder.ts'
 
 export const SOURCE_OPTIONS = {
-  folder: { type: 'string', value: 'DIR', description: 'Look into a folder of manifests' },
-  kubeconfig: { type: 'string', value: 'FILE', description: 'Look into an API server (default: in-cluster)' },
-  context: { type: 'string', value: 'NAME', description: 'A context of the kubeconfig other than its current one' },
+  folder: { type: 'string', value: 'DIR', description: 'Read a folder of manifests' },
+  kubeconfig: { type: 'string', value: 'FILE', description: 'Read an API server (default: in-cluster)' },
+  context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
   config: {
     type: 'string',
     short: 'c',
     value: 'FILE',
-    description: 'Configuration file of the server: which claims are permitted follows from it',
+    description: 'Configuration file of the server, for permissions of claims',
   },
 } as const
 
 const SYNC_TIMEOUT_MS = 60_000
 
 /**
- * Opens the store that the words name; nothing is read yet. Mistakes in it are told on stderr. With `bindings` it is for a look at all of
- * them, and without for a look at one workload, with what goes with it.
+ * Opens the store that the arguments name, without reading it. Errors in it go to stderr. `bindings` caches all bindings; without it, the
+ * store is for one workload and its dependencies.
  */
 export function openSource(
   command: string,
@@ -53,7 +53,7 @@ export function openSource(
   return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
 }
 
-/** Reads everything, for a minute at most. */
+/** Reads all objects, with a limit of a minute. */
 export function startSource(store: ObjectStore, io: CommandIo): Promise<void> {
   return store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
 }

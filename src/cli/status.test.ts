@@ -33,10 +33,10 @@ test('claims, holds, sources and systems are shown as they stand', async () => {
 
   expect(exit).toBe(0)
   expect(stdout).toBe(`CLAIMS (1)
-CLAIM           PHASE   DATA                    WORKLOAD         WHERE
+CLAIM           PHASE   DATA                    WORKLOAD         LOCATION
 default/sales   Bound   amoro lake.shop.sales   Deployment/app   member2
 
-HELD (1)
+HOLDS (1)
 BINDING                  SINCE   REASON
 default/app-deployment   3 h     default/sales: catalog down
 
@@ -47,8 +47,8 @@ archive                       Available   member1              3 h ago
 
 SYSTEMS (2)
 SYSTEM    SOURCES   STALE   HEALTH
-amoro     1         1       unwell for 3 h: HTTP 503
-archive   1         0       well
+amoro     1         1       unhealthy for 3 h: HTTP 503
+archive   1         0       healthy
 `)
 })
 
@@ -63,5 +63,5 @@ test('one namespace shows its own claims and holds, and all sources', async () =
 
   expect(stdout).toMatch(/^CLAIMS \(1\)\n.*\ndemo\/sales/)
   expect(stdout).toContain('SOURCES (1)\n')
-  expect(stdout).toMatch(/amoro +1 +0 +never asked\n$/)
+  expect(stdout).toMatch(/amoro +1 +0 +never queried\n$/)
 })

@@ -1,4 +1,4 @@
-/** `lodestone status`: how claims, holds and sources stand, once or live. */
+/** `lodestone status`: shows claims, holds, sources and data systems, once or live. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
@@ -17,7 +17,7 @@ import { openSource, SOURCE_OPTIONS, startSource } from './open-source.ts'
 
 export const status: Command = {
   name: 'status',
-  summary: 'Show how claims, held workloads and data sources stand',
+  summary: 'Show claims, workloads on hold, sources and data systems',
   usage: '[-n NAMESPACE] [--watch] [--folder DIR | --kubeconfig FILE]',
   options: {
     namespace: {
@@ -26,18 +26,18 @@ export const status: Command = {
       value: 'NAMESPACE',
       description: 'Only claims and holds of this namespace',
     },
-    watch: { type: 'boolean', short: 'w', description: 'Show it again whenever something changes' },
+    watch: { type: 'boolean', short: 'w', description: 'Show it again after each change' },
     ...SOURCE_OPTIONS,
     ...HELP_OPTION,
   },
   examples: [
-    { command: 'lodestone status --kubeconfig karmada.config', does: 'A hub as it is now' },
+    { command: 'lodestone status --kubeconfig karmada.config', does: 'The current state of a hub' },
     { command: 'lodestone status --kubeconfig karmada.config -n demo --watch', does: 'One namespace, live' },
   ],
   run: runStatus,
 }
 
-/** A burst of changes is shown once. */
+/** Changes within this time are shown once. */
 const REFRESH_MS = 500
 
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
@@ -56,7 +56,7 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
-/** Until the user ends it; on a terminal the new picture takes the place of the old one. */
+/** Repeats the output until the user stops it; at a terminal in place. */
 function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const unsubscribe = store.subscribe(() => {
@@ -77,13 +77,13 @@ function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise
   })
 }
 
-/** What is shown, and by which rules. */
+/** Filter and rules of the output. */
 interface Shown {
   namespace: string | undefined
   scope: ClusterScope
 }
 
-/** The four tables. `now` in ms since the epoch. */
+/** Renders the four tables. `now` in ms since the epoch. */
 function renderStatus(
   store: ObjectStore,
   { namespace, scope }: Shown,
@@ -93,8 +93,8 @@ function renderStatus(
   const table = (title: string, head: string[], rows: string[][]) =>
     `${paint('bold', `${title} (${rows.length})`)}\n${rows.length === 0 ? '' : formatColumns([head, ...rows])}`
   return [
-    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'WHERE'], claimRows(store, { namespace, scope }, now)),
-    table('HELD', ['BINDING', 'SINCE', 'REASON'], heldRows(store, namespace, now)),
+    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'LOCATION'], claimRows(store, { namespace, scope }, now)),
+    table('HOLDS', ['BINDING', 'SINCE', 'REASON'], heldRows(store, namespace, now)),
     table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
     table('SYSTEMS', ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'], systemRows(store, now)),
   ].join('\n')
@@ -147,7 +147,7 @@ function sourceRows(store: ObjectStore, now: number): string[][] {
     .sort(byFirst)
 }
 
-/** Health as the loops noted it on the sources: what asks the systems is another process. */
+/** Health from the conditions of sources: another process checks the systems. */
 function systemRows(store: ObjectStore, now: number): string[][] {
   const systems = Map.groupBy(store.list(dataSources), ({ spec }) => spec.system)
   return [...systems]
@@ -159,7 +159,7 @@ function systemRows(store: ObjectStore, now: number): string[][] {
       )
       const asked = sources.some(({ status: known }) => known?.lastResolvedTime !== undefined)
       const since = unwell && formatAge(now - Date.parse(unwell.lastTransitionTime))
-      const health = unwell ? `unwell for ${since}: ${unwell.message}` : asked ? 'well' : 'never asked'
+      const health = unwell ? `unhealthy for ${since}: ${unwell.message}` : asked ? 'healthy' : 'never queried'
       return [system, String(sources.length), String(stale), health]
     })
     .sort(byFirst)

@@ -1,6 +1,6 @@
-/** "Did you mean …?" for a mistyped word. */
+/** Suggests the closest known word for a mistyped one. */
 
-/** ` (did you mean X?)` when one of the known words is close enough, else nothing. */
+/** ` (did you mean X?)` if a known word is close enough, else empty. */
 export function suggest(word: string, known: Iterable<string>): string {
   const [closest] = [...known]
     .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))

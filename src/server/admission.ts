@@ -10,13 +10,13 @@ export interface AdmissionDependencies extends CallDependencies {
   store: GatherContext['store']
   propagateDeps: GatherContext['propagateDeps']
   clusterScopedClaims?: GatherContext['clusterScopedClaims']
-  /** What the configuration says of volumes, asked anew at every call. */
+  /** The current configuration of volumes. */
   volumes: () => Pick<GatherContext, 'whenNotReady' | 'volumeLimits'>
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
-/** Serves one webhook: gives a function from the text of a body to the answer, which throws nothing (see `serveCalls`). */
+/** Returns a function from the text of a body to the answer of one webhook. It throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
   const { store, now: clock, propagateDeps, clusterScopedClaims = 'forbidden', volumes } = dependencies
   return serveCalls(
@@ -68,7 +68,7 @@ function titleOf({ kind, namespace, name, object }: AdmissionRequest): string {
   return `${kind.kind} ${objectKey(namespace, name || object?.metadata?.name || `${object?.metadata?.generateName ?? ''}*`)}`
 }
 
-/** The one line of a review, made as one object: what is spread together is made twice. */
+/** The log line of a review, as one object: spreading would build it twice. */
 function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outcome: string) {
   const { auditAnnotations, status, warnings } = response
   return {

@@ -13,14 +13,14 @@ export interface ReceivedBody {
   onGivenUp(listener: () => void): void
 }
 
-/** Of a body that comes in several pieces, so many bytes are allocated at first. */
+/** First allocation for a body of several chunks, in bytes. */
 const FIRST_BYTES = 16 * 1024
 
 /**
- * Collects the whole body. fastify's own reader decodes chunk by chunk, which costs as much as a third of the bare server does.
+ * Collects the whole body. fastify's reader decodes each chunk, which costs a third of a bare server.
  *
- * @param done gets a 413 problem as soon as more than `limit` bytes are announced or arrive, a 503 problem when the budget is used up
- * and this body is the one to give up, or a 400 problem when the request breaks off
+ * @param done gets the body or a problem. 413: more than `limit` bytes are announced or arrive. 503: the budget
+ * drops this body. 400: the request ended early
  */
 export function receiveBody(
   request: IncomingMessage,
@@ -76,14 +76,14 @@ export function receiveBody(
 }
 
 /**
- * The pieces of a body, put together in one buffer that doubles: a list of pieces of one byte each would take a hundred times their size.
- * One piece alone, as nearly every review comes, is not copied.
+ * The chunks of a body in one buffer that doubles: a list of chunks of one byte would take a hundred times their size. A single chunk, as
+ * in nearly every review, is not copied.
  */
 class Pieces {
   readonly #announced: number
   readonly #holding: Holding
   #buffer: Buffer | undefined
-  /** Whether the buffer was allocated here: one piece alone belongs to Node. */
+  /** Whether the buffer was allocated here: a single chunk belongs to Node. */
   #isOwn = false
   length = 0
 
@@ -107,13 +107,13 @@ class Pieces {
     return this.#buffer?.toString('utf8', 0, this.length) ?? ''
   }
 
-  /** Gives the memory back at once: the garbage collector does not see how much of it there is, and comes late. */
+  /** Frees the memory at once: the garbage collector does not count it and runs late. */
   drop(): void {
     if (this.#buffer && this.#isOwn) free(this.#buffer)
     this.#buffer = undefined
   }
 
-  /** False when the body was given up instead. */
+  /** False if the body was dropped instead. */
   #reserve(buffer: Buffer, needed: number): boolean {
     if (buffer.length >= needed) return true
     const size = Math.max(needed, Math.min(this.#announced, Math.max(FIRST_BYTES, 2 * needed)))
@@ -127,7 +127,7 @@ class Pieces {
   }
 }
 
-/** Frees a buffer that has its memory for itself. */
+/** Frees a buffer that shares its memory with no other. */
 function free({ buffer }: Buffer): void {
   ;(buffer as ArrayBuffer).transfer(0)
 }

@@ -44,7 +44,7 @@ describe('beyond the budget', () => {
   })
 })
 
-test('what is released counts no longer, once', () => {
+test('released bytes stop counting, once', () => {
   const { budget, hold } = open(100)
   const [one, other] = [hold('one'), hold('other')]
   one.grow(40)

@@ -1,17 +1,17 @@
-/** A budget for the bytes of requests and answers in memory: beyond it, the one that occupies most for longest is given up. */
+/** Budget of bytes for requests and answers in memory. Beyond it, the holding with the most bytes × age is dropped. */
 
 /** The bytes of one body or one answer. */
 export interface Holding {
-  /** Counts more bytes. This may give up other holdings, or this one: then it returns false. */
+  /** Counts more bytes. This may drop other holdings, or this one: then it returns false. */
   grow(bytes: number): boolean
-  /** Counts its bytes no longer. Callable twice. */
+  /** Stops counting its bytes. Callable twice. */
   release(): void
 }
 
 export interface ByteBudget {
-  /** @param giveUp called at most once, when its bytes are needed for others; they are released already */
+  /** @param giveUp called at most once, after its bytes were released for others */
   open(giveUp: () => void): Holding
-  /** Bytes that are counted now. */
+  /** Bytes in use. */
   used(): number
 }
 
@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /**
- * Opens a budget. A holding costs its bytes times its age: a complete request of an API server arrives within milliseconds, so that
- * slow and large senders are given up before it, however many there are.
+ * Opens a budget. The cost of a holding is bytes × age. A request of an API server arrives within milliseconds, so slow and large
+ * senders are dropped before it, in any number.
  *
  * @param now a clock in milliseconds
  */
@@ -68,12 +68,12 @@ export function openByteBudget(limit: number, now: () => number = () => performa
   }
 }
 
-/** The holding with the highest cost; of equal ones the oldest. Undefined when none has any bytes. */
+/** The holding with the highest cost; of equal ones the oldest. Undefined if none has bytes. */
 function dearestOf(entries: Iterable<Entry>, at: number): Entry | undefined {
   let dearest: Entry | undefined
   let highest = 0
   for (const entry of entries) {
-    // One that began in this very millisecond has a cost as well.
+    // A holding of this millisecond has a cost too.
     const cost = entry.bytes * (at - entry.openedAt + 1)
     if (cost <= highest) continue
     dearest = entry

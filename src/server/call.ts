@@ -1,4 +1,4 @@
-/** Serves one call, from the text of its body to an answer that is counted and logged: the catch-all for what is thrown. */
+/** Serves one call: from the text of its body to a counted and logged answer. Answers unexpected errors with HTTP 500. */
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { hasTooManyValues, MAX_JSON_VALUES } from './json-size.ts'
@@ -14,30 +14,30 @@ export interface Answer {
   body: string
 }
 
-/** A protocol: what comes in, what goes out, and how it is told. */
+/** A protocol: request, answer, log line and metrics. */
 interface CallDefinition<Request> {
-  /** In log lines and metrics. */
+  /** The name in log lines and metrics. */
   name: string
-  /** What the body is, for those who send none: `an AdmissionReview`. */
+  /** The expected body, for error messages: `an AdmissionReview`. */
   takes: string
   /** The messages of the log lines. */
   told: { answered: string; refused: string; failed: string }
-  /** From the parsed body to the request, or to what is wrong with it. */
+  /** Decodes the parsed body to a request, or to an error. */
   decode(parsed: unknown): { request: Request } | { error: string }
-  /** Which request it was, for the log line of one that failed. */
+  /** Identifies a failed request in the log line. */
   describe(request: Request): object
-  /** Throws only when something is broken. */
+  /** Throws on internal faults only. */
   answer(request: Request): { body: string; decision: string; line: Record<string, unknown> }
 }
 
-/** A decision that takes longer, in ms, is logged as a warning and counted: a usual one takes a twentieth of a millisecond. */
+/** Slower decisions, in ms, are logged as a warning and counted. A usual one takes 0.05 ms. */
 const SLOW_MS = 100
 
 /**
  * Serves one protocol.
  *
- * @returns a function from the text of a body to the answer. It throws nothing: bad input is a 4xx; a fault of ours is a 500, so that
- * the caller decides what follows (only a failed call is put to `failurePolicy`; a well-formed refusal always refuses).
+ * @returns a function from the text of a body to the answer. It throws nothing: invalid input is a 4xx, an internal fault a 500. Only a
+ * failed call is subject to `failurePolicy`; a valid answer with a denial always denies.
  *
  * @param now a clock in milliseconds
  */
@@ -63,7 +63,7 @@ export function serveCalls<Request>(
     return decoded.request
   }
 
-  /** Logging and counting must not undo a decision that was made. */
+  /** A fault in logging or counting must not undo a decision. */
   function report(tell: () => void): void {
     try {
       tell()
@@ -112,7 +112,7 @@ export function serveCalls<Request>(
   }
 }
 
-/** The uid of what is no proper request, so that its log line can be found; cut, since anything may stand there. */
+/** The uid of an invalid request, for its log line; cut, since it may have any length. */
 function uidIn(parsed: unknown): string | undefined {
   const uid = (parsed as { request?: { uid?: unknown } } | null)?.request?.uid
   return typeof uid === 'string' ? uid.slice(0, 64) : undefined

@@ -1,10 +1,10 @@
-/** Decides which callers are served: those whose client certificate was verified and names a permitted caller. */
+/** Checks callers: the client certificate must be verified and have a permitted name. */
 import type { TLSSocket } from 'node:tls'
 
 /**
- * Gives a function that returns why the caller on a connection is not served, or undefined when it is.
+ * Returns a function from a connection to the reason why its caller is rejected, or undefined.
  *
- * @param names what the certificate has to name, as common name or DNS name; with none, every certificate of the CA is accepted
+ * @param names accepted common names or DNS names; if empty, every certificate of the CA is accepted
  */
 export function checkCallers(names: readonly string[] = []): (socket: TLSSocket) => string | undefined {
   const known = new WeakMap<TLSSocket, { refusal: string | undefined }>()

@@ -1,24 +1,23 @@
-/** Bounds the open connections of a server: beyond the limit, the connection that was of no use for longest is closed. */
+/** Limits the open connections of a server. Beyond the limit, the least useful connection is closed. */
 import type { Server, Socket } from 'node:net'
 
 export interface Connections {
-  /** A request on this connection was answered: it is closed after all that never had an answer. */
+  /** Reports an answered request: connections without one are closed first. */
   answered(socket: Socket): void
   /** Open connections. */
   count(): number
-  /** Closes all, whatever they are doing. */
+  /** Closes all connections at once. */
   destroyAll(): void
 }
 
 /**
- * Watches the connections of a server, for TLS from before the handshake. Connections without an answered request are closed first, oldest
- * first; then those whose last answered request is longest ago. A client that only connects therefore keeps no connection from
- * API servers, which use theirs.
+ * Watches the connections of a server, with TLS from before the handshake. Connections without an answered request are closed first,
+ * oldest first; then those with the oldest answer. So a client that only connects takes no connection from API servers.
  *
  * @param evicted called for each connection that is closed to make room
  */
 export function watchConnections(server: Server, limit: number, evicted: () => void): Connections {
-  // In the order in which they are closed.
+  // In closing order.
   const unproven = new Set<Socket>()
   const proven = new Set<Socket>()
   const byAddress = new Map<string, Socket>()
@@ -45,7 +44,7 @@ export function watchConnections(server: Server, limit: number, evicted: () => v
 
   return {
     answered(socket) {
-      // With TLS this is a socket of its own around the one that was accepted; what they share is the address.
+      // With TLS this socket wraps the accepted one; both have the same address.
       const accepted = byAddress.get(addressOf(socket))
       if (!accepted || accepted.destroyed) return
       forget(accepted)

@@ -1,28 +1,28 @@
-/** What the main thread and the thread of the health server tell each other. */
+/** Messages between the main thread and the thread of the health server. */
 
-/** Given to the thread at its start. */
+/** Input of the thread. */
 export interface HealthThreadInput {
   host: string
   port: number
-  /** One number: when the main thread was last seen, in ns of the monotonic clock, which all threads share. */
+  /** One number: the last sign of the main thread, in ns of the monotonic clock, which all threads share. */
   heartbeat: BigInt64Array
   livenessStallMs: number
 }
 
-/** What the thread asks for. */
-export type HealthQuestion = 'readiness' | 'metrics'
+/** Queries of the thread. */
+export type HealthQuery = 'readiness' | 'metrics'
 
 export type FromThread =
   | { kind: 'listening'; port: number }
   | { kind: 'failed'; message: string }
-  | { kind: 'question'; about: HealthQuestion }
+  | { kind: 'question'; about: HealthQuery }
 
 export type ToThread =
   | { kind: 'readiness'; reasons: string[] }
-  /** Absent when there is too much to tell. */
+  /** Absent if the text is too long. */
   | { kind: 'metrics'; text: string | undefined }
 
-/** How often the main thread shows that it is not busy. */
+/** Interval at which the main thread shows that it is not busy. */
 export const HEARTBEAT_MS = 200
-/** The metrics of the largest installations take a tenth of it. */
+/** Ten times the metrics of the largest installations. */
 export const MOST_METRICS_CHARACTERS = 4 * 1024 * 1024

@@ -6,22 +6,22 @@ import { watchConnections } from './connections.ts'
 import {
   type FromThread,
   HEARTBEAT_MS,
-  type HealthQuestion,
+  type HealthQuery,
   type HealthThreadInput,
   MOST_METRICS_CHARACTERS,
   type ToThread,
 } from './health-protocol.ts'
 
-/** The main thread has so long to answer a question before what it said last is used; a probe waits 1 s. */
+/** Time limit for an answer of the main thread; then the last answer is used. A probe waits 1 s. */
 const PATIENCE_MS = 500
-/** A stall is told from this length on … */
+/** A stall of this length is reported … */
 const TOLD_STALL_MS = 1000
-/** … and from this length on the replica is not ready. */
+/** … and one of this length makes the replica not ready. */
 const READINESS_STALL_MS = 5000
 const MOST_CONNECTIONS = 100
 
 const { host, port, heartbeat, livenessStallMs } = workerData as HealthThreadInput
-const openQuestions = new Map<HealthQuestion, PromiseWithResolvers<void>>()
+const openQuestions = new Map<HealthQuery, PromiseWithResolvers<void>>()
 let reasons = ['starting']
 let metrics: { text: string | undefined; takenAt: number } = { text: '', takenAt: performance.now() }
 
@@ -36,8 +36,8 @@ function tell(message: FromThread): void {
   parentPort?.postMessage(message)
 }
 
-/** Resolves when the main thread has answered, or when it takes too long. A question is open once, however many wait for it. */
-async function ask(about: HealthQuestion): Promise<void> {
+/** Resolves after the answer of the main thread, or after the time limit. Concurrent calls share one query. */
+async function ask(about: HealthQuery): Promise<void> {
   let question = openQuestions.get(about)
   if (!question) {
     question = Promise.withResolvers<void>()
@@ -50,7 +50,7 @@ async function ask(about: HealthQuestion): Promise<void> {
   clearTimeout(timer)
 }
 
-/** For how long the main thread has done one thing. */
+/** How long the main thread has been busy with one task. */
 function stallMs(): number {
   const sinceBeat = Number(process.hrtime.bigint() - Atomics.load(heartbeat, 0)) / 1e6
   return Math.max(0, sinceBeat - HEARTBEAT_MS)
@@ -115,7 +115,7 @@ const server = createServer(
 const connections = watchConnections(server, MOST_CONNECTIONS, () => undefined)
 
 function send(response: ServerResponse, { status, text }: Answer): void {
-  // As Prometheus wants it; the other texts are read by people.
+  // Prometheus requires this type; the other texts are for people.
   response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
   response.end(text)
 }

@@ -1,11 +1,11 @@
-/** Starts the health server in a thread of its own, and answers what that thread asks: probes are answered while this thread is busy. */
+/** Starts the health server in its own thread and answers its queries. Probes are answered while this thread is busy. */
 import { Worker } from 'node:worker_threads'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import {
   type FromThread,
   HEARTBEAT_MS,
-  type HealthQuestion,
+  type HealthQuery,
   type HealthThreadInput,
   MOST_METRICS_CHARACTERS,
   type ToThread,
@@ -16,7 +16,7 @@ export interface HealthOptions {
   port: number
   /** Liveness fails when the main thread has been busy for longer. */
   livenessStallMs: number
-  /** What still keeps the server from being ready, in words; empty when it is. */
+  /** The reasons why the server is not ready; empty if it is. */
   notReady: () => string[]
   metrics: Metrics
   log: Logger
@@ -27,7 +27,7 @@ export interface HealthServer {
   close(): Promise<void>
 }
 
-/** Sources run as they are, and the build renames them. */
+/** The file is TypeScript in the sources and JavaScript in the build. */
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './health-thread.ts' : './health-thread.js', import.meta.url)
 
 /** Resolves when it listens; rejects when the port is taken. */
@@ -73,7 +73,7 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
   }
 }
 
-async function answer(about: HealthQuestion, { notReady, metrics }: HealthOptions): Promise<ToThread> {
+async function answer(about: HealthQuery, { notReady, metrics }: HealthOptions): Promise<ToThread> {
   if (about === 'readiness') return { kind: 'readiness', reasons: notReady() }
   const text = await metrics.registry.metrics()
   return { kind: 'metrics', text: text.length > MOST_METRICS_CHARACTERS ? undefined : text }

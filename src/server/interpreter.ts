@@ -1,4 +1,4 @@
-/** One question of Karmada's resource interpreter: a ResourceInterpreterContext in, a ResourceInterpreterContext out. */
+/** Serves one call of Karmada's resource interpreter. */
 import { INTERPRET_DEPENDENCY, type InterpreterRequest } from '../api/interpreter.ts'
 import { groupOf, keyOfObject } from '../api/meta.ts'
 import { decodeContext, encodeContext, type Interpretation } from '../core/dependencies/interpreter-context.ts'
@@ -8,9 +8,8 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 /**
  * Serves the interpreter.
  *
- * @returns a function from the text of a body to the answer. What cannot be told (another operation, an unknown kind) is an answer
- * without success; bad input is a 4xx, and a fault, above all a cache that was not read yet, a 500. Karmada takes dependencies away
- * after none of them: it asks again.
+ * @returns a function from the text of a body to the answer. Another operation or an unknown kind is an answer without success. Invalid
+ * input is a 4xx, and a fault, such as an incomplete cache, a 500. In all these cases Karmada retries and removes no dependencies.
  */
 export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): (body: string) => Answer {
   const known = new Set(interpreter.types.map(({ group, kind }) => kindOf(group, kind)))
@@ -22,7 +21,7 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
     if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
       return { refusal: `lodestone does not know the dependencies of ${object.kind} of ${object.apiVersion}` }
     }
-    // Karmada shows no client certificate here. A caller that cannot read the object must not learn what it needs.
+    // Karmada sends no client certificate here. A caller that cannot read the object must not get its dependencies.
     if (!interpreter.isStored(object)) {
       const { kind, metadata } = object
       return { refusal: `lodestone has read no ${kind} ${keyOfObject({ metadata })} with this uid; retry` }

@@ -3,23 +3,23 @@
 export interface ServerLimits {
   /** Largest body in bytes; object, old object and envelope of the largest object that etcd takes fit in 7 MiB. */
   bodyBytes: number
-  /** Complete requests that wait for their decision at once; more are answered 503. */
+  /** Complete requests that may wait for their decision; more get 503. */
   inFlight: number
-  /** Bytes of bodies and answers in memory; beyond it the one that occupied most for longest is given up. */
+  /** Bytes of bodies and answers in memory; beyond it the one with the most bytes × age is dropped. */
   bytesInFlight: number
-  /** Open connections, those in their TLS handshake included; beyond it one of no use so far is closed. */
+  /** Open connections, those in their TLS handshake included; beyond it the least useful one is closed. */
   connections: number
-  /** Largest header section in bytes; more is answered 431. */
+  /** Largest header section in bytes; more gets 431. */
   headerBytes: number
   handshakeTimeoutMs: number
   /**
-   * From the connection, or the first byte of a later request, to the last byte of the headers. kube-apiserver keeps connections that it
-   * opened and did not need yet for 90 s: closed any earlier, one of them could take a request along.
+   * From the connection, or the first byte of a later request, to the last byte of the headers. kube-apiserver keeps unused connections for
+   * 90 s. A shorter time could close one together with a request.
    */
   headersTimeoutMs: number
-  /** Likewise to the last byte of the body. Slow requests cost no others anything, so they need no shorter time. */
+  /** Likewise to the last byte of the body. Slow requests do not delay others. */
   requestTimeoutMs: number
-  /** How often the two timeouts above are checked. */
+  /** Interval of the check of the two timeouts above. */
   connectionCheckMs: number
   /** A connection on which an answer makes no progress is closed after this time. */
   stalledTimeoutMs: number

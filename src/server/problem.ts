@@ -1,9 +1,9 @@
-/** What a caller did wrong, as an HTTP answer: one JSON shape for all of them. */
+/** Errors of callers as HTTP answers, in one JSON shape. */
 
 export class RequestProblem extends Error {
   override name = 'RequestProblem'
   readonly status: number
-  /** The review's uid, where it could be read. */
+  /** The uid of the review, if it was readable. */
   readonly uid: string | undefined
   constructor(status: number, message: string, uid?: string) {
     super(message)
@@ -12,7 +12,7 @@ export class RequestProblem extends Error {
   }
 }
 
-/** The caller did nothing wrong: the server has no room for the request now, and its connection is closed. */
+/** The server is at a limit: the request is rejected and its connection is closed. */
 export class BusyProblem extends RequestProblem {
   override name = 'BusyProblem'
   constructor(message: string) {
@@ -22,7 +22,7 @@ export class BusyProblem extends RequestProblem {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The body of every answer that is not an AdmissionReview. */
+/** The body of an answer that is not an AdmissionReview. */
 export function problemBody(status: number, message: string): string {
   return `${JSON.stringify({ error: { status, message } })}\n`
 }

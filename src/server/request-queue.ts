@@ -1,4 +1,4 @@
-/** Takes complete requests up to a limit and has them decided; the surplus is told to come back. */
+/** Queue of complete requests that wait for their decision, up to a limit. Requests beyond it are rejected with a retry. */
 import type { ReceivedBody } from './body.ts'
 import type { Answer } from './call.ts'
 import { LARGE_BODY_BYTES, openTurns } from './turns.ts'
@@ -9,7 +9,7 @@ export interface QueuedRequest {
   serve(body: string): Answer
   send(answer: Answer): void
   turnAway(reason: 'bytes' | 'in-flight', message: string): void
-  /** Ends the request after a fault of ours. */
+  /** Ends the request after an internal fault. */
   fail(error: unknown): void
 }
 
@@ -20,7 +20,7 @@ export interface RequestQueue {
 }
 
 /**
- * Opens a queue. Large requests, which are decided one a turn, have the same limit for themselves: however many wait, they keep no usual
+ * Opens a queue. Large requests, which are decided one at a time, have their own limit of the same size, so that they keep no usual
  * request out.
  */
 export function openRequestQueue(limit: number): RequestQueue {
@@ -62,5 +62,5 @@ export function openRequestQueue(limit: number): RequestQueue {
   }
 }
 
-/** Decided, but not sent: the caller has its answer. */
+/** The request is decided and waits to be sent. */
 const TURNED_AWAY: Answer = { status: 503, body: '' }

@@ -1,4 +1,4 @@
-/** The HTTPS server that the API server calls: paths, limits, timeouts and clear refusals. It does not listen by itself. */
+/** The HTTPS server for API servers: paths, limits, timeouts and rejections. */
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -20,35 +20,35 @@ import { openRequestQueue } from './request-queue.ts'
 export interface TlsMaterial {
   cert: string
   key: string
-  /** Callers of webhooks must show a certificate of this CA, where it is given. */
+  /** The CA of client certificates; if set, callers of webhooks must have one. */
   clientCa?: string
 }
 
 export interface ServerOptions extends AdmissionDependencies {
   webhooks: readonly Webhook[]
-  /** Answers Karmada's resource interpreter; without it that is not served. */
+  /** Answers Karmada's resource interpreter; absent if it is not served. */
   interpreter?: Interpreter
   tls: TlsMaterial
-  /** What client certificates have to name; with none, every certificate of the client CA is accepted. */
+  /** Accepted names of client certificates; if empty, every certificate of the client CA is accepted. */
   clientNames?: readonly string[]
   limits: ServerLimits
 }
 
-/** A server and what can be changed while it runs. */
+/** A server, with the settings that may change while it runs. */
 export interface AdmissionServer {
   fastify: FastifyInstance<Server>
-  /** Used for every handshake from now on; open connections stay. */
+  /** Applies to new handshakes; open connections stay. */
   useCertificate(tls: TlsMaterial): void
-  /** From now on every response closes its connection, so that callers go elsewhere. */
+  /** Makes every response close its connection, so that callers use another replica. */
   drain(): void
-  /** Stops listening, answers what is under way for at most so long, then closes every connection. */
+  /** Stops listening, answers pending requests until the time limit, then closes every connection. */
   close(withinMs: number): Promise<void>
 }
 
-/** What is served at one path. */
+/** The handler of one path. */
 interface Endpoint {
   path: string
-  /** What is posted there, in words. */
+  /** The expected body, for error messages. */
   takes: string
   serve(body: string): Answer
 }
@@ -59,7 +59,7 @@ interface Refusal {
   headers?: Record<string, string>
 }
 
-/** Longer parts of a request are cut in messages. */
+/** Longest part of a request in a message. */
 const MOST_SHOWN = 200
 
 /** Builds the server. `fastify.listen` makes it reachable, `close` ends it. */
@@ -73,11 +73,11 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       handshakeTimeout: limits.handshakeTimeoutMs,
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.headerBytes,
-      // Nothing here depends on it, and Node's own refusal is no JSON.
+      // No code depends on it, and Node's own error is not JSON.
       requireHostHeader: false,
     },
     logger: false,
-    // Webhooks are called with `?timeout=`, which the caller keeps by itself; nobody here reads a query.
+    // API servers call webhooks with `?timeout=` and enforce it themselves: no query is parsed.
     routerOptions: { querystringParser: () => ({}) },
     connectionTimeout: limits.stalledTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -90,9 +90,9 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       refuseConnection(error, socket)
     },
   })
-  // Without TLS nothing can be answered, and a socket that waits to be secured before it ends would never end.
+  // Without TLS no answer can be sent, and a socket that waits for TLS before it ends would never end.
   server.server.prependListener('tlsClientError', (_error, socket) => socket.destroy())
-  // Without a listener Node answers by itself, without a body.
+  // Without a listener Node sends its own answer without a body.
   server.server.on('checkExpectation', (_request, response) => {
     const body = problemBody(417, 'no expectation but 100-continue can be met')
     response.writeHead(417, { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }).end(body)
@@ -107,7 +107,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   let draining = false
   metrics.observeServer(() => ({ inFlight: queue.length(), bytes: budget.used(), connections: connections.count() }))
 
-  /** Refused by what its headers say, before a byte of the body is kept. */
+  /** Rejects a request by its headers, before its body is read. */
   function refusalOf(request: FastifyRequest): Refusal | undefined {
     const path = request.url.split('?', 1)[0] ?? ''
     const endpoint = endpoints.find((candidate) => candidate.path === path)
@@ -128,7 +128,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     return send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
   }
 
-  /** Writes the answer itself: what fastify could add (serialisation, hooks) is not needed, and costs as much as the decision. */
+  /** Writes the answer directly: serialization and hooks of fastify are not needed, and cost as much as the decision. */
   function send(
     reply: FastifyReply,
     { status, body, headers }: Answer & { headers?: Record<string, string> },
@@ -136,7 +136,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     reply.hijack()
     const { raw } = reply
     const length = Buffer.byteLength(body)
-    // The bytes of an answer that the caller does not read count as well.
+    // The bytes of an answer count until the caller has read it.
     const holding = budget.open(() => raw.destroy())
     raw.once('close', holding.release)
     if (draining) raw.setHeader('connection', 'close')
@@ -163,10 +163,10 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     return refuse(request, reply, { status, message: messageFor(error) })
   })
 
-  /** Asks the caller to come back, which kube-apiserver does within the deadline of its call. */
+  /** Rejects with a retry, which kube-apiserver makes within the deadline of its call. */
   function turnAway(request: FastifyRequest, reply: FastifyReply, reason: 'bytes' | 'in-flight', message: string) {
     metrics.shed.labels(reason).inc()
-    // What occupied the bytes ends with its connection.
+    // Closing the connection frees the bytes.
     const headers = { 'retry-after': '1', ...(reason === 'bytes' && { connection: 'close' }) }
     return refuse(request, reply, { status: 503, message, headers })
   }
@@ -212,14 +212,14 @@ function endpointsOf({ webhooks, interpreter, ...dependencies }: ServerOptions):
   return [...endpoints, { path: INTERPRETER_PATH, takes: 'a ResourceInterpreterContext', serve }]
 }
 
-/** TLS 1.2 and newer; HTTP/1.1 is all that kube-apiserver speaks to webhooks (pkg/util/webhook/client.go). */
+/** TLS 1.2 and newer; kube-apiserver uses HTTP/1.1 for webhooks (pkg/util/webhook/client.go). */
 function secureContext({ cert, key, clientCa }: TlsMaterial) {
   return {
     cert,
     key,
     minVersion: 'TLSv1.2' as const,
     ALPNProtocols: ['http/1.1'],
-    // A caller without a certificate is refused by its request, with a message that says so.
+    // A caller without a certificate is rejected at its request, with a message.
     ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
   }
 }

@@ -1,21 +1,21 @@
-/** The metrics of calls: how many, how they ended, how long they took. */
+/** Metrics of calls: count, status and duration. */
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** A call that was answered. */
+/** An answered call. */
 export interface CountedCall {
   status: number
-  /** What was decided; absent when there was no decision. */
+  /** The decision; absent if there was none. */
   decision?: string | undefined
   seconds: number
 }
 
-/** Gives a function that counts the calls of a webhook. They appear when the metrics are read, and cost next to nothing before. */
+/** Returns a function that counts the calls of a webhook. Counting is deferred until the metrics are read. */
 export type CallCounter = (webhook: string) => (call: CountedCall) => void
 
-/** So many calls are counted whether anybody asks or not. */
+/** Most deferred calls. */
 const CALLS_AT_ONCE = 256
 
-/** What is counted of calls: not while a caller waits, since it is cheaper many at once (docs/adr/0011). */
+/** Opens the metrics of calls. They are counted in batches, not while a caller waits (docs/adr/0011). */
 export function openCallMetrics(registers: Registry[]): CallCounter {
   const waiting: (CountedCall & { count: (call: CountedCall) => void })[] = []
   function countWaiting(): void {
@@ -30,7 +30,7 @@ export function openCallMetrics(registers: Registry[]): CallCounter {
   })
   const latency = new Histogram({
     name: 'controller_runtime_webhook_latency_seconds',
-    help: 'Time from the whole body to the answer',
+    help: 'Time from the complete body to the answer',
     labelNames: ['webhook'],
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
     registers,

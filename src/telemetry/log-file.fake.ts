@@ -1,10 +1,10 @@
-/** For tests: a file that a log is written to, a new one for each test. */
+/** A log file for tests, a new one for each test. */
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 
-/** Gives the open file's descriptor and what is in it. */
+/** Returns the descriptor of the open file and its content. */
 export function useLogFile(): { fd: () => number; written: () => string } {
   let folder = ''
   let fd = 0

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 
 const open = () => openLogger({ level: 'info', format: 'json', output: { write: () => true, fd: fd() } })
 
-/** Says so many lines; tells how many of them have been made. */
+/** Logs lines and counts the formatted ones. */
 function say(log: Logger, times: number): () => number {
   let made = 0
   const line = { toJSON: () => ++made }
@@ -23,7 +23,7 @@ const lines = (): unknown[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
-test('a line that is written later has the time at which it was said, and the order stays', async () => {
+test('a deferred line has the time of its call, and the order stays', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const { log, close } = open()
 
@@ -40,7 +40,7 @@ test('a line that is written later has the time at which it was said, and the or
   ])
 })
 
-test('a lonely line comes out by itself, soon', async () => {
+test('a single line is written soon', async () => {
   const { log, close } = open()
 
   log.info('alone')
@@ -49,7 +49,7 @@ test('a lonely line comes out by itself, soon', async () => {
   await close()
 })
 
-test('many lines do not wait for the clock, and none is made while they are said', async () => {
+test('many lines do not wait for the timer, and none is formatted during the call', async () => {
   const { log, close } = open()
 
   const made = say(log, 200)
@@ -61,7 +61,7 @@ test('many lines do not wait for the clock, and none is made while they are said
   await close()
 })
 
-test('who never pauses to say lines gets them made all the same', async () => {
+test('lines without a pause are formatted too', async () => {
   const { log, close } = open()
 
   const made = say(log, 3_000)
@@ -71,7 +71,7 @@ test('who never pauses to say lines gets them made all the same', async () => {
   expect(lines()).toHaveLength(3_000)
 })
 
-test('what a level leaves out is not kept either', async () => {
+test('lines below the level are not kept', async () => {
   const { log, close } = open()
 
   log.debug('detail')

@@ -1,4 +1,4 @@
-/** The one logger: JSON lines for machines, colours for a person at a terminal. Objects of users are never logged, only their names. */
+/** The logger: JSON lines, or colors at a terminal. Objects of users are never logged, only their names. */
 import { type Logger, pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
 import { openLineQueue } from './line-queue.ts'
@@ -13,14 +13,14 @@ export interface LoggerOptions {
   level: LogLevel
   /** `auto` is pretty at a terminal and JSON elsewhere. */
   format: 'auto' | 'json' | 'pretty'
-  /** Where lines go, and whether that is a terminal. A file descriptor makes it possible to write many lines at once. */
+  /** The output, and whether it is a terminal. With a file descriptor lines are written in batches. */
   output: { write(line: string): unknown; isTTY?: boolean; fd?: number }
 }
 
 /**
  * Opens a logger. Every line has level, time (RFC 3339), msg and the fields of its event.
  *
- * With a file descriptor, lines are made and written up to a tenth of a second later, many at once: `close` writes the rest.
+ * With a file descriptor, lines are formatted and written in batches, up to 100 ms later. `close` writes the rest.
  */
 export function openLogger({ level, format, output }: LoggerOptions): { log: Logger; close(): Promise<void> } {
   const pretty = format === 'pretty' || (format === 'auto' && output.isTTY === true)
@@ -56,7 +56,7 @@ export function openLogger({ level, format, output }: LoggerOptions): { log: Log
   }
 }
 
-/** The time as pino wants it. Many lines fall into one millisecond, and a date is dear to format. */
+/** The time in pino's format. Formatting a date is expensive, and many lines have the same millisecond. */
 function openClock(now: () => number): () => string {
   let last = 0
   let text = ''

@@ -1,4 +1,4 @@
-/** Every metric of Lodestone; those of calls are in call-metrics.ts. Names that dashboards know (controller-runtime's) where there is one. */
+/** Every metric of Lodestone; those of calls are in call-metrics.ts. Names are those of controller-runtime where it has one. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type CallCounter, openCallMetrics } from './call-metrics.ts'
 import { openServerMetrics, type ServerMetrics } from './server-metrics.ts'
@@ -6,7 +6,7 @@ import { openServerMetrics, type ServerMetrics } from './server-metrics.ts'
 export interface Metrics extends ServerMetrics {
   registry: Registry
   countCalls: CallCounter
-  /** How many objects of each kind are in memory; asked when it is read. */
+  /** Sets the source of `lodestone_cached_objects`, which is called at each scrape. */
   observeObjects(read: () => Iterable<{ kind: string; size: number }>): void
   faults: Counter<'webhook'>
   slowReviews: Counter<'webhook'>
@@ -18,7 +18,7 @@ export interface Metrics extends ServerMetrics {
   reconciles: Counter<'controller' | 'result'>
   reconcileSeconds: Histogram<'controller'>
   queueSeconds: Histogram<'name'>
-  /** How many keys wait for a turn, by loop; asked when it is read. */
+  /** Sets the source of `workqueue_depth`, which is called at each scrape. */
   observeQueues(read: () => Iterable<{ loop: string; depth: number }>): void
   leaderStatus: Gauge<'name'>
   queries: Histogram<'system' | 'result'>
@@ -26,7 +26,7 @@ export interface Metrics extends ServerMetrics {
   evictions: Counter
   events: Counter<'result'>
   systemHealthy: Gauge<'system'>
-  /** How claims, holds and sources stand; asked when it is read. */
+  /** Sets the source of the metrics of claims, holds and sources, which is called at each scrape. */
   observeDomain(read: () => DomainFigures): void
   certificateExpiry: Gauge
 }
@@ -39,7 +39,7 @@ export interface DomainFigures {
   sourceAges: Record<string, number>
 }
 
-/** Makes a registry of its own, so that two servers in one process (tests) do not share counts. */
+/** Opens all metrics in a new registry, so that two servers in one process (tests) do not share counts. */
 export function openMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -57,7 +57,7 @@ export function openMetrics(): Metrics {
   })
   new Gauge({
     name: 'lodestone_holds',
-    help: 'Bindings that are held',
+    help: 'Workloads on hold',
     registers,
     collect() {
       this.set(readDomain().held)
@@ -65,7 +65,7 @@ export function openMetrics(): Metrics {
   })
   new Gauge({
     name: 'lodestone_source_age_seconds',
-    help: 'Age of the oldest confirmation, by system',
+    help: 'Age of the oldest confirmed location, by system',
     labelNames: ['system'],
     registers,
     collect() {
@@ -76,7 +76,7 @@ export function openMetrics(): Metrics {
   let readQueues: () => Iterable<{ loop: string; depth: number }> = () => []
   new Gauge({
     name: 'workqueue_depth',
-    help: 'Keys that wait for a turn',
+    help: 'Keys that wait in the queue',
     labelNames: ['name'],
     registers,
     collect() {
@@ -86,7 +86,7 @@ export function openMetrics(): Metrics {
   let readObjects: () => Iterable<{ kind: string; size: number }> = () => []
   new Gauge({
     name: 'lodestone_cached_objects',
-    help: 'Objects in memory',
+    help: 'Cached objects',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -112,16 +112,16 @@ export function openMetrics(): Metrics {
       labelNames: ['webhook'],
       registers,
     }),
-    lists: new Counter({ name: 'lodestone_lists_total', help: 'Complete lists read', labelNames: ['kind'], registers }),
+    lists: new Counter({ name: 'lodestone_lists_total', help: 'Complete lists', labelNames: ['kind'], registers }),
     watches: new Counter({
       name: 'lodestone_watches_total',
-      help: 'Watches ended, by how',
+      help: 'Ended watches, by result',
       labelNames: ['kind', 'result'],
       registers,
     }),
     relists: new Counter({
       name: 'lodestone_relists_total',
-      help: 'Lists read again, by why',
+      help: 'Attempts to list, by reason',
       labelNames: ['kind', 'reason'],
       registers,
     }),
@@ -133,7 +133,7 @@ export function openMetrics(): Metrics {
     }),
     registrations: new Counter({
       name: 'lodestone_registrations_total',
-      help: 'Times the webhook registration was looked at, by result',
+      help: 'Checks of the webhook registration, by result',
       labelNames: ['result'],
       registers,
     }),
@@ -145,14 +145,14 @@ export function openMetrics(): Metrics {
     }),
     reconcileSeconds: new Histogram({
       name: 'controller_runtime_reconcile_time_seconds',
-      help: 'How long a run took',
+      help: 'Duration of a run',
       labelNames: ['controller'],
       buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60],
       registers,
     }),
     queueSeconds: new Histogram({
       name: 'workqueue_queue_duration_seconds',
-      help: 'How long a key waited for its turn',
+      help: 'How long a key waited in the queue',
       labelNames: ['name'],
       buckets: [0.001, 0.01, 0.1, 1, 10, 60, 600],
       registers,
@@ -162,20 +162,20 @@ export function openMetrics(): Metrics {
     },
     queries: new Histogram({
       name: 'lodestone_locality_query_seconds',
-      help: 'How long data systems took to say where data is, by what they said',
+      help: 'Duration of queries to data systems, by result',
       labelNames: ['system', 'result'],
       buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
       registers,
     }),
     systemHealthy: new Gauge({
       name: 'lodestone_system_healthy',
-      help: 'Whether a data system was well when it was last looked at',
+      help: 'Whether the last health check of a data system passed: 1 or 0',
       labelNames: ['system'],
       registers,
     }),
     moves: new Counter({
       name: 'lodestone_moves_total',
-      help: 'Scheduled workloads that were moved with their data',
+      help: 'Scheduled workloads that were moved to their data',
       registers,
     }),
     evictions: new Counter({
@@ -185,7 +185,7 @@ export function openMetrics(): Metrics {
     }),
     events: new Counter({
       name: 'lodestone_events_total',
-      help: 'Events by what became of them; dropped: too many waited already',
+      help: 'Events by result; dropped: too many were waiting',
       labelNames: ['result'],
       registers,
     }),
@@ -200,7 +200,7 @@ export function openMetrics(): Metrics {
     }),
     certificateExpiry: new Gauge({
       name: 'lodestone_certificate_expiry_timestamp_seconds',
-      help: 'When the serving certificate expires',
+      help: 'Expiry of the serving certificate',
       registers,
     }),
   }

@@ -1,8 +1,8 @@
-/** The metrics of the admission server: what is open and in memory, and what it turned away. */
+/** Metrics of the admission server: load, and requests rejected at a limit. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** What an admission server has in hand. */
-export interface ServerFigures {
+/** The load of an admission server. */
+export interface ServerLoad {
   /** Complete requests that wait for their decision. */
   inFlight: number
   /** Bytes of bodies and answers. */
@@ -10,24 +10,24 @@ export interface ServerFigures {
   connections: number
 }
 
-/** Why a request was turned away: too many at once, too many bytes of unfinished ones, or too many connections. */
+/** The limit at which a request was rejected. */
 type ShedReason = 'in-flight' | 'bytes' | 'connections'
 
 export interface ServerMetrics {
-  /** The gauges ask when they are read, instead of being told twice a request. */
-  observeServer(read: () => ServerFigures): void
+  /** Sets the source of the gauges, which is called at each scrape. */
+  observeServer(read: () => ServerLoad): void
   shed: { labels(reason: ShedReason): { inc(): void } }
 }
 
 export function openServerMetrics(registers: Registry[]): ServerMetrics {
-  let figures: () => ServerFigures = () => ({ inFlight: 0, bytes: 0, connections: 0 })
-  const gauge = (name: string, help: string, key: keyof ServerFigures) =>
+  let load: () => ServerLoad = () => ({ inFlight: 0, bytes: 0, connections: 0 })
+  const gauge = (name: string, help: string, key: keyof ServerLoad) =>
     new Gauge({
       name,
       help,
       registers,
       collect() {
-        this.set(figures()[key])
+        this.set(load()[key])
       },
     })
   gauge('controller_runtime_webhook_requests_in_flight', 'Complete requests that wait for their decision', 'inFlight')
@@ -35,11 +35,11 @@ export function openServerMetrics(registers: Registry[]): ServerMetrics {
   gauge('lodestone_connections', 'Open connections of the admission server', 'connections')
   return {
     observeServer(read) {
-      figures = read
+      load = read
     },
     shed: new Counter({
       name: 'lodestone_requests_shed_total',
-      help: 'Requests and connections that were turned away at a limit',
+      help: 'Requests and connections rejected at a limit, by limit',
       labelNames: ['reason'],
       registers,
     }),

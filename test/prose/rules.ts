@@ -39,7 +39,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'inverted condition',
-    pattern: /^(?:Was|Were|Is|Are|Had|Does|Did) [^?]*,[^?]*$/,
+    pattern: /^(?:Was|Were|Is|Are|Had) [^?]*,[^?]*$/,
     instead: 'if …',
   },
   // Contractions.

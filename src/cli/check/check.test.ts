@@ -198,7 +198,7 @@ describe('what would be refused', () => {
   )
 })
 
-describe('what is no manifest ends with status 1, its file and its line', () => {
+describe('an invalid manifest ends with status 1, its file and its line', () => {
   test.each([
     { name: 'broken YAML', text: 'a: 1\nb: [', line: 2, message: 'is not valid YAML' },
     { name: 'an object without a kind', text: 'apiVersion: v1\nmetadata: { name: a }\n', line: 1, message: 'kind is' },
@@ -250,7 +250,7 @@ test.each([
 
   const answer = await runWords(['check', file])
 
-  expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone check: there is no manifest in ${file}\n` })
+  expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone check: no manifest in ${file}\n` })
 })
 
 describe('for machines', () => {

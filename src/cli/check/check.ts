@@ -1,4 +1,4 @@
-/** `lodestone check`: what would admission say to these manifests? Changes nothing. */
+/** `lodestone check`: shows the decision of admission for manifests, and changes nothing. */
 import { readFileSync, statSync } from 'node:fs'
 import type { K8sObject } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config.ts'
@@ -27,13 +27,13 @@ export const check: Command = {
     folder: {
       type: 'string',
       value: 'DIR',
-      description: 'Manifests that are there already: claims, sources, policies, clusters',
+      description: 'Existing manifests: claims, sources, policies, clusters',
     },
     config: {
       type: 'string',
       short: 'c',
       value: 'FILE',
-      description: 'Configuration file of the server that is asked',
+      description: 'Configuration file of the server',
     },
     output: {
       type: 'string',
@@ -45,21 +45,25 @@ export const check: Command = {
   },
   positionals: true,
   examples: [
-    { command: 'lodestone check -f workload.yaml --folder examples/hub', does: 'Where would this workload go?' },
+    {
+      command: 'lodestone check -f workload.yaml --folder examples/hub',
+      does: 'Show where a workload would be placed',
+    },
     {
       command: 'lodestone check -f manifests/ -o json',
-      does: 'In a pipeline: exit status 1 when anything would be refused',
+      does: 'In a pipeline: exit status 1 if any object would be rejected',
     },
-    { command: 'kustomize build . | lodestone check -f - --folder hub/', does: 'What another tool made' },
+    { command: 'kustomize build . | lodestone check -f - --folder hub/', does: 'Check the output of another tool' },
   ],
   run: runCheck,
 }
 
-/** Exit status: 0 everything is allowed, 1 something is denied or is no manifest, 2 the words are wrong. */
+/** Exit status: 0 if all is allowed, 1 if an object is denied or invalid, 2 for invalid arguments. */
 async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const format = formatOf(args)
   const files = [...args.texts('file'), ...args.positionals]
-  if (files.length === 0) throw new UsageError("say what to check: -f FILE\nSee 'lodestone check --help'.")
+  if (files.length === 0)
+    throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
   const { claims, dependencies, volumes } = loadConfig(args.text('config'))
   const mistakes: string[] = []
   const objects = await readObjects(files, mistakes)
@@ -67,8 +71,8 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   try {
     for (const mistake of mistakes) io.stderr.write(`${mistake}\n`)
     if (objects.length === 0 && mistakes.length === 0) {
-      // A pipeline whose first half made nothing must not look like one whose manifests are fine.
-      io.stderr.write(`lodestone check: there is no manifest in ${files.join(', ')}\n`)
+      // A pipeline without any manifest must not look like one with valid manifests.
+      io.stderr.write(`lodestone check: no manifest in ${files.join(', ')}\n`)
       return 1
     }
     const reviews = await reviewObjects(objects, {
@@ -86,7 +90,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       io.stdout.write(diffs.map((diff) => `${diff}\n`).join('\n'))
     } else io.stdout.write(reviews.map((review) => renderReview(review, paint)).join(''))
     const denied = reviews.filter(({ outcome }) => outcome === 'denied')
-    // These two show objects, and a refused object has nothing to show: why it is missing is said beside them.
+    // These two formats show objects. The reasons of denied objects go to standard error.
     if (format === 'diff' || format === 'yaml') for (const review of denied) io.stderr.write(renderRefusal(review))
     return mistakes.length > 0 || denied.length > 0 ? 1 : 0
   } finally {
@@ -117,7 +121,7 @@ async function readObjects(files: string[], mistakes: string[]): Promise<K8sObje
   return objects
 }
 
-/** A folder store that is read once. What is wrong in it is added to the mistakes. */
+/** A folder store that is read once. Its errors are added to `mistakes`. */
 async function openContext(directory: string | undefined, mistakes: string[]): Promise<FolderStore> {
   const store = openFolder(directory, {
     watch: false,
@@ -127,7 +131,7 @@ async function openContext(directory: string | undefined, mistakes: string[]): P
   return store
 }
 
-/** A manifest has no resource version; the folder store gave it one. */
+/** Removes the resource version that the folder store added. */
 function withoutVersion(object: K8sObject): K8sObject {
   const { resourceVersion: _made, ...metadata } = object.metadata
   return { ...object, metadata }

@@ -1,4 +1,4 @@
-/** Shows what a review found: a line per object, its reasons, and the change as a coloured diff. */
+/** Renders reviews: a line per object, its reasons, and the change as a colored diff. */
 import { diffLines } from 'diff'
 import { stringify } from 'yaml'
 import { diffJson } from '../../core/admission/diff.ts'
@@ -7,7 +7,7 @@ import type { Reviewed } from './review.ts'
 
 type Paint = ReturnType<typeof painter>
 
-/** One object for a person: what happens to it, why, and what changes. */
+/** Renders one object: decision, reasons, and changes. */
 export function renderReview(review: Reviewed, paint: Paint): string {
   const { object, derivedFrom, outcome, decision, reason, warnings, errors } = review
   const mark =
@@ -30,7 +30,7 @@ export function renderReview(review: Reviewed, paint: Paint): string {
 
 const HELD: ReadonlySet<string> = new Set(['Held', 'Ignored', 'Released', 'Relaxed', 'Kept'])
 
-/** The change as a diff of YAML, with three lines around each change; empty when nothing changes. */
+/** The change as a diff of YAML, with three lines around each change; empty without a change. */
 export function renderDiff({ before, after }: Reviewed, paint: Paint, indent = ''): string {
   if (before === after) return ''
   const changes = diffLines(yaml(before), yaml(after))
@@ -58,12 +58,12 @@ function yaml(value: unknown): string {
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
-/** Why an object is refused, a line per path. */
+/** The errors of a denied object, a line per path. */
 export function renderRefusal({ object, errors }: Reviewed): string {
   return errors.map(({ path, message }) => `${object}: denied: ${path}: ${message}\n`).join('')
 }
 
-/** All objects for a machine. */
+/** Renders all objects as JSON or YAML. */
 export function renderMachine(reviews: readonly Reviewed[], format: 'json' | 'yaml'): string {
   if (format === 'yaml') {
     const stored = reviews.filter(({ outcome }) => outcome !== 'denied')

@@ -1,4 +1,4 @@
-/** Reviews objects as the API server would have them reviewed, in memory: for people who ask before they apply. */
+/** Reviews objects in memory, as an API server would. */
 import fastJsonPatch from 'fast-json-patch'
 import type { AdmissionRequest } from '../../api/admission.ts'
 import {
@@ -28,7 +28,7 @@ export interface Reviewed {
   derivedFrom?: string
   operation: 'CREATE' | 'UPDATE'
   outcome: 'allowed' | 'patched' | 'denied'
-  /** What was decided, e.g. Narrowed or Held; absent where there is nothing to decide. */
+  /** The decision, e.g. Narrowed or Held; absent for kinds without one. */
   decision?: string
   reason?: string
   warnings: string[]
@@ -37,7 +37,7 @@ export interface Reviewed {
   after: K8sObject
 }
 
-/** Kinds without a namespace that a policy may select; everything else without one is in `default`, as kubectl has it. */
+/** Cluster-scoped kinds that a policy may select. Any other object without a namespace is in `default`, as with kubectl. */
 const CLUSTER_SCOPED = new Set([
   'ClusterRole',
   'ClusterRoleBinding',
@@ -49,14 +49,14 @@ const CLUSTER_SCOPED = new Set([
   'StorageClass',
 ])
 
-/** What decides besides the store that holds what is there already: it gets what is allowed. */
+/** Inputs of decisions beside the store. */
 export interface ReviewContext extends GatherContext {
   store: FolderStore
 }
 
 /**
- * Reviews the objects and leaves in the store what would be stored. Workloads are decided by what they name, policies by claims and
- * workloads, bindings by all of them: they come in that order, so that the order of the manifests does not matter.
+ * Reviews the objects and stores the allowed ones. Decisions on workloads depend on their references, those on policies on claims and
+ * workloads, those on bindings on all of them. They are made in that order, so the order of the manifests does not matter.
  */
 export async function reviewObjects(objects: readonly K8sObject[], context: ReviewContext): Promise<Reviewed[]> {
   const placed = objects.map(inNamespace)
@@ -71,7 +71,7 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
     const review = reviews.get(object)
     if (!review) continue
     const derived = isTemplate(object) && review.outcome !== 'denied' ? await reviewDerived(object, context) : undefined
-    // Nothing was said about it, and the binding is what people ask for.
+    // A workload without a decision is not shown: its binding is.
     const isSilent = review.outcome === 'allowed' && review.warnings.length === 0
     if (!derived || !isSilent) results.push(review)
     if (derived) results.push(derived)
@@ -80,19 +80,19 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
 }
 
 function rankOf(object: K8sObject): number {
-  // Which claims are permitted follows from it.
+  // Permissions of claims depend on it.
   if (isOf(namespaces, object)) return -1
   if (webhookFor(object)?.type !== 'mutating') return 0
   if (isTemplate(object)) return 1
   return isBinding(object.kind) ? 3 : 2
 }
 
-/** Whether policies select it: what has pods, and whatever else is nobody's of us. */
+/** Whether policies may select the object: workloads, and kinds that neither Lodestone nor Karmada owns. */
 function isTemplate(object: K8sObject): boolean {
   return !webhookFor(object) || interpretedKind(object.apiVersion, object.kind) !== undefined
 }
 
-/** The binding of a template: as the detector would make it, or write it again where there is one. */
+/** The binding of a template, as the detector would create or update it. */
 async function reviewDerived(template: K8sObject, context: ReviewContext): Promise<Reviewed | undefined> {
   const { store } = context
   const policy = policyFor(template, store)
@@ -112,7 +112,7 @@ async function reviewDerived(template: K8sObject, context: ReviewContext): Promi
 
 /** The policy that Karmada would apply to a template. */
 function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy | undefined {
-  // Whole policies, not the cached cuts: a binding inherits fields that no decision reads.
+  // Whole policies, not the cached fields: a binding inherits fields that no decision reads.
   const all = store.objects().map(({ object }) => object)
   const of = (type: ResourceType<PropagationPolicy>) =>
     all.filter((object) => isOf(type, object)) as PropagationPolicy[]
@@ -144,7 +144,7 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
     dryRun: true,
   }
   const outcome = webhook.review(request, context)
-  // The very answer that goes over the wire, and what the API server makes of it.
+  // The encoded answer, and its patch as the API server applies it.
   const { allowed, patch, warnings = [], auditAnnotations } = encodeResponse(request, outcome, (text) => text)
   const { decision, reason } = auditAnnotations ?? {}
   return {
@@ -158,9 +158,9 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
   }
 }
 
-/** The webhook that a kind is sent to; bindings by the mutating one. */
+/** The webhook of a kind; of a binding the mutating one. */
 function webhookFor(object: K8sObject): Webhook | undefined {
-  // Of a version that no API server serves any more it is told how it is written now.
+  // A version that is no longer served gets an error with the new form.
   const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
   return webhooks.find(({ resources }) => resources.some((type) => isOf(type, current)))
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a manifest of ours, by the same rules as admission. */
+/** Validates a manifest with the rules of admission. */
 import type { DataSource } from '../../api/data-source.ts'
 import { dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
@@ -32,9 +32,9 @@ const validators: readonly { type: ResourceType; validate: (object: K8sObject) =
   { type: clusters, validate: compileSchema(clusterSchema) },
 ]
 
-/** Every error of a manifest of a kind that we read: all of ours, and of Karmada's what a decision reads. Other kinds are not ours to judge. */
+/** All errors of a manifest: of our kinds, and of Karmada's in the fields that decisions read. Other kinds have none. */
 export function validateManifest(object: K8sObject): FieldError[] {
-  // Of any version that it ever had: one that is no longer served is to be told how it is written now.
+  // Any version: the error for one that is no longer served has the new form.
   if (isVolumeManager(object)) return validateManager(object)
   return validators.find(({ type }) => isOf(type, object))?.validate(object) ?? []
 }

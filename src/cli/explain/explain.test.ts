@@ -18,7 +18,7 @@ const narrowed = `Deployment default/app
 │  └─ DataSource amoro-table-lake.shop.sales: located in member2
 │     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
 ├─ PropagationPolicy default/app: member1, member2, member3
-└─ ResourceBinding default/app-deployment (as Karmada would make it): Narrowed
+└─ ResourceBinding default/app-deployment (as Karmada would create it): Narrowed
    ├─ default/sales is in member2
    ├─ before: member1, member2, member3
    └─ after:  member2
@@ -84,13 +84,13 @@ describe('the whole story of a workload is told, whichever of its parts is asked
   })
 })
 
-test('a workload whose data nobody located yet is told to be held, and why', async () => {
+test('a workload with an unknown location is shown on hold, with the reason', async () => {
   const { status, stdout } = await explain('deployment/app', [makeClaim(), makePolicy()])
 
   expect(status).toBe(0)
   expect(stdout).toContain('│  └─ unknown: ')
-  expect(stdout).toContain('(as Karmada would make it): Held\n')
-  expect(stdout).toContain('   └─ after:  no cluster, until it is released\n')
+  expect(stdout).toContain('(as Karmada would create it): Held\n')
+  expect(stdout).toContain('   └─ after:  no cluster, until the hold ends\n')
 })
 
 test('data that does not exist is told from data that is unknown', async () => {
@@ -101,7 +101,7 @@ test('data that does not exist is told from data that is unknown', async () => {
   expect(stdout).toContain('DataSource amoro-table-lake.shop.sales: nowhere: ')
 })
 
-test('what goes with a workload is told, and where it was attached to', async () => {
+test('dependencies of a workload are shown, with the clusters to which they are attached', async () => {
   const template = {
     metadata: { labels: { app: 'app' } },
     spec: { containers: [{ envFrom: [{ configMapRef: { name: 'settings' } }] }] },
@@ -127,7 +127,7 @@ test('a workload without a claim and without a policy is told so', async () => {
   expect(status).toBe(0)
   expect(stdout).toBe(`RayJob demo/train
 ├─ no DataSourceClaim names it: it is placed by its policy alone
-└─ no policy selects it: Karmada makes no binding for it
+└─ no policy selects it: Karmada creates no binding for it
 `)
 })
 
@@ -137,15 +137,15 @@ test('a kind of your own is called by kind and group', async () => {
 
   const { stdout } = await explain('RayJob.ray.io/train', [makeClaim({ workload }), source, policy])
 
-  expect(stdout).toContain('└─ ResourceBinding default/train-rayjob (as Karmada would make it): Narrowed\n')
+  expect(stdout).toContain('└─ ResourceBinding default/train-rayjob (as Karmada would create it): Narrowed\n')
 })
 
-describe('what is not there ends with status 1', () => {
+describe('a missing object ends with status 1', () => {
   test.each([
-    { target: 'dsc/none', want: 'there is no DataSourceClaim default/none, or nothing uses it\n' },
-    { target: 'ds/none', want: 'there is no DataSource none, or nothing uses it\n' },
-    { target: 'rb/none', want: 'there is no ResourceBinding default/none, or nothing uses it\n' },
-    { target: 'crb/none', want: 'there is no ClusterResourceBinding none, or nothing uses it\n' },
+    { target: 'dsc/none', want: 'DataSourceClaim default/none does not exist or is not used\n' },
+    { target: 'ds/none', want: 'DataSource none does not exist or is not used\n' },
+    { target: 'rb/none', want: 'ResourceBinding default/none does not exist or is not used\n' },
+    { target: 'crb/none', want: 'ClusterResourceBinding none does not exist or is not used\n' },
   ])('$target', async ({ target, want }) => {
     const answer = await explain(target, [makeClaim()])
 
@@ -162,17 +162,17 @@ test('a claim that is not permitted is shown as ignored, and why', async () => {
 │  └─ DataSource amoro-table-lake.shop.sales: located in member2
 │     └─ s3://lake/sales, 5.0 GiB, confirmed 3 h ago
 ├─ PropagationPolicy default/app: member1, member2, member3
-└─ ResourceBinding default/app-deployment (as Karmada would make it): left as it is
+└─ ResourceBinding default/app-deployment (as Karmada would create it): unchanged
    ├─ before: member1, member2, member3
    └─ after:  member1, member2, member3
 `)
 })
 
-test('a source that nobody uses is told so', async () => {
+test('a source without claims is shown as unused', async () => {
   const { status, stderr } = await explain('ds/amoro-table-lake.shop.sales', [source])
 
   expect(status).toBe(1)
-  expect(stderr).toContain('or nothing uses it')
+  expect(stderr).toContain('does not exist or is not used')
 })
 
 test('a manifest with a mistake is named with its file and line, and the rest is explained', async () => {

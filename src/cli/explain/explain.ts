@@ -1,4 +1,4 @@
-/** `lodestone explain`: why a workload goes where it goes, from its claims to its binding. */
+/** `lodestone explain`: explains the placement of a workload, from its claims to its binding. */
 import { dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
@@ -14,7 +14,7 @@ import { explainWorkload, type Workload } from './workload.ts'
 
 export const explain: Command = {
   name: 'explain',
-  summary: 'Tell why a workload goes where it goes: claim, source, location, clusters, binding',
+  summary: 'Explain the placement of a workload: claims, sources, clusters, binding',
   usage: 'KIND/NAME [-n NAMESPACE] [--folder DIR | --kubeconfig FILE]',
   options: {
     namespace: { type: 'string', short: 'n', value: 'NAMESPACE', description: 'The namespace (default: default)' },
@@ -26,11 +26,11 @@ export const explain: Command = {
     { command: 'lodestone explain deployment/trainer -n demo --folder examples/hub', does: 'A workload in a folder' },
     {
       command: 'lodestone explain dsc/orders -n demo --kubeconfig karmada.config',
-      does: 'What a claim leads to, on a hub',
+      does: 'The effect of a claim, on a hub',
     },
     {
       command: 'lodestone explain RayJob.ray.io/train -n demo --kubeconfig karmada.config',
-      does: 'A kind of your own',
+      does: 'A custom kind',
     },
   ],
   run: runExplain,
@@ -39,18 +39,18 @@ export const explain: Command = {
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   const [word, ...more] = args.positionals
   if (word === undefined || more.length > 0)
-    throw new UsageError("say one thing to explain, as KIND/NAME\nSee 'lodestone explain --help'.")
+    throw new UsageError("expected one argument KIND/NAME\nSee 'lodestone explain --help'.")
   const target = readTarget(word)
   const namespace = target.namespaced ? (args.text('namespace') ?? 'default') : undefined
   const { claims } = loadConfig(args.text('config'))
-  // Bindings are read one by one: a hub has a hundred thousand of them, and one is asked for.
+  // Bindings are read one by one: a hub has 100,000 of them, and one is needed.
   const { store, close } = openSource('explain', args, io, { bindings: false })
   try {
     await startSource(store, io)
     const workloads = await workloadsOf(target, namespace, store)
     if (workloads.length === 0) {
       io.stderr.write(
-        `lodestone explain: there is no ${target.kind} ${objectKey(namespace, target.name)}, or nothing uses it\n`,
+        `lodestone explain: ${target.kind} ${objectKey(namespace, target.name)} does not exist or is not used\n`,
       )
       return 1
     }
@@ -66,7 +66,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
-/** The workloads that a target speaks of: itself, or those of a claim, a source or a binding. */
+/** The workloads of a target: itself, or those of a claim, a source or a binding. */
 async function workloadsOf(
   target: ReturnType<typeof readTarget>,
   namespace: string | undefined,

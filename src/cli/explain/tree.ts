@@ -1,4 +1,4 @@
-/** Draws a small tree of lines. */
+/** Renders a tree as lines. */
 
 export interface TreeNode {
   text: string

@@ -1,4 +1,4 @@
-/** The story of one workload as a tree: what it needs, where that is, what the policy allows, what came of both. */
+/** Explains one workload as a tree: claims, sources, policy, binding, dependencies. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
@@ -37,7 +37,7 @@ export interface Workload {
   name: string
 }
 
-/** Claims, sources, policy and binding of a workload, and what the decision is right now (`now` in ms since the epoch). */
+/** Claims, sources, policy and binding of a workload, with the current decision (`now` in ms since the epoch). */
 export async function explainWorkload(
   workload: Workload,
   store: ObjectStore,
@@ -61,7 +61,7 @@ export async function explainWorkload(
         claimNode(claim, sourceOf(claim, store), now, refusalFor(claim, workload, store, scope)),
       ),
       ...volumes.map(volumeNode),
-      policy ? policyNode(policy) : { text: 'no policy selects it: Karmada makes no binding for it' },
+      policy ? policyNode(policy) : { text: 'no policy selects it: Karmada creates no binding for it' },
       ...(derived
         ? [
             bindingNode(
@@ -137,19 +137,19 @@ function bindingNode(binding: ResourceBinding, input: BindingInput): TreeNode {
   const scheduled = binding.spec.clusters?.map(({ name }) => name).join(', ')
   const title = `${binding.kind} ${keyOfObject(binding)}`
   return {
-    text: `${title}${stored ? '' : ' (as Karmada would make it)'}: ${state === 'Untouched' ? 'left as it is' : state}`,
+    text: `${title}${stored ? '' : ' (as Karmada would create it)'}: ${state === 'Untouched' ? 'unchanged' : state}`,
     children: [
       ...(message ? [{ text: message }] : []),
       { text: `before: ${describeAffinity(before)}` },
       {
-        text: `after:  ${state === 'Held' ? 'no cluster, until it is released' : describeAffinity(affinityOf(decided.spec.placement))}`,
+        text: `after:  ${state === 'Held' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
       },
-      ...(stored ? [{ text: `scheduled to: ${scheduled || 'nothing yet'}` }] : []),
+      ...(stored ? [{ text: `scheduled to: ${scheduled || 'none yet'}` }] : []),
     ],
   }
 }
 
-/** What goes with the workload, and where it was attached to. */
+/** Dependencies of the workload, and the clusters to which they are attached. */
 async function dependencyNodes(
   workload: Workload,
   object: K8sObject,
@@ -164,7 +164,7 @@ async function dependencyNodes(
       const attached = await bindingOf({ kind, name, ...(namespace && { namespace }) }, store)
       const entry = attached?.spec.requiredBy?.find(
         ({ name: noted, namespace: of }) =>
-          // What is attached to a cluster-scoped workload is noted under its own name.
+          // Attached bindings of a cluster-scoped workload are recorded under their own name.
           noted === (workload.namespace ? bindingName(workload.kind, workload.name) : attached.metadata.name) &&
           of === (workload.namespace ?? attached.metadata.namespace),
       )
@@ -183,7 +183,7 @@ async function bindingOf(
   return store.read(type, workload.namespace, bindingName(workload.kind, workload.name))
 }
 
-/** By its selectors, as the detector has it; a policy that selects by label is known by the binding only, as we do not read templates. */
+/** The policy whose selectors match, as in the detector. A policy that selects by label is known from the binding only: templates are not read. */
 function findPolicy(
   workload: Workload,
   binding: ResourceBinding | undefined,

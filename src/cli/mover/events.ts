@@ -1,4 +1,4 @@
-/** Where a mover's Events go: to the API server that its Pod belongs to, or to the one of a kubeconfig. */
+/** Opens the API server for Events of a mover: that of its Pod, or that of a kubeconfig. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { events } from '../../api/event.ts'
@@ -10,10 +10,10 @@ import { type Connection, createConnection } from '../../store/cluster/api-conne
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { type CommandIo, UsageError } from '../command.ts'
 
-/** An Event is cosmetic: an API server that hangs must not hold up the next one. */
+/** Time limit for one Event, so that a slow API server does not delay the next one. */
 const WRITE_TIMEOUT_MS = 5_000
 
-/** Who the mover is, as the downward API says; undefined outside a Pod. */
+/** The identity of the mover from the downward API; undefined outside a Pod. */
 export function identityOf(env: CommandIo['env'], attempt: number): MoverIdentity | undefined {
   const { POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid, NODE_NAME: node = '' } = env
   if (!name || !namespace) return undefined
@@ -26,7 +26,7 @@ function readRef(text: string): ObjectRef {
   try {
     value = JSON.parse(text)
   } catch {
-    // Said below, with what it should have been.
+    // Reported below, with the expected form.
     value = undefined
   }
   const members = isObject(value) ? Object.values(value) : [0]
@@ -43,8 +43,8 @@ function readRef(text: string): ObjectRef {
 }
 
 /**
- * Opens the way to the API server. In a Pod without what the kubeconfig's client needs: it would be half of a mover's memory.
- * Undefined where there is none; throws `ConnectionConfigError` for a kubeconfig that cannot be used.
+ * Opens the API server. In a Pod this does not load the client for kubeconfigs, which would double the memory of a mover.
+ * Returns undefined without an API server; throws `ConnectionConfigError` for an invalid kubeconfig.
  */
 export async function openEventSink(
   kubeconfig: string | undefined,
@@ -67,7 +67,7 @@ function connectInPod(env: CommandIo['env']): Connection | undefined {
   if (!host || !port || !existsSync(`${SERVICE_ACCOUNT}/token`)) return undefined
   return createConnection({
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    // A projected token changes hourly, and a mover tells something every ten seconds: reading it is nothing.
+    // A projected token changes hourly; reading it for an Event every ten seconds is cheap.
     read: async () => ({
       headers: { authorization: `Bearer ${(await readFile(`${SERVICE_ACCOUNT}/token`, 'utf8')).trim()}` },
       transport: { tls: { ca: await readFile(`${SERVICE_ACCOUNT}/ca.crt`, 'utf8') } },

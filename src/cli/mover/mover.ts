@@ -1,4 +1,4 @@
-/** `lodestone mover`: brings data to a node, takes it back or deletes it, as the process of a mover's Pod (docs/movers.md). */
+/** `lodestone mover`: downloads, uploads or deletes data, as the process of a mover Pod (docs/movers.md). */
 import { existsSync } from 'node:fs'
 import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
 import type { S3Place } from '../../core/mover/source.ts'
@@ -39,15 +39,15 @@ export const mover: Command = {
   examples: [
     {
       command: 'lodestone mover download --source s3://lake/raw/ --root /volume --target /volume/data',
-      does: 'All below a prefix; again after a kill, and it goes on',
+      does: 'Download all objects below a prefix; a second run continues',
     },
     {
       command: 'lodestone mover upload --source /volume/data --root /volume --target s3://lake/results/',
-      does: 'What is new or other than there',
+      does: 'Upload new and changed files',
     },
     {
       command: 'lodestone mover delete --root /volume --target /volume/data',
-      does: 'The data, and what is left of a download',
+      does: 'Delete the data, and the rest of a download',
     },
   ],
   run: runMoverCommand,
@@ -68,9 +68,7 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   const [name = '', ...others] = args.positionals
   if (!Object.hasOwn(VERBS, name) || others.length > 0) {
     const got = args.positionals.join(' ') || 'nothing'
-    throw new UsageError(
-      `must be told to download, upload, prepare or delete, not ${got}\nSee 'lodestone mover --help'.`,
-    )
+    throw new UsageError(`expected download, upload, prepare or delete, not ${got}\nSee 'lodestone mover --help'.`)
   }
   const verb = name as MoverVerb
   const words = withEnvironment(args, io.env)
@@ -96,7 +94,7 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   }
 }
 
-/** The kubelet makes the file; outside a Pod nobody would read it. */
+/** The kubelet creates the file; outside a Pod it has no reader. */
 function terminationLogOf(words: Words): string | undefined {
   return words.text('termination-log') ?? (existsSync(KUBELET_TERMINATION_LOG) ? KUBELET_TERMINATION_LOG : undefined)
 }
@@ -106,11 +104,11 @@ async function openReporting(words: Words, io: CommandIo, attempt: number, log: 
   if (identity === undefined) return undefined
   const opened = await openEventSink(words.text('kubeconfig'), io.env)
   if (opened === undefined) {
-    // A Pod without a token is as good: Events only inform.
+    // A Pod without a token works too: Events only inform.
     log('warn', {}, 'no Events: the Pod has no service account token')
     return undefined
   }
-  const failed = (error: unknown) => log('warn', { err: error }, 'an Event could not be written')
+  const failed = (error: unknown) => log('warn', { err: error }, 'writing an Event failed')
   return { events: openEventReporter({ sink: opened.sink, identity, now: io.now, failed }), close: opened.close }
 }
 
@@ -137,7 +135,7 @@ function downloadWork(words: Words, io: CommandIo): Work {
 function uploadWork(words: Words, io: CommandIo): Work {
   const place = needS3(words, 'target')
   if (!place.recursive) throw new UsageError(`--target s3://${place.bucket}/${place.key}: must end in a slash`)
-  // Each has a part in memory.
+  // Each file has a part in memory.
   const parallel = wholeNumber(words, 'parallel', 8, 1, 64)
   const { openIt, close } = openServer(words, io, place, endpointOf(words))
   const watch = words.text('watch') === undefined ? undefined : wholeNumber(words, 'watch', 10, 1, 86_400)
@@ -146,7 +144,7 @@ function uploadWork(words: Words, io: CommandIo): Work {
     root: need(words, 'root'),
     source: need(words, 'source'),
     place,
-    // S3 takes no smaller ones.
+    // The smallest part of S3.
     partSize: bytes(words, 'part-size', '8Mi', 5 * 1024 * 1024),
     parallel,
     ...(watch !== undefined && { watchMs: watch * 1000 }),

@@ -1,4 +1,4 @@
-/** The options of `lodestone mover`: from the words or from the environment, checked once, here. */
+/** The options of `lodestone mover`, from arguments or the environment. */
 import { readFileSync } from 'node:fs'
 import { isNetwork } from '../../core/mover/local-address.ts'
 import { parseS3Url, type S3Place } from '../../core/mover/source.ts'
@@ -21,10 +21,10 @@ export const MOVER_OPTIONS = {
   root: {
     type: 'string',
     value: 'DIR',
-    description: 'Nothing outside this directory is touched; the dataset is strictly below it',
+    description: 'Root of the dataset, which is strictly below it; nothing outside is changed',
   },
   endpoint: { type: 'string', value: 'URL', description: 'The S3 server (default: AWS)' },
-  region: { type: 'string', value: 'NAME', description: 'Region of the bucket (default: what the server says)' },
+  region: { type: 'string', value: 'NAME', description: 'Region of the bucket (default: that of the bucket)' },
   'local-network': {
     type: 'string',
     multiple: true,
@@ -46,7 +46,7 @@ export const MOVER_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'GLOB',
-    description: 'download: only what a glob matches; may be given several times',
+    description: 'download: only objects that match the glob; may repeat',
   },
   flat: {
     type: 'string',
@@ -56,26 +56,30 @@ export const MOVER_OPTIONS = {
   'in-place': {
     type: 'string',
     value: 'true|false',
-    description: 'download: files appear one by one, each when it is complete (default: false: all at once)',
+    description: 'download: each file appears when it is complete (default: false: all at once)',
   },
   verify: {
     type: 'string',
     value: 'checksum|size',
-    description: 'download: what is compared (default: checksum, where there is one)',
+    description: 'download: comparison of the data (default: checksum, if available)',
   },
-  parallel: { type: 'string', value: 'N', description: 'Requests under way at once (default: 16; upload: 8)' },
+  parallel: { type: 'string', value: 'N', description: 'Concurrent requests (default: 16; upload: 8)' },
   'part-size': { type: 'string', value: 'BYTES', description: 'Parts of large objects (default: 8Mi)' },
   retries: { type: 'string', value: 'N', description: 'Attempts of a request beyond the first (default: 8)' },
-  'keep-free': { type: 'string', value: 'BYTES', description: 'download: space to leave on the disk (default: 1Gi)' },
-  watch: { type: 'string', value: 'SECONDS', description: 'upload: go on with what changes, a round so often' },
-  attempt: { type: 'string', value: 'N', description: 'Repeated in all that is said (default: 1)' },
-  'cancel-file': { type: 'string', value: 'FILE', description: 'Stop when there is anything but false in this file' },
+  'keep-free': {
+    type: 'string',
+    value: 'BYTES',
+    description: 'download: free space to keep on the disk (default: 1Gi)',
+  },
+  watch: { type: 'string', value: 'SECONDS', description: 'upload: repeat for changes at this interval' },
+  attempt: { type: 'string', value: 'N', description: 'Number of the attempt, for Events and the result (default: 1)' },
+  'cancel-file': { type: 'string', value: 'FILE', description: 'Stop if this file has any content but false' },
   'termination-log': {
     type: 'string',
     value: 'FILE',
-    description: 'Where the result goes (default: /dev/termination-log where it exists)',
+    description: 'File for the result (default: /dev/termination-log if it exists)',
   },
-  kubeconfig: { type: 'string', value: 'FILE', description: 'Where Events go (default: in-cluster)' },
+  kubeconfig: { type: 'string', value: 'FILE', description: 'API server for Events (default: in-cluster)' },
 } as const
 
 export type MoverOption = keyof typeof MOVER_OPTIONS
@@ -85,7 +89,7 @@ export interface Words {
   texts(option: MoverOption): string[]
 }
 
-/** Every option may be a variable: `--part-size` is MOVER_PART_SIZE. The word on the command line wins. */
+/** Reads options from arguments or variables: `--part-size` is MOVER_PART_SIZE. The argument wins. */
 export function withEnvironment(args: Arguments, env: CommandIo['env']): Words {
   const variable = (option: MoverOption) => env[`MOVER_${option.toUpperCase().replaceAll('-', '_')}`] || undefined
   return {
@@ -139,19 +143,19 @@ export function oneOf<Choice extends string>(
   throw new UsageError(`--${option} ${text}: must be ${choices.join(' or ')}`)
 }
 
-/** Every option has a value: a script that reads them in pairs is a mover too. */
+/** Every option has a value, so that a script can read them in pairs. */
 export function isTrue(words: Words, option: MoverOption): boolean {
   return oneOf(words, option, ['true', 'false']) === 'true'
 }
 
-/** The endpoint without a slash at its end. */
+/** The endpoint without a trailing slash. */
 export function endpointOf(words: Words): string {
   const text = words.text('endpoint') ?? AWS_ENDPOINT
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
     return url.href.replace(/\/$/, '')
   }
-  // Not repeated: there may be a password in it.
+  // The URL is not in the message: it may have a password.
   throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
 }
 

@@ -1,18 +1,18 @@
-/** Starts the server again with a heap limit that follows from the memory limit of its container. */
+/** Restarts the server with a heap limit that is derived from the memory limit of its container. */
 import { totalmem } from 'node:os'
 import { oldSpaceMib, SEMI_SPACE_MIB } from '../../core/memory.ts'
 import { parseBytes } from '../../core/quantity.ts'
 
-/** Where no control group limits the memory, this says how much there is, as `512Mi`. */
+/** The memory limit as `512Mi`, in place of that of the control group. */
 const LIMIT_VARIABLE = 'LODESTONE_MEMORY_LIMIT'
 
 /**
- * How glibc keeps memory: large buffers are given back when they are freed, and threads share two arenas. With its defaults, bodies of
- * megabytes fragment the heap of C, which then stays 50 MiB larger (mallopt(3)).
+ * Settings of glibc: freed large buffers are returned, and threads share two arenas. With the defaults, large bodies fragment the C heap,
+ * which stays 50 MiB larger (mallopt(3)).
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' }
 
-/** Bytes that the process may use; undefined when nothing limits it. Node reads the control group, of version 1 or 2. */
+/** The memory limit of the process in bytes; undefined without one. Node reads the control group (version 1 or 2). */
 export function containerBytes(env: NodeJS.ProcessEnv): number | undefined {
   const given = env[LIMIT_VARIABLE]
   if (given !== undefined) {
@@ -25,8 +25,8 @@ export function containerBytes(env: NodeJS.ProcessEnv): number | undefined {
 }
 
 /**
- * Replaces this process by one with a heap limit: V8 takes it at the start only. Does nothing where nothing limits the memory, and where
- * the heap limit was given. The process id stays.
+ * Replaces this process by one with a heap limit, which V8 reads at the start only. Does nothing without a memory limit, or if the heap
+ * limit is set. The process id stays.
  */
 export function limitHeap(): void {
   const bytes = containerBytes(process.env)

@@ -1,14 +1,14 @@
-/** What a person who serves a folder can try next. */
+/** Hints for the user of `serve --folder`. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../../app/app.ts'
 import type { Config } from '../../app/config.ts'
 
-/** Lines to paste: a review over HTTPS, a check of manifests, an explanation. */
+/** Example commands: a review over HTTPS, `check`, `explain`. */
 export function folderHints(folder: string, { certificates }: Config, { admission, health }: App['addresses']): string {
   const review = 'examples/review.json'
   const workload = join(folder, 'workload.yaml')
-  // Of a folder other than the example nobody knows what is in it.
+  // The content of any other folder is unknown.
   const [manifest, target] = existsSync(workload)
     ? [workload, 'deployment/trainer -n demo']
     : ['MANIFEST.yaml', 'KIND/NAME -n NAMESPACE']

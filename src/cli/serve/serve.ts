@@ -1,4 +1,4 @@
-/** `lodestone serve`: the admission server, on a hub, in a cluster or on a folder of manifests. */
+/** `lodestone serve`: runs the server on a hub, in a cluster or on a folder of manifests. */
 import { getHeapStatistics } from 'node:v8'
 import { type App, type AppInput, startApp } from '../../app/app.ts'
 import { type Config, loadConfig } from '../../app/config.ts'
@@ -28,19 +28,19 @@ export const serve: Command = {
       value: 'FILE',
       description: 'The API server to serve, e.g. karmada-apiserver (default: in-cluster)',
     },
-    context: { type: 'string', value: 'NAME', description: 'A context of the kubeconfig other than its current one' },
-    folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests instead, without any cluster' },
+    context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
+    folder: { type: 'string', value: 'DIR', description: 'Serve a folder of manifests, without a cluster' },
     config: {
       type: 'string',
       short: 'c',
       value: 'FILE',
       description: 'Configuration file (YAML), see docs/configuration.md',
     },
-    port: { type: 'string', value: 'PORT', description: 'Port for admission, 0 for any free one (default: 9443)' },
+    port: { type: 'string', value: 'PORT', description: 'Port for admission, 0 for a free one (default: 9443)' },
     'health-port': {
       type: 'string',
       value: 'PORT',
-      description: 'Port for probes and metrics, 0 for any free one (default: 8080)',
+      description: 'Port for probes and metrics, 0 for a free one (default: 8080)',
     },
     'log-level': { type: 'string', value: 'LEVEL', description: `One of ${LOG_LEVELS.join(', ')} (default: info)` },
     ...HELP_OPTION,
@@ -51,7 +51,7 @@ export const serve: Command = {
       command: 'lodestone serve --kubeconfig karmada-apiserver.config --config lodestone.yaml',
       does: 'Serve a Karmada hub',
     },
-    { command: 'lodestone serve --config /etc/lodestone/config.yaml', does: 'In a pod, by its service account' },
+    { command: 'lodestone serve --config /etc/lodestone/config.yaml', does: 'In a pod, with its service account' },
   ],
   run: runServe,
 }
@@ -103,24 +103,24 @@ function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
   if (warning) log.warn(warning)
 }
 
-/** A part that is stopped while it starts ends as soon as it has started. The stop does not wait for it: it may wait for an API server. */
+/** A part that is stopped while it starts ends after its start. The stop does not wait for it, since it may wait for an API server. */
 function stopStarting(starting: Promise<App>): number {
   starting.then((app) => app.stop()).catch(() => undefined)
   return 0
 }
 
-/** How many objects there are of each kind that has any. */
+/** The number of objects of each kind that has any. */
 function sizesOf(store: ObjectStore): Record<string, number> {
   const sizes = store.kinds().map((type) => [type.kind, store.size(type)] as const)
   return Object.fromEntries(sizes.filter(([, size]) => size > 0))
 }
 
-/** Told of a fleet that is resolved at once, people want to see the first thousand Events, and the API server no flood. */
+/** Burst of Events: the first thousand of a fleet that is resolved at once, without a flood for the API server. */
 const EVENTS_PER_SECOND = 20
 
 /**
- * The store that is served; where the Lease of the loops is kept: in the cluster that we run in where there is one, since a hub is no
- * place for it; and where Events go. Each has a write limit of its own: the Lease must not wait behind the loops, nor they behind Events.
+ * Opens the served store, and the stores of the Lease and of Events. In a pod the Lease is in the cluster of the pod. Each store has its own
+ * write limit: the Lease must not wait for the loops, nor the loops for Events.
  */
 function openStores(
   args: Arguments,
@@ -157,7 +157,7 @@ function openStores(
   }
 }
 
-/** The configuration with the flags over it. A folder is for a person at a desk: loopback only, and no wait at the end. */
+/** The configuration, overridden by the flags. A folder is served on loopback, without a drain. */
 function configOf(args: Arguments, onFolder: boolean): Config {
   const config = loadConfig(args.text('config'))
   const { server, log } = config
@@ -176,7 +176,7 @@ function configOf(args: Arguments, onFolder: boolean): Config {
   }
 }
 
-/** In a folder there is no distributor of Karmada's to leave anything to. */
+/** A folder has no distributor of Karmada. */
 function onlyOurs({ dependencies }: Config): Config['dependencies'] {
   return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
 }
