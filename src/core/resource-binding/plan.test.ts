@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, NOW, unknown } from '../../../test/builders.ts'
-import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { decideBinding } from './decide.ts'
-import { planBinding } from './plan.ts'
+import { bindingEvents, planBinding } from './plan.ts'
 
 const running = makeBinding({ clusters: [{ name: 'member1', replicas: 2 }] })
 const plan = (binding = running, cluster = 'member3') =>
@@ -37,4 +39,138 @@ test.each([
   const binding = makeBinding()
 
   expect(planBinding(makeInput({ binding, stored: binding, claims })).requeueAfterMs).toBe(waitMs)
+})
+
+describe('a patch', () => {
+  test('is for the version that was read, of the binding and of nothing else', () => {
+    const binding = makeBinding({}, { resourceVersion: '7' })
+    const [action] = planBinding(makeInput({ binding, claims: [located(['member1'])] })).actions
+    expect(action).toMatchObject({
+      kind: 'patch',
+      of: { type: { kind: 'ResourceBinding' }, namespace: 'default', name: 'app-deployment' },
+      patch: {
+        metadata: { resourceVersion: '7', annotations: { [LOCALITY_ANNOTATION]: expect.any(String) } },
+        spec: { placement: { clusterAffinity: { clusterNames: ['member1'] } } },
+      },
+    })
+  })
+
+  test('of a binding without a namespace is for a ClusterResourceBinding', () => {
+    const { namespace: _namespace, ...metadata } = makeBinding().metadata
+    const binding = { ...makeBinding(), metadata }
+    const [action] = planBinding(makeInput({ binding, claims: [located(['member1'])] })).actions
+    expect(action).toMatchObject({ of: { type: { kind: 'ClusterResourceBinding' }, name: 'app-deployment' } })
+  })
+
+  test('is not made when nothing changes', () => {
+    const binding = decided([located(['member1'])])
+    expect(planBinding(makeInput({ binding, claims: [located(['member1'])] }))).toStrictEqual({
+      actions: [],
+      moves: false,
+    })
+  })
+
+  test('is not made for a hold that goes on, which is looked at again', () => {
+    const claims = [unknown({ holdTimeoutSeconds: 60 })]
+    const plan = planBinding(makeInput({ binding: decided(claims), claims, now: NOW + 20_000 }))
+    expect(plan).toStrictEqual({ actions: [], moves: false, requeueAfterMs: 40_000 })
+  })
+
+  test('that releases a hold is made again until admission has stored the release', () => {
+    const claims = [unknown({ holdTimeoutSeconds: 60 })]
+    const plan = planBinding(makeInput({ binding: decided(claims), claims, now: NOW + 60_000 }))
+    expect(plan).toMatchObject({ actions: [{ kind: 'patch' }], requeueAfterMs: 5000 })
+  })
+
+  test('of a workload that is not scheduled, or narrowed in groups to where it runs, does not move it', () => {
+    const clusterAffinities = [
+      { affinityName: 'a', clusterNames: ['member1', 'member2'] },
+      { affinityName: 'b', clusterNames: ['member3'] },
+    ]
+    const plan = (clusters: string[]) =>
+      planBinding(
+        makeInput({
+          binding: makeBinding({ placement: { clusterAffinities }, clusters: clusters.map((name) => ({ name })) }),
+          claims: [located(['member1', 'member3'])],
+        }),
+      ).moves
+    expect([plan([]), plan(['member1', 'member3']), plan(['member1', 'member2'])]).toEqual([false, false, true])
+  })
+})
+
+function decided(claims: ClaimAnswer[], binding = makeBinding()): ResourceBinding {
+  return decideBinding(makeInput({ binding, stored: binding, claims })).binding
+}
+
+describe('an Event tells that', () => {
+  const plain = makeBinding()
+  const narrowed = decided([located(['member1'])])
+  const held = decided([unknown({ holdTimeoutSeconds: 60 })])
+  const holdOf = (binding: ResourceBinding) => JSON.parse(binding.metadata.annotations?.[HOLD_ANNOTATION] ?? '{}')
+  const messageOf = (binding: ResourceBinding) =>
+    JSON.parse(binding.metadata.annotations?.[LOCALITY_ANNOTATION] ?? '{}').message
+  const noted = (key: string, value: object) => makeBinding({}, { annotations: { [key]: JSON.stringify(value) } })
+  const released = noted(HOLD_ANNOTATION, { ...holdOf(held), released: true })
+  const relaxed = noted(LOCALITY_ANNOTATION, { state: 'Relaxed', claims: [], message: 'the policy changed' })
+
+  test.each<{ name: string; before?: ResourceBinding; after: ResourceBinding; want: string[][] }>([
+    { name: 'nothing happened', before: plain, after: plain, want: [] },
+    { name: 'nothing happened to a narrowed workload', before: narrowed, after: narrowed, want: [] },
+    { name: 'nothing happened to a workload on hold', before: held, after: held, want: [] },
+    {
+      name: 'a workload is put on hold when it is created',
+      after: held,
+      want: [['Warning', 'LocalityHeld', holdOf(held).message]],
+    },
+    {
+      name: 'a workload is put on hold later',
+      before: plain,
+      after: held,
+      want: [['Warning', 'LocalityHeld', holdOf(held).message]],
+    },
+    {
+      name: 'a hold is released',
+      before: held,
+      after: released,
+      want: [['Warning', 'LocalityHoldReleased', `held too long, scheduled without its data: ${holdOf(held).message}`]],
+    },
+    { name: 'a release goes on', before: released, after: released, want: [] },
+    {
+      name: 'a hold ends with its data',
+      before: held,
+      after: narrowed,
+      want: [
+        ['Normal', 'LocalityHoldEnded', messageOf(narrowed)],
+        ['Normal', 'LocalityNarrowed', messageOf(narrowed)],
+      ],
+    },
+    {
+      name: 'a hold ends without data',
+      before: held,
+      after: plain,
+      want: [['Normal', 'LocalityHoldEnded', 'nothing holds it any more']],
+    },
+    {
+      name: 'a workload is narrowed',
+      before: plain,
+      after: narrowed,
+      want: [['Normal', 'LocalityNarrowed', messageOf(narrowed)]],
+    },
+    {
+      name: 'a requirement is relaxed',
+      before: narrowed,
+      after: relaxed,
+      want: [['Warning', 'LocalityRelaxed', 'the policy changed']],
+    },
+    {
+      name: 'no claim is left',
+      before: narrowed,
+      after: plain,
+      want: [['Normal', 'LocalityRestored', 'no claim is left for this workload']],
+    },
+  ])('$name', ({ before, after, want }) => {
+    expect(bindingEvents(before, after)).toEqual(
+      want.map(([type, reason, message]) => ({ kind: 'event', about: after, type, reason, message })),
+    )
+  })
 })

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { makeDeployment, makeObject, makePolicy } from '../../../test/builders.ts'
+import type { PropagationPolicy } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { bindingName, deriveBinding, selectPolicy } from './derive.ts'
+
+test.each([
+  ['Deployment', 'app', 'app-deployment'],
+  ['ClusterRole', 'system:node', 'system.node-clusterrole'],
+  ['Role', 'a:b:C', 'a.b.c-role'],
+])('the binding of %s %s is called %s', (kind, name, want) => {
+  expect(bindingName(kind, name)).toBe(want)
+})
+
+describe('the policy of a template', () => {
+  const template = makeDeployment({ labels: { tier: 'core' } })
+  const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' }
+  const selecting = (name: string, selector: object = {}, priority?: number, namespace = 'default') =>
+    makePolicy(
+      { resourceSelectors: [{ ...deployments, ...selector }], ...(priority !== undefined && { priority }) },
+      { name, namespace },
+    )
+  const clusterPolicy = (name: string) => {
+    const { metadata: _metadata, ...policy } = selecting(name)
+    return { ...policy, metadata: { name } }
+  }
+  const byLabel = { labelSelector: { matchLabels: { tier: 'core' } } }
+
+  test.each<{ name: string; own: PropagationPolicy[]; cluster?: PropagationPolicy[]; want: string | undefined }>([
+    { name: 'is none where there is none', own: [], want: undefined },
+    { name: 'is none where none selects it', own: [selecting('a', { name: 'other' })], want: undefined },
+    { name: 'is none of another namespace', own: [selecting('a', {}, 0, 'other')], want: undefined },
+    { name: 'is one of the cluster where its namespace has none', own: [], cluster: [clusterPolicy('c')], want: 'c' },
+    {
+      name: 'is one of its namespace before one of the cluster',
+      own: [selecting('a')],
+      cluster: [clusterPolicy('c')],
+      want: 'a',
+    },
+    { name: 'is that of the highest priority', own: [selecting('a', {}, 1), selecting('b', {}, 2)], want: 'b' },
+    { name: 'has priority 0 where it says none', own: [selecting('a'), selecting('b', {}, 1)], want: 'b' },
+    { name: 'has a higher priority than a negative one', own: [selecting('a', {}, -1), selecting('b')], want: 'b' },
+    {
+      name: 'is one by priority before a closer one',
+      own: [selecting('a', { name: 'app' }), selecting('b', {}, 1)],
+      want: 'b',
+    },
+    {
+      name: 'is one by name before one by labels',
+      own: [selecting('a', byLabel), selecting('b', { name: 'app' })],
+      want: 'b',
+    },
+    { name: 'is one by labels before one for all', own: [selecting('a'), selecting('b', byLabel)], want: 'b' },
+    { name: 'is the first by name among equals', own: [selecting('b'), selecting('a'), selecting('c')], want: 'a' },
+  ])('$name', ({ own, cluster = [], want }) => {
+    expect(selectPolicy(template, own, cluster)?.metadata.name).toBe(want)
+    expect(selectPolicy(template, own.toReversed(), cluster)?.metadata.name).toBe(want)
+  })
+
+  test('without a namespace is one of the cluster', () => {
+    const role = makeObject('rbac.authorization.k8s.io/v1', 'ClusterRole', 'reader')
+    const template: K8sObject = { ...role, metadata: { name: 'reader' } }
+    const policy = clusterPolicy('c')
+    const selector = { apiVersion: role.apiVersion, kind: role.kind }
+    const own = makePolicy({ resourceSelectors: [selector] }, { name: 'a', namespace: 'default' })
+    const forRoles = { ...policy, spec: { ...policy.spec, resourceSelectors: [selector] } }
+    expect(selectPolicy(template, [own], [forRoles])?.metadata.name).toBe('c')
+  })
+})
+
+describe('the binding of a template', () => {
+  test('is what the detector writes', () => {
+    const policy = makePolicy({ propagateDeps: true, schedulerName: 'own', conflictResolution: 'Overwrite' })
+    expect(deriveBinding(makeDeployment(), policy)).toStrictEqual({
+      apiVersion: 'work.karmada.io/v1alpha2',
+      kind: 'ResourceBinding',
+      metadata: {
+        name: 'app-deployment',
+        namespace: 'default',
+        annotations: {
+          'propagationpolicy.karmada.io/namespace': 'default',
+          'propagationpolicy.karmada.io/name': 'app',
+        },
+      },
+      spec: {
+        resource: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' },
+        replicas: 1,
+        propagateDeps: true,
+        placement: { clusterAffinity: { clusterNames: ['member1', 'member2', 'member3'] } },
+        schedulerName: 'own',
+        conflictResolution: 'Overwrite',
+      },
+    })
+  })
+
+  test('has the defaults of Karmada, and names the policy of the cluster', () => {
+    const { placement: _placement, ...spec } = makePolicy().spec
+    const policy: PropagationPolicy = { ...makePolicy(), metadata: { name: 'all' }, spec }
+    const role: K8sObject = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'reader' },
+    }
+    expect(deriveBinding(role, policy)).toStrictEqual({
+      apiVersion: 'work.karmada.io/v1alpha2',
+      kind: 'ClusterResourceBinding',
+      metadata: { name: 'reader-clusterrole', annotations: { 'clusterpropagationpolicy.karmada.io/name': 'all' } },
+      spec: {
+        resource: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'reader' },
+        placement: {},
+        schedulerName: 'default-scheduler',
+        conflictResolution: 'Abort',
+      },
+    })
+  })
+
+  test.each<[kind: string, spec: object | undefined, want: number | undefined]>([
+    ['Deployment', { replicas: 3 }, 3],
+    ['Deployment', { replicas: 0 }, 0],
+    ['Deployment', {}, 1],
+    ['ReplicaSet', { replicas: 3 }, 3],
+    ['StatefulSet', { replicas: 3 }, 3],
+    ['StatefulSet', undefined, 1],
+    ['Job', { parallelism: 4, replicas: 2 }, 4],
+    ['Job', {}, 1],
+    ['Job', undefined, 1],
+    ['Pod', { replicas: 2 }, 1],
+    ['ConfigMap', { replicas: 2 }, undefined],
+  ])('of a %s with %j has %s replicas', (kind, spec, want) => {
+    const template = makeObject('v1', kind, 'app', spec && { spec })
+    expect(deriveBinding(template, makePolicy()).spec.replicas).toBe(want)
+  })
+})
