@@ -1,4 +1,4 @@
-# Two stages: compile with the development dependencies, run with the few that production needs, as nobody in particular.
+# Two stages: compiles with the development dependencies, runs with those of production as an unprivileged user.
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./

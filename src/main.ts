@@ -1,16 +1,16 @@
-/** From the words on the command line to an exit status. The only place that ends the process. */
+/** Entry point: runs the command of the arguments and exits with its status. Only this file ends the process. */
 import { createHook } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runCli } from './cli/index.ts'
 import { limitHeap } from './cli/serve/heap-limit.ts'
 
-// What fills the caches lives for good; V8 would learn from it to make what a review makes live for good as well (docs/adr/0014).
+// Long-lived objects of the caches would make V8 allocate objects of reviews in the old generation too (docs/adr/0014).
 setFlagsFromString('--no-allocation-site-pretenuring')
-// A review goes through much code once; more of it may become one piece (docs/adr/0014).
+// A review runs much code once: inlining more of it saves CPU (docs/adr/0014).
 setFlagsFromString('--max-inlined-bytecode-size-cumulative=2500')
 
-// V8 forgets the shape of objects of which none is alive, and may have no room for it any more when the next one comes: of those that
-// Node makes for every step of every request, one stays alive, as long as this module does (docs/adr/0014).
+// V8 forgets the shape of objects of which none is alive, and its table of shapes may be full when the next one is created. Therefore one
+// object of process.nextTick stays alive as long as this module (docs/adr/0014).
 const ticks: object[] = []
 const hook = createHook({ init: (_id, type, _trigger, resource) => type === 'TickObject' && ticks.push(resource) })
 hook.enable()
@@ -22,7 +22,7 @@ const LINGER_MS = 500
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The second time the user means now.
+    // A second signal ends the process at once.
     if (ending.signal.aborted) process.exit(130)
     ending.abort()
   })
@@ -37,7 +37,7 @@ try {
     signal: ending.signal,
     now: Date.now,
   })
-  // What is still open then, such as a request to an API server that hangs, must not keep an ended command alive.
+  // An open handle, such as a request to a slow API server, must not keep an ended command alive.
   setTimeout(() => process.exit(), LINGER_MS).unref()
 } catch (error) {
   process.stderr.write(

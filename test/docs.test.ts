@@ -9,7 +9,7 @@ const pages = globSync(['*.md', '{docs,certs,test,webhooks,charts}/**/*.md']).so
 /** As GitHub makes them of headings. */
 function anchorsOf(path: string): string[] {
   const headings: string[] = []
-  walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
+  void walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
     if (token.type === 'heading') headings.push(token['text'] as string)
   })
   return headings.map((heading) =>
@@ -22,7 +22,7 @@ function anchorsOf(path: string): string[] {
 
 function linksOf(path: string): string[] {
   const links: string[] = []
-  walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
+  void walkTokens(lexer(readFileSync(path, 'utf8')), (token: Token) => {
     if (token.type === 'link') links.push(token['href'] as string)
   })
   return links.filter((link) => !/^[a-z]+:/.test(link))
