@@ -1,4 +1,4 @@
-/** The answer of a VolumeManager on a hub, as of a claim: its data is in the members in which it is Running. */
+/** Locates the data of a VolumeManager on a hub, as for a claim: it is in the members in which the VolumeManager is Running. */
 import type { AggregatedStatusItem, BindingResource, ResourceBinding } from '../../api/karmada.ts'
 import { objectKey } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
@@ -6,31 +6,31 @@ import type { Answer, ClaimAnswer } from '../data-source-claim/locate.ts'
 import { stringsAt, valuesAt } from '../dependencies/json-path.ts'
 import { sortedUnique } from '../json.ts'
 
-/** A workload's use of a VolumeManager of its namespace, and what the hub has of that. */
+/** The use of a VolumeManager by a workload of its namespace, with the objects of the hub. */
 export interface VolumeUse {
   namespace: string
   name: string
   enforcement: 'Required' | 'Preferred'
-  /** Absent when there is none. */
+  /** Undefined when it does not exist. */
   manager: VolumeManager | undefined
   /** Of the VolumeManager. */
   binding: ResourceBinding | undefined
-  /** Whether a policy selects it that Karmada has not followed yet. */
+  /** Whether a policy selects it, and Karmada has not placed it yet. */
   isSelected: boolean
-  /** Whether the workload's dependencies are put where it is. */
+  /** Whether the dependencies of the workload are propagated with it. */
   dependenciesFollow: boolean
 }
 
-/** Seconds: manifests that belong together are applied together, and the policy of the VolumeManager may be the last of them. */
+/** In seconds: manifests are applied together, and the policy of the VolumeManager may be the last one. */
 const POLICY_TIMEOUT = 10
 
-/** Seconds: a watch is behind for moments only; a binding of nothing is nobody's. */
+/** In seconds: a watch is behind for moments only, and a binding without a workload must not stay on hold. */
 const WORKLOAD_TIMEOUT = 10
 
-/** What holds and moves by default, as for a claim without a policy. */
+/** The defaults of a claim without a policy. */
 const TERMS = { onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' } as const
 
-/** The answer for a workload that was not read yet: its pods may name VolumeManagers. */
+/** The location for a workload that is not cached yet: its pods may name VolumeManagers. */
 export function locateUnread({ kind, namespace, name }: BindingResource): ClaimAnswer {
   return {
     claim: `${kind} ${objectKey(namespace, name)}`,
@@ -42,8 +42,8 @@ export function locateUnread({ kind, namespace, name }: BindingResource): ClaimA
 }
 
 /**
- * Where the data is, in the terms of a claim; undefined when the VolumeManager goes wherever workloads go, and so says nothing about
- * where that should be: it is a dependency, without a placement of its own.
+ * Where the data is, as for a claim. Undefined for a VolumeManager without a placement of its own: it is a dependency, follows its
+ * workloads, and so does not restrict them.
  */
 export function locateVolumeManager(use: VolumeUse): ClaimAnswer | undefined {
   const { namespace, name, enforcement, manager, binding, isSelected, dependenciesFollow } = use
@@ -82,7 +82,7 @@ function stateIn({ status }: AggregatedStatusItem): string {
   return stringsAt(status, 'state')[0] ?? 'Pending'
 }
 
-/** Members that are still downloading know less than those that are done. */
+/** A member that still downloads reports fewer bytes than the others. */
 function mostBytes(members: readonly AggregatedStatusItem[]): number | undefined {
   const sums = members.flatMap(({ status }) => {
     const bytes = valuesAt(status, 'volumes.*.bytes').filter((value) => typeof value === 'number')
@@ -100,10 +100,10 @@ function described(members: readonly AggregatedStatusItem[]): string {
   return ` (${each.join(', ')})`
 }
 
-/** What a hub keeps of what members say of a VolumeManager: all that an answer is made of. */
+/** The part of a member's status of a VolumeManager that the hub caches: all that its location depends on. */
 export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
   const [state] = stringsAt(status, 'state')
-  // The condition says why; the message beside it is VCK's, and says little.
+  // The condition has the reason; VCK's message beside it is general.
   const ready = valuesAt(status, 'conditions.*').find((each) => stringsAt(each, 'type')[0] === 'Ready')
   const [message] = [...stringsAt(ready, 'message'), ...stringsAt(status, 'message')]
   const bytes = valuesAt(status, 'volumes.*.bytes')

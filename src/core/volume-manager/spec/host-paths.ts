@@ -1,11 +1,11 @@
-/** Which directories of a node a volume may use: the one predicate for downloaded data and for data that is there already. */
+/** Decides which directories of a node a volume may use, for downloaded data and for `Local` volumes. */
 import { isVolumeDirectory } from './names.ts'
 
 /** The directories of nodes that the configuration names. None of the first list overlaps one of the second. */
 export interface HostRoots {
-  /** Below these the controller makes a directory for each volume, and deletes it again. */
+  /** Lodestone creates and deletes the directories of volumes below these. */
   allowedRoots: readonly string[]
-  /** Below these `Local` volumes are: pods mount them as they are, and nothing of ours is ever there. */
+  /** `Local` volumes are below these: pods mount them as they are, and Lodestone writes nothing there. */
   localRoots: readonly string[]
 }
 
@@ -15,25 +15,25 @@ export type HostPathUse = 'data' | 'local'
 /** Why a volume may not use a path of a node. */
 export type HostPathFault = 'NotPlain' | 'OfVolume' | 'NotBelow'
 
-/** Why a path may not be used so; undefined when it may. A path is compared as it is written: nothing in it is decoded or resolved. */
+/** Why a volume may not use a path; undefined when it may. Paths are compared as text: nothing is decoded or resolved. */
 export function hostPathFault(path: string, use: HostPathUse, roots: HostRoots): HostPathFault | undefined {
   if (!isPlainPath(path)) return 'NotPlain'
   if (path.split('/').some(isVolumeDirectory)) return 'OfVolume'
   if (use === 'data') return isBelow(path, roots.allowedRoots) ? undefined : 'NotBelow'
-  // Roots that overlap are an error of the configuration; the data of tenants does not depend on that alone.
+  // Overlapping roots are an error of the configuration. The data of tenants is protected even then.
   const isManaged = roots.allowedRoots.some((root) => overlap(path, root))
   return isBelow(path, roots.localRoots) && !isManaged ? undefined : 'NotBelow'
 }
 
-/** Whether a path is absolute, is no root, and has no parts that lead elsewhere. */
+/** Whether a path is absolute, is not `/`, and has no empty parts, `.` or `..`. */
 export function isPlainPath(path: string): boolean {
   return path.startsWith('/') && isPlainRelativePath(path.slice(1))
 }
 
-/** The same of a path that does not begin at the root. */
+/** The same for a relative path. */
 export function isPlainRelativePath(path: string): boolean {
   const parts = path.replace(/\/$/, '').split('/')
-  // Control characters end lines in logs and messages; half a surrogate pair becomes another name on its way.
+  // Control characters break lines in logs and messages. Half a surrogate pair becomes another name when it is encoded.
   return (
     path.isWellFormed() && parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/\p{Cc}/u.test(part))
   )

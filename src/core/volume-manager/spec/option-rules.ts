@@ -1,4 +1,4 @@
-/** What each option of a volume has to be, and in which words that is said when it is not. */
+/** The rules of single options, and their messages: those of VCK where it has one. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { FieldErrorCode } from '../../field-errors.ts'
 import { parseDuration } from '../../locality/duration.ts'
@@ -41,7 +41,7 @@ export function required(option: string): Rule {
         )
 }
 
-/** A check of an option's value, where it has one. */
+/** Checks the value of an option that is set. */
 function whenSet(
   option: string,
   check: (value: string, config: VolumeConfig, limits: VolumeLimits) => string | undefined,
@@ -53,7 +53,7 @@ function whenSet(
   }
 }
 
-/** The key has to be there; an empty name means that the data is public. */
+/** The key is required. An empty name means that the data is public. */
 export const credentials: Rule = ({ options = {} }) =>
   options['awsCredentialsSecretName'] === undefined
     ? problem(
@@ -64,7 +64,7 @@ export const credentials: Rule = ({ options = {} }) =>
       )
     : undefined
 
-/** Only by name: a Secret of another namespace is nobody's to lend. */
+/** A name without a namespace: a volume uses no Secret of another namespace. */
 export function secretName(option: string): Rule {
   return whenSet(option, (name) => {
     const wrong = subdomainProblem(name)
@@ -86,14 +86,14 @@ export function endpoint(option: string): Rule {
   )
 }
 
-/** Of older manifests: the host of Pachyderm, with the port of its own protocol. */
+/** An option of older manifests: the host of Pachyderm, with the port of its own protocol. */
 export const pachydermAddress: Rule = whenSet('pachydermServiceAddress', (address, _config, limits) =>
   isEndpoint(`http://${address}`) && !address.includes('/')
     ? hostMessage('pachydermServiceAddress', hostOf(`http://${address}`), limits)
     : 'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
 )
 
-/** Our mover takes the host for the bucket; a mover of another image may call it. */
+/** Lodestone's mover reads the host of the URL as the bucket. A mover of another image may connect to it. */
 export const sourceHost: Rule = ({ options = {}, mover }, { allowedLocalNetworks }) => {
   const { sourceURL = '' } = options
   if (mover?.image === undefined || /^s3:/i.test(sourceURL)) return undefined
@@ -101,7 +101,7 @@ export const sourceHost: Rule = ({ options = {}, mover }, { allowedLocalNetworks
   return fault === undefined ? undefined : problem('options.sourceURL', 'Forbidden', notAllowed('sourceURL', fault))
 }
 
-/** A mover connects from a node: what answers there on these addresses is not meant for tenants. */
+/** A mover connects from a node, whose loopback and link-local addresses are not for tenants. */
 function hostMessage(option: string, host: string, { allowedLocalNetworks }: VolumeLimits): string | undefined {
   const fault = localHostFault(host, allowedLocalNetworks)
   return fault && notAllowed(option, fault)
@@ -111,14 +111,14 @@ function notAllowed(option: string, fault: string): string {
   return `${option} is not allowed: ${fault}. Name another host, or have its network added to volumes.allowedLocalNetworks of the configuration.`
 }
 
-/** Names of AWS; other servers have names of the same shape. */
+/** The names of AWS regions. Other servers use the same form. */
 export const region: Rule = whenSet('region', (name) =>
   /^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(name)
     ? undefined
     : 'region has to be the name of a region, e.g. eu-central-1.',
 )
 
-/** How the mover looks at what came (docs/movers.md). */
+/** How the mover verifies the data (docs/movers.md). */
 export const verify: Rule = whenSet('verify', (level) =>
   level === 'checksum' || level === 'size' ? undefined : 'verify has to be checksum or size.',
 )
@@ -146,7 +146,7 @@ export const resyncInterval: Rule = whenSet('resyncInterval', (text) =>
   (parseDuration(text) ?? 0) > 0 ? undefined : 'resyncInterval has to be a duration, e.g. 5m.',
 )
 
-/** What pods cannot write, nothing can be written back of. */
+/** Read-only data has no changes that could be written back. */
 export const resyncReadOnly: Rule = ({ readOnly, options = {} }) =>
   readOnly && parseBoolean(options['resync'] ?? '')
     ? problem('readOnly', 'Invalid', 'readOnly cannot be set when resync is: pods could write nothing to write back.')
@@ -169,7 +169,7 @@ export const distribution: Rule = whenSet('distributionStrategy', (text, { repli
     : `total number of replicas: [${total}] in distributionStrategy [${cut(text)}], does not match number of replicas provided: [${replicas}]`
 })
 
-/** A directory of nodes that movers fill, or, with `local`, that pods mount as it is. Without the option VCK's default counts. */
+/** A directory of nodes: for `data` movers write it, for `local` pods mount it. Without the option VCK's default applies to `data`. */
 export function hostDirectory(option: string, use: HostPathUse): Rule {
   return (config, limits) => {
     const given = config.options?.[option]
@@ -206,18 +206,18 @@ export const outputPath: Rule = whenSet('outputPath', (path) =>
   isPlainRelativePath(path) ? undefined : 'outputPath has to be a path inside the volume, without "." and "..".',
 )
 
-/** Of the text of an IPv6 address; a longer one would make the pattern slow. */
+/** Of the longest IPv6 address: a longer text would make the pattern slow. */
 const MAX_HOST_LENGTH = 45
 const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
 
-/** VCK's webhook takes IP addresses only; names of hosts are as good. */
+/** VCK's webhook accepts IP addresses only. Lodestone accepts host names too. */
 export const server: Rule = whenSet('server', (host, _config, limits) =>
   (host.length <= MAX_HOST_LENGTH && IP.test(host)) || !subdomainProblem(host)
     ? hostMessage('server', host, limits)
     : 'server is not a valid IP. Nor is it the name of a host.',
 )
 
-/** Nothing of a volume is read from another namespace. */
+/** A volume refers to no other namespace. */
 export const ownNamespace: Rule = ({ options = {} }) => {
   const option = Object.keys(options).find((name) => name.toLowerCase().endsWith('namespace'))
   return option === undefined
@@ -229,7 +229,7 @@ export const ownNamespace: Rule = ({ options = {} }) => {
       )
 }
 
-/** A key that climbs would be written somewhere else than asked. */
+/** A key with `..` would be written outside the volume. */
 function isSafeKey(key: string): boolean {
   return !key.split('/').some((part) => part === '.' || part === '..') && !/\p{Cc}/u.test(key)
 }

@@ -1,9 +1,9 @@
-/** Reads the values of a volume's options, which are all texts: undefined for one that does not say what it should. */
+/** Parses the options of a volume, which are all strings; undefined for an invalid one. */
 
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']
 
-/** A yes or no, as Go's strconv.ParseBool reads it. */
+/** A boolean, as Go's strconv.ParseBool parses it. */
 export function parseBoolean(text: string): boolean | undefined {
   if (TRUE.includes(text)) return true
   return FALSE.includes(text) ? false : undefined
@@ -11,13 +11,13 @@ export function parseBoolean(text: string): boolean | undefined {
 
 export interface SourceUrl {
   bucket: string
-  /** The object, or, ending in a slash or empty, what the names of the objects begin with. */
+  /** The name of an object, or a prefix of names, which ends in a slash or is empty. */
   key: string
 }
 
 const SOURCE_URL = /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/([^/?#@\s]+)(?:\/([^?#]*))?$/
 
-/** `s3://bucket/key`: VCK takes the host for the bucket, whatever the scheme. */
+/** `s3://bucket/key`. As in VCK, the host is the bucket for every scheme. */
 export function parseSourceUrl(text: string): SourceUrl | undefined {
   const [, bucket, key = ''] = SOURCE_URL.exec(text) ?? []
   return bucket === undefined ? undefined : { bucket, key }

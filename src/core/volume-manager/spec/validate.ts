@@ -1,4 +1,4 @@
-/** What is wrong with a VolumeManager: its shape by schema, then its meaning, in VCK's words; everything at once. */
+/** Validates VolumeManagers: first by the schema, then by the rules of each volume; all errors at once. */
 import { apiVersionOf } from '../../../api/meta.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
 import { volumeManagerSchema } from '../../../api/volume-manager-schema.ts'
@@ -11,24 +11,24 @@ import { volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
 
-/** The groups that VCK had before its last. */
+/** The API groups of earlier versions of VCK. */
 const OLDER_GROUPS = /^(aipg\.intel\.com|kvc\.kubeflow\.org|vck\.intelai\.org)\/v\d+$/
 
 /** Options that were members of the volume itself before June 2018. */
 const MOVED_TO_OPTIONS = ['sourceURL', 'endpointURL'] as const
 
-/** Whether an object is a VolumeManager of any version that VCK ever had. */
+/** Whether an object is a VolumeManager of any version of VCK. */
 export function isVolumeManager({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
   return kind === volumeManagers.kind && (apiVersion === apiVersionOf(volumeManagers) || OLDER_GROUPS.test(apiVersion))
 }
 
-/** All errors of a VolumeManager, by path; none means valid. Meaning is only looked at where the shape is right. */
+/** All errors of a VolumeManager, by path; none means valid. The rules apply only where the schema matches. */
 export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimits): FieldError[] {
   const { apiVersion, spec } = manager
   const shape = validateShape({ spec })
   const wrong = shape.map(({ path }) => path)
   const configs: unknown = spec?.volumeConfigs
-  // What is too long is not looked into.
+  // The rules do not apply to a list that is too long.
   const isTooLong = shape.some(({ path, code }) => path === 'spec.volumeConfigs' && code === 'TooLong')
   const meant = Array.isArray(configs) && !isTooLong ? configErrors(configs, limits, shape.length === 0) : []
   return [
@@ -39,8 +39,8 @@ export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimi
 }
 
 /**
- * The answer of admission. What is stored already and does not change is let through, and so is what goes: an object that came while
- * nobody looked must not keep its own status or finalizer from being written.
+ * The decision of admission. An unchanged spec and an object that is being deleted are allowed: an object that was stored without this
+ * webhook must not block writes of its own status or finalizer.
  */
 export function admitVolumeManager(
   manager: VolumeManager,
@@ -76,7 +76,7 @@ function versionErrors(apiVersion: string): FieldError[] {
   ]
 }
 
-/** @param areShaped whether all of them have the shape of a volume */
+/** @param areShaped whether all of them match the schema of a volume */
 function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
   const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
   return configs.flatMap((config, i) => {
@@ -104,7 +104,7 @@ function movedErrors(config: Record<string, unknown>, at: string): FieldError[] 
   }))
 }
 
-/** Whether the rules can be asked at all; what has another shape is told of by the schema. */
+/** Whether the rules apply: errors of the schema are reported already. */
 function isVolume(
   config: Record<string, unknown>,
   isShaped: boolean,

@@ -1,4 +1,4 @@
-/** What is wrong with one volume: by its source type, a table of rules, every one of which is looked at. */
+/** The table of rules of each source type, and the problems of one volume. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { affinityProblems } from '../schedule/node-affinity.ts'
 import {
@@ -51,7 +51,7 @@ const labelSyntax: Rule = ({ labels: given = {} }) => {
   return problem('labels', 'Invalid', message)
 }
 
-/** The status speaks of each one, and an object has no more than 1.5 MiB. */
+/** The status has an entry for each replica, and an object has at most 1.5 MiB. */
 const MAX_REPLICAS = 1000
 
 const replicas: Rule = ({ replicas: count }) => {
@@ -167,7 +167,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   ],
 }
 
-/** Everything that is wrong with a volume whose shape is right; none means that it can be brought to nodes. */
+/** All problems of a volume that matches the schema; none means that movers can be created for it. */
 export function volumeProblems(config: VolumeConfig, limits: VolumeLimits): VolumeProblem[] {
   const rules = Object.hasOwn(RULES, config.sourceType) ? RULES[config.sourceType] : undefined
   const unknown = problem(

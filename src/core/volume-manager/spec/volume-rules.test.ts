@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume } from '../../../../test/builders.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { DEFAULT_VOLUME_LIMITS } from './settings.ts'
+import { volumeProblems } from './volume-rules.ts'
+
+const fieldsOf = (config: VolumeConfig) => volumeProblems(config, DEFAULT_VOLUME_LIMITS).map(({ field }) => field)
+/** Every option that a rule of any source type checks, with an invalid value. */
+const INVALID_OPTIONS = {
+  ...{ awsCredentialsSecretName: 'No Name', sourceURL: 'lake', endpointURL: 's3', region: 'a b', verify: 'twice' },
+  ...{ timeoutForDataDownload: '5', distributionStrategy: 'a', resync: 'yes', resyncInterval: '0s', dataPath: '/etc' },
+  ...{ server: 'a b', path: 'a', s3GatewayURL: 's3', pachydermServiceAddress: 'a/b', pachAuthSecretName: 'No Name' },
+  ...{ outputPath: '../up', secretNamespace: 'other' },
+}
+const EVERY = ['labels', 'options.secretNamespace', 'nodeAffinity', 'mover.image', 'capacity']
+const MOVED = ['replicas', 'options.timeoutForDataDownload', 'options.distributionStrategy']
+const RESYNC = ['options.resync', 'options.resyncInterval']
+const S3 = ['awsCredentialsSecretName', 'sourceURL', 'endpointURL', 'region', 'verify'].map((name) => `options.${name}`)
+
+describe('a volume with every rule broken', () => {
+  test.each<{ sourceType: string; fields: string[] }>([
+    { sourceType: 'S3', fields: [...S3, ...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'] },
+    { sourceType: 'S3-Dev', fields: [...S3, ...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'] },
+    { sourceType: 'NFS', fields: ['options.server', 'options.path', 'accessMode'] },
+    {
+      sourceType: 'Pachyderm',
+      fields: [
+        ...['outputPath', 's3GatewayURL', 'pachydermServiceAddress', 'region', 'verify', 'pachAuthSecretName'].map(
+          (name) => `options.${name}`,
+        ),
+        ...['options.repo', 'options.branch', 'options.inputPath'],
+        ...[...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'],
+      ],
+    },
+    { sourceType: 'Local', fields: ['options.path', 'nodeAffinity', 'accessMode'] },
+    { sourceType: 'Stream', fields: [...S3, ...MOVED, 'options.dataPath', 'accessMode'] },
+    { sourceType: 'FTP', fields: ['sourceType'] },
+  ])('of $sourceType has these problems', ({ sourceType, fields }) => {
+    const config = makeVolume({
+      ...{ sourceType, labels: {}, replicas: 0, accessMode: 'Never', capacity: 'much', options: INVALID_OPTIONS },
+      ...{ mover: { image: 'other' } },
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } },
+    })
+
+    expect(new Set(fieldsOf(config).map((field) => field.replace(/^nodeAffinity.*/, 'nodeAffinity')))).toEqual(
+      new Set([...EVERY, ...fields]),
+    )
+  })
+})
+
+test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
+  { name: 'the sample', config: {}, want: [] },
+  { name: 'a reserved label', config: { labels: { vckname: 'a' } }, want: ['labels'] },
+  { name: 'a reserved prefix of labels', config: { labels: { 'lodestone.dev/a': 'a' } }, want: ['labels'] },
+  { name: 'an invalid label', config: { labels: { a: 'b c' } }, want: ['labels'] },
+  { name: '1000 replicas', config: { replicas: 1000 }, want: [] },
+  { name: '1001 replicas', config: { replicas: 1001 }, want: ['replicas'] },
+  {
+    name: 'NFS without a capacity',
+    config: { sourceType: 'NFS', accessMode: 'ReadOnlyMany', capacity: '', options: { server: 'a', path: '/' } },
+    want: ['capacity'],
+  },
+  { name: 'a stream without a source', config: { sourceType: 'Stream', options: {} }, want: [] },
+  {
+    name: 'a stream with a source and no credentials',
+    config: { sourceType: 'Stream', options: { sourceURL: 's3://a' } },
+    want: ['options.awsCredentialsSecretName'],
+  },
+  { name: 'a source type of a prototype', config: { sourceType: 'constructor' }, want: ['sourceType'] },
+])('$name has the problems $want', ({ config, want }) => {
+  expect(fieldsOf(makeVolume(config))).toEqual(want)
+})
