@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { statusOf } from './conditions.ts'
+import { statusEvents, statusOf } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
 function summary(
@@ -68,5 +68,141 @@ describe('what kubectl get shows', () => {
 
     expect(status.message).toBe('Beginning sub-resource deployment')
     expect(ready(status)).toBe('vol1: 1 ready (Unschedulable: 0/5 nodes)')
+  })
+})
+
+describe('the state of a VolumeManager', () => {
+  const deleting = () => summary('deleting', [], { message: 'deleting: n1: text' })
+  const withReason = (reason: string) => ({ ...deleting(), reason })
+  const claim = { reason: 'InUse' as const, message: 'claim a is in use by default/p' }
+  const gone = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+
+  test.each<{
+    name: string
+    metadata?: object
+    wanted?: 'Completed' | 'Failed'
+    summaries: VolumeSummary[]
+    waiting?: (typeof claim)[]
+    want: [state: string, reason: string, message: string]
+  }>([
+    {
+      name: 'is Running when all volumes can be used',
+      summaries: [summary('usable', [{}])],
+      want: ['Running', 'Deployed', 'successfully deployed all sub-resources'],
+    },
+    {
+      name: 'is Running without volumes',
+      summaries: [],
+      want: ['Running', 'Deployed', 'successfully deployed all sub-resources'],
+    },
+    {
+      name: 'is Pending when one waits',
+      summaries: [summary('usable', [{}]), summary('pending', [])],
+      want: ['Pending', 'Deploying', 'Beginning sub-resource deployment'],
+    },
+    {
+      name: 'is Failed when one failed, although another one waits',
+      summaries: [summary('pending', []), summary('failed', [])],
+      want: ['Failed', 'DeploymentFailed', 'failed to deploy all the sub-resources'],
+    },
+    {
+      name: 'is Running although data of a removed volume is being deleted',
+      summaries: [summary('usable', [{}]), deleting()],
+      want: ['Running', 'Deployed', 'successfully deployed all sub-resources'],
+    },
+    {
+      name: 'is Failed when the user wants that',
+      wanted: 'Failed',
+      summaries: [deleting()],
+      want: [
+        'Failed',
+        'WantedFailed',
+        'Added with desired state as failed and controller marked volume manager as Failed',
+      ],
+    },
+    {
+      name: 'is Pending while data is deleted',
+      wanted: 'Completed',
+      summaries: [withReason('NodeLabel')],
+      want: ['Pending', 'Deleting', 'the data is being deleted: vol1: deleting: n1: text'],
+    },
+    {
+      name: 'names the annotation for data in use',
+      wanted: 'Completed',
+      summaries: [withReason('InUse')],
+      want: [
+        ...(['Pending', 'InUse'] as const),
+        'the data is being deleted: vol1: deleting: n1: text; annotate lodestone.dev/delete-in-use=true to delete it although it is used',
+      ],
+    },
+    {
+      name: 'names no annotation for a claim in use, on which it has no effect',
+      metadata: gone,
+      summaries: [summary('deleted', [])],
+      waiting: [claim],
+      want: ['Pending', 'InUse', 'the data is being deleted: claim a is in use by default/p'],
+    },
+    {
+      name: 'is Completed when all data is deleted',
+      wanted: 'Completed',
+      summaries: [summary('deleted', [])],
+      want: ['Completed', 'Deleted', 'the data is deleted'],
+    },
+    {
+      name: 'is Completed in a deletion, whatever the user wanted before',
+      metadata: gone,
+      wanted: 'Failed',
+      summaries: [],
+      want: ['Completed', 'Deleted', 'the data is deleted'],
+    },
+  ])('$name', ({ metadata = {}, wanted, summaries, waiting = [], want }) => {
+    const manager = makeVolumeManager([{}], { ...metadata, ...(wanted && { state: wanted }) })
+
+    const status = statusOf({ manager, now: NOW } as VolumeManagerInput, summaries, waiting)
+
+    const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+    expect([status.state, reason, status.message]).toEqual(want)
+  })
+})
+
+describe('the Events about a new status', () => {
+  const eventsOf = (before: VolumeSummary[], after: VolumeSummary[]) => {
+    const manager = makeVolumeManager([{}], { status: of(...before) })
+    return statusEvents(manager, of(...after), after).map(
+      ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+    )
+  }
+  const replica = (state: ReplicaStatus['state'], more: Partial<ReplicaStatus> = {}) =>
+    summary(state === 'Ready' ? 'usable' : 'pending', [{ state, node: 'n1', ...more }])
+
+  test.each<{ name: string; before: VolumeSummary[]; after: VolumeSummary[]; want: string[] }>([
+    { name: 'are none without a change', before: [replica('Ready')], after: [replica('Ready')], want: [] },
+    {
+      name: 'are about a new state',
+      before: [replica('Downloading')],
+      after: [replica('Ready')],
+      want: ['Normal Running: successfully deployed all sub-resources'],
+    },
+    {
+      name: 'are about a failure, with its message',
+      before: [summary('pending', [])],
+      after: [summary('failed', [], { message: 'AccessDenied: no' })],
+      want: ['Warning Failed: failed to deploy all the sub-resources: vol1: AccessDenied: no'],
+    },
+    {
+      name: 'are about a mover that failed',
+      before: [replica('Downloading')],
+      after: [replica('Failed', { reason: 'NoSpace', message: 'full' })],
+      want: ['Warning MoverFailed: vol1 on n1: NoSpace: full'],
+    },
+    {
+      name: 'are about a replica that is lost, and the state that changes with it',
+      before: [replica('Ready')],
+      after: [replica('Queued', { reason: 'NodeGone', message: 'gone', node: undefined as never })],
+      want: ['Normal Pending: Beginning sub-resource deployment', 'Warning ReplicaLost: vol1 on n1: NodeGone: gone'],
+    },
+    { name: 'are none about a retry', before: [replica('Failed')], after: [replica('Queued')], want: [] },
+  ])('$name', ({ before, after, want }) => {
+    expect(eventsOf(before, after)).toEqual(want)
   })
 })

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { MOVER_ROLE, moverAccess } from './access.ts'
+
+test('movers have a ServiceAccount, bound to the role of movers in its namespace only', () => {
+  expect(moverAccess('team-a', 'mover').map(({ type, object }) => [type.plural, object])).toMatchObject([
+    ['serviceaccounts', { kind: 'ServiceAccount', metadata: { name: 'mover', namespace: 'team-a' } }],
+    [
+      'rolebindings',
+      {
+        metadata: { name: 'mover', namespace: 'team-a' },
+        roleRef: { kind: 'ClusterRole', name: MOVER_ROLE },
+        subjects: [{ kind: 'ServiceAccount', name: 'mover', namespace: 'team-a' }],
+      },
+    ],
+  ])
+})
