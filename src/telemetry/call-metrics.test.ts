@@ -5,7 +5,7 @@ import { openCallMetrics } from './call-metrics.ts'
 const samples = async (registry: Registry) =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 
-test('every call is in the metrics when they are read, whenever that is', async () => {
+test('every call is in the metrics immediately', async () => {
   const registry = new Registry()
   const count = openCallMetrics([registry])('resource-binding')
 
