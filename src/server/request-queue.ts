@@ -1,7 +1,7 @@
 /** Queue of complete requests that wait for their decision, up to a limit. Requests beyond it are rejected with a retry. */
 import type { ReceivedBody } from './body.ts'
 import type { Answer } from './call.ts'
-import { LARGE_BODY_BYTES, openTurns } from './turns.ts'
+import { LARGE_BODY_BYTES, openTurns } from './request-batch.ts'
 
 /** A complete request. */
 export interface QueuedRequest {

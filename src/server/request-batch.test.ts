@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LARGE_BODY_BYTES, openTurns, type Waiting } from './turns.ts'
+import { LARGE_BODY_BYTES, openTurns, type Waiting } from './request-batch.ts'
 
 let told: string[] = []
 
