@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { LARGE_BODY_BYTES, openTurns, type Waiting } from './request-batch.ts'
+import { type BatchedRequest, LARGE_BODY_BYTES, openRequestBatches } from './request-batch.ts'
 
 let told: string[] = []
 
-function request(name: string, { deciding = () => {}, sending = () => {}, size = 100 } = {}): Waiting {
+function request(name: string, { deciding = () => {}, sending = () => {}, size = 100 } = {}): BatchedRequest {
   return {
     size,
     fail(error) {
@@ -21,7 +21,7 @@ function request(name: string, { deciding = () => {}, sending = () => {}, size =
   }
 }
 
-/** What is done in the next turns of the event loop. */
+/** Returns what is done in the next turns of the event loop. */
 async function afterTurns(turns = 1): Promise<string[]> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
   const done = told
@@ -29,17 +29,17 @@ async function afterTurns(turns = 1): Promise<string[]> {
   return done
 }
 
-/** Gives one that takes several to come together: two just did. */
-async function openBusyTurns(now = () => 0): Promise<(request: Waiting) => void> {
-  const take = openTurns(now)
+/** Opens batches after one with two requests. */
+async function openBusyBatches(now = () => 0): Promise<(request: BatchedRequest) => void> {
+  const take = openRequestBatches(now)
   take(request('before'))
   take(request('beside'))
   await afterTurns()
   return take
 }
 
-test('who comes alone is answered at once', async () => {
-  const take = openTurns(() => 0)
+test('a single request is answered immediately', async () => {
+  const take = openRequestBatches(() => 0)
 
   take(request('first'))
 
@@ -47,8 +47,8 @@ test('who comes alone is answered at once', async () => {
   expect(await afterTurns()).toHaveLength(2)
 })
 
-test('of those that come together after that, only the first is answered by itself', async () => {
-  const take = openTurns(() => 0)
+test('of requests that arrive together after a single one, only the first is answered by itself', async () => {
+  const take = openRequestBatches(() => 0)
 
   for (const name of ['first', 'second', 'third']) take(request(name))
 
@@ -62,8 +62,8 @@ test('of those that come together after that, only the first is answered by itse
   ])
 })
 
-test('who comes alone again waits for company once, and then no more', async () => {
-  const take = await openBusyTurns()
+test('a single request after a batch waits once for others, the next one does not', async () => {
+  const take = await openBusyBatches()
 
   take(request('first'))
   expect(told).toEqual([])
@@ -74,8 +74,8 @@ test('who comes alone again waits for company once, and then no more', async () 
   expect(await afterTurns()).toHaveLength(2)
 })
 
-test('what came together is decided before anything is sent, and everybody gets the own answer, in order', async () => {
-  const take = await openBusyTurns()
+test('requests that arrive together are decided before a response is sent, and each gets its own response, in order', async () => {
+  const take = await openBusyBatches()
 
   take(request('first'))
   take(request('second'))
@@ -84,17 +84,17 @@ test('what came together is decided before anything is sent, and everybody gets 
   expect(await afterTurns()).toEqual(['decide first', 'decide second', 'send first', 'send second'])
 })
 
-test('what comes while answers are sent has the next turn', async () => {
-  const take = await openBusyTurns()
+test('a request that arrives while responses are sent is in the next batch', async () => {
+  const take = await openBusyBatches()
 
   take(request('first', { sending: () => take(request('second')) }))
 
   expect(await afterTurns(2)).toEqual(['decide first', 'send first', 'decide second', 'send second'])
 })
 
-test('a decision that takes long keeps only those waiting that came before it', async () => {
+test('a slow decision delays only the responses of the requests before it', async () => {
   let now = 0
-  const take = await openBusyTurns(() => now)
+  const take = await openBusyBatches(() => now)
   const long = () => {
     now += 50
   }
@@ -141,7 +141,7 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
     ],
   },
 ])('$name', async ({ given, want }) => {
-  const take = await openBusyTurns()
+  const take = await openBusyBatches()
 
   take(request('first'))
   take(request('second', given))
@@ -151,7 +151,7 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
 })
 
 test('large requests are decided one a turn, after the others: they delay none that arrives meanwhile', async () => {
-  const take = await openBusyTurns()
+  const take = await openBusyBatches()
 
   take(request('large 1', { size: LARGE_BODY_BYTES + 1, sending: () => take(request('small 2')) }))
   take(request('large 2', { size: LARGE_BODY_BYTES + 1 }))

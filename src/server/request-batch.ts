@@ -1,46 +1,45 @@
-/** Decides requests in batches: what arrived together is decided together, then sent. A large request is decided by itself. */
+/** Request batches: decides the requests that arrive together before it sends the first response. A large request has a batch of its own. */
 import type { Answer } from './call.ts'
 
 /** A request whose body has arrived. */
-export interface Waiting {
+export interface BatchedRequest {
   /** The length of its body in bytes. */
   size: number
   decide(): Answer
   send(answer: Answer): void
-  /** Ends this request after `decide` or `send` threw, which is a fault of ours. Must not throw. */
+  /** Ends this request after `decide` or `send` threw. Must not throw. */
   fail(error: unknown): void
 }
 
-/** Answers wait at most this long, in ms, for decisions on other requests: a hundred of the usual size, but not two of the largest. */
-const LONGEST_TURN_MS = 2
-/** A larger body, in bytes, is decided after the others of its turn, one a turn: it delays none that arrives meanwhile. */
+/** Responses wait at most this long, in ms, for other decisions: about a hundred of the usual size. */
+const LONGEST_BATCH_MS = 2
+/** A larger body, in bytes, is decided after the batch, one in each turn of the event loop: it delays no request that arrives meanwhile. */
 export const LARGE_BODY_BYTES = 128 * 1024
 
 /**
- * Returns a function that takes requests. Those that arrive in one turn of the event loop are all decided before the first answer is sent.
+ * Returns a function that takes requests. A batch is what arrives in one turn of the event loop.
  *
- * Reading, deciding and sending are much code each. Done request by request, each step pushes the others out of the processor's caches,
- * and a decision costs twice what it costs when another one came just before (docs/performance.md). Of requests that arrive together, the
- * first waits for as long as the others' decisions take, some 15 µs each. A request that arrives alone, after a turn with one request, is
- * answered immediately: to wait would cost another turn.
+ * Reading, deciding and sending are much code each. Request by request, each step pushes the others out of the processor's caches
+ * (docs/adr/0023-what-each-optimization-is-worth.md). The first request of a batch waits for the other decisions, about 15 µs each. A single
+ * request is answered immediately when the batch before it had one request: waiting would cost another turn.
  *
  * @param now a clock in milliseconds
  */
-export function openTurns(now: () => number = () => performance.now()): (request: Waiting) => void {
-  let waiting: Waiting[] = []
-  const large: Waiting[] = []
+export function openRequestBatches(now: () => number = () => performance.now()): (request: BatchedRequest) => void {
+  let waiting: BatchedRequest[] = []
+  const large: BatchedRequest[] = []
   let isScheduled = false
-  /** How many arrived in this turn. */
+  /** Requests of this turn of the event loop. */
   let arrived = 0
   let isAlone = true
 
-  function answerAll(turn: readonly Waiting[]): void {
-    let decided: { request: Waiting; answer: Answer }[] = []
+  function answerAll(batch: readonly BatchedRequest[]): void {
+    let decided: { request: BatchedRequest; answer: Answer }[] = []
     let begun = now()
-    for (const request of turn) {
+    for (const request of batch) {
       const answer = decide(request)
       if (answer) decided.push({ request, answer })
-      if (now() - begun < LONGEST_TURN_MS) continue
+      if (now() - begun < LONGEST_BATCH_MS) continue
       sendAll(decided)
       decided = []
       begun = now()
@@ -56,12 +55,12 @@ export function openTurns(now: () => number = () => performance.now()): (request
 
   function endTurn(): void {
     isScheduled = false
-    const turn = waiting
-    // An answer may bring the next request at once: that one has the next turn.
+    const batch = waiting
+    // A response may bring the next request immediately: that one is in the next batch.
     waiting = []
     isAlone = arrived === 1
     arrived = 0
-    answerAll(turn)
+    answerAll(batch)
     const first = large.shift()
     if (first) answerAll([first])
     if (large.length > 0) schedule()
@@ -80,7 +79,7 @@ export function openTurns(now: () => number = () => performance.now()): (request
   }
 }
 
-function decide(request: Waiting): Answer | undefined {
+function decide(request: BatchedRequest): Answer | undefined {
   try {
     return request.decide()
   } catch (error) {
@@ -89,7 +88,7 @@ function decide(request: Waiting): Answer | undefined {
   }
 }
 
-function sendAll(decided: readonly { request: Waiting; answer: Answer }[]): void {
+function sendAll(decided: readonly { request: BatchedRequest; answer: Answer }[]): void {
   for (const { request, answer } of decided) {
     try {
       request.send(answer)

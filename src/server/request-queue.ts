@@ -1,7 +1,7 @@
 /** Queue of complete requests that wait for their decision, up to a limit. Requests beyond it are rejected with a retry. */
 import type { ReceivedBody } from './body.ts'
 import type { Answer } from './call.ts'
-import { LARGE_BODY_BYTES, openTurns } from './request-batch.ts'
+import { LARGE_BODY_BYTES, openRequestBatches } from './request-batch.ts'
 
 /** A complete request. */
 export interface QueuedRequest {
@@ -24,7 +24,7 @@ export interface RequestQueue {
  * request out.
  */
 export function openRequestQueue(limit: number): RequestQueue {
-  const decideInTurn = openTurns()
+  const addToBatch = openRequestBatches()
   const waiting = { usual: 0, large: 0 }
 
   return {
@@ -42,7 +42,7 @@ export function openRequestQueue(limit: number): RequestQueue {
         isGivenUp = true
         turnAway('bytes', 'too many bytes of requests in flight; retry')
       })
-      decideInTurn({
+      addToBatch({
         size,
         decide() {
           waiting[kind]--
