@@ -1,4 +1,4 @@
-/** Notices that a mover is to stop: by a signal of the system, or by what is in a file, however long it has been there. */
+/** Cancels a mover: by a signal of the operating system, or by the content of its cancel file. */
 import { readFile } from 'node:fs/promises'
 
 /** The reason that a cancelled mover's signal aborts with. */
@@ -6,7 +6,7 @@ export class CancelledError extends Error {
   override name = 'CancelledError'
 }
 
-/** A quarter of the time that a mover has to end. */
+/** A mover must end within 2 s. */
 const LOOK_EVERY_MS = 500
 
 export interface CancelWatch {
@@ -14,7 +14,7 @@ export interface CancelWatch {
   stop(): void
 }
 
-/** Watches. The file is looked at once before this resolves: a mover that is cancelled from the start does nothing. */
+/** Starts to watch. Reads the file once before it resolves, so that a mover that is already cancelled does nothing. */
 export async function watchCancel(outer: AbortSignal, file: string | undefined): Promise<CancelWatch> {
   const ending = new AbortController()
   const cancel = (how: string) => ending.abort(new CancelledError(`stopped ${how}`))
@@ -36,7 +36,7 @@ export async function watchCancel(outer: AbortSignal, file: string | undefined):
   }
 }
 
-/** The downward API writes the value of the annotation, and nothing without one. */
+/** The downward API writes the value of the annotation, or nothing when there is none. */
 async function asksToStop(file: string): Promise<boolean> {
   const text = (await readFile(file, 'utf8').catch(() => '')).trim()
   return text !== '' && text !== 'false'

@@ -1,15 +1,15 @@
-/** Tells of a mover's progress through Events: in order, in nobody's way, and the last one before the process ends. */
+/** Reports the progress of a mover as Events: in order, without delaying the work, the last one before the process ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MoverMoment } from '../core/mover/contract.ts'
 import { type MoverEvent, type MoverIdentity, type MoverReport, moverEvent } from '../core/mover/event.ts'
 
-/** Writes an Event whether or not it is there already. */
+/** Creates or updates an Event. */
 export type EventSink = (event: MoverEvent) => Promise<void>
 
 export interface EventReporter {
   /** Never throws and never waits. */
   report(report: MoverReport): void
-  /** Resolves when everything reported is written, or after so many milliseconds. */
+  /** Resolves when every report is written, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>
 }
 
@@ -17,7 +17,7 @@ export interface EventReporterInput {
   sink: EventSink
   identity: MoverIdentity
   now: () => number
-  /** Told of what could not be written. */
+  /** Called with the error when an Event could not be written. */
   failed: (error: unknown) => void
 }
 
@@ -40,7 +40,7 @@ export function openEventReporter({ sink, identity, now, failed }: EventReporter
       const { count, firstAt } = counts.get(report.moment) ?? { count: 0, firstAt: now() }
       counts.set(report.moment, { count: count + 1, firstAt })
       seq += 1
-      // Of a moment only the latest is worth writing; it keeps its place in the line.
+      // A newer report of the same moment replaces the one that waits, at its place.
       waiting.set(report.moment, moverEvent(identity, report, { seq, count: count + 1, firstAt, now: now() }))
       writing ??= writeAll()
     },

@@ -5,7 +5,7 @@ import { asMoverError, MoverError } from './mover-error.ts'
 test.each([
   { code: 'ENOSPC', want: 'NoSpace', says: '/data/x: the disk is full (ENOSPC)' },
   { code: 'EDQUOT', want: 'NoSpace', says: 'quota' },
-  { code: 'EACCES', want: 'Rejected', says: 'the user that the mover runs as may not do this' },
+  { code: 'EACCES', want: 'Rejected', says: 'permission denied for the user of the mover' },
   { code: 'EROFS', want: 'Rejected', says: 'read-only' },
   { code: 'EISDIR', want: 'KeyConflict', says: 'a directory where a file should be' },
   { code: 'ELOOP', want: 'Rejected', says: 'symbolic link' },

@@ -1,4 +1,4 @@
-/** The one error that a mover ends with: what failed, why, and with it whether another attempt makes sense. */
+/** The error that ends a mover, with a code that says whether another attempt can succeed. */
 import type { FailureCode } from '../core/mover/contract.ts'
 
 export class MoverError extends Error {
@@ -11,20 +11,20 @@ export class MoverError extends Error {
   }
 }
 
-/** What the file system's refusals mean here. */
+/** Errors of the file system. */
 const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>> = {
   ENOSPC: { code: 'NoSpace', text: 'the disk is full' },
   EDQUOT: { code: 'NoSpace', text: 'the quota of the disk is used up' },
   EFBIG: { code: 'NoSpace', text: 'the file system takes no file as large as this' },
   EISDIR: { code: 'KeyConflict', text: 'there is a directory where a file should be' },
   ENOTDIR: { code: 'KeyConflict', text: 'there is a file where a directory should be' },
-  ELOOP: { code: 'Rejected', text: 'there is a symbolic link, which is never followed' },
+  ELOOP: { code: 'Rejected', text: 'there is a symbolic link; the mover does not follow links' },
   EROFS: { code: 'Rejected', text: 'the file system is mounted read-only' },
-  EACCES: { code: 'Rejected', text: 'the user that the mover runs as may not do this' },
-  EPERM: { code: 'Rejected', text: 'the user that the mover runs as may not do this' },
+  EACCES: { code: 'Rejected', text: 'permission denied for the user of the mover' },
+  EPERM: { code: 'Rejected', text: 'permission denied for the user of the mover' },
 }
 
-/** Any error as a `MoverError`: those of the file system are explained, all others are unexpected. */
+/** Converts any error: those of the file system are explained, all others are `Unexpected`. */
 export function asMoverError(error: unknown): MoverError {
   if (error instanceof MoverError) return error
   const { code = '', path, message = String(error) } = error as NodeJS.ErrnoException

@@ -1,8 +1,8 @@
-/** Runs jobs side by side, so many at a time, and takes the next one only when there is room for it. */
+/** Runs jobs concurrently up to a limit, and takes the next job when one has ended. */
 
 export type Job = () => Promise<void>
 
-/** Resolves when all jobs have ended. The first failure ends all: the signal that jobs are given aborts, and it is thrown. */
+/** Resolves when all jobs have ended. The first failure aborts the signal of the jobs and is thrown. */
 export async function runPool(
   jobs: (signal: AbortSignal) => AsyncGenerator<Job>,
   parallel: number,

@@ -1,4 +1,4 @@
-/** Runs one piece of work from its first Event to its last: whatever happens to it, there is a result. */
+/** Runs one task of a mover, from its first Event to its result. */
 import { writeFile } from 'node:fs/promises'
 import {
   CONTRACT_VERSION,
@@ -23,19 +23,19 @@ export interface MoverTask {
 }
 
 export interface MoverIo {
-  /** Aborts when the system wants the process to end. */
+  /** Aborts on SIGTERM or SIGINT. */
   signal: AbortSignal
   cancelFile?: string | undefined
-  /** Absent: nobody reads one. */
+  /** Where the kubelet reads the termination message; absent outside a Pod. */
   terminationLog?: string | undefined
   events?: EventReporter | undefined
-  /** A line of the log. */
+  /** Writes a log line. */
   log: (level: 'info' | 'warn' | 'error', fields: object, message: string) => void
   progressEveryMs?: number
 }
 
 const PROGRESS_EVERY_MS = 10_000
-/** For the last Events. Whoever cancels waits two seconds in all. */
+/** Time for the last Events. A cancelled mover must end within 2 s. */
 const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, cancelled: 1_000 }
 
 /** Does the work. Never throws: what goes wrong is in the result, which is also in the termination log and the Events. */

@@ -1,23 +1,23 @@
-/** Puts log lines off for a moment, so that many are made at once: what nobody waits for is not done while somebody does. */
+/** Deferred log lines: collects them for a moment and formats many at once, when no response waits. */
 import type { LogFn, Logger } from 'pino'
 
 export interface LineQueue {
-  /** Takes what was said, as pino's `hooks.logMethod`. What is logged must not be changed afterwards. */
+  /** Collects a line, as `hooks.logMethod` of pino. Logged objects must not change afterwards. */
   logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void
-  /** When the line that is being made was said, in ms since the epoch. */
+  /** When the line that is being formatted was logged, in ms since the epoch. */
   now(): number
-  /** Makes the lines that wait, in the order in which they were said. */
+  /** Formats the lines that wait, in order. */
   flush(): void
 }
 
-/** A line waits for company at most this long, in ms. */
+/** A line waits at most this long, in ms. */
 const WAIT_MS = 100
-/** So many are enough. */
+/** This many lines are formatted in the next turn of the event loop. */
 const BATCH = 128
-/** And so many too many, when whoever says them does not pause. */
+/** This many lines are formatted immediately. */
 const MOST = 1024
 
-interface Said {
+interface WaitingLine {
   logger: Logger
   method: LogFn
   args: Parameters<LogFn>
@@ -25,13 +25,13 @@ interface Said {
 }
 
 /**
- * Opens a queue. A line that is made by itself costs more than one among others: by the time of the next review the processor's caches
- * have forgotten how lines are made (docs/adr/0011).
+ * Opens a queue. A single line costs more than one of many, since formatting pushes the code of reviews out of the processor's caches
+ * (docs/adr/0023-what-each-optimization-is-worth.md).
  *
- * @param made is called when the lines that waited have been made
+ * @param made called when the waiting lines have been formatted
  */
 export function openLineQueue(made: () => void): LineQueue {
-  let waiting: Said[] = []
+  let waiting: WaitingLine[] = []
   let timer: NodeJS.Timeout | undefined
   let at = 0
 
@@ -45,8 +45,8 @@ export function openLineQueue(made: () => void): LineQueue {
       try {
         method.apply(logger, args)
       } catch (error) {
-        // A line that cannot be made must not end the process, nor take the other lines with it.
-        method.apply(logger, [{ reason: String(error) }, 'a log line could not be made'])
+        // A line that cannot be formatted must neither end the process nor lose the other lines.
+        method.apply(logger, [{ reason: String(error) }, 'cannot format a log line'])
       }
     }
     made()
@@ -56,7 +56,7 @@ export function openLineQueue(made: () => void): LineQueue {
     logMethod(args, method) {
       const count = waiting.push({ logger: this, method, args, at: Date.now() })
       if (count >= MOST) flush()
-      // Not at once: an answer may be waiting for the one who said it.
+      // Not immediately: a response may wait for the caller.
       else if (count === BATCH) setImmediate(flush)
       else timer ??= setTimeout(flush, WAIT_MS).unref()
     },

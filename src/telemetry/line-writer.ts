@@ -1,21 +1,21 @@
-/** Writes log lines to a file descriptor, many at once and never in anybody's way. */
+/** Writes log lines to a file descriptor, many at once, without blocking. */
 import { write } from 'node:fs'
 
 export interface LineWriter {
-  /** Takes a line for the next `send`. */
+  /** Keeps a line for the next `send`. */
   write(line: string): void
-  /** Begins to write what was taken. */
+  /** Starts to write the kept lines. */
   send(): void
-  /** Resolves when everything written so far is out, or lost because the descriptor is broken. */
+  /** Resolves when all lines are written, or lost because the descriptor is broken. */
   flush(): Promise<void>
 }
 
-/** A reader that stalls (a full pipe) must not cost memory without end: beyond this, lines are dropped, and counted. */
+/** Beyond this, as when the reader of a pipe stalls, lines are dropped and counted. */
 const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
 /**
- * One write is under way at a time; lines that come meanwhile are gathered. A system call per line would cost more than the
- * decision that the line tells of, and pino's own asynchronous destination twice as much as this (docs/performance.md).
+ * One write is in progress at a time; lines that arrive meanwhile wait. A system call for each line would cost more than the decision that
+ * the line reports.
  */
 export function openLineWriter(fd: number): LineWriter {
   let pending = ''
@@ -27,7 +27,7 @@ export function openLineWriter(fd: number): LineWriter {
       write(fd, text, (error, written) => {
         if (error?.code === 'EAGAIN') setTimeout(() => resolve(writeAll(text)), 5)
         else if (!error && written < text.length) resolve(writeAll(text.subarray(written)))
-        // Anything else means that nobody reads our log any more: there is nowhere left to say so.
+        // Any other error means that the log has no reader, so it cannot be reported either.
         else resolve()
       })
     })

@@ -12,7 +12,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type HttpClient, type HttpClientOptions, openHttpClient } from '../../src/mover/http/client.ts'
 import { MoverError } from '../../src/mover/mover-error.ts'
-import { PassingError } from '../../src/mover/s3/backoff.ts'
+import { RetryableError } from '../../src/mover/s3/backoff.ts'
 import { makeAuthority } from '../../src/tls/authority.ts'
 import { makeLeaf } from '../../src/tls/leaf.ts'
 
@@ -95,12 +95,12 @@ describe('connections', () => {
     expect(used.size).toBe(3)
   })
 
-  test('that break are passing errors with the request in them, and no query', async () => {
+  test('that break are retryable errors with the request in them, and no query', async () => {
     const { port } = await listen(createServer((request) => request.socket.destroy()))
 
     const failed = open().send(get(port, '/bucket/key?X-Amz-Signature=secret'), never)
 
-    await expect(failed).rejects.toThrow(PassingError)
+    await expect(failed).rejects.toThrow(RetryableError)
     await expect(failed).rejects.toThrow(`GET http://127.0.0.1:${port}/bucket/key: `)
     await expect(failed).rejects.not.toThrow('secret')
   })
@@ -149,7 +149,7 @@ describe('a response that is not HTTP/1.1 is a failure that a retry may not have
       createTcpServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(bytes))),
     )
 
-    await expect(open().send(get(port), never)).rejects.toThrow(PassingError)
+    await expect(open().send(get(port), never)).rejects.toThrow(RetryableError)
   })
 
   test('more text than a listing can have is refused', async () => {

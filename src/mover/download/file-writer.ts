@@ -10,11 +10,11 @@ export class FileWriter {
     this.#position = position
   }
 
-  /** Writes a piece. Until the promise resolves, the piece is in use. */
+  /** Writes a chunk. The chunk must not change until the promise resolves. */
   async write(piece: Buffer): Promise<void> {
     const position = this.#position
     this.#position += piece.length
-    // A disk that is nearly full takes a part before it refuses.
+    // A disk that is nearly full writes a part before it fails.
     for (let done = 0; done < piece.length; ) {
       done += (await this.#file.write(piece, done, piece.length - done, position + done)).bytesWritten
     }

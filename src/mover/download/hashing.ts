@@ -1,4 +1,4 @@
-/** Computes the checksums that servers give of an object. */
+/** Checksums of objects, as servers state them. */
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
@@ -38,7 +38,7 @@ function createCrc32(): Hasher {
 
 const READ_BYTES = 1024 * 1024
 
-/** The checksum of a file, or of a range of it; `read` is told how much was looked at, piece by piece. */
+/** Computes the checksum of a file, or of a range of it. Calls `read` with the number of bytes after each read. */
 export async function hashFile(
   path: string,
   algorithm: ChecksumAlgorithm,

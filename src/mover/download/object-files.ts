@@ -1,4 +1,4 @@
-/** Makes files of objects: small ones in one piece, large ones part by part, each verified before it counts as done. */
+/** Downloads objects into files: small ones whole, large ones in parts. A file is done when its checksum is verified. */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ import { type Entry, idOf } from './manifest.ts'
 export interface ObjectFilesInput {
   bucket: Bucket
   folder: string
-  /** Where a file is written that is to appear in the folder when it is complete; absent: in the folder itself. */
+  /** Where incomplete files are written; absent: in the folder itself. */
   parts?: string
   journal: Journal
   progress: Progress
@@ -28,10 +28,10 @@ export interface ObjectFilesInput {
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 const FILE_MODE = 0o644
-/** Damage on the way is rare; twice the same is the server's. */
+/** A second mismatch is a fault of the server, not of the transfer. */
 const VERIFY_ATTEMPTS = 2
 
-/** Gives the jobs that an entry still needs; none when it is done. */
+/** Yields the jobs that an entry still needs. */
 export class ObjectFiles {
   readonly #input: ObjectFilesInput
   readonly #folders = new Map<string, Promise<void>>()
@@ -69,7 +69,7 @@ export class ObjectFiles {
     await this.#done(id, written, path)
   }
 
-  /** Whether what came is what the server has. Throws when it was not the last time either. */
+  /** Returns whether the checksum matches. Throws after the last attempt. */
   async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
     const { bucket, verify, progress } = this.#input
     const check: { wanted?: Checksum; hasher?: Hasher } = {}
@@ -92,7 +92,7 @@ export class ObjectFiles {
     const path = this.#writtenAt(id, target)
     const { journal, progress, partSize } = this.#input
     await this.#ensureFolder(dirname(target))
-    // The file is there if its journal is, unless somebody has been here: its parts would be holes.
+    // If the file is missing although its journal exists, the parts of the journal would be holes.
     const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
     const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
     const missing = parts.filter(({ index }) => !there.has(index))
@@ -102,7 +102,7 @@ export class ObjectFiles {
     let left = missing.length
     const wanted = await this.#promised(entry, signal)
     const crcs = new Map<number, string>()
-    // Nobody else closes it when the work ends early.
+    // Closes the file when the download ends early.
     const close = () => void file.close().catch(() => undefined)
     signal.addEventListener('abort', close, { once: true })
 
@@ -127,7 +127,7 @@ export class ObjectFiles {
     }
   }
 
-  /** What the server says of the whole, asked before its parts are: they are to be looked at while they arrive. */
+  /** Requests the checksum of the object before its parts, which are hashed while they arrive. */
   async #promised(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
     const { bucket, verify } = this.#input
     if (verify === 'size') return undefined
@@ -166,7 +166,7 @@ export class ObjectFiles {
       value = combineCrcs(algorithm, pieces)
     } else value = await hash()
     if (value === wanted.value) return
-    // No part tells which one is damaged.
+    // The damaged part is unknown.
     this.#input.journal.forget(idOf(entry))
     throw this.#mismatch(entry, wanted, value)
   }
@@ -192,8 +192,8 @@ export class ObjectFiles {
   #mismatch(entry: Entry, { algorithm, value }: Checksum, got: string): MoverError {
     return new MoverError(
       'ChecksumMismatch',
-      `${this.#input.bucket.nameOf(entry.key)}: its ${algorithm} is ${got}, and should be ${value}. ` +
-        'Damaged at the server or on the way; or a server whose ETags are no MD5: then --verify size',
+      `${this.#input.bucket.nameOf(entry.key)}: its ${algorithm} is ${got}, expected ${value}; ` +
+        'the data is damaged, or the ETags of the server are not MD5 sums: then set --verify size',
     )
   }
 
@@ -205,16 +205,13 @@ export class ObjectFiles {
     return made
   }
 
-  /** Nothing but real folders all the way: in what an earlier attempt left, and where consumers write, too. */
+  /** Creates a folder. Every part of its path must be a directory: earlier attempts and consumers write here too. */
   async #makeFolder(path: string): Promise<void> {
     if (path === this.#input.folder) return
     await this.#ensureFolder(dirname(path))
     await mkdir(path).catch(refuseUnlessThere)
     if ((await lstat(path)).isDirectory()) return
-    throw new MoverError(
-      'Rejected',
-      `${path} is no directory but a file or a symbolic link, which is never followed: remove it`,
-    )
+    throw new MoverError('Rejected', `${path} is not a directory but a file or a symbolic link; remove it`)
   }
 }
 

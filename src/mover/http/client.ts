@@ -11,7 +11,7 @@ export interface HttpClientOptions extends RouteOptions {
 }
 
 export interface HttpClient {
-  /** Makes one attempt. Throws a `PassingError` when the connection fails, the error of the sink, or the reason of the signal. */
+  /** Makes one attempt. Throws a `RetryableError` when the connection fails, the error of the sink, or the reason of the signal. */
   send(request: HttpRequest, signal: AbortSignal, sinkFor?: SinkFor): Promise<HttpResponse>
   /** Closes every connection immediately. */
   close(): void

@@ -1,6 +1,6 @@
 /** Errors of connections: which of them another attempt may not have, and what to tell the user. */
 import { MoverError } from '../mover-error.ts'
-import { PassingError } from '../s3/backoff.ts'
+import { RetryableError } from '../s3/backoff.ts'
 import type { HttpRequest } from './messages.ts'
 
 /** Marks an error as one of the connection: the errors of sinks stay as they are. */
@@ -26,18 +26,18 @@ const INVALID_REQUEST = 'UND_ERR_INVALID_ARG'
 /** The next attempt meets the same certificate. */
 const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
 
-/** Returns the error to throw: a `MoverError`, or a `PassingError` for a failure that another attempt may not have. */
+/** Returns the error to throw: a `MoverError`, or a `RetryableError` for a failure that another attempt may not have. */
 export function explain(
   { cause }: ConnectionError,
   { method, origin, path }: HttpRequest,
   stallMs: number,
-): MoverError | PassingError {
+): MoverError | RetryableError {
   if (cause instanceof MoverError) return cause
   const { code = '', message } = cause
   const reason = STALLED.has(code) ? `no data for ${stallMs / 1000} s` : message || code
   // A query may hold a credential.
   const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
   if (code === INVALID_REQUEST) return new MoverError('Rejected', text, { cause })
-  if (!TLS_FAILURE.test(code)) return new PassingError(text, { cause })
+  if (!TLS_FAILURE.test(code)) return new RetryableError(text, { cause })
   return new MoverError('Rejected', `${text}; --ca-file names the certificates to trust`, { cause })
 }

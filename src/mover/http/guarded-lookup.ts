@@ -1,10 +1,10 @@
-/** Resolves the names of servers for a connection, and rejects those that lead to the node itself or to its link. */
+/** Name resolution for connections that rejects addresses of the node itself and of its link. */
 import { type LookupAddress, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { localHostFault } from '../../core/mover/local-address.ts'
 import { MoverError } from '../mover-error.ts'
 
-/** All addresses of a name, as `dns.lookup` gives them. */
+/** Resolves all addresses of a name, as `dns.lookup` does. */
 export type Resolve = (
   name: string,
   options: { all: true; family?: number | 'IPv4' | 'IPv6' | undefined; hints?: number | undefined },
@@ -12,8 +12,8 @@ export type Resolve = (
 ) => void
 
 /**
- * The lookup of a connection: it connects to the addresses that were looked at and to no others, so that a name which resolves
- * differently each time gains nothing.
+ * Returns the lookup function of a connection. The connection uses the checked addresses only, so a name that resolves differently each
+ * time does not get around the check.
  */
 export function guardedLookup({
   localNetworks,

@@ -1,11 +1,11 @@
-/** Waits between attempts: exponential with jitter, at least as long as the server asked for, and not for ever. */
+/** Retries of S3 requests: exponential delays with jitter, at least as long as the server asks for, up to a number of attempts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, equalJitter } from '../../core/backoff.ts'
 import { MoverError } from '../mover-error.ts'
 
-/** A failure that the next attempt may not have. */
-export class PassingError extends Error {
-  override name = 'PassingError'
+/** A failure that another attempt may not have. */
+export class RetryableError extends Error {
+  override name = 'RetryableError'
   readonly retryAfterMs: number
 
   constructor(message: string, { retryAfterMs = 0, ...options }: ErrorOptions & { retryAfterMs?: number } = {}) {
@@ -22,7 +22,7 @@ export interface RetryOptions {
 }
 
 export const DEFAULT_RETRY: RetryOptions = { retries: 8, firstDelayMs: 200, maxDelayMs: 20_000 }
-/** What a server may ask for; beyond it the mover would look as if it hung. */
+/** The longest delay that a server may ask for: a mover that waits longer looks stalled. */
 const LONGEST_RETRY_AFTER_MS = 120_000
 
 export class Backoff {
@@ -33,15 +33,15 @@ export class Backoff {
     this.#options = options
   }
 
-  /** The last attempt brought something: failures are counted anew. */
+  /** Counts failures from zero: the last attempt made progress. */
   reset(): void {
     this.#failures = 0
   }
 
-  /** Waits until the next attempt. Throws the error itself unless it is passing, `Unreachable` after too many, or the signal's reason. */
+  /** Waits until the next attempt. Throws an error that is not retryable, `Unreachable` after the last attempt, or the reason of the signal. */
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    if (!(error instanceof PassingError)) throw error
+    if (!(error instanceof RetryableError)) throw error
     const { retries, firstDelayMs, maxDelayMs } = this.#options
     if (this.#failures >= retries) {
       throw new MoverError('Unreachable', `${error.message} (after ${retries + 1} attempts)`, { cause: error })
@@ -53,7 +53,7 @@ export class Backoff {
   }
 }
 
-/** Runs an attempt until it succeeds, or fails in a way that does not pass. */
+/** Repeats an attempt until it succeeds or fails with an error that is not retryable. */
 export async function withRetries<T>(
   options: RetryOptions,
   signal: AbortSignal,

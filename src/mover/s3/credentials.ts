@@ -1,4 +1,4 @@
-/** The keys that requests are signed with: from a mounted Secret, read again as it changes, or from the environment. */
+/** Access keys for S3: from a mounted Secret, which is read again when it changes, or from the environment. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover/contract.ts'
@@ -14,10 +14,10 @@ const REREAD_MS = 10_000
 /** As in the Secrets of VCK; the token is ours. */
 const FILES = { accessKeyId: 'awsAccessKeyID', secretAccessKey: 'awsSecretAccessKey', sessionToken: 'awsSessionToken' }
 
-/** Where the Secret says to which endpoints its keys may be sent. */
+/** The key of the Secret that names the endpoints to which its keys may be sent. */
 const ENDPOINTS_FILE = 'endpoints'
 
-/** Keys from files in a directory. Throws `AccessDenied` where one of the two that there must be is missing, or may not be sent there. */
+/** Reads keys from files in a directory. Throws `AccessDenied` when a key is missing, or must not be sent to the endpoint. */
 export function credentialsFromDirectory(directory: string, endpoint: string): CredentialSource {
   let read: Promise<AccessKeys> | undefined
   let readAt = 0
@@ -30,7 +30,7 @@ export function credentialsFromDirectory(directory: string, endpoint: string): C
   }
 }
 
-/** Keys from the variables that every tool of AWS knows. */
+/** Reads keys from the environment variables of the AWS tools. */
 export function credentialsFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   endpoint: string,
@@ -62,10 +62,10 @@ async function readKeys(directory: string, endpoint: string): Promise<AccessKeys
   }
 }
 
-/** Of URLs only scheme, host and port count. Redirects are not followed, so that no other server is sent anything. */
+/** Compares scheme, host and port. Redirects are not followed, so no other server receives the keys. */
 function needAllowed(endpoint: string, endpoints: string | undefined): void {
   const allowed = (endpoints ?? '').split(/[\s,]+/).filter(Boolean)
-  // A Secret that says nothing trusts whoever names it.
+  // A Secret without this key allows every endpoint.
   if (allowed.length === 0) return
   const origin = URL.parse(endpoint)?.origin
   if (allowed.some((one) => URL.parse(one)?.origin === origin)) return

@@ -1,10 +1,10 @@
-/** Fetches a range of an object into a writer, and goes on where it broke off. */
+/** Fetches a range of an object into a sink, and resumes after a failure where the last attempt ended. */
 import type { ListedObject } from '../../core/s3/listing.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import { Backoff, PassingError } from './backoff.ts'
+import { Backoff, RetryableError } from './backoff.ts'
 import type { Bucket } from './s3.ts'
-import { errorOfAnswer } from './s3-error.ts'
+import { errorOfResponse } from './s3-error.ts'
 
 export interface Range {
   start: number
@@ -15,8 +15,8 @@ export interface Range {
 /**
  * Fetches the bytes of a range, each exactly once and in order.
  *
- * @param begin told of the headers of the first answer, before any byte
- * @throws MoverError `SourceChanged` when the object is not the listed one any more
+ * @param begin called with the headers of the first response, before any byte
+ * @throws MoverError `SourceChanged` when the object differs from the listed one
  */
 export async function fetchRange(
   bucket: Bucket,
@@ -41,13 +41,14 @@ export async function fetchRange(
         if (!hasBegun) begin?.(headers)
         hasBegun = true
         return (chunk) => {
-          if (at + chunk.length > end) throw changed(bucket.nameOf(object.key), 'the server sends more than its size')
+          if (at + chunk.length > end)
+            throw changed(bucket.nameOf(object.key), 'the server sends more bytes than its size')
           at += chunk.length
           return sink(chunk)
         }
       })
       if (answer.status !== 200 && answer.status !== 206) throw refusal(bucket.nameOf(object.key), answer)
-      if (at < end) throw new PassingError(`${bucket.nameOf(object.key)}: the body ended after ${at - begun} bytes`)
+      if (at < end) throw new RetryableError(`${bucket.nameOf(object.key)}: the body ended after ${at - begun} bytes`)
       return
     } catch (error) {
       if (at > begun) backoff.reset()
@@ -63,11 +64,11 @@ function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: n
   }
 }
 
-/** It was listed a moment ago: what is not there any more has changed, and a new listing says how. */
+/** An object that was listed and is missing now has changed; the next attempt lists it again. */
 function refusal(what: string, answer: HttpResponse) {
   return answer.status === 404 && !answer.text.includes('NoSuchBucket')
     ? changed(what, 'it is not there any more')
-    : errorOfAnswer(what, answer)
+    : errorOfResponse(what, answer)
 }
 
 function checkAnswer(

@@ -1,9 +1,9 @@
-/** What an S3 server's refusals mean, each with the way out. */
+/** Error responses of S3 servers: whether another attempt may succeed, and what the user can do. */
 import type { FailureCode } from '../../core/mover/contract.ts'
 import { textOf } from '../../core/s3/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import { PassingError } from './backoff.ts'
+import { RetryableError } from './backoff.ts'
 
 const ACCESS = 'the credentials may not do this: give the Secret keys that may, or allow it in the policy of the bucket'
 
@@ -11,7 +11,7 @@ const REGION = 'set --region, which is the option region of the volume'
 
 const UNKNOWN_KEY = 'the server does not know the access key'
 
-/** By the code in the answer, which says more than the status. */
+/** By the code in the response, which is more specific than the status. */
 const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> = {
   NoSuchBucket: { code: 'NotFound', wayOut: 'there is no such bucket: look at the source and at the endpoint' },
   NoSuchKey: {
@@ -24,7 +24,7 @@ const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> =
   SignatureDoesNotMatch: { code: 'AccessDenied', wayOut: 'the secret key does not belong to the access key' },
   ExpiredToken: { code: 'AccessDenied', wayOut: 'the session token has expired: renew the Secret' },
   InvalidToken: { code: 'AccessDenied', wayOut: 'the session token is wrong: renew the Secret' },
-  RequestTimeTooSkewed: { code: 'AccessDenied', wayOut: 'the clock of the node is wrong' },
+  RequestTimeTooSkewed: { code: 'AccessDenied', wayOut: 'the clock of the node is wrong: synchronize it' },
   AuthorizationHeaderMalformed: { code: 'Rejected', wayOut: `the bucket is in another region: ${REGION}` },
   PermanentRedirect: {
     code: 'Rejected',
@@ -41,22 +41,22 @@ const BY_STATUS: Readonly<Record<number, { code: FailureCode; wayOut: string }>>
   416: { code: 'SourceChanged', wayOut: 'the object has become shorter since it was listed' },
 }
 
-/** Codes of a 400 that another attempt does not get. */
-const PASSING_CODES = new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError'])
+/** Codes that are retryable with any status, such as 400. */
+const RETRYABLE_CODES = new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError'])
 
-/** The error that an answer means; `what` names the object. */
-export function errorOfAnswer(what: string, { status, headers, text }: HttpResponse): PassingError | MoverError {
+/** Returns the error for a response of status 300 or above; `what` names the object. */
+export function errorOfResponse(what: string, { status, headers, text }: HttpResponse): RetryableError | MoverError {
   const code = textOf(text, 'Code')
   const said = [`${status}`, code, textOf(text, 'Message')].filter(Boolean).join(' ').slice(0, 500)
-  if (isPassing(status) || PASSING_CODES.has(code ?? '')) {
-    return new PassingError(`${what}: ${said}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
+  if (isRetryable(status) || RETRYABLE_CODES.has(code ?? '')) {
+    return new RetryableError(`${what}: ${said}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
   }
   const known = BY_CODE[code ?? ''] ?? BY_STATUS[status]
   if (known === undefined) return new MoverError('Rejected', `${what}: the server answers ${said}`)
   return new MoverError(known.code, `${what}: ${known.wayOut} (${said})`)
 }
 
-function isPassing(status: number): boolean {
+function isRetryable(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505)
 }
 

@@ -1,4 +1,4 @@
-/** One bucket of an S3 server: signed requests, tried again, with answers that are believed only when they are what was asked for. */
+/** A bucket of an S3 server: signed requests with retries. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
 import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../../core/s3/address.ts'
 import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
@@ -6,12 +6,12 @@ import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
 import { type RetryOptions, withRetries } from './backoff.ts'
 import type { CredentialSource } from './credentials.ts'
-import { errorOfAnswer } from './s3-error.ts'
+import { errorOfResponse } from './s3-error.ts'
 
 export interface BucketOptions {
   endpoint?: string
   bucket: string
-  /** Default: what the server says. */
+  /** Default: the region that the server names. */
   region?: string
   /** Default: yes, except at AWS. */
   pathStyle?: boolean
@@ -34,9 +34,9 @@ export interface Bucket {
   readonly name: string
   /** `s3://bucket/key`. */
   nameOf(key: string): string
-  /** One attempt, whatever the answer is. */
+  /** Makes one attempt and returns the response of any status. */
   exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
-  /** As many attempts as allowed. Throws a `MoverError` for every answer of 300 and above. */
+  /** Makes as many attempts as allowed. Throws a `MoverError` for a response of status 300 or above. */
   send(request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse>
   readonly retry: RetryOptions
 }
@@ -56,11 +56,11 @@ const EMPTY_HASH = digest.sha256('')
 /** Opens a bucket. Asks the server for its region unless that is given; throws a `MoverError` when it cannot be reached. */
 export async function openBucket(options: BucketOptions, http: HttpClient, signal: AbortSignal): Promise<Bucket> {
   if (options.region !== undefined) return createBucket(options, options.region, http)
-  // Every answer of S3 names the region, a refusal too. Unsigned: a signature for the wrong region is refused without a word of the right one.
+  // Every response of S3 names the region, also an error. A signature for the wrong region would get an error without the region.
   const guess = createBucket({ ...options, credentials: async () => undefined }, DEFAULT_REGION, http)
   const { headers } = await withRetries(options.retry, signal, async () => {
     const answer = await guess.exchange({ method: 'HEAD', key: '' }, signal)
-    if (answer.status >= 500 || answer.status === 429) throw errorOfAnswer(guess.nameOf(''), answer)
+    if (answer.status >= 500 || answer.status === 429) throw errorOfResponse(guess.nameOf(''), answer)
     return answer
   })
   const region = headers['x-amz-bucket-region']
@@ -117,7 +117,7 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     send: (request, signal) =>
       withRetries(options.retry, signal, async () => {
         const answer = await exchange(request, signal)
-        if (answer.status >= 300) throw errorOfAnswer(nameOf(request.key), answer)
+        if (answer.status >= 300) throw errorOfResponse(nameOf(request.key), answer)
         return answer
       }),
   }

@@ -109,7 +109,7 @@ function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer)
 }
 
 function mismatch(what: string, got: string, wanted: string): MoverError {
-  return new MoverError('ChecksumMismatch', `${what}: the server has ${got}, and was sent ${wanted}`)
+  return new MoverError('ChecksumMismatch', `${what}: the server stored ${got}, expected ${wanted}`)
 }
 
 function unquote(etag: string): string {
