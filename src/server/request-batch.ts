@@ -20,7 +20,7 @@ export const LARGE_BODY_BYTES = 128 * 1024
  * Returns a function that takes requests. A batch is what arrives in one turn of the event loop.
  *
  * Reading, deciding and sending are much code each. Request by request, each step pushes the others out of the processor's caches
- * (docs/adr/0023-what-each-optimization-is-worth.md). The first request of a batch waits for the other decisions, about 15 µs each. A single
+ * (docs/adr/0023-effect-of-each-optimization.md). The first request of a batch waits for the other decisions, about 15 µs each. A single
  * request is answered immediately when the batch before it had one request: waiting would cost another turn.
  *
  * @param now a clock in milliseconds

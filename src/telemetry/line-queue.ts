@@ -26,7 +26,7 @@ interface WaitingLine {
 
 /**
  * Opens a queue. A single line costs more than one of many, since formatting pushes the code of reviews out of the processor's caches
- * (docs/adr/0023-what-each-optimization-is-worth.md).
+ * (docs/adr/0023-effect-of-each-optimization.md).
  *
  * @param made called when the waiting lines have been formatted
  */
