@@ -21,9 +21,9 @@ function request(name: string, { deciding = () => {}, sending = () => {}, size =
   }
 }
 
-/** Returns what is done in the next turns of the event loop. */
-async function afterTurns(turns = 1): Promise<string[]> {
-  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+/** Returns what is done in the next iterations of the event loop. */
+async function afterIterations(iterations = 1): Promise<string[]> {
+  for (let i = 0; i < iterations; i++) await new Promise((resolve) => setImmediate(resolve))
   const done = told
   told = []
   return done
@@ -34,7 +34,7 @@ async function openBusyBatches(now = () => 0): Promise<(request: BatchedRequest)
   const take = openRequestBatches(now)
   take(request('before'))
   take(request('beside'))
-  await afterTurns()
+  await afterIterations()
   return take
 }
 
@@ -44,7 +44,7 @@ test('a single request is answered immediately', async () => {
   take(request('first'))
 
   expect(told).toEqual(['decide first', 'send first'])
-  expect(await afterTurns()).toHaveLength(2)
+  expect(await afterIterations()).toHaveLength(2)
 })
 
 test('of requests that arrive together after a single one, only the first is answered by itself', async () => {
@@ -52,7 +52,7 @@ test('of requests that arrive together after a single one, only the first is ans
 
   for (const name of ['first', 'second', 'third']) take(request(name))
 
-  expect(await afterTurns()).toEqual([
+  expect(await afterIterations()).toEqual([
     'decide first',
     'send first',
     'decide second',
@@ -67,11 +67,11 @@ test('a single request after a batch waits once for others, the next one does no
 
   take(request('first'))
   expect(told).toEqual([])
-  expect(await afterTurns()).toEqual(['decide first', 'send first'])
+  expect(await afterIterations()).toEqual(['decide first', 'send first'])
 
   take(request('second'))
   expect(told).toEqual(['decide second', 'send second'])
-  expect(await afterTurns()).toHaveLength(2)
+  expect(await afterIterations()).toHaveLength(2)
 })
 
 test('requests that arrive together are decided before a response is sent, and each gets its own response, in order', async () => {
@@ -81,7 +81,7 @@ test('requests that arrive together are decided before a response is sent, and e
   take(request('second'))
 
   expect(told).toEqual([])
-  expect(await afterTurns()).toEqual(['decide first', 'decide second', 'send first', 'send second'])
+  expect(await afterIterations()).toEqual(['decide first', 'decide second', 'send first', 'send second'])
 })
 
 test('a request that arrives while responses are sent is in the next batch', async () => {
@@ -89,7 +89,7 @@ test('a request that arrives while responses are sent is in the next batch', asy
 
   take(request('first', { sending: () => take(request('second')) }))
 
-  expect(await afterTurns(2)).toEqual(['decide first', 'send first', 'decide second', 'send second'])
+  expect(await afterIterations(2)).toEqual(['decide first', 'send first', 'decide second', 'send second'])
 })
 
 test('a slow decision delays only the responses of the requests before it', async () => {
@@ -103,7 +103,7 @@ test('a slow decision delays only the responses of the requests before it', asyn
   take(request('huge', { deciding: long }))
   take(request('late'))
 
-  expect(await afterTurns()).toEqual([
+  expect(await afterIterations()).toEqual([
     'decide small',
     'decide huge',
     'send small',
@@ -147,17 +147,17 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
   take(request('second', given))
   take(request('third'))
 
-  expect(await afterTurns()).toEqual(want)
+  expect(await afterIterations()).toEqual(want)
 })
 
-test('large requests are decided one a turn, after the others: they delay none that arrives meanwhile', async () => {
+test('large requests are decided one at a time, after the others: they delay no request that arrives meanwhile', async () => {
   const take = await openBusyBatches()
 
   take(request('large 1', { size: LARGE_BODY_BYTES + 1, sending: () => take(request('small 2')) }))
   take(request('large 2', { size: LARGE_BODY_BYTES + 1 }))
   take(request('small 1'))
 
-  expect(await afterTurns(2)).toEqual([
+  expect(await afterIterations(2)).toEqual([
     'decide small 1',
     'send small 1',
     'decide large 1',

@@ -13,15 +13,15 @@ export interface BatchedRequest {
 
 /** Responses wait at most this long, in ms, for other decisions: about a hundred of the usual size. */
 const LONGEST_BATCH_MS = 2
-/** A larger body, in bytes, is decided after the batch, one in each turn of the event loop: it delays no request that arrives meanwhile. */
+/** A larger body, in bytes, is decided after the batch, one in each iteration of the event loop: it delays no request that arrives meanwhile. */
 export const LARGE_BODY_BYTES = 128 * 1024
 
 /**
- * Returns a function that takes requests. A batch is what arrives in one turn of the event loop.
+ * Returns a function that takes requests. A batch is what arrives in one iteration of the event loop.
  *
  * Reading, deciding and sending are much code each. Request by request, each step pushes the others out of the processor's caches
  * (docs/adr/0023-effect-of-each-optimization.md). The first request of a batch waits for the other decisions, about 15 µs each. A single
- * request is answered immediately when the batch before it had one request: waiting would cost another turn.
+ * request is answered immediately when the batch before it had one request: waiting would cost another iteration.
  *
  * @param now a clock in milliseconds
  */
@@ -29,7 +29,7 @@ export function openRequestBatches(now: () => number = () => performance.now()):
   let waiting: BatchedRequest[] = []
   const large: BatchedRequest[] = []
   let isScheduled = false
-  /** Requests of this turn of the event loop. */
+  /** Requests of this iteration of the event loop. */
   let arrived = 0
   let isAlone = true
 
@@ -50,10 +50,10 @@ export function openRequestBatches(now: () => number = () => performance.now()):
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(endTurn)
+    setImmediate(endBatch)
   }
 
-  function endTurn(): void {
+  function endBatch(): void {
     isScheduled = false
     const batch = waiting
     // A response may bring the next request immediately: that one is in the next batch.

@@ -85,7 +85,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     void this.#finish(() => {
       const head = this.#head as ResponseHead
       const response = { ...head, text: Buffer.concat(this.#text).toString('utf8') }
-      // undici uses a connection again one turn of the event loop after its response.
+      // undici uses a connection again one iteration of the event loop after its response.
       setImmediate(() => this.#settle.resolve(response))
     })
   }
