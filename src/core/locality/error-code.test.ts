@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { isPassing, signOf } from './error-code.ts'
+
+test.each([
+  { code: 'unreachable', sign: 'fails', passes: true },
+  { code: 'timeout', sign: 'fails', passes: true },
+  { code: 'unavailable', sign: 'fails', passes: true },
+  { code: 'throttled', sign: 'fails', passes: true },
+  { code: 'unauthorized', sign: 'unclear', passes: false },
+  { code: 'rejected', sign: 'answers', passes: false },
+] as const)('an error $code says that the system $sign, and may pass: $passes', ({ code, sign, passes }) => {
+  expect([signOf(code), isPassing(code)]).toEqual([sign, passes])
+})
+
+test('a query without an error shows that the system answers', () => {
+  expect(signOf(undefined)).toBe('answers')
+})

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { makeBinding } from '../../../test/builders.ts'
+import type { ResourceBinding } from '../../api/karmada.ts'
+import { validateBinding } from './validate.ts'
+
+const malformed = (spec: object) => ({ ...makeBinding(), spec: { ...makeBinding().spec, ...spec } }) as ResourceBinding
+
+test.each<{ name: string; binding: ResourceBinding; want: string[] }>([
+  { name: 'a binding as the detector makes it', binding: makeBinding(), want: [] },
+  { name: 'fields that are not read', binding: malformed({ unknownField: 1 }), want: [] },
+  { name: 'a resource that is missing', binding: malformed({ resource: undefined }), want: ['spec'] },
+  {
+    name: 'names that are no list',
+    binding: malformed({ placement: { clusterAffinity: { clusterNames: 'm1' } } }),
+    want: ['spec.placement.clusterAffinity.clusterNames'],
+  },
+])('$name: $want', ({ binding, want }) => {
+  expect(validateBinding(binding).map(({ path }) => path)).toEqual(want.map((path) => expect.stringContaining(path)))
+})
