@@ -1,4 +1,4 @@
-/** What is wrong with an object, by path: validators return all of it at once and throw nothing. */
+/** Errors of an object by path: validators return all of them at once and throw nothing. */
 
 export type FieldErrorCode = 'Required' | 'Invalid' | 'NotSupported' | 'TooLong' | 'TooMany' | 'Duplicate' | 'Forbidden'
 

@@ -1,4 +1,4 @@
-/** What an admission decides. A domain "no" is a value; only bugs and broken surroundings are thrown. */
+/** The outcome of an admission decision. A rejection is a value; only unexpected errors are thrown. */
 import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from './field-errors.ts'
 

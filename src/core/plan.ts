@@ -1,4 +1,4 @@
-/** What a loop wants done: decided here as data, done in one place (reconcile/apply.ts). */
+/** The plan of a reconcile: actions as data, which reconcile/apply.ts carries out. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 
 export interface ObjectReference {
@@ -21,7 +21,7 @@ export type Write =
   /** Deletes the object if it is still the one that was read. */
   | { kind: 'delete'; type: ResourceType; object: K8sObject }
 
-/** Tells people of something about an object; whether it is read, or even kept, decides nothing. */
+/** Emits an Event about an object. No decision depends on it. */
 export interface EventAction {
   kind: 'event'
   about: K8sObject

@@ -1,4 +1,4 @@
-/** Collects from a store's memory what the decision on a binding needs: admission, loops and command line ask the same way. */
+/** Collects the input of the decision on a binding from the caches of a store. */
 import {
   clusterPropagationPolicies,
   clusters,
@@ -18,11 +18,11 @@ import { locateVolumes } from './usage.ts'
 
 interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
   clusterScopedClaims?: ClusterScope
-  /** Where the workload's VolumeManagers are, for who knows better than the store's memory. */
+  /** Where the VolumeManagers of the workload are; from the store if absent. */
   volumes?: readonly ClaimAnswer[]
 }
 
-/** Collects from memory what the decision on a binding needs; the loops and the command line ask the same way. */
+/** The input of the decision on a binding, for admission, the loop and the command line. */
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
@@ -31,7 +31,7 @@ export function gatherBindingInput(
   { clusterScopedClaims, leavesMovesToLoop = false, volumes = locateVolumes(binding, store) }: GatherOptions = {},
 ): BindingInput {
   const policy = policyOf(binding, store)
-  // Those that have a say; none for a malformed binding.
+  // The honored claims; none for a malformed binding.
   const claims = claimsFor(binding.spec.resource, store, clusterScopedClaims)
     .filter((claim) => isHonored(claim, now))
     .map((claim) => locateClaim(claim, sourceOf(claim, store), now))
@@ -46,7 +46,7 @@ export function gatherBindingInput(
   }
 }
 
-/** The policy that a binding says it came from, where it is known. */
+/** The policy that the annotations of a binding name; undefined where it is not cached. */
 export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const reference = policyReferenceOf(metadata)
   return reference && policyNamed(reference, store)
@@ -57,7 +57,7 @@ export function policyNamed({ namespace, name }: ObjectName, store: ObjectStore)
   return store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
 }
 
-/** Nothing where the Cluster objects cannot be read, as in a folder without them. */
+/** Undefined where no Cluster objects can be read, as in a folder without them. */
 function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
   return store.size(clusters) > 0 ? (name) => store.get(clusters, undefined, name) : undefined
 }

@@ -1,4 +1,4 @@
-/** Finds, by index and never by scan, what a workload needs, and who needs an object. */
+/** Finds the dependencies of a workload and the workloads that need an object, by index and never by scan. */
 
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
@@ -98,7 +98,7 @@ export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind:
   return workloadTypesByKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))
 }
 
-/** The workload of a binding; undefined for one that is not there or of a kind that nobody interprets. */
+/** The workload of a binding; undefined if it does not exist or its kind is not interpreted. */
 export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore): Workload | undefined {
   const type = workloadTypeOf(spec.resource)
   return type && store.get(type, spec.resource.namespace, spec.resource.name)
@@ -204,7 +204,7 @@ function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Wor
   return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
 }
 
-/** The cluster-scoped bindings that a binding carries our notes of: their ids are the notes' values. */
+/** The cluster-scoped bindings that our labels on a binding refer to: their ids are the values of the labels. */
 export function clusterBindingsNotedOn({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
   return Object.entries(metadata.labels ?? {}).flatMap(([label, id]) =>
     label.startsWith(DEPENDED_BY_LABEL_PREFIX) ? store.byIndex(clusterResourceBindings, 'id', id) : [],

@@ -1,4 +1,4 @@
-/** Collects from a store's memory what claims are permitted to do: which apply to a workload, why one does not, and when that changes. */
+/** Finds the permitted claims of a workload, why a claim is not permitted, and which claims a change of a Namespace concerns. */
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../api/lodestone.ts'
 import type { ResourceType } from '../api/meta.ts'
@@ -15,7 +15,7 @@ import {
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { bindingsOfWorkload } from './workload.ts'
 
-/** What a decision is given beside the store; cluster-scoped workloads are out of reach where it does not say. */
+/** Whether claims apply to cluster-scoped workloads; forbidden if undefined. */
 export type ClusterScope = ClusterScopedClaims | undefined
 
 /** The rules as they are now. Only for a claim of another namespace than its workload's, the Namespaces must have been read. */

@@ -9,8 +9,8 @@ import type { ObjectStore } from '../store/store.ts'
 export { nameOfSource }
 
 /**
- * The source that a claim is bound to, else one that answers the same query: of several the one with the name that Lodestone gives it,
- * else the one with the lowest name. So the order in which they were created or read does not matter.
+ * The source that a claim is bound to, else a source with the same query. Of several, the one with the name that Lodestone gives it
+ * counts, else the one with the lowest name. The order in which they were created or read does not matter.
  */
 export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
   const bound = boundSourceOf(claim)
@@ -33,11 +33,11 @@ function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): Data
   )
 }
 
-/** The claims that ask a source's question, and those that are bound to it. */
+/** The claims with the query of a source, and those that are bound to it. */
 export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
-  const asking = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
+  const matching = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
   const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
-  return [...new Set([...asking, ...bound])]
+  return [...new Set([...matching, ...bound])]
 }
 
 /** The name of a source, and the name of the source that is created for its query after it is deleted. */

@@ -1,4 +1,4 @@
-/** Runs the loops: changes become keys, keys become runs, and every so often everything is looked at once more. */
+/** Runs the loops: changes become keys, keys become runs, and a drift pass adds every key from time to time. */
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
@@ -62,7 +62,7 @@ export function startController(input: ControllerInput): Controller {
     store.subscribe((change) => {
       for (const loop of loops) add(loop, loop.keysOf(change, store))
       if (change.after && isBinding(change.type.kind)) {
-        // Admission wrote the note and has no side effects: whoever leads tells of it.
+        // Admission writes our annotations and has no side effects: the leader emits the Events.
         bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
           events.record,
         )

@@ -1,4 +1,4 @@
-/** Writes Events beside the loops: in order, one at a time, and never in anybody's way. */
+/** Writes Events in the background: in order, one at a time, without delaying the loops. */
 import { events } from '../api/event.ts'
 import type { K8sObject } from '../api/meta.ts'
 import type { EventAction } from '../core/plan.ts'
@@ -24,7 +24,7 @@ export interface EventRecorder {
   stop(): Promise<void>
 }
 
-/** As in client-go's broadcaster: whoever is told of a thousand things reads none of them. */
+/** As in client-go's broadcaster. More Events than these are dropped. */
 const MAX_PENDING = 1000
 
 export function openEventRecorder({ store, now, observer }: EventRecorderInput): EventRecorder {

@@ -1,4 +1,4 @@
-/** A queue of keys: each at most once, one run a key at a time, delayed, and backed off after failures. */
+/** Queues keys: each at most once, one run per key at a time, with delays and back-off after failures. */
 import { backoffMs } from '../core/backoff.ts'
 
 export interface QueueOptions {
@@ -14,9 +14,9 @@ export interface QueueOptions {
 export interface Queue {
   /** Asks for a run, now or after `delayMs`; the earlier of two requests counts. */
   add(key: string, delayMs?: number): void
-  /** How many keys are due and wait for a turn. */
+  /** How many keys are due and wait for a run. */
   depth(): number
-  /** Runs nothing more; resolves when what runs has ended. */
+  /** Starts no further run; resolves when the current runs have ended. */
   stop(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** The loop of bindings: makes the decision of admission again when claims or sources change, and repairs what was missed. */
+/** The loop of bindings: makes the decision of admission again when claims, sources or policies change. It also repairs bindings that admission missed. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, isBinding, isPolicy, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
@@ -35,7 +35,7 @@ export const resourceBindingLoop: ReconcileLoop = {
         .flatMap((claim) => bindingsOfClaim(claim, store))
         .map(keyOfObject)
     }
-    // A policy that asks for no claim any more lets go of whom it held for the want of one.
+    // A policy that no longer requires a claim releases the bindings that were held for ClaimMissing.
     if (isPolicy(type.kind)) {
       return objects.flatMap((policy) =>
         [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
@@ -62,7 +62,7 @@ export const resourceBindingLoop: ReconcileLoop = {
   },
 }
 
-/** Bindings without a claim, a volume and a note of ours are the many that we have nothing to do with. */
+/** Whether a binding has a claim, a volume or an annotation of ours; most have none. */
 function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
   return (
     hasOurAnnotations(binding.metadata.annotations) ||

@@ -9,14 +9,14 @@ import type { VolumeLimits } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
-/** What a webhook may look at: the store's memory and the configuration, never the network. */
+/** The inputs of a webhook: the caches of the store and the configuration, never the network. */
 export interface GatherContext {
   store: ObjectStore
   /** Milliseconds since the epoch. */
   now: number
   /** Which policies get `propagateDeps`. */
   propagateDeps: PropagateDepsMode
-  /** What becomes of pods whose data is on the way. */
+  /** The treatment of pods whose data is not ready. */
   whenNotReady: WhenNotReady
   /** Whether claims apply to cluster-scoped workloads; forbidden when it is not given. */
   clusterScopedClaims?: ClusterScopedClaims
@@ -24,7 +24,7 @@ export interface GatherContext {
   volumeLimits?: VolumeLimits
 }
 
-/** An admission point as everybody but its own file sees it. */
+/** An admission point, as the server and the registration see it. */
 export interface Webhook {
   /** Kebab-case: its kind, or what its kinds are; the registered name is `<name>.lodestone.dev`. */
   name: string

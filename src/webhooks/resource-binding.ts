@@ -17,7 +17,7 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
     // Attached bindings have no placement: they follow their parents.
     matchCondition: { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
     validate: validateBinding,
-    // Karmada writes every binding again when it restarts: what waits for its turn to move would move all at once.
+    // Karmada writes every binding again when it restarts: all workloads that wait to move would move at once.
     gather: (binding, stored, { store, now, clusterScopedClaims }) =>
       gatherBindingInput(binding, stored, store, now, { clusterScopedClaims, leavesMovesToLoop: true }),
     decide(input) {

@@ -9,8 +9,8 @@ export function workloadKey(workload: { apiVersion: string; kind: string; namesp
 }
 
 /**
- * The workloads that a claim may mean. Without `workload.namespace` that is the one in the claim's own namespace, and the
- * cluster-scoped one of that kind and name: a kind is one or the other, so at most one of the two exists.
+ * The workloads that a claim may name. Without `workload.namespace` these are the workload in the namespace of the claim, and the
+ * cluster-scoped one of that kind and name. A kind is namespaced or not, so at most one of the two exists.
  */
 export function workloadsOfClaim({ metadata, spec }: DataSourceClaim): WorkloadReference[] {
   const { namespace, ...workload } = spec.workload
@@ -29,19 +29,19 @@ export function otherNamespaceOf({ metadata, spec }: DataSourceClaim): string | 
   return namespace && namespace !== metadata.namespace ? namespace : undefined
 }
 
-/** One question to one data system; claims and sources with equal keys belong together. */
+/** The key of a query to a data system; claims and sources with equal keys belong together. */
 function sourceKey(system: string, type: string, name: string, attributes: Record<string, string> = {}): string {
   const entries = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify(entries.length === 0 ? [system, type, name] : [system, type, name, entries])
 }
 
-/** What a claim asks, in the words of the source that answers. */
+/** The query of a claim, as the spec of the source that answers it. */
 export function queryOfClaim({ spec }: DataSourceClaim): DataSource['spec'] {
   const { system, dataSourceType: type, dataSourceName: name, attributes } = spec
   return { system, type, name, ...(attributes && { attributes }) }
 }
 
-/** The name of the source that a claim is bound to; undefined once its spec was edited, since it then asks something else. */
+/** The name of the source that a claim is bound to; undefined after an edit of its spec, since it then has another query. */
 export function boundSourceOf({ metadata, status }: DataSourceClaim): string | undefined {
   const observed = status?.conditions?.find(({ type }) => type === 'Bound')?.observedGeneration
   return observed === undefined || observed === metadata.generation ? status?.boundDataSource : undefined

@@ -1,11 +1,11 @@
-/** The answer to one claim, from the DataSource that speaks for it: located, nowhere or unknown, never two of them. */
+/** Derives the answer to a claim from its DataSource: located, nowhere or unknown. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { sortedUnique } from '../json.ts'
 import { honoredUntil } from './honored.ts'
 
-/** What a claim asks, with every default filled in. */
+/** The policy of a claim, with its defaults. */
 export interface ClaimTerms {
   /** `namespace/name`. */
   claim: string
@@ -14,7 +14,7 @@ export interface ClaimTerms {
   onUnsatisfiable: HoldOrIgnore
   rebalance: 'Auto' | 'Always' | 'Never'
   holdTimeoutSeconds: number | undefined
-  /** When a claim that is being deleted stops having a say, in ms since the epoch. */
+  /** Until when a deleted claim is honored, in ms since the epoch. */
   honoredUntil?: number | undefined
 }
 
@@ -23,7 +23,7 @@ export type Answer =
   | { kind: 'located'; clusters: readonly string[]; bytes: number | undefined }
   /** The data system says that there is no such data, or that it is in none of our clusters. */
   | { kind: 'nowhere'; reason: string }
-  /** Never asked, or asked too long ago. */
+  /** There was no query, or its answer is too old. */
   | { kind: 'unknown'; reason: string }
 
 export type ClaimAnswer = ClaimTerms & { answer: Answer }
@@ -68,7 +68,7 @@ function sortedClusters(names: readonly string[]): readonly string[] {
   return known
 }
 
-/** When a location will be too old for a claim, in ms since the epoch; undefined when never, as where nobody ever asked (made by hand). */
+/** When a location is too old for a claim, in ms since the epoch; undefined for never, as for a source that is written by hand. */
 export function staleAt({ spec }: DataSourceClaim, source: DataSource): number | undefined {
   const maxAge = spec.policy?.maxStalenessSeconds
   if (maxAge === undefined) return undefined

@@ -1,4 +1,4 @@
-/** What a claim needs done: a finalizer, and a status that says how things stand. Its source has a loop of its own. */
+/** Plans the writes of a DataSourceClaim: its finalizer and its status. Its source has a loop of its own. */
 import type { DataSource } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
@@ -15,7 +15,7 @@ export interface ClaimPlanInput {
   claim: DataSourceClaim
   /** Why the claim does not apply to the workload that it names, and the way out; undefined where it does. */
   refusal: string | undefined
-  /** The source that answers the claim's question, where there is one. */
+  /** The source that answers the query of the claim, where there is one. */
   source: DataSource | undefined
   /** Whether a data system of the claim's `system` is configured: without one a source would never get an answer. */
   systemKnown: boolean
@@ -69,8 +69,8 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
 }
 
 /**
- * The claim goes with its workload, or else when its leave is over and no binding is narrowed for it any more: the binding loop
- * restores them then.
+ * Releases a deleted claim: with its workload, or when it is no longer honored and no binding is narrowed for it. The loop of bindings
+ * restores them.
  */
 function planLeave({ claim, bindings, now }: ClaimPlanInput): Plan {
   const { finalizers = [], resourceVersion } = claim.metadata
@@ -113,12 +113,12 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   if (before.phase === phase) return [write]
   return [
     write,
-    { kind: 'event', about: claim, type: NEEDS_SOMEBODY.has(reason) ? 'Warning' : 'Normal', reason, message },
+    { kind: 'event', about: claim, type: NEEDS_ACTION.has(reason) ? 'Warning' : 'Normal', reason, message },
   ]
 }
 
-/** What does not mend itself. */
-const NEEDS_SOMEBODY = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
+/** These reasons need an action of the user. */
+const NEEDS_ACTION = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
 
 interface State {
   phase: 'Pending' | 'Bound' | 'Failed'

@@ -1,4 +1,4 @@
-/** What is wrong with a DataSourceClaim: its shape by schema, then its meaning; everything at once. */
+/** Validates a DataSourceClaim: its shape by schema, then its meaning. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { groupOf } from '../../api/meta.ts'
 import { dataSourceClaimSchema } from '../../api/schema.ts'

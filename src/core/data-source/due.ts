@@ -8,8 +8,8 @@ import type { QueryHistory } from './query-history.ts'
 const SPREAD_SHARE = 0.1
 
 /**
- * When a source is due, in ms since the epoch; 0 for at once: it was never asked, does not exist yet, or is being deleted.
- * After a failure the time of the retry counts, whatever the state of the source.
+ * When the next query of a source is due, in ms since the epoch. 0 means now: the source was never queried, is to be created, or is
+ * being deleted. After a failure the time of the retry counts, in any state of the source.
  */
 export function dueAt({ metadata, status }: DataSource, history: QueryHistory, intervalMs: number): number {
   if (history.failures > 0) return history.nextAt ?? 0

@@ -5,13 +5,13 @@ import { subdomainProblem } from '../names.ts'
 type Query = Pick<DataSource['spec'], 'system' | 'type' | 'name' | 'attributes'>
 
 const MAX_NAME_LENGTH = 253
-/** 128 bits in base 36: a tenant who wants the name of another query would have to find a second preimage of SHA-256. */
+/** 128 bits in base 36: a tenant needs a second preimage of SHA-256 to get the name of another query. */
 const HASH_LENGTH = 25
 const HASHED = new RegExp(`-[0-9a-z]{${HASH_LENGTH}}$`)
 
 /**
- * `<system>-<type>-<name>` as volcano-global has it, where that is a valid name, cannot be read in two ways and does not end like a
- * hash; else the same made valid, with a hash of the whole query. So different queries never share a name.
+ * `<system>-<type>-<name>`, as in volcano-global, if that is a valid and unambiguous name that does not end like a hash. Otherwise the
+ * same made valid, with a hash of the whole query. Different queries never share a name.
  *
  * @param sha256 gives the hash of a text in hexadecimal digits
  */

@@ -1,4 +1,4 @@
-/** What a source needs done after its data system was asked, or was not: locality, status, reclaim, and when it may go. */
+/** Plans the writes of a DataSource: its locality, its status, and its finalizer or deletion. */
 import { type ClaimReference, type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { SOURCE_FINALIZER } from '../../api/lodestone.ts'
@@ -7,7 +7,7 @@ import { type ConditionState, condition, isTrue, withConditions } from '../condi
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
 
-/** What came of asking the data system. */
+/** The result of the last query. */
 export type Attempt =
   | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number }
   /** The same as last time (HTTP 304). */
@@ -19,13 +19,13 @@ export type Attempt =
 export interface SourcePlanInput {
   /** As it is stored; without a resource version it is one that is to be made. */
   source: DataSource
-  /** The claims that ask this question and have a say. */
+  /** The permitted claims for this query. */
   claims: readonly DataSourceClaim[]
-  /** Undefined when nobody was asked: not due yet, or no plugin knows the system. */
+  /** Undefined without a query: it is not due yet, or the data system is not configured. */
   attempt: Attempt | undefined
-  /** Whether anybody can be asked at all. */
+  /** Whether the data system is configured. */
   systemKnown: boolean
-  /** What the last check of the system found; undefined before the first one and without a system. */
+  /** The last health check of the system; undefined before the first one and without a system. */
   health: { isHealthy: boolean; message: string } | undefined
   now: number
 }
@@ -45,7 +45,7 @@ export interface SourcePlan extends Plan {
 
 /**
  * One guarded write a round: the location first, since workloads wait for it, and the status when the source is read again. So a new
- * source is made with its location. One that nobody claims is left, or deleted if that is its reclaim policy.
+ * source is made with its location. A source without a claim stays, or is deleted if that is its reclaim policy.
  */
 export function planSource(input: SourcePlanInput): SourcePlan {
   const object = planObject(input)
@@ -54,7 +54,7 @@ export function planSource(input: SourcePlanInput): SourcePlan {
   return { actions: object, writesAttempt: false, ...(isReleased && { absentUntil: input.now + ABSENT_MS }) }
 }
 
-/** What is to be done to the source itself; undefined when it is as it should be. */
+/** The actions on the source itself; undefined when only its status may change. */
 function planObject(input: SourcePlanInput): Action[] | undefined {
   const { source, claims } = input
   if (!source.metadata.resourceVersion) return [create(input)]
@@ -76,8 +76,8 @@ function create({ source, attempt }: SourcePlanInput): Action {
 }
 
 /**
- * Somebody deleted it. While it is claimed, what it says stands until its system has been asked anew: then it goes, and a new one with
- * the new answer takes its place.
+ * Releases a deleted source. While it has a claim, its answer stands until its system answers a new query. Then the finalizer goes, and
+ * a new source with the new answer takes its place.
  */
 function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Action[] {
   const { finalizers = [] } = source.metadata
@@ -173,7 +173,7 @@ function states(input: SourcePlanInput, phase: Phase | undefined): ConditionStat
           ),
         ]
       : []),
-    // A system that was never unwell needs no condition on each of its thousands of sources.
+    // A system that never failed needs no condition on each of its thousands of sources.
     ...(health && (!health.isHealthy || before?.some(({ type }) => type === 'SystemHealthy'))
       ? [condition('SystemHealthy', health.isHealthy, health.isHealthy ? 'Healthy' : 'Unhealthy', health.message)]
       : []),
@@ -191,7 +191,7 @@ function phaseOf({ source, attempt }: SourcePlanInput): Phase | undefined {
     case 'nowhere':
       return source.spec.locality === undefined || attempt.confirmations >= CONFIRMATIONS ? 'Unavailable' : before
     default:
-      // Made by hand: whoever wrote the location says that the data is there.
+      // A user who writes the location by hand says that the data is there.
       return before ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
   }
 }
@@ -203,7 +203,7 @@ function messageOf({ source, attempt }: SourcePlanInput, phase: string): string 
   return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
 }
 
-/** Told once: when the phase changes, when the system falls silent, and when it answers again. */
+/** One Event each when the phase changes, when the system stops answering, and when it answers again. */
 function eventsOf(input: SourcePlanInput, phase: Phase | undefined): Action[] {
   const { source, attempt } = input
   const { phase: before, conditions } = source.status ?? {}

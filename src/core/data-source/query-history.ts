@@ -41,8 +41,8 @@ export interface ResultContext {
 const CONFIRM_MS = 10_000
 
 /**
- * The history after a data system got a new configuration: the next query is due at once, since the new configuration may succeed where
- * the old one failed. The version of the old answer does not count, since the new configuration may give another answer for it.
+ * The history after a data system got a new configuration. The next query is due at once: it may succeed where the old one failed.
+ * The version of the old answer is dropped, since it may mean another answer now.
  */
 export function afterNewConfiguration({ etag: _old, ...history }: QueryHistory, now: number): QueryHistory {
   return { ...history, failures: 0, nextAt: now }

@@ -1,7 +1,7 @@
 /** Decides how many queries a data system gets at once, and when the next one starts. */
 import type { SystemSign } from '../locality/error-code.ts'
 
-/** What the queries to one system have shown so far. */
+/** The record of the queries to one system. */
 export interface SystemRecord {
   /** How many queries in a row have failed. */
   failures: number

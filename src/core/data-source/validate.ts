@@ -1,4 +1,4 @@
-/** What is wrong with a DataSource: its shape by schema, then its meaning; everything at once. */
+/** Validates a DataSource: its shape by schema, then its meaning. */
 import type { DataSource } from '../../api/data-source.ts'
 import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schema.ts'
 import type { FieldError } from '../field-errors.ts'

@@ -1,4 +1,4 @@
-/** What the binding of a dependency should be: who needs it and where, and how it is to be put there. */
+/** Builds the binding of a dependency: its referrers, their clusters and the strategy of conflicts. */
 import {
   BINDING_FINALIZER,
   BINDING_ID_LABEL,

@@ -1,4 +1,4 @@
-/** An object that others need, cut down to what telling it apart and telling it changed take. */
+/** An object that workloads need, cut down to its identity and a digest of its content. */
 import type { K8sObject } from '../../api/meta.ts'
 
 export interface Dependent extends K8sObject {

@@ -1,4 +1,4 @@
-/** THE TABLE of kinds whose dependencies are known: where in each there are pods, and what else it names. */
+/** The table of kinds whose dependencies are known: where in each there are pods, and what else it names. */
 import {
   configMaps,
   type DependentObjectReference,

@@ -1,4 +1,4 @@
-/** The plan for the binding of one dependency: made, kept current and let go, in one write for all who need it. */
+/** Plans the binding of one dependency: creates, updates and releases it, in one write for all workloads that need it. */
 import {
   type BindingSnapshot,
   clusterResourceBindings,

@@ -1,9 +1,9 @@
-/** Reading and replacing the part of a placement that says which clusters. */
+/** Reads and replaces the affinity of a placement. */
 import type { Cluster, ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
 
 /**
- * The Cluster objects by name. A lookup that is absent as a whole means that they cannot be read (a folder without them): then
- * names are taken as they are and selectors are left to Karmada.
+ * Finds Cluster objects by name. Without a lookup they cannot be read, as in a folder without them: then every name counts as a
+ * cluster, and Karmada alone applies selectors.
  */
 export type ClusterLookup = (name: string) => Cluster | undefined
 

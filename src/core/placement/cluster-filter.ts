@@ -1,4 +1,4 @@
-/** Which clusters an affinity lets pass, compiled once: the cost of a look-up does not grow with the lists of the affinity. */
+/** Compiles an affinity into a filter of clusters: the cost of a look-up does not grow with the lists of the affinity. */
 import type { Cluster, ClusterAffinity } from '../../api/karmada.ts'
 import { membership, sortedUnique, withoutEmpties } from '../json.ts'
 import { fieldMatcher, labelMatcher } from '../selectors.ts'
@@ -12,7 +12,7 @@ export interface ClusterSet {
 }
 
 export function clusterSet(names: readonly string[]): ClusterSet {
-  // What comes from a source is sorted already, and its set is remembered.
+  // The names of a source are sorted already, and their set is remembered.
   const sorted = isSorted(names) ? names : sortedUnique(names)
   return { names: sorted, has: membership(sorted) }
 }

@@ -1,10 +1,10 @@
-/** From the answers to a workload's claims to what they demand together: required ones intersect, preferred ones rank. */
+/** Combines the answers to the claims of a workload into one constraint: required clusters intersect, preferred ones are ranked. */
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { listDigest } from '../hash.ts'
 import { jsonEqual, membership, sortedUnique } from '../json.ts'
 import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
-/** What the data demands of a placement. An absent member demands nothing; an empty `required` can not be met. */
+/** The constraint of data on a placement. An absent member demands nothing; an empty `required` cannot be met. */
 export interface DataConstraint {
   /** The clusters that hold everything required, sorted. */
   required?: readonly string[]

@@ -1,4 +1,4 @@
-/** How large a placement may be: beyond these limits it is not narrowed, and its workload is treated as one that no cluster suits. */
+/** Limits on the size of a placement: a larger one is not narrowed, and is unsatisfiable. */
 import type { ClusterAffinity } from '../../api/karmada.ts'
 
 /** Cluster affinities of a placement, overflow tiers included. Karmada's scheduler tries groups one by one; real policies have a few. */

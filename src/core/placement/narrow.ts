@@ -1,4 +1,4 @@
-/** Narrowing: from a base placement and the clusters that hold the data to the affinity that allows only both. */
+/** Narrows the affinity of a placement to the clusters that have the data. */
 import type {
   ClusterAffinity,
   ClusterAffinityTerm,
@@ -33,9 +33,8 @@ export type Narrowing =
   | { kind: 'unsatisfiable'; reason: string }
 
 /**
- * Narrows the base to the constraint. The result never allows a cluster that the base did not, never has an empty list, never both
- * kinds of affinity, and is the same bytes for the same input. The cost grows with the size of the input: what is too large to compare
- * is unsatisfiable.
+ * Narrows the base to the constraint. The result never allows a cluster that the base does not allow. It has no empty list and only
+ * one kind of affinity, and the same input gives the same bytes. An input that is too large to compare is unsatisfiable.
  */
 export function narrowPlacement(input: NarrowInput): Narrowing {
   const spread = spreadCheck(input.base, input.clusters)
@@ -44,7 +43,7 @@ export function narrowPlacement(input: NarrowInput): Narrowing {
   return { ...required, affinity: preferClusters({ ...input, affinity: required.affinity, spread }) }
 }
 
-/** What is compared, once for all affinities of a placement. */
+/** The parts that are the same for all affinities of a placement. */
 interface Requirement {
   wanted: ClusterSet
   clusters: ClusterLookup | undefined

@@ -1,10 +1,10 @@
-/** Which clusters a whole placement lets pass: compiled once, each name looked at once. */
+/** Compiles the affinity of a placement into a filter of clusters that evaluates each name once. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { type ClusterLookup, termsOf } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons } from './limits.ts'
 
-/** So many affinities are asked one by one. */
+/** At most so many affinities are evaluated one by one. */
 const FEW = 4
 
 export interface PlacementFilter {
@@ -14,7 +14,7 @@ export interface PlacementFilter {
   compared(): number
 }
 
-/** Compiles the affinity of a placement. Of the parts that name clusters, only those that name the one in question are asked. */
+/** Compiles the affinity of a placement. Of the terms that name clusters, it evaluates only those that name the given cluster. */
 export function placementFilter(
   affinity: PlacementAffinity,
   clusters: ClusterLookup | undefined,

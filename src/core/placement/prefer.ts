@@ -1,4 +1,4 @@
-/** Preferring: earlier groups with the clusters that hold preferred data, in front of each group that they come from. */
+/** Prefers clusters: adds groups with the clusters that have preferred data in front of the groups of a placement. */
 import {
   type ClusterAffinityTerm,
   MAX_AFFINITY_NAME_LENGTH,
@@ -25,8 +25,9 @@ const UNNAMED_GROUP = 'default'
 
 /**
  * Puts a `<name>-local` group, one per tier of preferred clusters, in front of each group. Karmada's scheduler takes the first group
- * that schedules, so the data's clusters are tried first and the base remains as the fallback. A tier that adds nothing (no cluster
- * left, the whole group, or too few clusters for the spread) is left out; without any, or with too many, the affinity stays as it was.
+ * that schedules, so the data's clusters are tried first and the base remains as the fallback. A tier without
+ * a cluster, with the whole group, or with too few clusters for the spread is left out. Without tiers, or with too many groups, the
+ * affinity stays as it is.
  */
 export function preferClusters({ affinity, constraint, clusters, spread }: PreferInput): PlacementAffinity {
   const { preferred: tiersOfNames = [] } = constraint

@@ -1,4 +1,4 @@
-/** The last guard before a narrowed placement is returned: does it allow a cluster that the base did not? */
+/** Guards a narrowed affinity before it is returned: finds clusters that it allows and the base does not. */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import { withoutEmpties } from '../json.ts'
 import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
@@ -7,8 +7,8 @@ import { comparisons, MAX_COMPARISONS } from './limits.ts'
 import { placementFilter } from './placement-filter.ts'
 
 /**
- * The clusters that `result` names but `base` would not let pass, or `['*']` when the result has an affinity without names that is not
- * one of the base's own, or when the two are too large to compare. Empty when the result is a narrowing, as it must be.
+ * The clusters that `result` allows and `base` does not; empty if the result is a narrowing. `['*']` stands for every cluster: the
+ * result has a term without names that the base does not have, or the two are too large to compare.
  */
 export function widenedBy(
   base: PlacementAffinity,

@@ -1,4 +1,4 @@
-/** The decision on a policy at admission and in the loop: whether the dependencies of what it selects follow, and why. */
+/** Decides on a policy, at admission and in the loop: whether `propagateDeps` is set, and why. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { ObjectMeta } from '../../api/meta.ts'

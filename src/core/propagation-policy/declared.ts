@@ -1,4 +1,4 @@
-/** What the author of a policy says about its dependencies, wherever that is still to be read. */
+/** Reads what the author of a policy declared about `propagateDeps`, from the spec or the last applied manifest. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
 import { isObject } from '../json.ts'
@@ -21,6 +21,6 @@ function appliedFalse(text: string | undefined): false | undefined {
       ? false
       : undefined
   } catch {
-    return undefined // Not JSON: somebody else wrote it, and it says nothing to us.
+    return undefined // Not JSON: kubectl did not write it.
   }
 }

@@ -1,4 +1,4 @@
-/** What the loop does to a policy: sets `propagateDeps` where a claim or a workload came after it. It never takes it away. */
+/** Plans the loop of policies: sets `propagateDeps` where a claim or a workload came after the policy, and never unsets it. */
 import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { NOTHING, type Plan } from '../plan.ts'

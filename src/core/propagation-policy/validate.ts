@@ -1,4 +1,4 @@
-/** Whether a policy has the shape that a decision can read. */
+/** Validates the fields of a policy that a decision reads. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { policySchema } from '../../api/karmada-schema.ts'
 import type { FieldError } from '../field-errors.ts'
@@ -6,7 +6,7 @@ import { compileSchema } from '../schema-errors.ts'
 
 const validateShape = compileSchema(policySchema)
 
-/** What is wrong with the parts of a policy that we read; the rest is Karmada's business. */
+/** All errors of the fields that we read; Karmada validates the others. */
 export function validatePolicy(policy: PropagationPolicy): FieldError[] {
   return validateShape(policy)
 }

@@ -10,7 +10,7 @@ function isListOf(check: Check, value: unknown): boolean {
   return Array.isArray(value) && value.every(check)
 }
 
-/** Whether these members are what they should be, where they are there at all. */
+/** Whether a value is an object whose present members pass their checks. */
 function hasShape(value: unknown, members: Record<string, Check>): value is Record<string, unknown> {
   return (
     isObject(value) && Object.entries(members).every(([key, check]) => value[key] === undefined || check(value[key]))

@@ -1,4 +1,4 @@
-/** Keeps our annotations small: what is too large to list is left to the policy and to the placement beside it. */
+/** Keeps our annotations small: a large base refers to the policy, and a long list of clusters becomes a digest. */
 import type { Placement, PlacementAffinity } from '../../api/karmada.ts'
 import { listDigest } from '../hash.ts'
 import { jsonEqual } from '../json.ts'
@@ -17,11 +17,11 @@ import {
 const MAX_BASE_LENGTH = 32 * 1024
 /** More required clusters than these are not listed a second time: the affinity names those that matter. */
 const MAX_REQUIRED_CLUSTERS = 200
-/** Left for the annotations of others, in bytes. */
+/** Reserved for the annotations of other writers, in bytes. */
 const RESERVED_BYTES = 16 * 1024
 /** Karmada's scheduler writes the placement that it applied into an annotation of the same object. */
 const APPLIED_PLACEMENT_ANNOTATION = 'policy.karmada.io/applied-placement'
-/** Whatever the other annotations are, notes of this many characters and annotations of so many are not counted byte by byte. */
+/** If our annotations and the other ones have at most this many characters each, their bytes are not counted. */
 const SMALL_LENGTH = 16 * 1024
 
 interface Surroundings {
@@ -36,7 +36,7 @@ interface Surroundings {
 /**
  * The texts of our annotations, in a form that leaves the binding valid.
  *
- * @returns undefined when there is none: the base is neither small nor that of the policy, or others have filled the annotations
+ * @returns undefined if no form is valid: the base is neither small nor that of the policy, or the other annotations leave no room
  */
 export function fitAnnotations(wanted: BindingAnnotations, surroundings: Surroundings): AnnotationTexts | undefined {
   const base = shortBase(wanted.base, surroundings.policy)
@@ -86,7 +86,7 @@ function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, [key, text = '']) => sum + utf8Length(key) + utf8Length(text), 0)
 }
 
-/** At most: a surrogate pair has four bytes, and counts six here. */
+/** An upper bound of the bytes: a surrogate pair has four bytes, and counts as six here. */
 function utf8Length(text: string): number {
   let bytes = 0
   for (let i = 0; i < text.length; i++) {

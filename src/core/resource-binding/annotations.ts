@@ -1,11 +1,11 @@
-/** What Lodestone writes on a binding, besides the affinity: the base, what was decided, and whose hold it is. */
+/** Reads and writes our annotations on bindings: the base affinity, the last decision and the hold. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import { isObject } from '../json.ts'
 import { affinityOf } from '../placement/affinity.ts'
 import { isGroups, isHold, isLocality, isTerm } from './annotation-shapes.ts'
 
-/** The last narrowing: enough to apply it again to another base, and to say why. */
+/** The last narrowing: its constraint, to apply it again to another base, and the reason. */
 export interface LocalityAnnotation {
   state: 'Narrowed' | 'Kept' | 'Relaxed'
   message: string
@@ -18,7 +18,7 @@ export interface LocalityAnnotation {
   preferred?: readonly (readonly string[])[]
 }
 
-/** A suspension of scheduling that is ours. */
+/** A suspension of scheduling by Lodestone. */
 export interface HoldAnnotation {
   /** First, since `kubectl describe` shows only the beginning of a long annotation. */
   message: string
@@ -34,7 +34,7 @@ export type HoldReason = 'Unresolved' | 'Unsatisfiable' | 'ClaimMissing'
 /** Stands for a base that is too large for an annotation and is that of the policy. */
 export const BASE_OF_POLICY = 'policy'
 
-/** Our annotations; an absent one is not written, and taken away where it was. */
+/** Our annotations; an absent one is removed from the binding. */
 export interface BindingAnnotations {
   base?: PlacementAffinity | typeof BASE_OF_POLICY
   locality?: LocalityAnnotation
@@ -45,10 +45,10 @@ export type Annotations = Record<string, string> | undefined
 
 export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, HOLD_ANNOTATION] as const
 
-/** The API server lets all annotations of an object together have 256 KiB, after we have read them: a longer one is not read. */
+/** The API server limits all annotations of an object together to 256 KiB, after admission: a longer one is not read. */
 export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
-/** Reads our annotations. What is not ours to read (bad JSON, another shape) counts as absent: users can write anything there. */
+/** Reads our annotations. An annotation with bad JSON or another shape counts as absent: users can write anything there. */
 export function readAnnotations(annotations: Annotations): BindingAnnotations {
   if (!hasOurAnnotations(annotations)) return {}
   const base = parse(annotations, BASE_AFFINITY_ANNOTATION)
@@ -63,7 +63,7 @@ export function readAnnotations(annotations: Annotations): BindingAnnotations {
   return read
 }
 
-/** The texts of our annotations; an absent note has none. */
+/** The texts of our annotations; undefined for an absent one. */
 export type AnnotationTexts = Readonly<Record<(typeof OUR_ANNOTATIONS)[number], string | undefined>>
 
 export function textsOf({ base, locality, hold }: BindingAnnotations): AnnotationTexts {
@@ -96,7 +96,7 @@ function parse(annotations: Annotations, key: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // Not JSON: it is not ours.
+    return undefined // Lodestone writes JSON only.
   }
 }
 

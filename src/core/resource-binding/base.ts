@@ -11,7 +11,7 @@ import { constraintIn, type ParsedInput } from './parse-input.ts'
 export interface BaseCandidate {
   base: PlacementAffinity
   /**
-   * - answered: the decision gives the incoming affinity, and notes the base.
+   * - answered: the decision gives the incoming affinity, and writes the base into the annotations.
    * - answeredOrByLoop: the same, or the loop of another replica gives that affinity.
    * - withinPolicy: the decision allows no cluster that neither the policy nor the incoming affinity allows.
    */
@@ -37,8 +37,8 @@ interface BaseDecision {
  * Karmada's detector sends the policy's placement at every reconcile and keeps annotations. Every other writer sends the stored
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
- * - A changed affinity is the new base, unless it is the decision for the base that is noted on it.
- * - An unchanged affinity has the base of the policy, where the policy is known and in force, else the base that is noted on it.
+ * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
+ * - An unchanged affinity has the base of the policy, where the policy is known and in force, else the base in its annotation.
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input

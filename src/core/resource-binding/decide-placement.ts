@@ -1,4 +1,4 @@
-/** What becomes of a binding with a given base: which affinity, whether held, and what is noted on it. */
+/** Decides on a binding with a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { withAffinity } from '../placement/affinity.ts'
@@ -35,7 +35,7 @@ export interface PlacementDecision {
   state: PlacementState
   affinity: PlacementAffinity
   annotations: ResolvedAnnotations
-  /** Why, in a sentence for people. */
+  /** The reason, as a sentence. */
   message: string
 }
 
@@ -62,7 +62,7 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
   }
   if (causes.length > 0)
     return input.isScheduled ? goOn('Ignored', base, describeUnlocated(claims)) : holdOrGoOn(input, base, causes)
-  // Nothing is located: no narrowing is noted, so that the first real one is not taken for a move of the data.
+  // No data is located. Without an annotation, the first real narrowing does not count as a move of the data.
   if (!constraint.required && !constraint.preferred) return goOn('Ignored', base, describeUnlocated(claims))
   const narrowing = narrow(input, base, constraint)
   if (narrowing.kind === 'narrowed') {
@@ -81,8 +81,8 @@ export function lacksRequiredClaim({ claims, policy, isScheduled }: ParsedInput)
 }
 
 /**
- * Decides for a base whose narrowing cannot be noted on the binding: without the note, Lodestone could not take it back. What is scheduled
- * stays as it is.
+ * Decides for a base that does not fit into the annotations of the binding: without it, Lodestone could not restore the placement.
+ * A scheduled workload stays as it is.
  */
 export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
   return holdOrGoOn(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
@@ -91,32 +91,32 @@ export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): Place
 const TOO_LARGE =
   'the annotations of the binding have no room for its placement before narrowing; use fewer or shorter cluster affinities, or fewer annotations'
 
-/** Whether this write would move the workload to its data, and is not the loop's: that one comes with the note of what it is for. */
+/** Whether this write would move the workload to its data and does not come from the loop, which sends the locality annotation of the move. */
 function isLeftToLoop(
   { leavesMovesToLoop, binding, stored, annotations, constraint }: ParsedInput,
   allowed: string[] | undefined,
 ): boolean {
   if (!leavesMovesToLoop || allowed === undefined) return false
   if (annotations.locality && demandsSame(constraintIn(annotations.locality), constraint)) return false
-  // Where it was already and still is: a place that the scheduler chose in this very write is no loss.
+  // Only clusters that are stored and sent count: a cluster that the scheduler chose in this write is no loss.
   const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
   const mayRunIn = new Set(allowed)
   return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !mayRunIn.has(name)) ?? false
 }
 
-/** Where it is until its turn comes; undefined when it cannot stay there in any case. */
+/** Keeps the workload where it runs until the loop moves it; undefined when it cannot stay there in any case. */
 function stay(
   input: ParsedInput,
   base: PlacementAffinity,
   last: LocalityAnnotation | undefined,
 ): PlacementDecision | undefined {
-  const message = 'the data is elsewhere, and the workload follows when it is its turn'
+  const message = 'the data is elsewhere; the loop moves the workload later'
   if (!last) return goOn('Ignored', base, message)
   const kept = keep(input, base, last, message)
   return kept.state === 'Kept' ? kept : undefined
 }
 
-/** Holds when any cause says so and its time is not up; else the base stands. */
+/** Puts the workload on hold if a cause says so and its time is not over; otherwise the base stands. */
 function holdOrGoOn(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {
   const message = sentenceOf(causes.map(({ message }) => message))
   const holding = causes.filter(({ hold }) => hold)
@@ -134,7 +134,7 @@ function goOn(state: PlacementState, base: PlacementAffinity, message: string): 
   return { state, affinity: base, annotations: {}, message }
 }
 
-/** Applies the last narrowing again: a workload that runs is never moved for lack of knowledge. */
+/** Applies the last narrowing again: a workload that runs is never moved because a location is unknown. */
 function keep(input: ParsedInput, base: PlacementAffinity, last: LocalityAnnotation, why: string): PlacementDecision {
   const constraint = constraintIn(last)
   const narrowing = narrow(input, base, constraint)

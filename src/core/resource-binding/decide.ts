@@ -1,4 +1,4 @@
-/** The decision on a binding at admission and in the loop: which object comes out, and why. */
+/** Decides on a binding, at admission and in the loop: the changed binding and the reason. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { cut, type Outcome } from '../outcome.ts'
@@ -21,15 +21,15 @@ export interface BindingDecision {
   state: PlacementState | 'Untouched' | 'Widened'
   /** The binding as it should be: the very same object when nothing changes. */
   binding: ResourceBinding
-  /** Why, in a sentence for people; empty when there is nothing to say. */
+  /** The reason, as a sentence; empty for an untouched binding. */
   message: string
 }
 
 /**
  * Decides on a binding. Touches only the affinity, `suspension.scheduling` and our annotations; shares everything else with the input.
  *
- * Deciding again on the result changes nothing. Where the requester writes our annotations, they may contradict what is stored, so the
- * result is decided on again until it stays: the loop's own write stays at once, a forged one after two or three rounds.
+ * Deciding again on the result changes nothing. Where the requester writes our annotations, they may contradict the stored binding.
+ * The decision is then repeated until the result stays: once for a write of the loop, two or three times for a forged one.
  */
 export function decideBinding(input: BindingInput): BindingDecision {
   let decision = decideOnce(input)
@@ -84,7 +84,7 @@ function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; dec
   return { base: otherwise, decision: decidePlacement(parsed, otherwise) }
 }
 
-/** The admission's answer: a patch when the binding changes, and a warning when it is not simply narrowed. */
+/** The answer of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
 export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
   const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
   if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${state.toLowerCase()}: ${message}`)]

@@ -1,4 +1,4 @@
-/** The binding that Karmada's detector would make for a template: for people who ask before there is one. */
+/** Derives the binding that Karmada's detector would create for a template. The command line uses it where no binding exists. */
 import type { BindingSpec, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
@@ -16,8 +16,8 @@ export function bindingName(kind: string, name: string): string {
 }
 
 /**
- * The policy that wins for a template: a PropagationPolicy of its namespace before a ClusterPropagationPolicy, then the explicit
- * priority, then the closer selector (name, labels, everything), then the name (pkg/detector/compare.go).
+ * The policy that wins for a template (pkg/detector/compare.go). A PropagationPolicy of its namespace goes before a
+ * ClusterPropagationPolicy. Then the explicit priority counts, the closer selector (name, labels, everything), and the name.
  */
 export function selectPolicy(
   template: K8sObject,
@@ -43,7 +43,7 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
     )[0]?.policy
 }
 
-/** The binding as the detector writes it, without what only a running control plane can know (UIDs, permanent ids). */
+/** The binding as the detector writes it, without UIDs and permanent ids, which only a running control plane has. */
 export function deriveBinding(template: K8sObject, policy: PropagationPolicy): ResourceBinding {
   const { namespace, name = '' } = template.metadata
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec
@@ -70,7 +70,7 @@ export function deriveBinding(template: K8sObject, policy: PropagationPolicy): R
   }
 }
 
-/** What Karmada's native interpreter calls replicas; undefined for what has none. */
+/** The replicas of a template, as Karmada's native interpreter counts them; undefined for a kind without replicas. */
 function replicasOf(template: K8sObject): number | undefined {
   const spec = (template as K8sObject & { spec?: { replicas?: number; parallelism?: number } }).spec
   switch (template.kind) {

@@ -1,4 +1,4 @@
-/** Why a workload is not narrowed yet: the causes of a hold, and the words for them. */
+/** The causes of a hold, and their messages. */
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { cut } from '../outcome.ts'
 import type { HoldReason } from './annotations.ts'
@@ -76,7 +76,7 @@ export function describeUnlocated(claims: readonly ClaimAnswer[]): string {
   )
 }
 
-/** A message is written into an annotation, and a workload may have many claims. */
+/** Messages are written into an annotation, and a workload may have many claims. In characters. */
 const MAX_MESSAGE_LENGTH = 1024
 
 export function sentenceOf(parts: readonly string[]): string {

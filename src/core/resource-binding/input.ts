@@ -1,4 +1,4 @@
-/** Everything that the decision on a binding is made from. */
+/** The input of the decision on a binding. */
 import type { Placement, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import { REQUIRES_CLAIM_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
@@ -16,11 +16,11 @@ export interface BindingInput {
   clusters: ClusterLookup | undefined
   /** Milliseconds since the epoch. */
   now: number
-  /** A workload that runs is not taken away in this write: the loop does that, so many a minute. */
+  /** Admission does not move a workload that runs. The loop does, at a limited rate. */
   leavesMovesToLoop?: boolean
 }
 
-/** What a decision needs of a (Cluster)PropagationPolicy. */
+/** The fields of a (Cluster)PropagationPolicy that a decision reads. */
 export interface PolicyInput {
   placement: Placement
   /** `activationPreference: Lazy`: the policy's placement reaches the binding only when the template changes. */

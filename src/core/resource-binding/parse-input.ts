@@ -1,4 +1,4 @@
-/** What a decision asks of its input again and again, read once: notes are JSON in strings, and claims come in any order. */
+/** Parses the input of a decision once: sorts the claims, combines their constraints and reads our annotations. */
 
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
@@ -8,27 +8,27 @@ import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
 import { BASE_OF_POLICY, type BindingAnnotations, type LocalityAnnotation, readAnnotations } from './annotations.ts'
 import type { BindingInput } from './input.ts'
 
-/** Our notes with everything in them that was left to the policy and to the placement. */
+/** Our annotations, with the base of the policy and the clusters of the placement in place of references to them. */
 export interface ResolvedAnnotations extends BindingAnnotations {
   base?: PlacementAffinity
 }
 
 export interface ParsedInput extends BindingInput {
-  /** Sorted by name: whatever order they came in, the same bytes go out. */
+  /** Sorted by name, so that the same claims give the same bytes in any order. */
   claims: readonly ClaimAnswer[]
-  /** What the located claims demand together. */
+  /** The constraint of all located claims together. */
   constraint: DataConstraint
-  /** Our notes on the binding as it was sent. */
+  /** Our annotations on the binding as it was sent. */
   annotations: ResolvedAnnotations
-  /** Our notes on the binding as it is stored. */
+  /** Our annotations on the stored binding. */
   storedAnnotations: ResolvedAnnotations
-  /** Whether the scheduler has placed the workload, before or in this write: then a hold comes too late and a change of affinity moves it. */
+  /** Whether the workload is scheduled, before or by this write: then a hold is too late, and a change of affinity moves it. */
   isScheduled: boolean
   /** Karmada's ResourceBindingSpec.IsWorkload: only then overflow tiers count. */
   isWorkload: boolean
 }
 
-/** What the data demanded when it was noted. */
+/** The constraint in a locality annotation. */
 export function constraintIn({ required, requiredDigest, preferred }: LocalityAnnotation): DataConstraint {
   const constraint: DataConstraint = {}
   if (required) constraint.required = required
@@ -51,7 +51,7 @@ export function parseInput(input: BindingInput): ParsedInput {
   }
 }
 
-/** More claims than these for one workload are not combined: it is on hold until some are deleted. */
+/** At most so many claims of one workload are combined; with more, it is on hold until some are deleted. */
 const MAX_CLAIMS = 64
 
 function boundClaims(claims: readonly ClaimAnswer[]): readonly ClaimAnswer[] {

@@ -1,4 +1,4 @@
-/** What the loop does to a binding: the decision of admission, made again when claims or sources change, as one guarded patch. */
+/** Plans the loop of bindings: makes the decision of admission again when claims or sources change, as one guarded patch. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
@@ -10,7 +10,7 @@ import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
 export interface BindingPlan extends Plan {
-  /** Whether the patch takes a scheduled workload away from where it runs: only so many of those are done a minute. */
+  /** Whether the patch moves a scheduled workload: the loop limits such moves per minute. */
   moves: boolean
 }
 
@@ -32,7 +32,7 @@ export function planBinding(input: BindingInput): BindingPlan {
   }
 }
 
-/** Events for a change of what is noted on a binding, whoever wrote it: admission has no side effects and cannot tell. */
+/** The Events for a change of our annotations on a binding, by any writer: admission has no side effects and emits none. */
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
   const was = before ? readAnnotations(before.metadata.annotations) : {}
   const is = readAnnotations(after.metadata.annotations)
@@ -66,10 +66,10 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
   ]
 }
 
-/** Admission has the last word on a release, by its own clock and cache: the loop asks for it again until it is stored. */
+/** Admission decides on a release by its own clock and cache: the loop writes it again until it is stored. In ms. */
 const RELEASE_RETRY_MS = 5000
 
-/** How long until time alone changes the decision, in ms: a claim that is being deleted has no say any more, or a hold is released. */
+/** Milliseconds until time alone changes the decision: a deleted claim is no longer honored, or a hold is released. */
 function requeueAfter(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
   const times = claims.flatMap(({ honoredUntil: countsUntil }) => countsUntil ?? [])
   const { hold } = readAnnotations(decided.metadata.annotations)

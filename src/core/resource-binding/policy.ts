@@ -1,4 +1,4 @@
-/** Which policy a binding came from: Karmada notes it in annotations. */
+/** Reads the policy of a binding from Karmada's annotations. */
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
   POLICY_NAME_ANNOTATION,
@@ -6,7 +6,7 @@ import {
 } from '../../api/karmada.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 
-/** The policy's name; without a namespace it is a ClusterPropagationPolicy. Undefined where none is noted. */
+/** The policy's name; without a namespace it is a ClusterPropagationPolicy. Undefined without these annotations. */
 export function policyReferenceOf({ annotations = {} }: ObjectMeta): { namespace?: string; name: string } | undefined {
   const { [POLICY_NAMESPACE_ANNOTATION]: namespace, [POLICY_NAME_ANNOTATION]: name } = annotations
   if (name && namespace) return { namespace, name }

@@ -10,7 +10,7 @@ import type { ClaimTerms } from '../data-source-claim/locate.ts'
 const MOVABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
 const UNMOVABLE_CORE_KINDS = new Set(['Pod'])
 
-/** Every claim has to agree: Always moves, Never stays, Auto asks the kind. */
+/** Whether every claim lets the workload move: Always does, Never does not, Auto depends on the kind. */
 export function mayMove(resource: BindingResource, claims: readonly ClaimTerms[]): boolean {
   return claims.every(({ rebalance }) => rebalance === 'Always' || (rebalance === 'Auto' && movesByDefault(resource)))
 }

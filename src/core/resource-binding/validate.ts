@@ -1,4 +1,4 @@
-/** Whether a binding has the shape that a decision can read. */
+/** Validates the fields of a binding that a decision reads. */
 import type { ResourceBinding } from '../../api/karmada.ts'
 import { bindingSchema } from '../../api/karmada-schema.ts'
 import type { FieldError } from '../field-errors.ts'
@@ -6,7 +6,7 @@ import { compileSchema } from '../schema-errors.ts'
 
 const validateShape = compileSchema(bindingSchema)
 
-/** What is wrong with the parts of a binding that we read; the rest is Karmada's business. */
+/** All errors of the fields that we read; Karmada validates the others. */
 export function validateBinding(binding: ResourceBinding): FieldError[] {
   return validateShape(binding)
 }

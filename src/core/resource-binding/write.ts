@@ -40,8 +40,8 @@ export function writeDecision(
 }
 
 /**
- * Sets or lifts `suspension.scheduling` beside its siblings. A suspension without our note on it is somebody else's: it is neither
- * lifted nor claimed.
+ * Sets or lifts `suspension.scheduling` and keeps its siblings. A suspension without our hold annotation belongs to another writer: it
+ * is not lifted, and gets no annotation.
  */
 function suspend(
   input: ParsedInput,

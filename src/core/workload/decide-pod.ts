@@ -1,4 +1,4 @@
-/** THE DECISION on a pod that asks for volumes: inject them, let it wait for them, or refuse it with the reason. */
+/** Decides on a pod that requests volumes: inject them, gate the pod until they are ready, or reject it. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
@@ -11,21 +11,21 @@ import { unknownContainers } from './mounts.ts'
 import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './volume-requests.ts'
 
-/** What becomes of a pod whose data is on the way: it waits with a scheduling gate, or is refused and has to be created again. */
+/** The treatment of a pod whose data is not ready: it waits with a scheduling gate, or is rejected and has to be created again. */
 export type WhenNotReady = 'gate' | 'refuse'
 
 export interface PodInput {
   pod: Pod
   managers: VolumeManagerLookup
   whenNotReady: WhenNotReady
-  /** On a hub pods do not run: they go to members, whose own admission injects. */
+  /** Pods do not run on a hub: the admission of the member clusters injects. */
   isHub: boolean
 }
 
-/** On what only shows a pod that runs already, from a file of its node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
+/** Marks a mirror pod, which shows a static pod of a node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
 
-/** Only on pods with the label `lodestone.dev/inject: "true"`, and only when they are created: volumes cannot be changed later. */
+/** Decides on a pod that is created with the label `lodestone.dev/inject: "true"`: volumes cannot be changed later. */
 export function decidePod(input: PodInput): Outcome {
   const { pod, isHub } = input
   const { labels, annotations } = pod.metadata
@@ -81,7 +81,7 @@ function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonl
 
 const MAX_REASON_LENGTH = 300
 
-/** Who only prefers its nodes does not wait for it. */
+/** Whether the pod must wait for a volume. A pod does not wait for a preferred volume. */
 export function mustWait({ request, volume }: WantedVolume): boolean {
   return volume.state === 'Waiting' && request.enforcement !== 'Preferred'
 }
@@ -102,7 +102,7 @@ function tryAgain({ path, request, volume }: WantedVolume): FieldError {
   }
 }
 
-/** The node on which a pod has to run, and of which no scheduler asks whether it has the data. */
+/** The node that a pod is bound to, for which no scheduler checks whether it has the data. */
 function nodeOf({ nodeName, affinity }: PodSpec): string | undefined {
   if (nodeName) return nodeName
   return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
@@ -116,7 +116,7 @@ function absentFrom(node: string | undefined, { path, request, volume }: WantedV
   return [{ path, code: 'Invalid', message }]
 }
 
-/** Every node with any of the data would do, and hardly any pod wants just any of it. */
+/** Warns about a divided volume without a shard: every node with any part of the data would match. */
 function undecidedShards(wanted: readonly WantedVolume[]): string[] {
   return wanted
     .filter(({ request, volume }) => request.shard === undefined && volume.shards().length > 0)
@@ -129,7 +129,7 @@ function undecidedShards(wanted: readonly WantedVolume[]): string[] {
     })
 }
 
-/** Of what a pod asks to write and can only read. */
+/** Warns about a read-only volume that the pod asks to write. */
 function deniedWrites(wanted: readonly WantedVolume[]): string[] {
   return wanted
     .filter(({ request, volume }) => request.readOnly === false && volume.readOnly)

@@ -1,4 +1,4 @@
-/** THE DECISION on a workload that asks for volumes: refuse what its pods would be refused for, and have them sent to admission. */
+/** Decides on a workload that requests volumes: rejects it where its pods would be rejected, and labels its pod templates for admission. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { PodTemplate } from '../../api/pod.ts'
@@ -25,7 +25,7 @@ export interface WorkloadInput {
   isHub: boolean
 }
 
-/** Of these nobody may change the pods once they are created (pkg/apis/batch/validation; Volcano's own webhook). */
+/** Kinds whose pod templates are immutable (pkg/apis/batch/validation; Volcano's own webhook). */
 const UNCHANGEABLE: ReadonlySet<string> = new Set(['batch/v1 Job', 'batch.volcano.sh/v1alpha1 Job'])
 
 /**
@@ -39,7 +39,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   }
   const tooManyTemplates = templateCountErrors(object, templatePaths)
   if (tooManyTemplates.length > 0) {
-    // What is stored like that already is not refused: nobody could change anything of it any more.
+    // A workload that is stored like that already is not rejected: otherwise no user could change it.
     const wasStored = stored && templateCountErrors(stored, templatePaths).length > 0
     return wasStored ? { kind: 'allow' } : { kind: 'deny', errors: tooManyTemplates }
   }
@@ -150,7 +150,7 @@ function countsOf(asking: readonly ParsedAsk[]): MountCount[] {
   )
 }
 
-/** What would be wrong with the pods. A VolumeManager that is not there may come: manifests are applied in any order. */
+/** The errors that the pods would have. A missing VolumeManager is a warning only: manifests are applied in any order. */
 function check(
   { path, template, parsed }: ParsedAsk,
   { managers, isHub }: WorkloadInput,

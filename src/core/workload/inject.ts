@@ -13,8 +13,8 @@ import { findVolume, mountedSource } from './volume-source.ts'
 export type Injected = { spec: PodSpec } | { errors: FieldError[] }
 
 /**
- * The pod spec with these volumes. What it has already stays as it is, whoever put it there: injecting again changes nothing, and the
- * order of the volumes does not matter. Unchanged parts are shared with `spec`.
+ * The pod spec with these volumes. Existing volumes and mounts stay as they are: injecting again changes nothing. The order of the
+ * volumes does not matter. Unchanged parts are shared with `spec`.
  *
  * @param at the path of the pod spec in the object
  */

@@ -98,7 +98,7 @@ describe('a volume', () => {
   })
 })
 
-const COMPLETED = 'it is Completed, and its data released'
+const COMPLETED = 'it is Completed, and its data is deleted'
 
 function failedAt(generation: number | undefined, observedGeneration: number | undefined): VolumeManager {
   const failed = running(

@@ -1,4 +1,4 @@
-/** What pods see of VolumeManagers: whether a volume can be used, as what it is mounted, and where its data is. */
+/** The volumes of a VolumeManager for pods: whether each can be used, how it is mounted, and where its data is. */
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
@@ -20,16 +20,16 @@ export interface UsableVolume {
   id: string
   /** `Waiting`: its data is on the way. */
   state: 'Ready' | 'Waiting'
-  /** What its status says; empty before there is one. */
+  /** The message of its status; empty without a status. */
   message: string
-  /** As a pod mounts it; known before its data is there. Absent for a source that nobody can make anything of. */
+  /** How a pod mounts it; known before its data is there. Absent for an invalid source. */
   source?: VolumeSource
   /** Where its data is or will be; without required terms it is everywhere. */
   nodeAffinity: NodeAffinity
   /** Whether pods can only read it: then all of their mounts are read-only. */
   readOnly: boolean
   bytes?: number
-  /** The nodes that have it now; empty also where nobody keeps account of them. */
+  /** The nodes that have it now; empty also where the nodes are not recorded. */
   nodes: readonly string[]
   /** The parts of the volume: most pods ask for none, and it takes a digest to name each. */
   shards: () => readonly VolumeShard[]
@@ -37,9 +37,9 @@ export interface UsableVolume {
 
 export interface MountableVolumes {
   name: string
-  /** Why none of its volumes can be used, however long one waits: it failed, was completed, or is being deleted. */
+  /** Why none of its volumes can be used: it failed, was completed, or is being deleted. */
   refusal?: string
-  /** In the order of its spec: the first is meant by whoever gives no id. */
+  /** In the order of its spec: a request without an id gets the first. */
   volumes: readonly UsableVolume[]
 }
 
@@ -67,7 +67,7 @@ export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): Mou
 
 function refusalOf({ metadata, spec, status }: VolumeManager): string | undefined {
   if (metadata.deletionTimestamp) return 'it is being deleted'
-  if (spec?.state === 'Completed' || status?.state === 'Completed') return 'it is Completed, and its data released'
+  if (spec?.state === 'Completed' || status?.state === 'Completed') return 'it is Completed, and its data is deleted'
   if (spec?.state === 'Failed') return 'its spec.state is Failed'
   const { generation } = metadata
   const isOld = generation !== undefined && (status?.observedGeneration ?? generation) < generation

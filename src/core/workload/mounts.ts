@@ -1,10 +1,10 @@
-/** The mounts of a pod's containers: what each gets, and what stands in the way. */
+/** Adds the mounts of volumes to the containers of a pod, or lists the conflicts. */
 import type { Container, PodSpec, VolumeMount } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { listNames } from '../names.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
-/** Where data is without a word from the user, as in VCK. */
+/** The default mount path, as in VCK. */
 const DEFAULT_MOUNT_PATH = '/var/datasets'
 
 /** One volume that all or some containers are to have. */

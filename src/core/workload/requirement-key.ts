@@ -1,4 +1,4 @@
-/** Keys of node selector requirements: equal for those that ask for the same, so that lists of them are compared at linear cost. */
+/** Keys of node selector requirements: equal requirements have equal keys, so that lists are compared at linear cost. */
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
 import { sortedUnique } from '../json.ts'
 

@@ -1,4 +1,4 @@
-/** From what a pod asks for to the volumes that it gets, or why it gets none. */
+/** Resolves the volume requests of a pod to volumes of VolumeManagers. */
 import type { VolumeSource } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { cut } from '../outcome.ts'
@@ -14,9 +14,9 @@ export interface WantedVolume extends PlacedRequest {
 
 export interface Resolved {
   wanted: WantedVolume[]
-  /** What no waiting mends: the annotation is wrong. */
+  /** Errors of the annotation: only an edit fixes them. */
   errors: FieldError[]
-  /** What is wrong with the VolumeManagers, and may be right another time. */
+  /** Errors of the VolumeManagers, which may pass. */
   unusable: FieldError[]
 }
 

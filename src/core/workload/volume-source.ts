@@ -1,4 +1,4 @@
-/** The volumes of a pod spec: which one is already there, and how one is added. */
+/** Finds a volume source in a pod spec, and gives the source to add. */
 import type { PodVolume, VolumeSource } from '../../api/pod.ts'
 import { jsonEqual } from '../json.ts'
 
