@@ -15,7 +15,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   ],
   'reports, so that the work in the background goes on': [
     'src/app/leader.ts',
-    'src/locality/systems.ts',
+    'src/locality/config/config-reader.ts',
     'src/mover/events.ts',
     'src/reconcile/event-recorder.ts',
     'src/reconcile/mover-logs.ts',
@@ -26,7 +26,7 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/store/folder/folder.ts',
     'src/store/folder/manifests.ts',
     'src/store/folder/scan.ts',
-    'src/store/folder/watch.ts',
+    'src/time/folder-watch.ts',
     'src/telemetry/line-queue.ts',
     'src/tls/files.ts',
     'src/tls/rotation.ts',

@@ -41,7 +41,7 @@ describe('the claims that a binding is decided by', () => {
     const during = await gather(makeClaim({}, leaving(HONOR_MS - 1000)), makeSource())
     const after = await gather(makeClaim({}, leaving(HONOR_MS)), makeSource())
 
-    expect(during.claims).toMatchObject([{ claim: 'default/sales', countsUntil: NOW + 1000 }])
+    expect(during.claims).toMatchObject([{ claim: 'default/sales', honoredUntil: NOW + 1000 }])
     expect(after.claims).toEqual([])
   })
 

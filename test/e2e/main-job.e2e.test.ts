@@ -297,7 +297,9 @@ test('5. two required claims without a cluster in common hold the workload, and 
   const clusters = '{"spec":{"clusters":[{"name":"member1"}]}}'
   const patch = ['patch', 'rb', 'torn-deployment', '--type=merge', '-p', clusters]
   const refused = await plane.kubectl(patch, { allowFailure: true })
-  expect(refused.stderr).toContain('spec.clusters: cannot be set while Lodestone has the workload on hold (Unsatisfiable: ')
+  expect(refused.stderr).toContain(
+    'spec.clusters: cannot be set while Lodestone has the workload on hold (Unsatisfiable: ',
+  )
 
   await kubectl([
     'patch',

@@ -91,7 +91,7 @@ describe('Karmada writes clusters', () => {
       {
         path: 'spec.clusters',
         code: 'Forbidden',
-        message: expect.stringContaining('holds the workload (Unresolved: '),
+        message: expect.stringContaining('has the workload on hold (Unresolved: '),
       },
     ])
   })

@@ -71,7 +71,7 @@ const RELEASE_RETRY_MS = 5000
 
 /** Milliseconds until time alone changes the decision: a deleted claim is no longer honored, or a hold is released. */
 function requeueAfter(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
-  const times = claims.flatMap(({ honoredUntil: countsUntil }) => countsUntil ?? [])
+  const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
   const { hold } = readAnnotations(decided.metadata.annotations)
   if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
     times.push(now + RELEASE_RETRY_MS)
