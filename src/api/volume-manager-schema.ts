@@ -17,14 +17,14 @@ interface OldFields {
   endpointURL?: string
 }
 
-const tolerations = listOf('The taints of nodes that movers put up with.', {
+const tolerations = listOf('The taints of nodes that movers tolerate.', {
   type: 'object',
   properties: {
     key: string('The taint’s key; all taints when it is empty and the operator is Exists.', 317),
     operator: string('Exists or Equal.', 16),
     value: string('The taint’s value, for Equal.', 63),
     effect: string('NoSchedule, PreferNoSchedule or NoExecute; all when it is empty.', 32),
-    tolerationSeconds: { type: 'integer', format: 'int64', description: 'How long NoExecute is put up with.' },
+    tolerationSeconds: { type: 'integer', format: 'int64', description: 'How long NoExecute is tolerated.' },
   } satisfies FieldsOf<Toleration>,
 })
 
@@ -53,20 +53,20 @@ const volumeConfig: Schema = {
     evictionPolicy: {
       type: 'string',
       enum: ['Never', 'LeastRecentlyUsed'],
-      description: 'Whether copies that nobody uses may go when their node is short of disk. Never is the default.',
+      description: 'Whether unused copies may be evicted when their node is short of disk. Never is the default.',
     },
     mover: {
       type: 'object',
-      description: 'How the data is moved, where that is to be different from the configuration.',
+      description: 'Settings of the movers that differ from the configuration.',
       properties: {
-        image: string('An image that keeps the contract of data movers.'),
+        image: string('An image that implements the contract of data movers.'),
         priorityClassName: string('The PriorityClass of the movers.', 253),
         resources: {
           type: 'object',
-          description: 'What the movers get.',
+          description: 'The resources of the movers.',
           properties: {
-            requests: strings('What is set aside for a mover.', 16, 63),
-            limits: strings('What a mover may use at most.', 16, 63),
+            requests: strings('The requests of a mover.', 16, 63),
+            limits: strings('The limits of a mover.', 16, 63),
           } satisfies FieldsOf<ResourceRequirements>,
         },
       } satisfies FieldsOf<MoverOverrides>,
@@ -91,19 +91,19 @@ export const volumeManagerSchema: Schema = {
   properties: {
     spec: {
       type: 'object',
-      description: 'The data, and what is to become of it.',
+      description: 'The data and its wanted state.',
       properties: {
         volumeConfigs: listOf('The volumes.', volumeConfig),
-        state: stateOf('What is wanted. Completed and Failed release the data; anything else keeps it.', ''),
+        state: stateOf('The wanted state. Completed and Failed delete the data; every other value keeps it.', ''),
       } satisfies FieldsOf<VolumeManagerSpec>,
     },
     status: {
       type: 'object',
-      description: 'What has become of the data.',
+      description: 'The observed state of the data.',
       properties: {
-        state: stateOf('Pending: not all of it can be used yet. Running: it can. Completed: it was released.'),
-        message: string('The same as a sentence.', 4096),
-        observedGeneration: count('The generation of the spec that this speaks of.', 'int64'),
+        state: stateOf('Pending: not all of it can be used yet. Running: it can. Completed: it is deleted.'),
+        message: string('The state as a sentence.', 4096),
+        observedGeneration: count('The generation of the spec that the status is about.', 'int64'),
         ready: string('How many volumes can be used, of all.', 63),
         nodes: string('The nodes with all of the data of a volume, of many the first; for people.', 2300),
         volumes: listOf('The volumes, by id.', volumeStatusSchema),

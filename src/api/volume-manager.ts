@@ -1,4 +1,4 @@
-/** VolumeManager: data that is to be on nodes. Field names, states and messages of VCK (vck.intelai.org/v1alpha1), and what is added to them. */
+/** VolumeManager: data that is wanted on nodes, with the fields, states and messages of VCK (vck.intelai.org/v1alpha1) and more fields. */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 import type { NodeAffinity, Toleration } from './node.ts'
 
@@ -21,9 +21,9 @@ export interface VolumeConfig {
 
   /** Whether pods can only read it: then every mount of it is read-only, whatever the pod asks for. Default false. */
   readOnly?: boolean
-  /** Which downloads go first when there are more than may run at once: the higher. Default 0. */
+  /** The download with the higher priority goes first when not all can run at once. Default 0. */
   priority?: number
-  /** Whether replicas that nobody uses may be deleted when their node is short of disk. Default Never. */
+  /** Whether unused replicas may be evicted when their node is short of disk. Default Never. */
   evictionPolicy?: 'Never' | 'LeastRecentlyUsed'
   mover?: MoverOverrides
 }
@@ -43,7 +43,7 @@ export interface ResourceRequirements {
 
 export interface VolumeManagerSpec {
   volumeConfigs: VolumeConfig[]
-  /** What is wanted. Completed and Failed release the data; anything else keeps it on its nodes. */
+  /** The wanted state. Completed and Failed delete the data; every other value keeps it on its nodes. */
   state?: '' | VolumeManagerState
 }
 
@@ -77,7 +77,7 @@ export interface VolumeStatus {
   message?: string
   /** Stands before the data is there, and does not change while the source stays the same. Absent once the data is released. */
   volumeSource?: PublishedSource
-  /** The nodes that have the data, to be required by whoever mounts it. Empty where any node will do (NFS). */
+  /** The nodes that have the data, required by pods that mount it. Empty when every node can mount it (NFS). */
   nodeAffinity: NodeAffinity
   /** Of a volume with a distribution strategy: the nodes that have each of its parts. */
   shards?: ShardStatus[]
@@ -123,7 +123,7 @@ export interface ReplicaStatus {
   attempt: number
   /** How many attempts failed in a row. */
   failures?: number
-  /** Whether further attempts end in the same way until somebody changes something. */
+  /** Whether further attempts fail in the same way until something changes. */
   isPermanent?: boolean
   /** The bytes that are there. */
   bytes?: number

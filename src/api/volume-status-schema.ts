@@ -5,7 +5,7 @@ import { count, listOf, nodeAffinity, string, time } from './schema-parts.ts'
 const workProgress: Record<string, Schema> = {
   bytes: count('How many bytes the mover at work has done.', 'int64'),
   files: count('How many files it has done.', 'int64'),
-  progressTime: time('When it was last seen to get on.'),
+  progressTime: time('When it last made progress.'),
 }
 
 const replica: Schema = {
@@ -14,20 +14,20 @@ const replica: Schema = {
   properties: {
     index: count('The number of the copy.'),
     state: string('Queued, Starting, Downloading, Ready, Failed, Unreachable or Evicted.', 63),
-    revision: string('Which data it is.', 63),
+    revision: string('The revision of the data.', 63),
     path: string('The directory on its node.', 4096),
     shard: string('Which part of the data it is.'),
-    node: string('Where it is, or is about to be.', 253),
+    node: string('The node of the copy, or of its next mover.', 253),
     nodeUID: string('The uid of that node.', 63),
     attempt: count('How many movers were started for it.'),
     failures: count('How many of them failed in a row.'),
-    isPermanent: { type: 'boolean', description: 'Whether somebody has to change something first.' },
-    bytes: count('The bytes that are there.', 'int64'),
-    totalBytes: count('The bytes that are to be there.', 'int64'),
+    isPermanent: { type: 'boolean', description: 'Whether a retry succeeds only after a change.' },
+    bytes: count('The bytes on the node.', 'int64'),
+    totalBytes: count('All bytes of the data.', 'int64'),
     reason: string('Why it is in this state, in one word.', 63),
     message: string('Why it is in this state.'),
     since: time('Since when it has been in this state.'),
-    progressTime: time('When bytes were last seen to arrive.'),
+    progressTime: time('When bytes last arrived.'),
     retryTime: time('When it is tried again.'),
     inUse: { type: 'boolean', description: 'Whether a pod has it mounted.' },
     lastUsedTime: time('When a pod was last seen to begin or to end using it.'),
@@ -36,7 +36,7 @@ const replica: Schema = {
     uploads: count('How many movers were started to write back.'),
     upload: {
       type: 'object',
-      description: 'The changes that are to be written back.',
+      description: 'The upload of changes to the source.',
       required: ['state', 'attempt'],
       properties: {
         state: string('Queued, Uploading or Failed.', 63),
@@ -65,7 +65,7 @@ const release: Schema = {
       'Why the data is deleted: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Removed.',
       63,
     ),
-    revision: string('Which data it is.', 63),
+    revision: string('The revision of the data.', 63),
     attempt: count('How many movers were started for it.'),
     failures: count('How many of them failed in a row.'),
     reason: string('Why it is in this state, in one word, e.g. InUse.', 63),
@@ -81,10 +81,10 @@ export const volumeStatusSchema: Schema = {
   required: ['id'],
   properties: {
     id: string('Which volume.', 253),
-    message: string('success when it can be used; what is wrong when it failed.', 4096),
+    message: string('success when the volume can be used; the error when it failed.', 4096),
     volumeSource: {
       type: 'object',
-      description: 'By what a pod mounts it.',
+      description: 'The volume source for pods.',
       properties: {
         hostPath: {
           type: 'object',
@@ -111,7 +111,7 @@ export const volumeStatusSchema: Schema = {
         readyReplicas: count('How many nodes have it.'),
       },
     }),
-    revision: string('Which data it is.', 63),
+    revision: string('The revision of the data.', 63),
     readyReplicas: count('On how many nodes the data is.'),
     bytes: count('How much it is on one node.', 'int64'),
     replicas: listOf('The copies, one by one.', replica, 5000),
