@@ -23,7 +23,7 @@ test('a line that was taken comes out when it is sent', async () => {
   await expect.poll(written).toBe('alone\n')
 })
 
-test('when nobody takes the lines, the newest are dropped and counted, and memory stays bounded', async () => {
+test('without a reader, the newest lines are dropped and counted, and memory stays bounded', async () => {
   const writer = openLineWriter(fd())
   const line = `${'x'.repeat(1023)}\n`
 
