@@ -83,7 +83,11 @@ function checkAnswer(
   if (etag !== '' && said !== undefined && said !== etag) throw changed(what, 'its ETag is another one')
   const length = headers['content-length']
   if (status === 200) {
-    if (at > 0 || end < size) throw new MoverError('Rejected', `${what}: the server does not know ranges`)
+    const isWhole = at === 0 && end === size
+    // A server that shuts down may ignore ranges although it accepts them (Versity S3 Gateway).
+    if (!isWhole && headers['accept-ranges'] === 'bytes')
+      throw new RetryableError(`${what}: the server ignored the range`)
+    if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not know ranges`)
     if (length !== undefined && Number(length) !== size) throw changed(what, 'its size is another one')
     return
   }
