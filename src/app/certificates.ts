@@ -47,8 +47,8 @@ export function servingHosts({ registration, certificates }: Config): string[] {
 }
 
 /**
- * The Secret lives in the cluster that we run in, also when we serve a hub: in karmada-apiserver somebody's policy could propagate
- * it to the members.
+ * The Secret lives in the cluster that Lodestone runs in, also if it serves a hub: in karmada-apiserver, a policy of a user could
+ * propagate it to the members.
  */
 export function openStorage({ certificates }: Config): CertificateStorage {
   if (certificates.source !== 'secret') return openFolderStorage(certificates.directory)

@@ -14,7 +14,7 @@ import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } fro
 export interface Config {
   server: ServerConfig
   registration: {
-    /** `url` for a Karmada hub, `service` for a plain cluster, `none` when somebody else registers us. */
+    /** `url` for a Karmada hub, `service` for a plain cluster, `none` if another tool registers the webhooks. */
     mode: 'url' | 'service' | 'none'
     url?: string
     service: { namespace: string; name: string; port: number }
@@ -22,7 +22,7 @@ export interface Config {
     excludedNamespaces: string[]
   }
   certificates: {
-    /** Made here and kept in a folder, made here and kept in a Secret of the host cluster, or brought by somebody else. */
+    /** `folder` and `secret`: Lodestone makes the certificates. `files`: another tool, such as cert-manager, provides them. */
     source: 'directory' | 'secret' | 'files'
     directory: string
     secret: { namespace: string; name: string }
@@ -49,8 +49,8 @@ export interface Config {
     /** Which policies are told to propagate dependencies: those of workloads whose data is claimed, all, or none. */
     propagate: PropagateDepsMode
     /**
-     * Who attaches the dependencies of a workload to its clusters: Karmada's distributor, which asks us what they are; we ourselves,
-     * where that is switched off; or nobody on our part, so that what we attached before is let go.
+     * The component that attaches the dependencies of a workload to its clusters. `karmada`: its distributor, which queries Lodestone.
+     * `builtin`: Lodestone, where the distributor is off. `none`: another tool; bindings that Lodestone attached are released.
      */
     distribution: 'karmada' | 'builtin' | 'none'
   }
@@ -160,8 +160,8 @@ const validate = compileSchema(configSchema, 'forbidden')
 /**
  * Reads a configuration file over the defaults.
  *
- * @param file path of a YAML or JSON file; without it the defaults are the configuration
- * @throws ConfigError when the file cannot be read or anything in it is wrong
+ * @param file path of a YAML or JSON file; without it, the configuration consists of the defaults
+ * @throws ConfigError if the file is not readable or not valid
  */
 export function loadConfig(file: string | undefined): Config {
   if (file === undefined) return DEFAULT_CONFIG

@@ -1,4 +1,4 @@
-/** Lets one of several replicas work at a time: the one that holds the Lease; the others wait until it gives it back or is gone. */
+/** Leader election: the replica that holds the Lease works; the others wait until it releases the Lease or does not renew it. */
 
 import { LeaseLock, type LeaseLockInput, type LeaseOutcome } from '../store/cluster/lease.ts'
 import { type Clock, sleep, systemClock } from '../time/clock.ts'
@@ -24,7 +24,7 @@ export interface Leader {
   stop(): Promise<void>
 }
 
-/** Client-go's defaults. A leader that cannot renew gives up 5 s before anybody else may take over. */
+/** The defaults of client-go. A leader that cannot renew stops 5 s before another replica may take over. */
 const LEASE_SECONDS = 15
 const RENEW_DEADLINE_MS = 10_000
 const RETRY_MS = 2000
@@ -63,7 +63,8 @@ class Election {
     this.#input = input
     this.#clock = input.clock ?? systemClock
     const { store, namespace, name, identity, now } = input
-    if (identity === '') throw new Error('a leader needs an identity: an empty one stands for nobody')
+    if (identity === '')
+      throw new Error('leader election needs an identity: an empty holderIdentity means that the Lease is free')
     const clock = this.#clock
     this.#lock = new LeaseLock({ store, namespace, name, identity, now, clock, durationSeconds: LEASE_SECONDS })
   }
@@ -87,7 +88,7 @@ class Election {
         const isOurs = this.#stop.signal.aborted || (await this.#lead(validUntilMs))
         if (isOurs) await this.#within(RENEW_DEADLINE_MS, () => this.#lock.release())
       }
-      // Who waits for a lease to run out looks at that moment, not up to a retry later.
+      // A replica that waits for a Lease to expire checks at that moment, not up to one retry later.
       const untilFreeMs = outcome === 'taken' ? this.#lock.msUntilFree() : Number.POSITIVE_INFINITY
       await sleep(this.#clock, Math.min(this.#retryMs(), untilFreeMs), this.#stop.signal)
     }

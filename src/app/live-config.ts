@@ -1,4 +1,4 @@
-/** The configuration as it is now: its file is read again when it changes, and what is no good leaves the last good one in use. */
+/** The current configuration: reads its file again when it changes; an invalid file leaves the last good configuration in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { jsonEqual } from '../core/json.ts'
@@ -33,7 +33,7 @@ interface LiveConfigInput {
 const SETTLE_MS = 200
 const POLL_MS = 10_000
 
-/** Follows the file, as it is and as a ConfigMap is mounted. What is asked for and cannot change while we run is told once. */
+/** Follows the file, plain or in a mounted ConfigMap. A change that needs a restart is logged once. */
 export function openLiveConfig({ config, source, log, clock = systemClock }: LiveConfigInput): LiveConfig {
   const listeners = new Set<() => void>()
   let used = config
@@ -100,7 +100,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
   }
 }
 
-/** Nothing where it cannot be read: whoever reads it in earnest says why. */
+/** Undefined if the file cannot be read: the reader of the configuration reports why. */
 function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')

@@ -63,7 +63,7 @@ export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsOb
       log.error({ file, reason: message }, 'data system configuration refused; the last good one stays'),
     health({ system, healthy, message }) {
       metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
-      if (!healthy) log.warn({ system, reason: message }, 'data system is not well')
+      if (!healthy) log.warn({ system, reason: message }, 'data system health check failed')
     },
   }
 }
@@ -77,7 +77,7 @@ export function observeEvents(logFailure: FailureLog, metrics: Metrics): EventOb
   }
 }
 
-/** The log of a mover between two lines that say whose it is, so that it can be read as one although all are in one stream. */
+/** Logs the log of a mover between two lines that name it, so that one log can be followed in the common stream. */
 export function observeMoverLogs(log: Logger): MoverLogObserver {
   return {
     collected(head, lines) {

@@ -7,8 +7,8 @@ export interface Part {
   /** Called once, also if the start has failed or was not reached. */
   stop(): Promise<void> | void
   /**
-   * When it stops: `drainStart` for a part that writes, so that another replica takes over at once; `drainEnd` for a part that answers
-   * callers; `last` for a part that these work with.
+   * `drainStart`: a part that writes, so that another replica takes over at once. `drainEnd`: a part that answers callers. `last`: a
+   * part that these work with.
    */
   stopsAt: 'drainStart' | 'drainEnd' | 'last'
 }

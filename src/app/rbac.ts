@@ -1,4 +1,4 @@
-/** What Lodestone may do in the cluster that it serves: what its caches read and its writers write, and no more. */
+/** ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writers need, and no more. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
@@ -18,12 +18,12 @@ import {
 import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
 import { kindsFor } from '../store/kinds/cached-kinds.ts'
 
-/** Who runs Lodestone, as far as nobody says otherwise: the ServiceAccount of the manifests. */
+/** The ServiceAccount of the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 
 /**
  * The ClusterRole of every Lodestone, derived from the table of cached kinds so that the two cannot differ, and its binding. It writes no
- * pod, and reads neither nodes nor Secrets. What dependencies take is in `dependencyRoles`, what pods take in volume-roles.ts.
+ * pod, and reads neither nodes nor Secrets. `dependencyRoles` has the rights for dependencies, volume-roles.ts those for pods.
  */
 export function clusterRoles(): K8sObject[] {
   const { name } = LODESTONE
@@ -49,7 +49,7 @@ export function clusterRoles(): K8sObject[] {
   return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
 }
 
-/** What it takes to say what workloads need and to attach that to their clusters: on a hub, unless `dependencies.distribution` is `none`. */
+/** The rights to find the dependencies of workloads and attach them to clusters: on a hub, unless `dependencies.distribution` is `none`. */
 export function dependencyRoles(): K8sObject[] {
   const name = 'lodestone-dependencies'
   const common = new Set(kindsFor({ dependencies: false, movesData: false }))

@@ -1,4 +1,4 @@
-/** What is registered of us: with the API server for admission, and with Karmada's resource interpreter for dependencies. */
+/** Registers Lodestone: with the API server for admission, and with Karmada's resource interpreter for dependencies. */
 import type { InterpreterWebhookConfiguration } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
@@ -14,7 +14,7 @@ import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpr
 import { type Registration, registrationOf } from '../webhooks/registration.ts'
 import type { Config } from './config.ts'
 
-/** What the API server should have registered, with the CA that is served right now. */
+/** The webhook configurations that the API server should have, with the CA bundle that is served now. */
 export function wantedRegistration(
   config: Config,
   certificates?: Pick<ServingCertificates, 'caBundlePem'>,
@@ -22,7 +22,7 @@ export function wantedRegistration(
   return registrationOf(webhooks, registrationTerms(config, certificates), toBase64)
 }
 
-/** What Karmada's resource interpreter should be told; undefined where somebody else distributes dependencies. */
+/** The configuration that Karmada's resource interpreter should have; undefined where Lodestone does not answer it. */
 export function wantedInterpreterRegistration(
   config: Config,
   types: readonly ResourceType[],
@@ -87,8 +87,8 @@ export function startRegistration(input: RegistrationInput): Loop {
 }
 
 /**
- * Tells Karmada's resource interpreter to ask us, or no longer to. Only on a hub, and only once everything is read: before that nobody
- * knows whether this is one, and no question could be answered.
+ * Registers Lodestone with Karmada's resource interpreter, or withdraws it. Only on a hub, and only when every kind is read: before, it is
+ * not known whether this is a hub, and no query could be answered.
  *
  * @returns how many configurations were written
  */

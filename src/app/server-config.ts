@@ -22,7 +22,7 @@ export interface ServerConfig {
   livenessStallSeconds: number
   /** PEM file; callers must show a certificate of this CA. */
   clientCaFile?: string
-  /** What the certificates of callers have to name, one of these; with none, every certificate of the CA is accepted. */
+  /** Names that the certificate of a caller must contain one of. Without any, every certificate of the CA is accepted. */
   clientNames: string[]
 }
 
@@ -60,7 +60,7 @@ export const serverSchema = {
   },
 }
 
-/** What the schema cannot say. */
+/** Rules that the schema cannot express. */
 export function serverErrors({ maxBytesInFlight, clientCaFile, clientNames }: ServerConfig): FieldError[] {
   const errors: FieldError[] = []
   const least = DEFAULT_LIMITS.bodyBytes

@@ -1,4 +1,4 @@
-/** What users may do with our own kinds: added to the roles view, edit and admin that every cluster has. */
+/** Rights of users on the kinds of Lodestone, added to the roles view, edit and admin of every cluster. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { clusterRole } from '../api/rbac.ts'

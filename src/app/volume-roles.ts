@@ -1,4 +1,4 @@
-/** What it takes where pods run, over what serving takes: to lift the gates of pods, and to move data to nodes. Never on a hub. */
+/** Additional rights in a cluster that runs pods: to remove scheduling gates, and to move data to nodes. Never on a hub. */
 import type { K8sObject } from '../api/meta.ts'
 import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../api/rbac.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
@@ -7,8 +7,8 @@ import { volumeClaimKinds } from '../store/kinds/volumes.ts'
 import { LODESTONE, readRules } from './rbac.ts'
 
 /**
- * The ClusterRole of whoever lifts gates, and its binding. It is apart from that of moving data: admission gates pods also where somebody
- * else moves the data, such as VCK's own controller, and a gate that nobody may lift keeps a pod for ever.
+ * The ClusterRole for removing scheduling gates, and its binding. It is apart from the rights for moving data: admission also gates pods
+ * where another controller, such as VCK's own, moves the data. A gate that is never removed keeps a pod from running.
  */
 export function gateRoles(): K8sObject[] {
   const name = 'lodestone-gates'
@@ -27,7 +27,7 @@ export function volumeRoles(): K8sObject[] {
       // Where dependencies are not distributed, nothing else gives the right to read these.
       ...readRules(volumeClaimKinds),
       { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
-      // Their labels say who has data.
+      // Their labels name the nodes that have data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
       // What movers wrote before they ended.

@@ -9,10 +9,10 @@ import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 
 export interface VolumesConfig extends VolumeSettings {
-  /** Whether data is moved to the nodes of the cluster that is served: on a member or a cluster of its own, never on a hub. */
+  /** Whether data is moved to the nodes of the served cluster: a member or a single cluster, never a hub. */
   enabled: boolean
   /**
-   * What becomes of pods whose data is on the way: a scheduling gate, or a refusal where the API server knows of no gates (before
+   * The treatment of pods whose data is not there yet: a scheduling gate, or a rejection where the API server has no gates (before
    * Kubernetes 1.27, or with the feature gate PodSchedulingReadiness off).
    */
   whenNotReady: WhenNotReady
@@ -45,7 +45,7 @@ const directory = { type: 'string', pattern: '^(/(?!\\.\\.?(/|$))[^/]+)+/?$' }
 const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 
-/** What is wrong with the part as a whole. */
+/** Errors that concern more than one field. */
 export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }: VolumesConfig): FieldError[] {
   const overlapping = localRoots.flatMap((root, i) => {
     const managed = allowedRoots.find((one) => overlap(root, one))

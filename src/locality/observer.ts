@@ -1,4 +1,4 @@
-/** What the data systems tell logs and metrics: plain events, so that nobody here knows a logger or a registry. */
+/** Events of the data systems for logs and metrics: plain values, so that the data systems need no logger and no registry. */
 import type { LocalityErrorCode } from './plugins/plugin.ts'
 
 export interface SystemsObserver {
@@ -16,7 +16,7 @@ export interface SystemsObserver {
     code?: LocalityErrorCode
     message?: string
   }): void
-  /** One question has been answered, or not. */
+  /** One query has ended. */
   located(event: {
     system: string
     result: 'located' | 'unchanged' | 'nowhere' | LocalityErrorCode
@@ -39,6 +39,6 @@ function tell(call: () => void): void {
   try {
     call()
   } catch {
-    // See above: there is nobody left to tell.
+    // An observer that fails must not fail a query, and its error has no other receiver.
   }
 }

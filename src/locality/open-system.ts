@@ -99,15 +99,15 @@ async function checkOnce(
     return { state: 'healthy', checkedAt: clock.epochMs() }
   } catch (error) {
     if (signal.aborted) return { state: 'unknown' }
-    // Anything else than a LocalityError is a mistake of the plugin: its system is not well as far as we can tell.
-    const code = error instanceof LocalityError ? error.code : 'nonsense'
+    // Any other error is a bug of the plugin: the health of its system is not known.
+    const code = error instanceof LocalityError ? error.code : 'invalidResponse'
     const message = error instanceof LocalityError ? error.message : String(error)
     observer.health({ system, healthy: false, durationMs: clock.now() - startedAt, code, message })
     return { state: 'unhealthy', checkedAt: clock.epochMs(), error: { code, message } }
   }
 }
 
-/** The plugin, with every question told to the observer, and versions that end with the rules they were told under. */
+/** The plugin, with every query reported to the observer, and with versions that contain the rules for clusters. */
 function observed(
   plugin: LocalityPlugin,
   rules: () => string,
@@ -137,7 +137,7 @@ function observed(
   }
 }
 
-/** What cannot be written into a URL cannot be the name of anything. */
+/** A name with control characters cannot be written into a URL. */
 function checkQuery({ type, name, attributes }: LocalityQuery): void {
   if ([type, name, ...Object.entries(attributes).flat()].every(isPrintable)) return
   throw new LocalityError('rejected', 'the name or an attribute has control characters; edit the claim')
@@ -147,12 +147,12 @@ function checkAnswer(system: string, answer: LocalityAnswer): LocalityAnswer {
   const checked = answer.kind === 'located' ? checkLocated(answer) : answer
   if (checked !== undefined) return checked
   throw new LocalityError(
-    'nonsense',
+    'invalidResponse',
     `${system}: the location is longer than 4096 characters, or has control characters`,
   )
 }
 
-/** "Unchanged" is no answer for somebody whose clusters came from another mapping: the question is asked anew then. */
+/** Drops a version of other rules: "unchanged" says nothing about clusters that came from another mapping. */
 function withoutOldVersion({ etag, ...query }: LocalityQuery, version: string): LocalityQuery {
   return etag?.startsWith(`${version}:`) ? { ...query, etag: etag.slice(version.length + 1) } : query
 }

@@ -40,7 +40,7 @@ test('a timeout and a lost connection pass', async () => {
   expect(await withRetries(policy, new SkippingClock(), never, attempt)).toBe('healthy')
 })
 
-test.each<LocalityErrorCode>(['rejected', 'unauthorized', 'nonsense'])('%s does not pass', async (code) => {
+test.each<LocalityErrorCode>(['rejected', 'unauthorized', 'invalidResponse'])('%s does not pass', async (code) => {
   const { attempt, attempts } = failing(code)
   await expect(withRetries(policy, new SkippingClock(), never, attempt)).rejects.toMatchObject({ code })
   expect(attempts).toHaveLength(1)

@@ -2,7 +2,7 @@
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
-import { drain } from '../store/for-each-in-slices.ts'
+import { forEachInSlices } from '../store/for-each-in-slices.ts'
 import { ConflictError, NotFoundError } from '../store/store.ts'
 import type { LoopObserver, ReconcileContext, ReconcileLoop } from './define.ts'
 import { openQueue, type Queue } from './queue.ts'
@@ -84,7 +84,7 @@ export function startController(input: ControllerInput): Controller {
   }
   /** A hundred thousand bindings at once would hold up an admission for a tenth of a second. */
   async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
-    await drain(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
+    await forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
   }
   const timer = setInterval(everything, input.driftIntervalMs)
   everything()

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 const ITEMS_PER_TURN = 200
 
 /** Calls `each` for every item, with a turn of the event loop after every 200; returns how many there were. */
-export async function drain<T>(items: Iterable<T>, each: (item: T) => void): Promise<number> {
+export async function forEachInSlices<T>(items: Iterable<T>, each: (item: T) => void): Promise<number> {
   let count = 0
   for (const item of items) {
     each(item)

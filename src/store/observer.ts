@@ -3,7 +3,7 @@
 /** How a watch ended: as the server said, because it fell silent, at our own cap, expired (410), failed, or by `stop()`. */
 export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' | 'stopped'
 
-/** Why a kind is listed: the first time, after a 410, after an answer that made the position unusable, or for a kind that was not served. */
+/** The reason of a LIST: the first one, after a 410, after a response that made the position unusable, or of a kind that was not served. */
 export type RelistReason = 'initial' | 'expired' | 'rejected' | 'unserved'
 
 export interface StoreObserver {
@@ -23,8 +23,8 @@ export interface StoreObserver {
 }
 
 /**
- * Makes a full observer of a partial one. An observer that throws is ignored: a log line must never stop a watch, and there
- * is nobody left to tell.
+ * Makes a full observer of a partial one. An observer that throws is ignored: a log line must never stop a watch, and its error
+ * has no other receiver.
  */
 export function completeObserver(partial: Partial<StoreObserver> = {}): StoreObserver {
   return {

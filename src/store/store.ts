@@ -1,7 +1,7 @@
-/** The store as everybody above it sees it: objects by key and by index, from memory, and writes. */
+/** The interface of every store: objects by key and by index, from memory, and writes. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 
-/** What a kind's cache keeps and how it is found again. Declared once per kind in `store/cached-kinds.ts`. */
+/** What the cache of a kind keeps, and its indexes. Declared once per kind in `store/kinds/cached-kinds.ts`. */
 export interface CachedKind<T extends K8sObject> {
   type: ResourceType<T>
   /** Cuts a raw object down to what a decision reads: 100,000 bindings have to fit in memory. */
@@ -35,18 +35,18 @@ export interface PatchOptions {
 
 /**
  * Reads come from memory and never wait. A kind that was not read yet throws `NotSyncedError`: unknown is not empty.
- * Objects that come out are shared: nobody may change them.
+ * Objects are shared: do not change them.
  */
 export interface ObjectStore {
   get<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): T | undefined
   list<T extends K8sObject>(type: ResourceType<T>): Iterable<T>
   /** The objects under `key` in one of the kind's indexes; an empty list when there is none. */
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
-  /** The kinds that are held and have an index of this name: which kinds are held at all differs from store to store. */
+  /** The cached kinds that have an index of this name; stores differ in the kinds that they cache. */
   typesWithIndex(index: string): readonly ResourceType[]
   /** How many objects of the kind are held. */
   size(type: ResourceType): number
-  /** The kinds that are held. */
+  /** The cached kinds. */
   kinds(): readonly ResourceType[]
   /** Whether the API server serves the kind at all; a kind that it does not serve is synced and empty. */
   serves(type: ResourceType): boolean
@@ -56,7 +56,8 @@ export interface ObjectStore {
   /** How long ago the server last answered for each kind, in ms, where there is a server; `ageMs` is absent when it never did. */
   contactAges?(): readonly { kind: string; ageMs?: number }[]
   /**
-   * Tells of every change from when a kind was first read; what was there then is in `list`, and no news. Gives the way to hear no more.
+   * Calls `listener` for every change after the first read of a kind; objects of the initial list are no change. Returns a function that
+   * unsubscribes.
    */
   subscribe(listener: (change: StoreChange) => void): () => void
 
@@ -75,9 +76,9 @@ export interface ObjectStore {
     options?: PatchOptions,
   ): Promise<T>
   /**
-   * Deletes an object if it is still the one that was read, by its `metadata.resourceVersion`, and uid where it has one; with
-   * finalizers it stays, marked, until the last of them is removed. One that is gone already is a success. Throws `ConflictError`
-   * when it changed.
+   * Deletes an object if its `metadata.resourceVersion`, and its uid if given, are still the same. An object with finalizers is marked
+   * and stays until the last one is removed. An object that is already gone is a success. Throws `ConflictError` if the object
+   * changed.
    */
   delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void>
   /** Reads one object past the cache: for kinds that are not cached, and for writers. */
@@ -95,7 +96,7 @@ export interface PodLogRequest extends ObjectName {
   signal: AbortSignal
 }
 
-/** Gives the last lines of a log as they were written. Throws when they cannot be had, and when `signal` aborts. */
+/** Returns the last lines of a log. Throws if the log is not available, and when `signal` aborts. */
 export type PodLogReader = (request: PodLogRequest) => Promise<string>
 
 /** A kind was asked for before it was read: the caller must treat the answer as unknown. */

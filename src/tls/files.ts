@@ -1,4 +1,4 @@
-/** Bring your own: serves a certificate that somebody else keeps in a folder, such as cert-manager in a mounted Secret. */
+/** Bring your own: serves a certificate that another tool keeps in a folder, such as cert-manager in a mounted Secret. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from '../core/certificates/renew.ts'
@@ -63,7 +63,7 @@ class CertificateFiles {
     )
   }
 
-  /** Calls `changed` after changes that the file system reports, others are found by the ticker. Returns a function that ends it. */
+  /** Calls `changed` after changes that the file system reports; the ticker finds all others. Returns a function that ends it. */
   #watch(changed: () => void): () => void {
     return watchFolder({
       directory: this.#input.folder,
@@ -130,7 +130,7 @@ async function readFiles(folder: string): Promise<Partial<Record<string, string>
     try {
       files[name] = await readFile(join(folder, name), 'utf8')
     } catch (error) {
-      // Whether a file may be missing is judged when all are read.
+      // Whether a file may be missing is decided when all are read.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
     }
   }

@@ -28,7 +28,7 @@ import {
 
 const STATE = /^v([1-9][0-9]*)$/
 const LINKED = [CA_FILE, CA_KEY_FILE, LEAF_FILE, LEAF_KEY_FILE]
-// The state before the current one stays: somebody may be in the middle of reading it.
+// The state before the current one stays: another process may be reading it.
 const KEPT_STATES = 2
 
 /** A storage in `folder`, which is created when it is first written to. Plain files in it (a restored backup) are read too. */
@@ -79,7 +79,7 @@ async function readFiles(folder: string): Promise<StoredFiles> {
     try {
       files[name] = await readFile(join(folder, name), 'utf8')
     } catch (error) {
-      // What is missing, and whether it may be, is judged when all is read.
+      // Whether a file may be missing is decided when all are read.
       if (!hasCode(error, 'ENOENT')) throw error
     }
   }
@@ -97,7 +97,7 @@ async function writeState(folder: string, number: number, files: StoredFiles): P
     return true
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
-    // The number is taken: somebody was quicker.
+    // The number is taken: another process was faster.
     if (hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST')) return false
     throw error
   }

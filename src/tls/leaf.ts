@@ -48,8 +48,8 @@ export async function makeLeaf(input: LeafInput): Promise<PemPair> {
 }
 
 /**
- * Hosts as they stand in a certificate: lower case, IPv6 addresses in their shortest form, none twice.
- * Throws an Error for one that is neither a DNS name nor an IP address, and for an empty list.
+ * Hosts in the form of a certificate: lower case, IPv6 addresses in their shortest form, without duplicates.
+ * Throws an Error for a host that is neither a DNS name nor an IP address, and for an empty list.
  */
 export function normalizeHosts(hosts: readonly string[]): string[] {
   if (hosts.length === 0) throw new Error('a serving certificate needs at least one host')

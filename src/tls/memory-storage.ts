@@ -1,4 +1,4 @@
-/** Keeps certificates as long as the process lives: for servers that nobody has to trust after a restart. */
+/** Keeps certificates as long as the process lives: for servers that no client has to trust after a restart. */
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
 import { sameCertificates } from './stored-files.ts'
 

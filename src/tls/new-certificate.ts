@@ -1,4 +1,4 @@
-/** What a new CA and a new leaf have in common: an RSA key, a serial number of its own, a period, a signature. */
+/** The common parts of a new CA and a new leaf: an RSA key, a serial number of its own, a period, a signature. */
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
@@ -10,7 +10,7 @@ export interface NewCertificateInput {
   validity: Validity
   /** Extensions as node-forge names them, given the serial number and the new key. */
   extensions: (publicKey: forge.pki.rsa.PublicKey) => object[]
-  /** Who signs; absent for a certificate that signs itself. */
+  /** The CA that signs; absent for a self-signed certificate. */
   issuer?: PemPair
 }
 

@@ -6,7 +6,7 @@ import { belongsTo, type ParsedCertificate, type PemPair, parseCertificates } fr
 export interface StoragePlace {
   /** Such as `Secret lodestone-system/lodestone-certificates`. */
   name: string
-  /** What to do about it: a full sentence. */
+  /** The way out, as a full sentence. */
   remedy: string
 }
 

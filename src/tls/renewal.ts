@@ -34,7 +34,7 @@ export interface ApplyCertificatePlanInput {
   now: number
 }
 
-/** What should be stored once the plan is carried out; makes the keys and certificates that this takes. */
+/** The certificates to store once the plan is carried out; makes the keys and certificates that are new. */
 export async function applyCertificatePlan(input: ApplyCertificatePlanInput): Promise<StoredCertificates> {
   const { plan, stored, now } = input
   const authorities = await applyAuthorityStep(input)

@@ -52,7 +52,7 @@ class Rotation {
   readonly #holder: CertificateHolder
   #renewalAskedFor: boolean
   #next: { certPem: string; knownSince: number } | undefined
-  /** What was stored when it was last read. */
+  /** The stored state as it was last read. */
   #last: StoredCertificates | undefined
 
   constructor(input: OpenCertificatesInput) {
@@ -64,7 +64,7 @@ class Rotation {
     this.#renewalAskedFor = input.renewAuthority ?? false
   }
 
-  /** Does the first round, whose failure is fatal only when it leaves nothing to serve. */
+  /** Runs the first round. Its failure is fatal only if no certificate can be served after it. */
   async open(): Promise<CertificateSource> {
     try {
       await this.#settle()
@@ -91,8 +91,8 @@ class Rotation {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const stored = await storage.read()
       if (stored === undefined && this.#last !== undefined) {
-        // Deleted under us. A new CA at once would be a stranger to every caller, so that the deletion is taken as the
-        // wish for a new CA, which the old one introduces.
+        // The stored state was deleted. No caller trusts a CA that is new at once, so the deletion counts as a request
+        // for a new CA, which the old one introduces.
         if (await storage.write(this.#last, undefined)) this.#renewalAskedFor = true
         continue
       }
@@ -104,7 +104,7 @@ class Rotation {
         return plan.nextCheckAt
       }
       const wanted = await applyCertificatePlan({ plan, stored, hosts: this.#hosts, now: now() })
-      // Won or lost, what counts is what is stored now: it is read, judged and served in the next round.
+      // The next round reads the stored state, decides about it and serves it, whichever replica wrote it.
       if (await storage.write(wanted, stored)) this.#report(plan)
     }
     throw new Error(

@@ -28,7 +28,7 @@ export interface CertificateSource {
 export interface CertificateObserver {
   /** A new CA or leaf was made by this process, or a new CA began to sign. */
   renewed?(what: 'authority-published' | 'authority-signs' | 'leaf', reason: string): void
-  /** Another certificate or another bundle is served from now on, whoever made it. */
+  /** Another certificate or another bundle is served from now on. */
   changed?(certificates: ServingCertificates): void
   /** A check failed; the last good certificate is still served. */
   failed?(error: Error): void
@@ -44,7 +44,7 @@ export class CertificateHolder {
     this.#observer = observer
   }
 
-  /** What is served; undefined before the first `set`. */
+  /** The served certificate; undefined before the first `set`. */
   get(): ServingCertificates | undefined {
     return this.#current
   }
@@ -65,7 +65,7 @@ export class CertificateHolder {
     }
   }
 
-  /** Serves `next` from now on; tells nobody when it is what was served before. */
+  /** Serves `next` from now on. Does not notify listeners if nothing changed. */
   set(next: ServingCertificates): void {
     const before = this.#current
     if (before?.certPem === next.certPem && before.keyPem === next.keyPem && before.caBundlePem === next.caBundlePem)

@@ -13,11 +13,11 @@ export interface StoredCertificates {
 }
 
 export interface CertificateStorage {
-  /** What is stored, undefined when nothing is. Throws `BrokenCertificatesError` when it cannot be used. */
+  /** The stored certificates; undefined if there are none. Throws `BrokenCertificatesError` if they cannot be used. */
   read(): Promise<StoredCertificates | undefined>
   /**
-   * Replaces `previous` (what `read` gave, undefined for nothing) by `next`, as one step.
-   * Gives false, and changes nothing, when something else is stored by now: somebody was quicker.
+   * Replaces `previous` (the result of `read`, undefined for none) by `next`, as one step.
+   * Returns false, and changes nothing, if the stored state is not `previous` any more: another process was faster.
    */
   write(next: StoredCertificates, previous: StoredCertificates | undefined): Promise<boolean>
 }

@@ -35,7 +35,7 @@ export function belongsTo(certificate: ParsedCertificate, keyPem: string): boole
   try {
     key = createPrivateKey(keyPem)
   } catch (cause) {
-    // OpenSSL's own words ("DECODER routines::unsupported") help nobody.
+    // The message of OpenSSL ("DECODER routines::unsupported") does not name the cause.
     throw new Error('holds no private key in PEM form without a passphrase', { cause })
   }
   return certificate.x509.checkPrivateKey(key)

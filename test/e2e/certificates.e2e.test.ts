@@ -1,7 +1,7 @@
 // Certificates in a Secret of a real API server: what replicas share, and that they agree.
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Connection } from '../../src/store/cluster/api-connection.ts'
+import type { ApiConnection } from '../../src/store/cluster/api-connection.ts'
 import { openClusterStore } from '../../src/store/cluster/cluster.ts'
 import { openConnection } from '../../src/store/cluster/connection.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
@@ -11,7 +11,7 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts'
 const where = { namespace: 'lodestone-system', name: 'lodestone-certificates' }
 
 let plane: ControlPlane
-let connection: Connection
+let connection: ApiConnection
 
 beforeAll(async () => {
   plane = await startControlPlane({ karmada: false })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { stringify } from 'yaml'
 import { secrets } from '../../src/api/dependencies.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
-import type { Connection } from '../../src/store/cluster/api-connection.ts'
+import type { ApiConnection } from '../../src/store/cluster/api-connection.ts'
 import { openClusterStore } from '../../src/store/cluster/cluster.ts'
 import { openConnection } from '../../src/store/cluster/connection.ts'
 import type { CachedKind } from '../../src/store/store.ts'
@@ -145,7 +145,7 @@ test('the API server keeps what Secrets hold to itself when a cache asks for the
 })
 
 /** The same connection, and all that came over it, as text. */
-function listenTo(connection: Connection): { connection: Connection; received: string[] } {
+function listenTo(connection: ApiConnection): { connection: ApiConnection; received: string[] } {
   const received: string[] = []
   async function* heard(bytes: AsyncIterable<Uint8Array>) {
     for await (const chunk of bytes) {

@@ -6,7 +6,7 @@ import { collectionPath } from '../../api/meta.ts'
 import { isObject } from '../../core/json.ts'
 import type { MoverIdentity, ObjectRef } from '../../core/mover/event.ts'
 import type { EventSink } from '../../mover/events.ts'
-import { type Connection, createConnection } from '../../store/cluster/api-connection.ts'
+import { type ApiConnection, createConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { type CommandIo, UsageError } from '../command.ts'
 
@@ -55,14 +55,14 @@ export async function openEventSink(
   return { sink: (event) => write(connection, event), close: () => connection.close() }
 }
 
-async function connectByFile(kubeconfig: string): Promise<Connection> {
+async function connectByFile(kubeconfig: string): Promise<ApiConnection> {
   const { openConnection } = await import('../../store/cluster/connection.ts')
   return openConnection({ kubeconfig })
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-function connectInPod(env: CommandIo['env']): Connection | undefined {
+function connectInPod(env: CommandIo['env']): ApiConnection | undefined {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
   if (!host || !port || !existsSync(`${SERVICE_ACCOUNT}/token`)) return undefined
   return createConnection({
@@ -76,7 +76,7 @@ function connectInPod(env: CommandIo['env']): Connection | undefined {
   })
 }
 
-async function write(connection: Connection, event: Parameters<EventSink>[0]): Promise<void> {
+async function write(connection: ApiConnection, event: Parameters<EventSink>[0]): Promise<void> {
   const path = collectionPath(events, event.metadata.namespace)
   const timeoutMs = WRITE_TIMEOUT_MS
   try {

@@ -8,7 +8,7 @@ export type LocalityErrorCode =
   | 'throttled'
   | 'unauthorized'
   | 'rejected'
-  | 'nonsense'
+  | 'invalidResponse'
 
 /** What the end of one query says about the whole system; `unclear`: it may be true of this one query only. */
 export type SystemSign = 'answers' | 'fails' | 'unclear'
@@ -19,7 +19,7 @@ const SIGNS: Readonly<Record<LocalityErrorCode, SystemSign>> = {
   unavailable: 'fails',
   throttled: 'fails',
   unauthorized: 'unclear',
-  nonsense: 'unclear',
+  invalidResponse: 'unclear',
   rejected: 'answers',
 }
 

@@ -1,6 +1,6 @@
 /** Puts credentials on requests, and says whether a refused request is worth sending again. */
 import type { Clock } from '../../time/clock.ts'
-import type { HttpRequest, Transport } from '../http/transport.ts'
+import type { HttpRequest, HttpTransport } from '../http/transport.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 import { openTokens } from './oauth2.ts'
 import { sign } from './sigv4.ts'
@@ -12,7 +12,7 @@ export interface Authenticator {
 }
 
 /** Makes the authenticator of a configuration. */
-export function openAuthenticator(auth: AuthConfig, transport: Transport, clock: Clock): Authenticator {
+export function openAuthenticator(auth: AuthConfig, transport: HttpTransport, clock: Clock): Authenticator {
   switch (auth.type) {
     case 'none':
       return { authorize: async (request) => request, renew: async () => false }

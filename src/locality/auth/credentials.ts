@@ -22,7 +22,7 @@ export const SECRETS = [
 
 export type SecretName = (typeof SECRETS)[number]
 
-/** What else a type may need to be told: the first four are of oauth2, the others of sigv4. */
+/** Further settings of a type: the first four are of oauth2, the last two of sigv4. */
 export const AUTH_SETTINGS = ['tokenUrl', 'scope', 'audience', 'resource', 'region', 'service'] as const
 
 export type AuthSettings = { [Setting in (typeof AUTH_SETTINGS)[number]]?: string }

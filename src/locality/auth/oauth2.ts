@@ -2,7 +2,7 @@
 import type { Clock } from '../../time/clock.ts'
 import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
-import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts'
+import type { HttpRequest, HttpResponse, HttpTransport } from '../http/transport.ts'
 import { LocalityError } from '../plugins/plugin.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 
@@ -19,7 +19,7 @@ const TOKEN = /^[\x21-\x7e]{1,16000}$/
 const USED_SHARE = 0.9
 
 /** Makes a source of tokens for a configuration of type `oauth2`. */
-export function openTokens(auth: AuthConfig, transport: Transport, clock: Clock): Tokens {
+export function openTokens(auth: AuthConfig, transport: HttpTransport, clock: Clock): Tokens {
   let current: { token: string; until: number } | undefined
   let asking: Promise<string> | undefined
 
@@ -79,9 +79,9 @@ function parseToken({ what, text }: HttpResponse): { token: string; lifeMs: numb
     body = null
   }
   const token = body?.access_token
-  // What no header can carry would fail every request until the token expires.
+  // A token that no header can carry would fail every request until it expires.
   if (typeof token !== 'string' || !TOKEN.test(token))
-    throw new LocalityError('nonsense', `${what}: the answer has no access token`)
+    throw new LocalityError('invalidResponse', `${what}: the answer has no access token`)
   // Some servers send it as a string. Anything else may not even be made into a number.
   const given = body?.expires_in
   const seconds = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN

@@ -34,7 +34,7 @@ export interface SystemConfig {
   extra: Readonly<Record<string, unknown>>
 }
 
-/** What the table of plugins says about one: how it is opened, and what its configuration may hold. */
+/** An entry of the table of plugins: how it is opened, and the fields that its configuration may have. */
 export interface SystemDefinition extends EndpointRules {
   auth: readonly AuthType[]
   /** JSON Schema of its own members of `extra`. */

@@ -5,7 +5,7 @@ import type { TlsFiles } from '../http/dispatchers.ts'
 import type { GivenSystem } from './schema.ts'
 
 export interface EndpointRules {
-  /** How many servers a system may have; `none`: there is nobody to ask. */
+  /** How many servers a system may have; `none`: the system has no server. */
   endpoint: 'one' | 'several' | 'none'
   /** The URL without a configured one. */
   defaultUrl?: string

@@ -59,17 +59,17 @@ async function decode(bytes: Buffer, encoding: string | undefined, what: string)
   const name = encoding?.trim().toLowerCase() ?? ''
   if (bytes.length === 0 || name === '' || name === 'identity') return bytes
   if (name !== 'gzip' && name !== 'x-gzip') {
-    throw new LocalityError('nonsense', `${what}: the answer has an encoding other than gzip`)
+    throw new LocalityError('invalidResponse', `${what}: the answer has an encoding other than gzip`)
   }
   try {
     return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES })
   } catch (cause) {
     // zlib names what is wrong by its code; everything that is not about the size is about the content.
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(what)
-    throw new LocalityError('nonsense', `${what}: the answer is not valid gzip`, { cause })
+    throw new LocalityError('invalidResponse', `${what}: the answer is not valid gzip`, { cause })
   }
 }
 
 function tooLarge(what: string): LocalityError {
-  return new LocalityError('nonsense', `${what}: the answer is larger than 8 MiB`)
+  return new LocalityError('invalidResponse', `${what}: the answer is larger than 8 MiB`)
 }

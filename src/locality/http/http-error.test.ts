@@ -21,7 +21,7 @@ test.each([
   },
   { name: 'an unknown authority', error: coded('SELF_SIGNED_CERT_IN_CHAIN'), want: 'rejected' },
   { name: 'another host name', error: coded('ERR_TLS_CERT_ALTNAME_INVALID'), want: 'rejected' },
-  { name: 'no HTTP', error: coded('HPE_INVALID_CONSTANT'), want: 'nonsense' },
+  { name: 'no HTTP', error: coded('HPE_INVALID_CONSTANT'), want: 'invalidResponse' },
   { name: 'words alone', error: new Error('connect ETIMEDOUT'), want: 'unreachable' },
 ])('$name: $want', ({ error, want }) => {
   const made = errorOfFailure('GET http://h/p', error)
@@ -30,7 +30,7 @@ test.each([
 })
 
 test('an error that has its meaning keeps it', () => {
-  const error = new LocalityError('nonsense', 'x')
+  const error = new LocalityError('invalidResponse', 'x')
   expect(errorOfFailure('GET http://h/', error)).toBe(error)
 })
 
@@ -56,5 +56,5 @@ test('only a pause that means something is told', () => {
   })
   expect(of(404)).toMatchObject({ code: 'rejected', retryAfterMs: undefined })
   expect(of(408)).toMatchObject({ code: 'unavailable' })
-  expect(of(200)).toMatchObject({ code: 'nonsense' })
+  expect(of(200)).toMatchObject({ code: 'invalidResponse' })
 })

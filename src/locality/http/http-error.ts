@@ -18,7 +18,7 @@ const UNREACHABLE = new Set([
   'UND_ERR_DESTROYED',
 ])
 const TIMEOUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
-/** What Node and OpenSSL call a peer that cannot be trusted, or that speaks no TLS: it stays so until somebody mends it. */
+/** Codes of Node and OpenSSL for a peer that is not trusted, or that speaks no TLS: only a change of the configuration repairs these. */
 const UNTRUSTED =
   /^(?:ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$|INVALID_(?:CA|PURPOSE)$)/
 const NONSENSE =
@@ -39,7 +39,7 @@ function meaningOf(code: string): LocalityErrorCode | undefined {
   if (TIMEOUT.has(code)) return 'timeout'
   // A credential with a line break in it, for instance, which no header can carry.
   if (code === 'UND_ERR_INVALID_ARG' || UNTRUSTED.test(code)) return 'rejected'
-  if (NONSENSE.test(code)) return 'nonsense'
+  if (NONSENSE.test(code)) return 'invalidResponse'
   return UNREACHABLE.has(code) ? 'unreachable' : undefined
 }
 
@@ -77,7 +77,7 @@ function codeOfStatus(status: number): LocalityErrorCode {
       return 'throttled'
     default:
       if (status >= 500) return 'unavailable'
-      return status >= 300 ? 'rejected' : 'nonsense'
+      return status >= 300 ? 'rejected' : 'invalidResponse'
   }
 }
 

@@ -8,7 +8,7 @@ import type { Environment } from './dispatchers.ts'
 import { checkEndpoint } from './endpoints.ts'
 import { errorOfStatus } from './http-error.ts'
 import { redirectOf, redirectOrigin } from './redirect.ts'
-import { type HttpRequest, type HttpResponse, openTransport } from './transport.ts'
+import { type HttpRequest, type HttpResponse, openHttpTransport } from './transport.ts'
 
 export type { HttpRequest, HttpResponse } from './transport.ts'
 
@@ -27,7 +27,7 @@ export function openHttpClient(config: SystemConfig, clock: Clock, env: Environm
   const { endpoint, retry, maxConcurrent, maxRequestsPerSecond } = config
   const { tls } = endpoint
   const { timeoutMs } = retry
-  const transport = openTransport({ tls, timeoutMs, maxConcurrent, maxRequestsPerSecond, clock, env })
+  const transport = openHttpTransport({ tls, timeoutMs, maxConcurrent, maxRequestsPerSecond, clock, env })
   const authenticator = openAuthenticator(endpoint.auth, transport, clock)
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
@@ -63,14 +63,14 @@ function isPassing(status: number): boolean {
   return status >= 500 || status === 429 || status === 408
 }
 
-/** The JSON of an answer, whatever its content type says. Throws `nonsense` for anything else, without repeating it. */
+/** The JSON of an answer, whatever its content type says. Throws `invalidResponse` for anything else, without repeating it. */
 export function readJson({ what, text }: HttpResponse): unknown {
   try {
     return JSON.parse(text)
   } catch {
     // The parser's own message quotes the text, and with it perhaps a credential.
     const kind = text.trim() === '' ? 'nothing' : text.trimStart().startsWith('<') ? 'HTML or XML' : 'something else'
-    throw new LocalityError('nonsense', `${what}: the answer is ${kind}, not JSON`)
+    throw new LocalityError('invalidResponse', `${what}: the answer is ${kind}, not JSON`)
   }
 }
 

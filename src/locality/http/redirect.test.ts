@@ -107,7 +107,7 @@ describe('a token endpoint', () => {
 
   test.each(['a b', 'a\nb', 'ä', 'x'.repeat(20_000), 7, null])('whose token is %j is nonsense', async (token) => {
     server.serve = () => ({ body: { access_token: token } })
-    expect((await errorOf(locate(open('iceberg-rest', oauth2()), table))).code).toBe('nonsense')
+    expect((await errorOf(locate(open('iceberg-rest', oauth2()), table))).code).toBe('invalidResponse')
     expect(server.paths).toEqual(['POST /token'])
   })
 })

@@ -26,7 +26,7 @@ export interface HttpResponse {
   text: string
 }
 
-export interface TransportOptions extends DispatchersOptions {
+export interface HttpTransportOptions extends DispatchersOptions {
   /** For each request, from the moment it has a slot to the last byte. */
   timeoutMs: number
   maxConcurrent: number
@@ -34,7 +34,7 @@ export interface TransportOptions extends DispatchersOptions {
   clock: Clock
 }
 
-export interface Transport {
+export interface HttpTransport {
   /** Resolves with whatever the server answers. Throws a `LocalityError`, or the signal's reason once that has aborted. */
   exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   /** Takes no more requests and waits for those under way. */
@@ -42,7 +42,7 @@ export interface Transport {
 }
 
 /** Opens a transport. Throws when a TLS file cannot be read. */
-export function openTransport(options: TransportOptions): Transport {
+export function openHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { timeoutMs, maxConcurrent, maxRequestsPerSecond, clock } = options
   const dispatchers = openDispatchers(options)
   const bodies = openBodyReader()

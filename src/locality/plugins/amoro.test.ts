@@ -112,8 +112,8 @@ describe('the plugin amoro', () => {
 
   test.each([
     { name: 'code 403', details: { code: 403, message: 'Signature check failed' }, want: 'unauthorized' },
-    { name: 'no location', details: { code: 200, result: {} }, want: 'nonsense' },
-    { name: 'no code', details: { result: { baseLocation: 's3://b' } }, want: 'nonsense' },
+    { name: 'no location', details: { code: 200, result: {} }, want: 'invalidResponse' },
+    { name: 'no code', details: { result: { baseLocation: 's3://b' } }, want: 'invalidResponse' },
     { name: 'code 404', details: { code: 404 }, want: 'rejected' },
   ])('details with $name: $want', async ({ details, want }) => {
     server.serve = external({ body: details })

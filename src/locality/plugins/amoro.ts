@@ -101,7 +101,7 @@ async function locateInternal(
   // Amoro's own errors come with HTTP 200 and their code inside.
   if (members(body)?.['code'] !== undefined) throw codeError(response, members(body)?.['code'])
   const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
-  if (facts === undefined) throw new LocalityError('nonsense', `${response.what}: the answer has no location`)
+  if (facts === undefined) throw new LocalityError('invalidResponse', `${response.what}: the answer has no location`)
   return { kind: 'located', ...facts }
 }
 
@@ -117,12 +117,12 @@ async function locateExternal(
   if (body?.['code'] !== 500) {
     const location = members(unwrap(response))?.['baseLocation']
     if (typeof location === 'string' && location !== '') return { kind: 'located', location }
-    throw new LocalityError('nonsense', `${response.what}: the answer has no baseLocation`)
+    throw new LocalityError('invalidResponse', `${response.what}: the answer has no baseLocation`)
   }
   // Code 500 says anything, "no such table" among it: only the list of tables tells.
   const listing = await sendTo(`catalogs/${catalog}/databases/${database}/tables`, { keywords: plain }, signal)
   const tables = unwrap(listing)
-  if (!Array.isArray(tables)) throw new LocalityError('nonsense', `${listing.what}: the answer is not a list`)
+  if (!Array.isArray(tables)) throw new LocalityError('invalidResponse', `${listing.what}: the answer is not a list`)
   if (tables.some((one) => members(one)?.['name'] === plain)) throw codeError(response, 500)
   return { kind: 'nowhere', reason: `Amoro lists no table ${query.name}` }
 }
@@ -134,7 +134,7 @@ function unwrap(response: HttpResponse): unknown {
 }
 
 function codeError({ what }: HttpResponse, code: unknown): LocalityError {
-  if (typeof code !== 'number') return new LocalityError('nonsense', `${what}: the answer has no code`)
+  if (typeof code !== 'number') return new LocalityError('invalidResponse', `${what}: the answer has no code`)
   const meaning = code === 401 || code === 403 ? 'unauthorized' : code >= 500 ? 'unavailable' : 'rejected'
   return new LocalityError(meaning, `${what}: HTTP 200 with code ${code} inside`)
 }

@@ -217,7 +217,7 @@ describe.each(['amoro', 'iceberg-rest', 'webhdfs', 's3'])('the plugin %s', (plug
       const outcome = await outcomeOf(system, query ?? { type: 'table', name: 'a.b.c', attributes: {} })
       await system.close()
       expect(outcome).toBeInstanceOf(LocalityError)
-      expect(['unreachable', 'nonsense', 'timeout']).toContain((outcome as LocalityError).code)
+      expect(['unreachable', 'invalidResponse', 'timeout']).toContain((outcome as LocalityError).code)
     },
     30_000,
   )

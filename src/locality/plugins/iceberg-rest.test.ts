@@ -39,7 +39,7 @@ describePlugin({
   wantLocated: { kind: 'located', location: 's3://wh-dc1/db/user', bytes: 4096 },
   nowhere: catalog(() => NO_TABLE),
   errorInside: { body: { error: { message: 'no', type: 'NoSuchTableException', code: 404 } } },
-  wantErrorInside: 'nonsense',
+  wantErrorInside: 'invalidResponse',
 })
 
 describe('the plugin iceberg-rest', () => {
@@ -109,8 +109,8 @@ describe('the plugin iceberg-rest', () => {
   })
 
   test.each([
-    { prefix: '../../admin', want: 'nonsense' },
-    { prefix: 'a/%2e%2E/b', want: 'nonsense' },
+    { prefix: '../../admin', want: 'invalidResponse' },
+    { prefix: 'a/%2e%2E/b', want: 'invalidResponse' },
   ])('does not follow the prefix $prefix', async ({ prefix, want }) => {
     server.serve = () => ({ body: { defaults: {}, overrides: { prefix } } })
     expect((await errorOf(locate(open(), query))).code).toBe(want)
@@ -261,7 +261,7 @@ describe('the plugin iceberg-rest', () => {
 
     test.each([
       { name: 'refused credentials', answer: { status: 400, body: { error: 'invalid_client' } }, want: 'unauthorized' },
-      { name: 'HTML', answer: { body: '<html>hunter2' }, want: 'nonsense' },
+      { name: 'HTML', answer: { body: '<html>hunter2' }, want: 'invalidResponse' },
       { name: 'an outage', answer: { status: 503 }, want: 'unavailable' },
     ])('$name at the token server: $want', async ({ answer, want }) => {
       server.serve = () => answer
@@ -275,11 +275,11 @@ describe('the plugin iceberg-rest', () => {
 describe('G: what a catalog in trouble says', () => {
   const bad: { name: string; serve: Serve; want: string }[] = [
     { name: '5xx', serve: () => ({ status: 500 }), want: 'unavailable' },
-    { name: 'garbage HTML with 200', serve: () => ({ body: '<html>' }), want: 'nonsense' },
+    { name: 'garbage HTML with 200', serve: () => ({ body: '<html>' }), want: 'invalidResponse' },
     {
       name: 'a code in the body',
       serve: () => ({ body: { code: 403, message: 'Please login first' } }),
-      want: 'nonsense',
+      want: 'invalidResponse',
     },
     { name: '404 of a proxy', serve: () => ({ status: 404, body: 'default backend - 404' }), want: 'rejected' },
   ]

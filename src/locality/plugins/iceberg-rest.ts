@@ -76,7 +76,7 @@ async function loadPaths(
     ...(told.separator !== undefined && { separator: told.separator }),
   })
   if (paths === undefined)
-    throw new LocalityError('nonsense', `${response.what}: the answer is not a catalog's configuration`)
+    throw new LocalityError('invalidResponse', `${response.what}: the answer is not a catalog's configuration`)
   return paths
 }
 
@@ -103,7 +103,7 @@ function prefixPath(prefix: string | undefined): string {
   if (prefix === undefined) return ''
   const segments = prefix.split('/').filter((segment) => segment !== '')
   if (segments.some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) {
-    throw new LocalityError('nonsense', 'the catalog gives a prefix with steps out of its own path')
+    throw new LocalityError('invalidResponse', 'the catalog gives a prefix with steps out of its own path')
   }
   return segments.map((segment) => `/${urlText(segment)}`).join('')
 }
@@ -123,10 +123,10 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
   if (status !== 200) throw http.refusal(response, errorType(tryJson(response)))
   const body = readJson(response)
   if (members(body)?.['error'] !== undefined) {
-    throw new LocalityError('nonsense', `${what}: HTTP 200 with an error inside`)
+    throw new LocalityError('invalidResponse', `${what}: HTTP 200 with an error inside`)
   }
   const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
-  if (facts === undefined) throw new LocalityError('nonsense', `${what}: the answer has no location`)
+  if (facts === undefined) throw new LocalityError('invalidResponse', `${what}: the answer has no location`)
   const etag = headers['etag']
   return { kind: 'located', ...facts, ...(etag !== undefined && { etag }) }
 }

@@ -27,7 +27,7 @@ export function openNameNodes(
     if (exception !== undefined && ELSEWHERE.has(exception)) {
       throw new LocalityError('unavailable', `${response.what}: ${exception}`)
     }
-    // Another server may be well although this one is not; what it says about the question itself is final.
+    // Another server may be healthy although this one is not; its answer to the query itself is final.
     if (response.status >= 500 || response.status === 429) throw http.refusal(response, exception)
     return response
   }

@@ -74,10 +74,10 @@ const FAULTS: { name: string; fault: Fault; want: string; wantRetryAfterMs?: num
 
 const BODY_FAULTS: typeof FAULTS = [
   { name: 'a body that does not end', fault: 'hang-body', want: 'timeout', timeout: '250ms' },
-  { name: 'HTML instead of JSON', fault: HTML, want: 'nonsense' },
-  { name: 'an empty answer', fault: { body: '' }, want: 'nonsense' },
-  { name: 'JSON of something else', fault: { body: { hello: SECRET } }, want: 'nonsense' },
-  { name: 'a body of 9 MiB', fault: { body: ' '.repeat(9 * 1024 * 1024) }, want: 'nonsense' },
+  { name: 'HTML instead of JSON', fault: HTML, want: 'invalidResponse' },
+  { name: 'an empty answer', fault: { body: '' }, want: 'invalidResponse' },
+  { name: 'JSON of something else', fault: { body: { hello: SECRET } }, want: 'invalidResponse' },
+  { name: 'a body of 9 MiB', fault: { body: ' '.repeat(9 * 1024 * 1024) }, want: 'invalidResponse' },
 ]
 
 /** Runs the suite for one plugin. */
@@ -165,7 +165,7 @@ export function describePlugin(given: PluginCase): void {
       server.fault = () => ({ status: 503 })
       expect((await errorOf(opened.health(signal))).code).toBe('unavailable')
       server.fault = () => HTML
-      expect((await errorOf(opened.health(signal))).code).toBe('nonsense')
+      expect((await errorOf(opened.health(signal))).code).toBe('invalidResponse')
     })
 
     test('leaves no connection behind', async () => {

@@ -4,9 +4,9 @@ import type { LocalityErrorCode } from '../../core/locality/error-code.ts'
 
 export type { LocalityErrorCode } from '../../core/locality/error-code.ts'
 
-/** A claim's question, without its system. */
+/** The query of a claim, without its system. */
 export interface LocalityQuery {
-  /** What the data is inside the system, e.g. table, bucket, prefix or path. */
+  /** The type of the data inside the system, such as table, bucket, prefix or path. */
   type: string
   name: string
   attributes: Readonly<Record<string, string>>

@@ -28,7 +28,7 @@ describePlugin({
   wantLocated: { kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1', bytes: 30 },
   nowhere: () => ({ status: 404, headers: S3 }),
   errorInside: { headers: S3, body: '<?xml version="1.0"?><Error><Code>InternalError</Code></Error>' },
-  wantErrorInside: 'nonsense',
+  wantErrorInside: 'invalidResponse',
 })
 
 describe('the plugin s3', () => {

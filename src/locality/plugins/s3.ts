@@ -46,7 +46,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       if (response.status !== 200) throw http.refusal(response)
       const listed = parseListing(response.text)
       if (listed === undefined)
-        throw new LocalityError('nonsense', `${response.what}: the answer is not a bucket's listing`)
+        throw new LocalityError('invalidResponse', `${response.what}: the answer is not a bucket's listing`)
       for (const { size: bytesOfOne } of listed.objects) bytes += bytesOfOne
       objects += listed.objects.length
       token = listed.next
@@ -71,9 +71,9 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       return { kind: 'located', location, ...(listed !== undefined && { bytes: listed.bytes }) }
     },
     health: async (signal) => {
-      // Anybody may ask for the list of buckets; to be refused it is as good an answer as any.
+      // Any user may list buckets. A server that refuses is as healthy as one that answers.
       const response = await http.send({ method: 'GET', url: `${base}/` }, signal)
-      if (!isS3(response)) throw new LocalityError('nonsense', `${response.what}: the server does not speak S3`)
+      if (!isS3(response)) throw new LocalityError('invalidResponse', `${response.what}: the server does not speak S3`)
     },
     close: () => http.close(),
   }
@@ -96,7 +96,8 @@ function parsePlace({ type, name }: LocalityQuery): Place {
  */
 function regionOf(response: HttpResponse, fallback: string | undefined, http: HttpClient): string | undefined {
   const { status, headers, what } = response
-  if (!isS3(response) && status < 300) throw new LocalityError('nonsense', `${what}: the server does not speak S3`)
+  if (!isS3(response) && status < 300)
+    throw new LocalityError('invalidResponse', `${what}: the server does not speak S3`)
   if (status === 404) {
     if (isS3(response)) return 'nowhere'
     throw http.refusal(response, 'the server does not speak S3')

@@ -27,7 +27,7 @@ describePlugin({
   wantLocated: { kind: 'located', location: 'hdfs://ns1/warehouse/db/user', bytes: 24_930 },
   nowhere: () => exception(404, 'FileNotFoundException'),
   errorInside: exception(200, 'RuntimeException'),
-  wantErrorInside: 'nonsense',
+  wantErrorInside: 'invalidResponse',
 })
 
 describe('the plugin webhdfs', () => {

@@ -12,7 +12,7 @@ export const webhdfs: SystemDefinition = {
   extra: {
     /** Where the paths are, e.g. `hdfs://nameservice1`; without it, the first NameNode's host. */
     defaultFs: { type: 'string', pattern: '^[a-z]+://[^/]+/?$' },
-    /** `none`: directories are not measured, which is dear on huge trees. */
+    /** `none`: directories are not measured, which is expensive for large trees. */
     size: { enum: ['summary', 'none'] },
   },
   open: openWebhdfs,
@@ -95,7 +95,7 @@ interface FileStatus {
 function parseStatus(response: HttpResponse): FileStatus {
   const { type, length } = members(members(readJson(response))?.['FileStatus']) ?? {}
   if (typeof type === 'string' && typeof length === 'number') return { type, length }
-  throw new LocalityError('nonsense', `${response.what}: the answer is not a file's status`)
+  throw new LocalityError('invalidResponse', `${response.what}: the answer is not a file's status`)
 }
 
 function parseSummary(response: HttpResponse): number | undefined {

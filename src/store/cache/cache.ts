@@ -2,7 +2,7 @@
 import type { K8sObject } from '../../api/meta.ts'
 import { type IndexFunctions, ObjectTable } from './object-table.ts'
 
-/** What one object was and is: `before` is absent when it is new, `after` when it is gone. */
+/** One object before and after a change: `before` is absent if it is new, `after` if it is gone. */
 export interface ObjectChange<T> {
   before?: T
   after?: T
@@ -80,9 +80,9 @@ export class ObjectCache<T extends K8sObject> {
   }
 
   /**
-   * Swaps the staged state in at once and marks the cache synced. Returns the differences, deletions included; they are
-   * computed while they are read, so the caller can pause between them, but must read them before the next change. The first
-   * state differs from nothing: that it is read now says nothing of when its objects came.
+   * Replaces all objects by the staged ones and marks the cache synced. Returns the differences, deletions included. They are
+   * computed while the caller iterates, so it can pause, but must finish before the next change. The first
+   * state has no differences: the time of the first read says nothing about when the objects were created.
    */
   commit(): Iterable<ObjectChange<T>> {
     const before = this.#synced ? this.#table : undefined

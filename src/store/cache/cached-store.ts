@@ -8,7 +8,7 @@ import { ObjectCache, type ObjectChange } from './cache.ts'
 import type { IndexFunctions } from './object-table.ts'
 
 /** One kind as a store holds it. */
-export interface HeldKind {
+export interface KindCache {
   readonly type: ResourceType
   readonly optional: boolean
   readonly metadataOnly: boolean
@@ -21,10 +21,10 @@ export interface HeldKind {
 
 export class CachedStore {
   protected readonly observer: StoreObserver
-  protected readonly held = new Map<string, HeldKind>()
+  protected readonly kindCaches = new Map<string, KindCache>()
   readonly #typesByIndex = new Map<string, ResourceType[]>()
   /** The same kinds by the very object that names them: a look-up in a hot path must not spell a key. */
-  readonly #byType = new Map<ResourceType, HeldKind>()
+  readonly #byType = new Map<ResourceType, KindCache>()
   readonly #listeners = new Set<(change: StoreChange) => void>()
 
   constructor(kinds: readonly AnyCachedKind[], observer: StoreObserver) {
@@ -33,7 +33,7 @@ export class CachedStore {
       for (const index of Object.keys(kind.indexes)) {
         this.#typesByIndex.set(index, [...(this.#typesByIndex.get(index) ?? []), kind.type])
       }
-      const held: HeldKind = {
+      const kindCache: KindCache = {
         type: kind.type,
         optional: kind.optional ?? false,
         metadataOnly: kind.metadataOnly ?? false,
@@ -42,8 +42,8 @@ export class CachedStore {
         keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
         served: true,
       }
-      this.held.set(kindKey(kind.type), held)
-      this.#byType.set(kind.type, held)
+      this.kindCaches.set(kindKey(kind.type), kindCache)
+      this.#byType.set(kind.type, kindCache)
     }
   }
 
@@ -68,7 +68,7 @@ export class CachedStore {
   }
 
   kinds(): readonly ResourceType[] {
-    return [...this.held.values()].map(({ type }) => type)
+    return [...this.kindCaches.values()].map(({ type }) => type)
   }
 
   serves(type: ResourceType): boolean {
@@ -80,7 +80,7 @@ export class CachedStore {
   }
 
   unsynced(): readonly ResourceType[] {
-    return [...this.held.values()].filter((kind) => !kind.cache.synced).map((kind) => kind.type)
+    return [...this.kindCaches.values()].filter((kind) => !kind.cache.synced).map((kind) => kind.type)
   }
 
   subscribe(listener: (change: StoreChange) => void): () => void {
@@ -105,8 +105,8 @@ export class CachedStore {
     this.observer.event({ kind: type.kind, type: event })
   }
 
-  #read(type: ResourceType): HeldKind {
-    const kind = this.#byType.get(type) ?? this.held.get(kindKey(type))
+  #read(type: ResourceType): KindCache {
+    const kind = this.#byType.get(type) ?? this.kindCaches.get(kindKey(type))
     if (kind === undefined) throw new Error(`${type.kind} objects are not cached: read them one by one`)
     if (!kind.cache.synced) throw new NotSyncedError(type.kind)
     return kind

@@ -3,13 +3,13 @@
 interface Interner {
   /** The same text, as one shared string. */
   string(text: string): string
-  /** An equal JSON value, as one shared object that nobody may change. Undefined stays undefined. */
+  /** An equal JSON value, as one shared object that must not be changed. Undefined stays undefined. */
   json<T>(value: T): T
 }
 
 /**
- * Makes an interner that remembers at most twice `limit` values. Two generations stand in for an LRU: what was not asked for
- * during a whole generation is forgotten, so values that never repeat cannot fill the memory.
+ * Makes an interner that remembers at most twice `limit` values. Two generations approximate an LRU: a value that was not used
+ * during a whole generation is dropped, so values that never repeat cannot fill the memory.
  */
 export function createInterner(limit = 10_000): Interner {
   const strings = createGenerations<string>(limit)
@@ -42,7 +42,7 @@ function createGenerations<V>(limit: number): (key: string, make: () => V) => V 
 }
 
 /**
- * For every kind that is held. There are by far the most bindings, and they are much alike: the same placements, policies and clusters
- * again and again. Equal parts are held once, which halves the memory of a hundred thousand of them.
+ * For every cached kind. Bindings are by far the most numerous, and they share placements, policies and clusters. Equal parts are
+ * stored once, which halves the memory of 100,000 bindings.
  */
 export const intern = createInterner()

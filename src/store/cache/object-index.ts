@@ -38,7 +38,7 @@ export class ObjectIndex<T extends object> {
   }
 }
 
-/** Many objects under one key: a set, and the list made of it only when somebody asks between two changes. */
+/** Many objects under one key: a set. Its list is made when it is read between two changes. */
 class LargeBucket<T> {
   readonly #members: Set<T>
   #view: readonly T[] | undefined

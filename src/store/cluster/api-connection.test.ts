@@ -2,13 +2,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
 import { collectionPath } from '../../api/meta.ts'
 import { until } from '../../time/clock.fake.ts'
-import { type Connection, createConnection } from './api-connection.ts'
+import { type ApiConnection, createConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 import { FakeApiServer, hang, json, reset, status } from './api-server.fake.ts'
 
 const path = collectionPath(resourceBindings)
 
-async function open(prefix = ''): Promise<{ server: FakeApiServer; connection: Connection }> {
+async function open(prefix = ''): Promise<{ server: FakeApiServer; connection: ApiConnection }> {
   const server = await new FakeApiServer([resourceBindings]).listen()
   const connection = createConnection({
     server: server.url + prefix,

@@ -1,6 +1,6 @@
 /** Speaks JSON over HTTP with one API server, with credentials that may change at any time. */
 import { ApiError, readApiError } from './api-error.ts'
-import { readText, Transport, type TransportOptions } from './transport.ts'
+import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
 
 interface RequestInput {
   query?: Record<string, string | number | boolean | undefined>
@@ -22,7 +22,7 @@ interface StreamInput {
   signal: AbortSignal
 }
 
-export interface Connection {
+export interface ApiConnection {
   /** The server's URL, for messages. */
   readonly server: string
   /** The JSON answer. Throws `ApiError` for an answer of 300 and above, an Error with `cause` when there is none in time. */
@@ -35,7 +35,7 @@ export interface Connection {
 
 export interface Credentials {
   headers: Record<string, string>
-  transport: TransportOptions
+  transport: ApiTransportOptions
 }
 
 /** Where credentials come from; asked before every request, so it does its own remembering. */
@@ -52,8 +52,8 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 const MAX_ERROR_BYTES = 1024 * 1024
 
 /** Builds a connection; nothing is sent yet. Throws for a server that is no URL. */
-export function createConnection(source: CredentialSource): Connection {
-  const transport = new Transport()
+export function createConnection(source: CredentialSource): ApiConnection {
+  const transport = new ApiTransport()
   const { origin, pathname } = new URL(source.server)
   const prefix = pathname.replace(/\/$/, '')
 

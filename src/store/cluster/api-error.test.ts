@@ -27,7 +27,7 @@ describe('an error answer', () => {
     { name: 'seconds', header: '12', body: '', want: 12_000 },
     { name: 'a date', header: 'Thu, 01 Jan 2026 00:00:30 GMT', body: '', want: 30_000 },
     { name: 'a date in the past', header: 'Wed, 31 Dec 2025 00:00:30 GMT', body: '', want: 0 },
-    { name: 'nonsense', header: 'soon', body: '', want: undefined },
+    { name: 'invalidResponse', header: 'soon', body: '', want: undefined },
     { name: 'nothing', header: undefined, body: '', want: undefined },
     { name: 'the Status', header: undefined, body: '{"details":{"retryAfterSeconds":4}}', want: 4000 },
     { name: 'both, of which the header holds', header: '1', body: '{"details":{"retryAfterSeconds":4}}', want: 1000 },

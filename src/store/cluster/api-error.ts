@@ -35,7 +35,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether a list or watch position is too old to go on from: HTTP 410, or an ERROR event that says so by code or reason. */
+/** Whether a list or watch position has expired: HTTP 410, or an ERROR event with that code or reason. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
 }

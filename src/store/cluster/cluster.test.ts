@@ -8,14 +8,14 @@ import { collectionPath } from '../../api/meta.ts'
 import { TestClock } from '../../time/clock.fake.ts'
 import { bindingKind, buildBinding, clusterKind, describeObjectStore, secretKind } from '../store.suite.ts'
 import { ConflictError } from '../store.ts'
-import type { Connection } from './api-connection.ts'
+import type { ApiConnection } from './api-connection.ts'
 import { FakeApiServer } from './api-server.fake.ts'
 import { openClusterStore } from './cluster.ts'
 import { openConnection } from './connection.ts'
 
 interface Opened {
   server: FakeApiServer
-  connection: Connection
+  connection: ApiConnection
   close(): Promise<void>
 }
 

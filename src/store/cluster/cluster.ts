@@ -5,14 +5,14 @@ import { CachedStore } from '../cache/cached-store.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
 import type { ObjectName, ObjectStore, PatchOptions } from '../store.ts'
-import type { Connection } from './api-connection.ts'
+import type { ApiConnection } from './api-connection.ts'
 import { createObject, deleteObject, patchObject, readObject, updateObject } from './object-writer.ts'
 import { Reflector, type ReflectorOptions } from './watch/reflector.ts'
 import { WriteLimit, type WriteLimitOptions } from './write-limit.ts'
 
 export interface ClusterStoreInput extends ReflectorOptions, WriteLimitOptions {
-  /** Closed by whoever opened it, after the store was stopped. */
-  connection: Connection
+  /** The caller closes it after it stopped the store. */
+  connection: ApiConnection
   kinds: readonly AnyCachedKind[]
   observer?: Partial<StoreObserver>
   /** Default: the system's. */
@@ -36,7 +36,7 @@ export function openClusterStore(input: ClusterStoreInput): ClusterStore {
 }
 
 class ReflectedStore extends CachedStore implements ClusterStore {
-  readonly #connection: Connection
+  readonly #connection: ApiConnection
   readonly #limit: WriteLimit
   readonly #reflectors = new Map<string, Reflector>()
   readonly #waiting = new Set<() => void>()
@@ -47,7 +47,7 @@ class ReflectedStore extends CachedStore implements ClusterStore {
     super(kinds, completeObserver(observer))
     this.#connection = connection
     this.#limit = new WriteLimit(clock, { writesPerSecond, burst })
-    for (const kind of this.held.values()) {
+    for (const kind of this.kindCaches.values()) {
       const reflector = new Reflector({
         connection,
         kind,
@@ -75,7 +75,7 @@ class ReflectedStore extends CachedStore implements ClusterStore {
   }
 
   contactAges(): readonly ContactAge[] {
-    return [...this.held.values()].map(({ type }) => {
+    return [...this.kindCaches.values()].map(({ type }) => {
       const { kind } = type
       const reflector = this.#reflectors.get(kindKey(type))
       const ageMs = reflector?.contactAgeMs()

@@ -5,7 +5,7 @@ import forge from 'node-forge'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
 import { collectionPath } from '../../api/meta.ts'
-import type { Connection } from './api-connection.ts'
+import type { ApiConnection } from './api-connection.ts'
 import { FakeApiServer } from './api-server.fake.ts'
 import { type ConnectionSource, openConnection } from './connection.ts'
 
@@ -64,7 +64,7 @@ async function writeConfig(server: string, user: object = {}, cluster: object = 
   return file
 }
 
-function open(source: ConnectionSource): Connection {
+function open(source: ConnectionSource): ApiConnection {
   const connection = openConnection(source)
   onTestFinished(() => connection.close())
   return connection

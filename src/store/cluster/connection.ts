@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parse } from 'yaml'
 import { UserError } from '../../core/user-error.ts'
-import { type Connection, type Credentials, createConnection } from './api-connection.ts'
+import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
 
 export type ConnectionSource =
   /** A kubeconfig file; `context` instead of its current one. */
@@ -26,7 +26,7 @@ const NOBODY = '(nobody)'
  * Opens a connection; nothing is sent yet. Credentials (files, tokens, exec and auth-provider plugins) are read again every
  * ten seconds, and anew after an answer of 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
-export function openConnection(source: ConnectionSource): Connection {
+export function openConnection(source: ConnectionSource): ApiConnection {
   let text = readSource(source)
   let config = loadConfig(source, text)
   let remembered: { credentials: Promise<Credentials>; readAt: number; value?: Credentials } | undefined
@@ -149,7 +149,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const cluster = config.getCurrentCluster()
   const proxyUrl = cluster?.proxyUrl
   const proxy = proxyUrl ? { proxyUrl } : {}
-  // As kubectl: who speaks plain HTTP is not told any secret.
+  // As kubectl: no secret is sent over plain HTTP.
   if (cluster === null || cluster.server.startsWith('http:')) return { headers: {}, transport: { tls: {}, ...proxy } }
   const options: RequestOptions = { headers: {} }
   await config.applyToHTTPSOptions(options)

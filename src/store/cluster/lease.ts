@@ -25,7 +25,7 @@ export interface LeaseLockInput {
   store: Pick<ObjectStore, 'read' | 'create' | 'update'>
   namespace: string
   name: string
-  /** Who holds it: another one for every process, also for the next one of the same name. */
+  /** Unique for every process, also after a restart under the same name. */
   identity: string
   durationSeconds: number
   clock: Clock
@@ -33,12 +33,12 @@ export interface LeaseLockInput {
   now: () => number
 }
 
-/** `held`: ours; `taken`: another's, who may not be gone; `raced`: another wrote at the same moment, so look again. */
+/** `held`: this process has it; `taken`: another one has it and may be alive; `raced`: another one wrote at the same time, so read again. */
 export type LeaseOutcome = 'held' | 'taken' | 'raced'
 
 /**
- * Time is measured from when this process saw the Lease change, by its own clock: the times in it were written by other clocks, which
- * may be an hour off (as client-go does it). Every write is guarded by the version that was read.
+ * Time is measured by the clock of this process, from when it saw the Lease change: the times in a Lease come from other clocks, which
+ * may be an hour off. client-go does the same. Every write is guarded by the version that was read.
  */
 export class LeaseLock {
   readonly #input: LeaseLockInput
@@ -55,7 +55,7 @@ export class LeaseLock {
   async take(signal: AbortSignal): Promise<LeaseOutcome> {
     try {
       const own = this.#own
-      // One request instead of two, as long as nobody interferes.
+      // One request instead of two, unless another process writes the Lease.
       if (own !== undefined && (await this.#renewed(own, signal))) return 'held'
       const { store, namespace, name } = this.#input
       const lease = await store.read(leases, namespace, name)
@@ -81,7 +81,7 @@ export class LeaseLock {
     try {
       await store.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: '', renewTime: this.#time() } })
     } catch (error) {
-      // Somebody was faster: it is not ours to give.
+      // Another process took it first: there is nothing to release.
       if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error
     }
   }

@@ -9,12 +9,12 @@ import {
 } from '../../api/meta.ts'
 import { withType } from '../kinds/any-kind.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError, type ObjectName, type PatchOptions } from '../store.ts'
-import type { Connection } from './api-connection.ts'
+import type { ApiConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 
 /** Creates an object; returns it as the server made it. Throws `ConflictError` when it exists. */
 export async function createObject<T extends K8sObject>(
-  connection: Connection,
+  connection: ApiConnection,
   type: ResourceType<T>,
   object: T,
 ): Promise<T> {
@@ -24,7 +24,7 @@ export async function createObject<T extends K8sObject>(
 
 /** Replaces an object; returns it as the server made it. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
 export async function updateObject<T extends K8sObject>(
-  connection: Connection,
+  connection: ApiConnection,
   type: ResourceType<T>,
   object: T,
 ): Promise<T> {
@@ -35,7 +35,7 @@ export async function updateObject<T extends K8sObject>(
 
 /** Sends a JSON merge patch; returns the object as the server has it then. Throws as `updateObject` does. */
 export async function patchObject<T extends K8sObject>(
-  connection: Connection,
+  connection: ApiConnection,
   type: ResourceType<T>,
   reference: ObjectName,
   patch: Record<string, unknown>,
@@ -48,7 +48,7 @@ export async function patchObject<T extends K8sObject>(
 
 /** Deletes an object if it is still the one that was read. One that is gone is a success; throws `ConflictError` when it changed. */
 export async function deleteObject<T extends K8sObject>(
-  connection: Connection,
+  connection: ApiConnection,
   type: ResourceType<T>,
   object: T,
 ): Promise<void> {
@@ -66,7 +66,7 @@ export async function deleteObject<T extends K8sObject>(
 
 /** Reads an object from the server, past every cache. Undefined when it, its namespace or its kind is not there. */
 export async function readObject<T extends K8sObject>(
-  connection: Connection,
+  connection: ApiConnection,
   type: ResourceType<T>,
   namespace: string | undefined,
   name: string,
@@ -110,11 +110,11 @@ interface WriteRequest {
   contentType?: string
 }
 
-async function write(connection: Connection, request: WriteRequest): Promise<K8sObject> {
+async function write(connection: ApiConnection, request: WriteRequest): Promise<K8sObject> {
   return withType(request.type, (await send(connection, request)) as K8sObject)
 }
 
-async function send(connection: Connection, request: WriteRequest): Promise<unknown> {
+async function send(connection: ApiConnection, request: WriteRequest): Promise<unknown> {
   const { method, type, namespace, name, subresource, body, contentType } = request
   const parent = name === undefined ? collectionPath(type, namespace) : objectPath(type, namespace, name)
   const path = subresource === undefined ? parent : `${parent}/${subresource}`

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../time/clock.fake.ts'
-import { readText, Transport } from './transport.ts'
+import { ApiTransport, readText } from './transport.ts'
 
 test('equal TLS material shares an agent, other material gets a new one, and what runs on the old one goes on', async () => {
   let answer: (() => void) | undefined
@@ -12,7 +12,7 @@ test('equal TLS material shares an agent, other material gets a new one, and wha
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const transport = new Transport()
+  const transport = new ApiTransport()
   onTestFinished(() => transport.close())
   const old = transport.agentFor({ tls: { key: Buffer.from('first') } })
   expect(transport.agentFor({ tls: { key: Buffer.from('first') } })).toBe(old)
@@ -24,7 +24,7 @@ test('equal TLS material shares an agent, other material gets a new one, and wha
 })
 
 test('an unknown kind of proxy is an error, not a direct connection', () => {
-  expect(() => new Transport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow('ftp://proxy is none of')
+  expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow('ftp://proxy is none of')
 })
 
 test('an answer without end is cut off, not gathered', async () => {

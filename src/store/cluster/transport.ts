@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent } from 'undici'
 
-/** What a connection to the server is made with; another value means another agent. */
-export interface TransportOptions {
+/** The options of a connection to the server; other options need another agent. */
+export interface ApiTransportOptions {
   tls: {
     ca?: string | Buffer
     cert?: string | Buffer
@@ -19,13 +19,13 @@ const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_PROBE_MS = 30_000
 
 /** Hands out the agent for the present TLS material; agents of earlier material end with the last request they carry. */
-export class Transport {
-  #current: { options: TransportOptions; agent: Dispatcher } | undefined
+export class ApiTransport {
+  #current: { options: ApiTransportOptions; agent: Dispatcher } | undefined
   readonly #agents = new Set<Dispatcher>()
   #closed = false
 
   /** The agent for `options`; the same one while they stay equal. Throws once the transport is closed. */
-  agentFor(options: TransportOptions): Dispatcher {
+  agentFor(options: ApiTransportOptions): Dispatcher {
     if (this.#closed) throw new Error('the connection is closed')
     if (this.#current !== undefined && isDeepStrictEqual(this.#current.options, options)) return this.#current.agent
     this.#retire(this.#current?.agent)
@@ -48,7 +48,7 @@ export class Transport {
   }
 }
 
-function createAgent(options: TransportOptions): Dispatcher {
+function createAgent(options: ApiTransportOptions): Dispatcher {
   const connect = { ...options.tls, timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS }
   // HTTP/1.1: a watch has a socket of its own, so one that hangs is aborted without harm to the others.
   // Timeouts are the callers': a watch has none but its watchdog.

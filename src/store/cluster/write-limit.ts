@@ -36,7 +36,7 @@ export class WriteLimit {
     })
   }
 
-  /** Turns away everybody who waits, and who comes later. */
+  /** Rejects every write that waits, and every later one. */
   stop(): void {
     this.#stopped = true
     this.#cancel?.()

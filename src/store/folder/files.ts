@@ -19,7 +19,7 @@ interface ReadFile {
   stamp: string | undefined
   text: string | undefined
   manifests: readonly Manifest[]
-  /** What was last reported about the file itself, so that it is not said again at every scan. */
+  /** The last report about the file itself, so that a scan does not repeat it. */
   complaint?: string
 }
 

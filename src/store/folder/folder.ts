@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
 import { watchFolder } from '../../time/folder-watch.ts'
-import { CachedStore, type HeldKind } from '../cache/cached-store.ts'
+import { CachedStore, type KindCache } from '../cache/cached-store.ts'
 import { describe } from '../cluster/object-writer.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
 import { completeObserver, type StoreObserver } from '../observer.ts'
@@ -27,7 +27,7 @@ export interface FolderStoreInput {
 }
 
 export interface FolderStore extends ObjectStore {
-  /** Every object that was read or written, of any kind, in the order of the files. Shared: nobody may change them. */
+  /** Every object that was read or written, of any kind, in the order of the files. Shared: do not change them. */
   objects(): readonly FolderObject[]
   /** Reads the folder again, now; resolves when the store shows what it holds. */
   rescan(): Promise<void>
@@ -58,7 +58,7 @@ class ManifestStore extends CachedStore implements FolderStore {
     super(input.kinds, completeObserver(input.observer))
     this.#input = input
     this.#files = new FolderFiles(input.directory, this.observer, input.validate)
-    this.#objects = new FolderObjects(new Map([...this.held].map(([key, kind]) => [key, kind.type])))
+    this.#objects = new FolderObjects(new Map([...this.kindCaches].map(([key, kind]) => [key, kind.type])))
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -146,28 +146,31 @@ class ManifestStore extends CachedStore implements FolderStore {
     this.#fillCaches()
   }
 
-  /** One version of a kind is served; an object of another one would be read with the wrong eyes. */
+  /** One version of a kind is served; an object of another one would be decoded with the wrong version. */
   #hasServedVersion(manifest: Manifest, complain: (manifest: Manifest, message: string) => void): boolean {
     const { apiVersion, kind } = manifest.object
-    const held = this.held.get(kindKey({ group: groupOf(apiVersion), kind }))
-    if (held === undefined || apiVersion === apiVersionOf(held.type)) return true
-    complain(manifest, `${describe(manifest.object)}: apiVersion ${apiVersion}: expected ${apiVersionOf(held.type)}`)
+    const kindCache = this.kindCaches.get(kindKey({ group: groupOf(apiVersion), kind }))
+    if (kindCache === undefined || apiVersion === apiVersionOf(kindCache.type)) return true
+    complain(
+      manifest,
+      `${describe(manifest.object)}: apiVersion ${apiVersion}: expected ${apiVersionOf(kindCache.type)}`,
+    )
     return false
   }
 
   #fillCaches(): void {
-    const byKind = new Map<HeldKind, K8sObject[]>([...this.held.values()].map((kind) => [kind, []]))
+    const byKind = new Map<KindCache, K8sObject[]>([...this.kindCaches.values()].map((kind) => [kind, []]))
     for (const { object } of this.#objects.values()) {
-      const kind = this.held.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
+      const kind = this.kindCaches.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
       const kept = kind && this.#keep(kind, object)
-      if (kept !== undefined) byKind.get(kind as HeldKind)?.push(kept)
+      if (kept !== undefined) byKind.get(kind as KindCache)?.push(kept)
     }
     for (const [kind, objects] of byKind) {
       for (const change of kind.cache.replaceAll(objects)) this.publish(kind.type, change)
     }
   }
 
-  #keep(kind: HeldKind, object: K8sObject): K8sObject | undefined {
+  #keep(kind: KindCache, object: K8sObject): K8sObject | undefined {
     if (this.#kept.has(object)) return this.#kept.get(object)
     let kept: K8sObject | undefined
     try {
@@ -181,7 +184,7 @@ class ManifestStore extends CachedStore implements FolderStore {
   }
 
   #written(type: ResourceType, object: K8sObject): K8sObject {
-    const kind = this.held.get(kindKey(type))
+    const kind = this.kindCaches.get(kindKey(type))
     const isThere = this.#objects.get(type, object.metadata.namespace, object.metadata.name ?? '') === object
     if (kind?.cache.synced) {
       const kept = isThere ? this.#keep(kind, object) : undefined

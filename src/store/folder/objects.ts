@@ -20,9 +20,9 @@ interface Entry extends FolderObject {
   source?: K8sObject
 }
 
-/** What is remembered of objects that were deleted: a manifest that still says them must not bring them back. */
-interface Grave {
-  deaths: number
+/** The tombstone of a deleted object: a manifest that still contains the object does not restore it. */
+interface Tombstone {
+  deletions: number
   /** The entry of the last one, while its manifest is in the folder. */
   entry?: Entry | undefined
 }
@@ -30,7 +30,7 @@ interface Grave {
 export class FolderObjects {
   readonly #types: ReadonlyMap<string, ResourceType>
   readonly #entries = new Map<string, Entry>()
-  readonly #graves = new Map<string, Grave>()
+  readonly #tombstones = new Map<string, Tombstone>()
   #version = 0
   #generatedNames = 0
 
@@ -65,8 +65,8 @@ export class FolderObjects {
     for (const [key, entry] of this.#entries) {
       if (entry.source !== undefined && !winners.has(key)) this.#entries.delete(key)
     }
-    for (const [key, grave] of this.#graves) {
-      if (!winners.has(key)) grave.entry = undefined
+    for (const [key, tombstone] of this.#tombstones) {
+      if (!winners.has(key)) tombstone.entry = undefined
     }
     for (const [key, manifest] of winners) this.#take(key, manifest)
   }
@@ -78,9 +78,9 @@ export class FolderObjects {
     const key = this.#keyOf(object)
     if (this.#entries.has(key)) throw new ConflictError(`${describe(object)} already exists`)
     const created = this.#stamp(key, object)
-    const grave = this.#graves.get(key)
-    this.#entries.set(key, { ...grave?.entry, object: created })
-    if (grave !== undefined) grave.entry = undefined
+    const tombstone = this.#tombstones.get(key)
+    this.#entries.set(key, { ...tombstone?.entry, object: created })
+    if (tombstone !== undefined) tombstone.entry = undefined
     return created
   }
 
@@ -119,7 +119,7 @@ export class FolderObjects {
     requireSame(entry.object, object)
     const { metadata } = entry.object
     if (!metadata.finalizers?.length) {
-      this.#bury(key, entry)
+      this.#remove(key, entry)
       return entry.object
     }
     const deletionTimestamp = metadata.deletionTimestamp ?? now.toISOString().replace(/\.\d+Z$/, 'Z')
@@ -134,26 +134,26 @@ export class FolderObjects {
     const metadata = { ...object.metadata, ...(deletionTimestamp && { deletionTimestamp }) }
     const updated = this.#stamp(key, { ...object, metadata }, entry.object)
     // The last finalizer of a deleted object is what still held it.
-    if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#bury(key, entry)
+    if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#remove(key, entry)
     else this.#entries.set(key, { ...entry, object: updated })
     return updated
   }
 
-  #bury(key: string, entry: Entry): void {
+  #remove(key: string, entry: Entry): void {
     this.#entries.delete(key)
-    const deaths = (this.#graves.get(key)?.deaths ?? 0) + 1
-    this.#graves.set(key, { deaths, ...(entry.source !== undefined && { entry }) })
+    const deletions = (this.#tombstones.get(key)?.deletions ?? 0) + 1
+    this.#tombstones.set(key, { deletions, ...(entry.source !== undefined && { entry }) })
   }
 
   #take(key: string, { object, file, line }: Manifest): void {
     const before = this.#entries.get(key)
-    const grave = this.#graves.get(key)
-    const { source } = before ?? grave?.entry ?? {}
+    const tombstone = this.#tombstones.get(key)
+    const { source } = before ?? tombstone?.entry ?? {}
     if (source !== undefined && (source === object || isDeepStrictEqual(source, object))) {
       if (before !== undefined) this.#entries.set(key, { ...before, source: object, file, line })
       return
     }
-    if (grave !== undefined) grave.entry = undefined
+    if (tombstone !== undefined) tombstone.entry = undefined
     this.#entries.set(key, { object: this.#stamp(key, object, before?.object), source: object, file, line })
   }
 
@@ -178,7 +178,7 @@ export class FolderObjects {
       metadata: {
         ...metadata,
         ...(namespace !== undefined && { namespace }),
-        uid: before?.metadata.uid ?? metadata.uid ?? uidOf(key, this.#graves.get(key)?.deaths ?? 0),
+        uid: before?.metadata.uid ?? metadata.uid ?? uidOf(key, this.#tombstones.get(key)?.deletions ?? 0),
         generation: sameSpec ? generation : Math.max(generation + 1, metadata.generation ?? 0),
         resourceVersion: String(++this.#version),
       },

@@ -20,7 +20,7 @@ export function patchedObject(
   // As it would be sent: members that are undefined are not there at all.
   const sent = JSON.parse(JSON.stringify(patch)) as Record<string, unknown>
   const given = (sent['metadata'] ?? {}) as Partial<Record<keyof ObjectMeta, unknown>>
-  // What only the server sets: the first two are preconditions, the others are ignored.
+  // Only the server sets these fields: the first two are preconditions, the others are ignored.
   const { resourceVersion, uid, generation, creationTimestamp, deletionTimestamp, ...metadata } = given
   const isSame =
     (resourceVersion ?? before.metadata.resourceVersion) === before.metadata.resourceVersion &&

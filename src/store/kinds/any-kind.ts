@@ -16,8 +16,8 @@ export function kindKey(type: { group: string; kind: string }): string {
 }
 
 /**
- * Everybody above relies on `apiVersion` and `kind`: an item of a LIST has neither in the built-in groups, and metadata that was asked
- * for alone comes as a PartialObjectMetadata.
+ * Sets `apiVersion` and `kind`, which every reader needs. Items of a LIST have neither in the built-in groups, and metadata that is read
+ * alone comes as a PartialObjectMetadata.
  */
 export function withType(type: ResourceType, raw: K8sObject): K8sObject {
   return raw.kind === type.kind && raw.apiVersion !== undefined

@@ -84,7 +84,7 @@ function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBindi
       }),
       ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
     },
-    // Where a VolumeManager's data is; nobody asks where anything else is.
+    // Only of VolumeManagers: no other clusters are looked up.
     ...(resource.kind === volumeManagers.kind &&
       status?.aggregatedStatus && { status: { aggregatedStatus: status.aggregatedStatus.map(keepMemberStatus) } }),
   }
@@ -98,7 +98,7 @@ function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: Binding
   }
 }
 
-/** Ids by which others refer to a binding, and the notes of those that refer to it. */
+/** Ids by which annotations refer to a binding, and the ids in its own annotations. */
 function keptLabels(labels: Record<string, string> = {}, withId: boolean): string[] {
   return Object.keys(labels).filter(
     (label) =>
@@ -115,9 +115,9 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
     keep: keepBinding,
     indexes: {
       workload: ({ spec }) => [workloadKey(spec.resource)],
-      // Of cluster-scoped ones: what our notes of them say, since no entry names them.
+      // For cluster-scoped bindings, Lodestone's annotations: no entry names them.
       id: ({ metadata }) => [metadata.labels?.[CLUSTER_BINDING_ID_LABEL] ?? ''].filter((id) => id !== ''),
-      // Of attached bindings: our notes of those that they are attached to.
+      // For attached bindings, Lodestone's annotations about the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
       // Only of the few that are held: what a policy asks for can release them.

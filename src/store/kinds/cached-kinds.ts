@@ -133,7 +133,7 @@ function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, met
   } as T
 }
 
-/** What every decision on a placement reads; claims and sources are ours and must be served, the others may be absent. */
+/** Read by every decision on a placement. The API server must serve claims and sources; the other kinds are optional. */
 export const placementKinds: readonly AnyCachedKind[] = [
   claimKind,
   sourceKind,
@@ -146,10 +146,10 @@ export const placementKinds: readonly AnyCachedKind[] = [
 
 const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
 
-/** Every kind that may be held in memory. */
+/** Every kind that may be cached. */
 export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
 
-/** What is read of an API server: what it takes to do what is asked for there, and no more. */
+/** The kinds to read from an API server for the features that are on. */
 export function kindsFor({ dependencies, movesData }: { dependencies: boolean; movesData: boolean }): AnyCachedKind[] {
   const kinds = [
     ...placementKinds,
@@ -162,7 +162,7 @@ export function kindsFor({ dependencies, movesData }: { dependencies: boolean; m
   return [...new Set(kinds)]
 }
 
-/** What interpreting one workload takes beside itself. */
+/** The kinds that the interpretation of one workload reads besides the workload. */
 export const relatedKinds = cachedKinds.filter(({ type }) =>
   [ingresses, services, serviceAccounts, volumeManagers].some((related) => kindKey(related) === kindKey(type)),
 )

@@ -31,7 +31,7 @@ export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds
 const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
 export const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
 
-/** What is held of a workload: what it needs, and by which keys that is found. */
+/** The cached parts of a workload: its dependencies, and the keys by which they are found. */
 export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
   return {
     type: type as ResourceType<Workload & Dependent>,
@@ -73,7 +73,7 @@ const serviceKind: CachedKind<Service & Dependent> = {
     return { ...keepContent(raw), ...(selector && { spec: { selector } }) }
   },
   indexes: {
-    // Under one label of the selector: whoever has all of them has that one.
+    // Under one label of the selector: a pod that has all of them has that one.
     selector({ metadata, spec }) {
       const [pair] = Object.entries(spec?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
       return pair ? [labelKey(metadata.namespace, pair)] : []
@@ -155,7 +155,7 @@ function contentOf(raw: K8sObject): { content: string } {
   }
 }
 
-/** For JSON.stringify: members in one order, whoever wrote them. */
+/** For JSON.stringify: sorts members, so that equal objects give equal text. */
 function sorted(_key: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }

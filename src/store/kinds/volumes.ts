@@ -108,7 +108,7 @@ const nodeKind: CachedKind<Node> = {
 const asWorkload = workloadKind(pods)
 
 /** A pod; of the others than movers and those that wait for volumes, only what they need and what they use. */
-export interface HeldPod extends Workload, Dependent, CachedUse {
+export interface CachedPod extends Workload, Dependent, CachedUse {
   spec?: Pod['spec']
   status?: NonNullable<Pod['status']>
 }
@@ -119,9 +119,9 @@ export interface CachedUse {
   pastUse?: PastUse
 }
 
-const podKind: CachedKind<HeldPod> = {
+const podKind: CachedKind<CachedPod> = {
   ...asWorkload,
-  type: pods as CachedKind<HeldPod>['type'],
+  type: pods as CachedKind<CachedPod>['type'],
   keep(raw) {
     const pod = raw as unknown as Pod
     const kept = asWorkload.keep(raw as Workload & Dependent)
@@ -148,10 +148,10 @@ const podKind: CachedKind<HeldPod> = {
     // Of those that wait: the VolumeManagers that they wait for.
     waitsFor: ({ metadata, dependencies, spec }) =>
       spec ? dependencies.volumeManagers.map((name) => objectKey(metadata.namespace, name)) : [],
-    // Who has a directory or a claim mounted.
+    // Pods that have a directory or a claim mounted.
     directory: ({ use }) => use?.directories ?? [],
     claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
-    // Who had a directory of a node mounted, and has ended.
+    // Pods that had a directory of a node mounted, and have ended.
     endedIn: ({ pastUse }) => pastUse?.directories.map((directory) => placeKey(pastUse.node, directory)) ?? [],
     // The movers of a VolumeManager, and those that are at work.
     mover: (pod) => (isMover(pod.metadata) ? [readTask(pod)?.manager ?? ''].filter((key) => key !== '') : []),
@@ -168,7 +168,7 @@ function isMover({ labels }: ObjectMeta): boolean {
   return labels?.[MOVER_LABEL] !== undefined
 }
 
-function keepMover(kept: HeldPod, { metadata, spec, status }: Pod): HeldPod {
+function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod {
   const { volumes, nodeName, affinity } = spec ?? {}
   const task = metadata.annotations?.[MOVER_TASK_ANNOTATION]
   return {
@@ -210,10 +210,10 @@ function ownersOf({ labels }: ObjectMeta): string[] {
   return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
 }
 
-/** What is read wherever pods may ask for volumes. */
+/** Read wherever pods may use volumes. */
 export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
 
-/** What workloads need as well, and so is read for their sake where dependencies are distributed. */
+/** Dependencies of workloads, also read where dependencies are distributed. */
 export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
 
 /** Read only where data is moved. */

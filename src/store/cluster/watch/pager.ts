@@ -1,9 +1,9 @@
-/** Reads a whole kind page by page and hands on every object as it comes: of a page, no more is in memory than has just arrived. */
+/** Lists a whole kind page by page and passes each object on as it arrives: only the bytes of the last chunk are in memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
 import type { Clock } from '../../../time/clock.ts'
-import type { HeldKind } from '../../cache/cached-store.ts'
-import type { Connection } from '../api-connection.ts'
+import type { KindCache } from '../../cache/cached-store.ts'
+import type { ApiConnection } from '../api-connection.ts'
 import { isExpired } from '../api-error.ts'
 import { ListDecoder, type ListEnvelope } from './list-decoder.ts'
 import { acceptFor } from './metadata.ts'
@@ -17,8 +17,8 @@ export interface ListOptions {
 }
 
 interface ListInput {
-  connection: Connection
-  kind: Pick<HeldKind, 'type' | 'metadataOnly'>
+  connection: ApiConnection
+  kind: Pick<KindCache, 'type' | 'metadataOnly'>
   clock: Clock
   options: ListOptions
   signal: AbortSignal

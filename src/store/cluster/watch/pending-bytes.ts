@@ -26,7 +26,7 @@ export class PendingBytes {
     if (part.length > 0) this.#parts.push(part)
   }
 
-  /** What is held, as text; nothing is held afterwards. Throws a TypeError for bytes that are not UTF-8. */
+  /** Returns the pending bytes as text and drops them. Throws a TypeError for bytes that are not UTF-8. */
   take(): string {
     const [first] = this.#parts
     const bytes = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts)

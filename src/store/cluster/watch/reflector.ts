@@ -4,11 +4,11 @@ import { backoffMs, spreadInterval } from '../../../core/backoff.ts'
 import { Backoff, type BackoffOptions } from '../../../time/backoff.ts'
 import { type Clock, sleep } from '../../../time/clock.ts'
 import type { ObjectChange, StagedObjects } from '../../cache/cache.ts'
-import type { HeldKind } from '../../cache/cached-store.ts'
-import { drain } from '../../for-each-in-slices.ts'
+import type { KindCache } from '../../cache/cached-store.ts'
+import { forEachInSlices } from '../../for-each-in-slices.ts'
 import { withType } from '../../kinds/any-kind.ts'
 import type { RelistReason, StoreObserver } from '../../observer.ts'
-import type { Connection } from '../api-connection.ts'
+import type { ApiConnection } from '../api-connection.ts'
 import { ApiError, isExpired, isRefused } from '../api-error.ts'
 import { type ListOptions, listAll } from './pager.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
@@ -22,8 +22,8 @@ export interface ReflectorOptions extends ListOptions {
 }
 
 interface ReflectorInput {
-  connection: Connection
-  kind: HeldKind
+  connection: ApiConnection
+  kind: KindCache
   clock: Clock
   observer: StoreObserver
   publish(change: ObjectChange<K8sObject>): void
@@ -151,7 +151,7 @@ export class Reflector {
     const changes = kind.cache.commit()
     this.#input.synced()
     if (appeared) observer.served({ kind: kind.type.kind, served: true })
-    return drain(changes, this.#input.publish)
+    return forEachInSlices(changes, this.#input.publish)
   }
 
   /** Watches once; returns how long to wait before the next step. */
@@ -232,7 +232,7 @@ export class Reflector {
     const { kind, observer } = this.#input
     if (isExpired(error)) this.#relist('expired')
     const askedMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
-    // The jitter comes on top of what was asked for: everybody else was asked to come back at the same moment.
+    // Jitter on top of Retry-After: the server sent the same time to every client.
     const retryInMs = askedMs + this.#backoff.nextDelayMs()
     const message = `${verb} failed: ${error instanceof Error ? error.message : String(error)}`
     observer.error({ kind: kind.type.kind, message, error, retryInMs })

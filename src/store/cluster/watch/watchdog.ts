@@ -1,4 +1,4 @@
-/** Notices when somebody has been silent for too long. */
+/** Reports a watch that was silent for too long. */
 import type { Clock } from '../../../time/clock.ts'
 
 export interface Watchdog {

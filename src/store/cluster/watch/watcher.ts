@@ -1,17 +1,17 @@
 /** One watch, from its request to its end: hands on events in order and tells how it ended. Never decides what comes next. */
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
 import type { Clock } from '../../../time/clock.ts'
-import type { HeldKind } from '../../cache/cached-store.ts'
+import type { KindCache } from '../../cache/cached-store.ts'
 import type { WatchResult } from '../../observer.ts'
-import type { Connection } from '../api-connection.ts'
+import type { ApiConnection } from '../api-connection.ts'
 import { isExpired, readErrorEvent } from '../api-error.ts'
 import { acceptFor } from './metadata.ts'
 import { FrameDecoder } from './watch-frames.ts'
 import { startWatchdog } from './watchdog.ts'
 
 interface WatchInput {
-  connection: Connection
-  kind: Pick<HeldKind, 'type' | 'metadataOnly'>
+  connection: ApiConnection
+  kind: Pick<KindCache, 'type' | 'metadataOnly'>
   clock: Clock
   /** Where the last list or watch ended; opaque. */
   resourceVersion: string
