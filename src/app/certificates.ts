@@ -47,7 +47,7 @@ export function servingHosts({ registration, certificates }: Config): string[] {
 }
 
 /**
- * The Secret lives in the cluster that Lodestone runs in, also if it serves a hub: in karmada-apiserver, a policy of a user could
+ * The Secret lives in the cluster that Lodestone runs in, also if it serves a hub. In karmada-apiserver, a policy of a user could
  * propagate it to the members.
  */
 export function openStorage({ certificates }: Config): CertificateStorage {

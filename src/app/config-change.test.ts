@@ -14,7 +14,7 @@ const changed = {
   },
 }
 
-test('what differs is told by its path, a list as one', () => {
+test('a difference is reported by its path, a list as one', () => {
   expect(changedKeys(DEFAULT_CONFIG, changed)).toEqual([
     'volumes.enabled',
     'volumes.allowedRoots',
@@ -26,7 +26,7 @@ test('what differs is told by its path, a list as one', () => {
   expect(changedKeys(changed, structuredClone(changed))).toEqual([])
 })
 
-test('what is about volumes takes effect at once, but not whether there are any', () => {
+test('settings of volumes take effect at once, except whether data is moved', () => {
   expect(changedKeys(DEFAULT_CONFIG, changed).filter(takesEffect)).toEqual([
     'volumes.allowedRoots',
     'volumes.movers.maxInAll',

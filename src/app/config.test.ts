@@ -44,8 +44,8 @@ describe('everything has a default', () => {
   })
 })
 
-describe('what is given lies over the defaults', () => {
-  test('a single setting leaves its neighbours alone', () => {
+describe('given settings replace the defaults', () => {
+  test('a single setting leaves the others unchanged', () => {
     const { server, registration } = completeConfig({ server: { port: 0 } }, FILE)
 
     expect(server).toEqual({ ...DEFAULT_CONFIG.server, port: 0 })

@@ -31,7 +31,7 @@ class Scene {
     return replica
   }
 
-  /** Who works now; there is never more than one. */
+  /** The replicas that work now; there is never more than one. */
   get working(): string[] {
     return this.replicas.filter((replica) => replica.works).map((replica) => replica.name)
   }
@@ -206,7 +206,7 @@ describe('two replicas', () => {
 
 describe('a leader', () => {
   test.each<Health>(['refuses', 'hangs'])(
-    'whose store %s steps down before anybody else can take over',
+    'whose store %s steps down before another one can take over',
     async (health) => {
       const { scene, a, b } = await openPair({ windDownMs: 2000 })
       a.health = health
@@ -234,7 +234,7 @@ describe('a leader', () => {
     expect(a.stops).toBe(0)
   })
 
-  test('that lost the lease tries again when nobody else has it', async () => {
+  test('that lost the lease tries again when no other one has it', async () => {
     const scene = new Scene()
     const a = scene.join('a')
     await scene.timeUntil(() => a.works)
@@ -252,7 +252,7 @@ describe('a leader', () => {
     expect(a.requests).toEqual(Array(10).fill('update'))
   })
 
-  test('stays when somebody else touches the Lease, or deletes it', async () => {
+  test('stays when another client writes the Lease, or deletes it', async () => {
     const { scene, a } = await openPair()
     const lease = (await scene.lease()) as Lease
     const touched = await scene.shared.patch(

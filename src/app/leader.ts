@@ -32,8 +32,8 @@ const RETRY_MS = 2000
 const JITTER = 0.2
 
 /**
- * Takes part in an election until it is stopped. The store should have a write limit of its own (a second one over the same connection,
- * without kinds, costs nothing): renewals that queue behind the writes of the work come too late.
+ * Takes part in an election until it is stopped. The store should have a write limit of its own: renewals that queue
+ * behind the writes of the work come too late. A second store over the same connection, without kinds, costs nothing.
  *
  *     waiting ── free, or not renewed for 15 s ──▶ leading ── stop, or the work failed ──▶ stopping, renewed ──▶ given back
  *        ▲                                            │

@@ -34,7 +34,7 @@ function entry(name: string, config = configured()): WebhookEntry {
   return found
 }
 
-describe('what the API server is asked to call', () => {
+describe('the webhook configurations', () => {
   test('is one configuration for each type, both called lodestone', () => {
     const wanted = wantedRegistration(configured())
 
@@ -91,7 +91,7 @@ describe('how we are called', () => {
     for (const { clientConfig } of entriesOf(wanted)) expect(clientConfig.service).toBeUndefined()
   })
 
-  test('by Service in a plain cluster, also where a URL is noted', () => {
+  test('by Service in a plain cluster, also where a URL is configured', () => {
     const service = { namespace: 'here', name: 'me', port: 8443 }
 
     const wanted = wantedRegistration(configured({ mode: 'service', url: 'https://10.0.0.7', service }))
@@ -117,7 +117,7 @@ describe('how we are called', () => {
   )
 })
 
-describe('what Karmada is asked to call for dependencies', () => {
+describe('the configuration of the resource interpreter', () => {
   const type = (apiVersion: string, kind: string): ResourceType => {
     const [version = '', group = ''] = apiVersion.split('/').reverse()
     return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true }
@@ -217,7 +217,7 @@ describe('what Karmada is asked to call for dependencies', () => {
 
 describe('whether a namespace is refused while Lodestone is away is its own choice', () => {
   test.each([{ webhook: 'resource-binding' }, { webhook: 'data-source-claim' }])(
-    '$webhook is registered twice: for the namespaces that are labelled, and for the others',
+    '$webhook is registered twice: for the namespaces that have the label, and for the others',
     ({ webhook }) => {
       const open = entry(`${webhook}.lodestone.dev`)
       const enforced = entry(`${webhook}.enforced.lodestone.dev`)

@@ -1,4 +1,4 @@
-/** The folder of configurations: what is in use after each change, and what is told about it. */
+/** The folder of configurations: the systems in use after each change, and the reports about it. */
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -84,7 +84,7 @@ test('a mounted ConfigMap: keys without extension, links through ..data, hidden 
   expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m2'])
 })
 
-test('a question goes through, and its answer leads to clusters', async () => {
+test('a query is answered, and its answer leads to clusters', async () => {
   await write('amoro', amoro('m1', { refreshInterval: '30s' }))
   const system = (await open()).get('amoro')
   const answer = await system?.plugin.locate(query, never)
@@ -132,7 +132,7 @@ describe('hot reload', () => {
     expect(opened.get('amoro')).toBeUndefined()
   })
 
-  test('a question under way is answered although its configuration is replaced', async () => {
+  test('a query under way is answered although its configuration is replaced', async () => {
     await write('amoro', amoro())
     const opened = await open()
     const gate = Promise.withResolvers<void>()

@@ -3,7 +3,7 @@
 /** How a watch ended: as the server said, because it fell silent, at our own cap, expired (410), failed, or by `stop()`. */
 export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' | 'stopped'
 
-/** The reason of a LIST: the first one, after a 410, after a response that made the position unusable, or of a kind that was not served. */
+/** The reason of a LIST: the first one, HTTP 410, a response that made the position unusable, or a kind that was not served. */
 export type RelistReason = 'initial' | 'expired' | 'rejected' | 'unserved'
 
 export interface StoreObserver {

@@ -14,7 +14,7 @@ import {
   type StoreChange,
 } from './store.ts'
 
-/** A store under test, and somebody else who writes to what it reads from. */
+/** A store under test, and another client that writes to its source. */
 export interface StoreUnderTest {
   store: ObjectStore
   put(type: ResourceType, object: K8sObject): Promise<void>
@@ -90,7 +90,7 @@ export function describeObjectStore(
       await subject.close()
     })
 
-    test('what was not read yet is unknown, not empty', async () => {
+    test('a kind that was not read yet is unknown, not empty', async () => {
       const { store } = subject
       expect(store.synced()).toBe(false)
       expect(store.unsynced().map((type) => type.kind)).toEqual(['ResourceBinding', 'Cluster', 'Secret'])
@@ -170,7 +170,7 @@ export function describeObjectStore(
       expect(seen).toEqual(['undefined web-2'])
     })
 
-    test('who unsubscribes hears nothing more, and a listener that throws harms nobody', async () => {
+    test('an unsubscribed listener is not called, and a listener that throws does not affect the others', async () => {
       await started()
       const heard: string[] = []
       const unsubscribe = subject.store.subscribe(() => heard.push('gone'))
@@ -188,7 +188,7 @@ export function describeObjectStore(
       await until(() => shown('web-2') !== undefined)
     })
 
-    test('what an index gave stays as it was when the store moves on', async () => {
+    test('a list of an index stays as it was after later changes', async () => {
       await subject.put(resourceBindings, buildBinding('web'))
       await started()
       const before = subject.store.byIndex(resourceBindings, 'workload', 'web')
@@ -230,7 +230,7 @@ export function describeObjectStore(
       expect(await subject.store.read(secrets, 'shop', 'there')).toMatchObject({ data: buildSecret('there').data })
     })
 
-    test('what is written to such a kind is written whole, and its contents are not shown', async () => {
+    test('an object of such a kind is written whole, and its contents are not shown', async () => {
       await started()
       const created = await subject.store.create(secrets, buildSecret('new'))
       expect(created).toMatchObject({ data: buildSecret('new').data })

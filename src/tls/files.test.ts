@@ -57,7 +57,7 @@ describe('certificates of your own', () => {
     expect(current).toMatchObject({ certPem: one.certPem, keyPem: one.keyPem, caBundlePem: ca.certPem })
   })
 
-  test('need no CA: then callers were told elsewhere whom to trust', async () => {
+  test('need no CA: then callers are configured elsewhere with the CA to trust', async () => {
     await put(filesOf(one))
     expect((await open()).current().caBundlePem).toBeUndefined()
   })

@@ -45,7 +45,7 @@ describe('a certificate folder', () => {
     expect((await readdir(folder)).sort()).toEqual(['ca.crt', 'ca.key', 'current', 'tls.crt', 'tls.key', 'v2', 'v3'])
   })
 
-  test('mends its links after a crash in the middle of a write', async () => {
+  test('repairs its links after a crash in the middle of a write', async () => {
     const folder = await freshFolder()
     const storage = openFolderStorage(folder)
     await storage.write(first, undefined)
@@ -73,11 +73,11 @@ describe('a certificate folder', () => {
       want: /: tls\.crt holds no cert/,
     },
     {
-      name: 'a certificate of nonsense',
+      name: 'an invalid certificate',
       change: { 'ca.crt': '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----' },
       want: /: ca\.crt holds something that is not a certificate/,
     },
-    { name: 'a key of nonsense', change: { 'ca.key': 'secret' }, want: /: ca\.key holds no private key in PEM form/ },
+    { name: 'an invalid key', change: { 'ca.key': 'secret' }, want: /: ca\.key holds no private key in PEM form/ },
   ])('says what is wrong and what to do about $name', async ({ change, want }) => {
     const folder = await mkdtemp(join(root, 'broken-'))
     for (const [name, text] of Object.entries({ ...encodeStoredFiles(first), ...change })) {

@@ -51,7 +51,7 @@ test('a caller that trusts the bundle published before gets through at every ste
 
   expect(serials.size).toBe(3)
   expect(steps[0]?.bundle).not.toBe(firstBundle)
-  // What the overlap is for: a caller that never heard of the new CA does not get through any more.
+  // The reason for the overlap: a caller without the new CA cannot connect any more.
   await expect(serialSeenBy(server, firstBundle)).rejects.toThrow(/certificate|issuer/)
   const agentSockets = Object.values(patient.freeSockets).flat().length
   expect(agentSockets).toBe(1)

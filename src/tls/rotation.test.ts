@@ -122,7 +122,7 @@ describe('the rotation', () => {
     expect(trustOf(source).issuer).toBe(0)
   })
 
-  test('covers the hosts of both sides of a rollout, and drops what nobody wants at the next renewal', async () => {
+  test('covers the hosts of both sides of a rollout, and drops the old ones at the next renewal', async () => {
     const before = await open({ hosts: ['localhost'] })
     const after = await open({ hosts: ['new.svc', '10.0.0.1'] })
     await before.check()
@@ -152,7 +152,7 @@ describe('the rotation', () => {
     expect(trustOf(good).bundle).toEqual([before.caBundlePem])
   })
 
-  test('replaces everything that expired while nobody was there', async () => {
+  test('replaces everything that expired while no replica ran', async () => {
     const first = await open()
     first.stop()
     clock += 2 * CA_LIFE_MS

@@ -91,7 +91,7 @@ class Rotation {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const stored = await storage.read()
       if (stored === undefined && this.#last !== undefined) {
-        // The stored state was deleted. No caller trusts a CA that is new at once, so the deletion counts as a request
+        // The stored state was deleted. No caller trusts a CA that is new at once. So the deletion counts as a request
         // for a new CA, which the old one introduces.
         if (await storage.write(this.#last, undefined)) this.#renewalAskedFor = true
         continue

@@ -1,4 +1,4 @@
-/** What every certificate storage does; each implementation's test runs it. */
+/** The behavior of every certificate storage; the test of each implementation runs it. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
@@ -54,7 +54,7 @@ export function describeStorage(open: () => Promise<[CertificateStorage, Certifi
       expect(await b.read()).toEqual(first)
     })
 
-    test('who comes too late changes nothing', async () => {
+    test('a write that comes too late changes nothing', async () => {
       const [a, b] = await open()
       await a.write(first, undefined)
       expect(await b.write(second, undefined)).toBe(false)

@@ -1,4 +1,4 @@
-/** Configurations of data systems: what is completed, and how each mistake is told. */
+/** Configurations of data systems: defaults, and how each mistake is told. */
 import { describe, expect, test } from 'vitest'
 import { plugins } from '../plugins/index.ts'
 import { parseSystemConfig, SystemConfigError } from './config.ts'

@@ -49,7 +49,7 @@ describe('requests', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('at most so many at a time; who gives up leaves the line', async () => {
+  test('at most so many at a time; an aborted request leaves the queue', async () => {
     let running = 0
     let most = 0
     const gate = Promise.withResolvers<void>()

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 export class ProxyServer {
-  /** What was asked of the proxy, e.g. `GET http://host/path` or `CONNECT host:443`. */
+  /** The requests to the proxy, such as `GET http://host/path` or `CONNECT host:443`. */
   readonly requests: string[] = []
   readonly authorizations: (string | undefined)[] = []
   url = ''

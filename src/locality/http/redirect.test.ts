@@ -105,11 +105,14 @@ describe('a token endpoint', () => {
     expect([server.paths, other.requests]).toEqual([['POST /token'], []])
   })
 
-  test.each(['a b', 'a\nb', 'ä', 'x'.repeat(20_000), 7, null])('whose token is %j is nonsense', async (token) => {
-    server.serve = () => ({ body: { access_token: token } })
-    expect((await errorOf(locate(open('iceberg-rest', oauth2()), table))).code).toBe('invalidResponse')
-    expect(server.paths).toEqual(['POST /token'])
-  })
+  test.each(['a b', 'a\nb', 'ä', 'x'.repeat(20_000), 7, null])(
+    'whose token is %j is an invalid response',
+    async (token) => {
+      server.serve = () => ({ body: { access_token: token } })
+      expect((await errorOf(locate(open('iceberg-rest', oauth2()), table))).code).toBe('invalidResponse')
+      expect(server.paths).toEqual(['POST /token'])
+    },
+  )
 })
 
 test.each([{ toString: 1 }, [], null, 'soon', -1])('a token that lives %j is used', async (life) => {

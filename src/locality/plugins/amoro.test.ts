@@ -136,7 +136,7 @@ describe('the plugin amoro', () => {
     expect(server.requests[0]?.headers.authorization).toBe(`Basic ${btoa('admin:hunter2')}`)
   })
 
-  test('is not well when its health endpoint says so with HTTP 200', async () => {
+  test('is unhealthy when its health endpoint says so with HTTP 200', async () => {
     server.serve = () => ({ body: { code: 403, message: 'Please login first' } })
     expect((await errorOf(open().health(new AbortController().signal))).code).toBe('unauthorized')
     expect(server.paths).toEqual(['GET /api/ams/v1/health/status'])

@@ -134,7 +134,7 @@ describe('the plugin iceberg-rest', () => {
     expect(await locate(opened, { ...query, etag: '"v6"' })).toMatchObject({ kind: 'located' })
   })
 
-  test('304 to somebody who had no version is no answer', async () => {
+  test('304 to a query without a version is no answer', async () => {
     server.serve = catalog(() => ({ status: 304 }))
     expect((await errorOf(locate(open(), query))).code).toBe('rejected')
   })
@@ -242,7 +242,7 @@ describe('the plugin iceberg-rest', () => {
       expect(String(error)).not.toMatch(/hunter2|t1|t2/)
     })
 
-    test('who gives up does not wait for the token, and the others get it', async () => {
+    test('an aborted query does not wait for the token, and the other queries get it', async () => {
       const gate = Promise.withResolvers<void>()
       server.serve = async (request) => {
         if (request.path === '/token') await gate.promise

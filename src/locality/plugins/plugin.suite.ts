@@ -22,7 +22,7 @@ export function locate(plugin: LocalityPlugin, query: LocalityQuery): Promise<Lo
   return plugin.locate(query, new AbortController().signal)
 }
 
-/** The error of a question that must have none for an answer. */
+/** The error of a query that must fail. */
 export async function errorOf(answer: Promise<unknown>): Promise<LocalityError> {
   const error = await answer.then(
     (value) => new Error(`there is an answer: ${JSON.stringify(value)}`),
@@ -134,7 +134,7 @@ export function describePlugin(given: PluginCase): void {
       expect((await errorOf(locate(open(), given.query))).code).toBe(given.wantErrorInside)
     })
 
-    test('throws unreachable when nobody listens', async () => {
+    test('throws unreachable when no server listens', async () => {
       await server.close()
       expect((await errorOf(locate(open(), given.query))).code).toBe('unreachable')
     })

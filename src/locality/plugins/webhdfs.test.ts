@@ -94,7 +94,7 @@ describe('the plugin webhdfs', () => {
     expect([nn1.requests.length, nn2.requests.length]).toEqual([1, 1])
   })
 
-  test('what one NameNode says about the path is not asked of the other', async () => {
+  test('the answer of one NameNode about the path is final', async () => {
     nn1.serve = () => exception(404, 'FileNotFoundException')
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
     nn1.serve = () => exception(403, 'AccessControlException')

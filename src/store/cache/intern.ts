@@ -8,7 +8,7 @@ interface Interner {
 }
 
 /**
- * Makes an interner that remembers at most twice `limit` values. Two generations approximate an LRU: a value that was not used
+ * Makes an interner that remembers at most twice `limit` values. Two generations approximate an LRU. A value that was not used
  * during a whole generation is dropped, so values that never repeat cannot fill the memory.
  */
 export function createInterner(limit = 10_000): Interner {

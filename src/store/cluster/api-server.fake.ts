@@ -254,7 +254,7 @@ export class FakeApiServer {
   }
 }
 
-/** How an object is shown to whoever asked: as it is, or its metadata alone. */
+/** The view of an object in a response: as it is, or its metadata alone. */
 type View = (object: object) => object
 
 const whole: View = (object) => object

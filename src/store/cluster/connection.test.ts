@@ -71,7 +71,7 @@ function open(source: ConnectionSource): ApiConnection {
 }
 
 describe('a connection', () => {
-  test('trusts the CA of the kubeconfig, and nobody else', async () => {
+  test('trusts the CA of the kubeconfig, and no other one', async () => {
     const server = await serve({})
     const trusting = open({ kubeconfig: await writeConfig(server.url) })
     expect(trusting.server).toBe(server.url)

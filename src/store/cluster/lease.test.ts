@@ -79,7 +79,7 @@ describe('a Lease', () => {
     expect(await lock('b').take(signal)).toBe('taken')
   })
 
-  test('that somebody made for us is ours, with all else that is in it', async () => {
+  test('that another client created is taken, and its other fields stay', async () => {
     const { store, lock, spec } = open()
     const empty = {
       apiVersion: 'coordination.k8s.io/v1',
@@ -91,7 +91,7 @@ describe('a Lease', () => {
     expect(await spec()).toMatchObject({ holderIdentity: 'a', strategy: 'x', leaseTransitions: 0 })
   })
 
-  test('goes to one of those who ask at the same moment', async () => {
+  test('goes to one of the replicas that try at the same moment', async () => {
     const { clock, lock } = open()
     const locks = ['a', 'b', 'c'].map((identity) => lock(identity))
     const outcomes = await Promise.all(locks.map((one) => one.take(signal)))
@@ -102,7 +102,7 @@ describe('a Lease', () => {
     expect(again.filter((outcome) => outcome === 'held')).toHaveLength(1)
   })
 
-  test('is not given back by who lost it', async () => {
+  test('is not released by a replica that lost it', async () => {
     const { clock, lock, spec } = open()
     const [a, b] = [lock('a'), lock('b')]
     await a.release()
@@ -114,7 +114,7 @@ describe('a Lease', () => {
     expect((await spec())?.holderIdentity).toBe('b')
   })
 
-  test('is not written by who was given up on', async () => {
+  test('is not written by an aborted call', async () => {
     const { lock, spec } = open()
     await expect(lock('a').take(AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
     expect(await spec()).toBeUndefined()

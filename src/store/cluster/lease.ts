@@ -37,7 +37,7 @@ export interface LeaseLockInput {
 export type LeaseOutcome = 'held' | 'taken' | 'raced'
 
 /**
- * Time is measured by the clock of this process, from when it saw the Lease change: the times in a Lease come from other clocks, which
+ * Time is measured by the clock of this process, from when it saw the Lease change. The times in a Lease come from other clocks, which
  * may be an hour off. client-go does the same. Every write is guarded by the version that was read.
  */
 export class LeaseLock {

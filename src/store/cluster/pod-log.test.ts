@@ -41,7 +41,7 @@ test('a refusal is an error that says which', async () => {
   await expect(read()).rejects.toBeInstanceOf(ApiError)
 })
 
-test('a node that does not answer is not waited for when nobody waits any more', async () => {
+test('an aborted request does not wait for a node that does not answer', async () => {
   const { read } = await open(hang)
   const aborter = new AbortController()
   const reading = read(aborter.signal)

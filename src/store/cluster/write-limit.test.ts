@@ -57,7 +57,7 @@ describe('the write limit', () => {
     expect(done).toHaveLength(3)
   })
 
-  test('lets nobody who comes later overtake', async () => {
+  test('keeps the order of writes', async () => {
     const { clock, limit } = build({ writesPerSecond: 10, burst: 1 })
     const first = ask(limit, 3)
     clock.advance(100)
@@ -72,7 +72,7 @@ describe('the write limit', () => {
     expect(second).toEqual(['0'])
   })
 
-  test('turns away who waits and who comes when it is stopped', async () => {
+  test('rejects the writes that wait and later ones when it is stopped', async () => {
     const { clock, limit } = build({ writesPerSecond: 10, burst: 1 })
     const done = ask(limit, 3)
     limit.stop()

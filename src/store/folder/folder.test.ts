@@ -127,7 +127,7 @@ describe('a folder', () => {
   })
 })
 
-describe('what was written', () => {
+describe('written objects', () => {
   test('stays, over the file, while the object in the file does not change', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))

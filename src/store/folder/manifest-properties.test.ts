@@ -1,4 +1,4 @@
-/** What holds for every text of a manifest: it is read, or refused with a line. */
+/** Properties of every text of a manifest: it is read, or rejected with a line number. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildBinding } from '../store.suite.ts'

@@ -19,7 +19,7 @@ describe('a watched folder', () => {
     expect(complaints).toEqual([])
   })
 
-  test('is let go by stop', async () => {
+  test('is not watched after stop', async () => {
     const { write, start } = await openFolder()
     const store = await start({ watch: true, debounceMs: 1 })
     await Promise.all([store.stop(), store.stop()])

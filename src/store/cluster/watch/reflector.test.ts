@@ -156,7 +156,7 @@ describe('a reflector', () => {
     await until(() => store.contactAges()[0]?.ageMs === 0)
   })
 
-  test('tells who listens from the start on nothing of what was there, however much that was', async () => {
+  test('reports no object of the initial list to a listener, however many there are', async () => {
     const { server, store } = await openStage()
     for (let i = 0; i < 300; i++) server.put(resourceBindings, buildBinding(`old-${i}`))
     await store.start(new AbortController().signal)

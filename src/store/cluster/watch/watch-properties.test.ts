@@ -1,4 +1,4 @@
-/** What holds for every byte that an API server may send: it is understood, or refused with an error, and the next list is right again. */
+/** Properties of all bytes that an API server may send: they are decoded or rejected, and the next list is complete. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
@@ -60,7 +60,7 @@ describe('the bytes of a watch', () => {
     fc.constantFrom(null, 0, '', [], {}, { metadata: null }, { metadata: { resourceVersion: 7 } }),
     fc.jsonValue({ maxDepth: 2 }),
   )
-  const nonsense = fc.oneof(
+  const invalidFrame = fc.oneof(
     fc
       .record({
         type: fc.constantFrom('ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR', 'NEWER', '', null, 7),
@@ -81,14 +81,14 @@ describe('the bytes of a watch', () => {
     fc.string({ unit: 'binary', maxLength: 20 }),
   )
 
-  test('may be nonsense: what is served after it is what the server has', async () => {
+  test('may be invalid: afterwards the store serves the objects of the server', async () => {
     const stage = await openStage()
     const { server, clock, names } = stage
     server.put(resourceBindings, buildBinding('first'))
     await stage.start()
     let round = 0
     await fc.assert(
-      fc.asyncProperty(fc.array(nonsense, { minLength: 1, maxLength: 4 }), borders, async (frames, at) => {
+      fc.asyncProperty(fc.array(invalidFrame, { minLength: 1, maxLength: 4 }), borders, async (frames, at) => {
         await pass(clock, () => server.watches(resourceBindings).length > 0)
         const watch = server.watches(resourceBindings)[0]
         for (const chunk of cut(Buffer.from(frames.map((frame) => `${frame}\n`).join('')), at)) watch?.sendBytes(chunk)
