@@ -616,6 +616,14 @@ describe('what comes is checked', () => {
       message: expect.stringContaining('does not know ranges'),
     })
   })
+
+  test('a range that a server ignores once, although it accepts ranges, is requested again', async () => {
+    s3.put('raw/a', large, { headers: { 'accept-ranges': 'bytes' } })
+    s3.misbehave(firstly(1, { ignore: 'range' }))
+
+    expect((await download('s3://lake/raw/')).result).toMatchObject({ outcome: 'completed', movedBytes: large.length })
+    expect(await data()).toEqual({ a: large.toString('latin1') })
+  })
 })
 
 describe('a later attempt', () => {
