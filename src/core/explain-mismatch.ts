@@ -11,7 +11,7 @@ export interface JsonSchema {
   items?: JsonSchema
 }
 
-/** What a keyword demands of a value of its type; `undefined` when the value has it. */
+/** Checks a value of its type against a keyword; returns `undefined` when the value satisfies it. */
 type Check = (limit: never, value: never) => [FieldErrorCode, string] | undefined
 
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -53,8 +53,8 @@ const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> 
 }
 
 /**
- * Lists the errors of data that does not match. The cost grows with the data, not with the number of errors. What is too long, or of
- * another type, is not looked into.
+ * Lists the errors of data that does not match. The cost grows with the data, not with the number of errors. The items and members of a
+ * value of a wrong type or length are not checked.
  *
  * @returns the first errors in the order of the schema, and the number of the remaining ones
  */
@@ -143,8 +143,8 @@ function isOfType(wanted: string | readonly string[], type: string, value: unkno
 }
 
 /**
- * Whether a text has at most so many code points, which is what the API server counts. One with as few UTF-16 units is not counted: it
- * cannot have more.
+ * Whether a text has at most this many code points, which the API server counts. A text with as few UTF-16 units cannot have more code
+ * points and is not counted.
  */
 export function isWithinLength(text: string, limit: number): boolean {
   return text.length <= limit || characters(text) <= limit

@@ -6,7 +6,7 @@ export interface FieldError {
   /** From the object's root, as kubectl shows it: `spec.workload.name`, `spec.locality.clusterNames[1]`. */
   path: string
   code: FieldErrorCode
-  /** What was expected, in words that tell the way out. */
+  /** The expected value, so that the user can correct it. */
   message: string
   /** How many errors this one stands for, where they are not listed; 1 when absent. */
   count?: number
@@ -14,7 +14,7 @@ export interface FieldError {
 
 /** A response lists so many errors and the number of the remaining ones: a body of megabytes can have a million. */
 export const MAX_LISTED_ERRORS = 20
-/** A path or a message may hold what a user wrote. */
+/** A path or a message may contain text of any length from a user. */
 const MAX_DESCRIPTION_LENGTH = 1024
 
 /** Collects errors: keeps the first ones and counts the rest, so that a long list of mistakes costs no memory. */

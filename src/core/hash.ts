@@ -14,7 +14,9 @@ export function fnv1a(text: string): string {
   return ((BigInt(high) << 32n) | BigInt(low)).toString(36).padStart(13, '0')
 }
 
-/** A digest of a list of texts, to tell whether it changed: two FNV-1a of 32 bits, as 16 hexadecimal digits. Fast, and not for secrets. */
+/**
+ * A digest of a list of texts, to tell whether it changed: two FNV-1a of 32 bits, as 16 hexadecimal digits. It is fast and not for secrets.
+ */
 export function listDigest(texts: readonly string[]): string {
   let one = 0x811c9dc5
   let other = 0x01000193

@@ -30,7 +30,7 @@ describe('jsonEqual', () => {
 describe('withoutEmpties', () => {
   test.each<{ name: string; value: unknown; want: unknown }>([
     { name: 'empty lists and maps go', value: { a: [], b: {}, c: 1 }, want: { c: 1 } },
-    { name: 'what only held empties goes too', value: { a: { b: { c: [] } }, d: 'x' }, want: { d: 'x' } },
+    { name: 'an object with only empty members is removed', value: { a: { b: { c: [] } }, d: 'x' }, want: { d: 'x' } },
     { name: 'nothing is left of nothing', value: { a: { b: [] } }, want: undefined },
     {
       name: 'zero, false, null and empty text stay',

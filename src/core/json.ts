@@ -24,10 +24,11 @@ function covers(a: object, b: object, byValue = true): boolean {
 }
 
 /**
- * Returns the value without its empty arrays and objects, at any depth; the very same value when there are none, `undefined` when
+ * Returns the value without its empty arrays and objects, at any depth. Returns the same value when there are none, and `undefined` when
  * nothing is left.
- * Karmada's scheduler compares a placement with its own round trip through Go's `omitempty`: an empty list or map would look
- * changed at every write and be scheduled again for ever (pkg/scheduler/helper.go, placementChanged).
+ *
+ * Karmada's scheduler compares a placement with its own round trip through Go's `omitempty`. An empty list or map would look changed at
+ * every write and cause endless rescheduling (pkg/scheduler/helper.go, placementChanged).
  */
 export function withoutEmpties<T>(value: T): T | undefined {
   if (typeof value !== 'object' || value === null) return value

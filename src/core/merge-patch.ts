@@ -1,4 +1,4 @@
-/** JSON merge patches (RFC 7386): what to send so that an object becomes another one, and what becomes of it. */
+/** Creates and applies JSON merge patches (RFC 7386). */
 import { isObject, jsonEqual } from './json.ts'
 
 type Members = Record<string, unknown>

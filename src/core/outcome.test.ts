@@ -12,7 +12,7 @@ test.each([
   expect(cut(text)).toBe(want)
 })
 
-test('what has no errors is allowed, what has is refused with all of them', () => {
+test('an object without errors is allowed, and one with errors is rejected with all of them', () => {
   const errors = [{ path: 'spec.system', code: 'Required' as const, message: 'is required' }]
   expect([refuseErrors([]), refuseErrors(errors)]).toEqual([{ kind: 'allow' }, { kind: 'deny', errors }])
 })

@@ -16,22 +16,22 @@ export type Outcome =
 
 const MAX_WARNING_LENGTH = 120
 
-/** Cuts a text to `max` characters; what is cut shows as an ellipsis. */
+/** Cuts a text to `max` characters; an ellipsis replaces the rest. */
 export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
   if (text.length <= max) return text
   const kept = text.slice(0, max - 1)
-  // Half a surrogate pair is no character: the API server would store another one.
+  // Half a surrogate pair is not a valid character: the API server would replace it.
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
-/** Allows what has no errors and refuses what has. */
+/** Allows an object without errors and rejects one with errors. */
 export function refuseErrors(errors: FieldError[]): Outcome {
   return errors.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors }
 }
 
 /**
- * Allows an object of Karmada's that is not even one: the API server's own validation, which runs after us, says so best. It is never
- * refused here, since Karmada may come to allow what this version does not know.
+ * Allows an object of a Karmada kind with an invalid shape: the API server's own validation runs later and explains it best. Lodestone
+ * never rejects it, since a later version of Karmada may allow it.
  */
 export function leaveMalformed(errors: FieldError[]): Outcome {
   return { kind: 'allow', warnings: [cut(`lodestone: not looked at: ${describeErrors(errors)}`)] }

@@ -34,7 +34,7 @@ export type Action = Write | EventAction
 
 export interface Plan {
   actions: Action[]
-  /** Look again after this many ms although nothing changed. */
+  /** Reconcile again after this many ms although nothing changed. */
   requeueAfterMs?: number
 }
 

@@ -1,4 +1,4 @@
-/** Which proxy a request goes through. */
+/** Tests which proxy a request uses. */
 import { expect, test } from 'vitest'
 import { proxyFor } from './proxy.ts'
 

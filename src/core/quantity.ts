@@ -1,4 +1,4 @@
-/** Reads and writes amounts of bytes as people do. */
+/** Parses and formats amounts of bytes, such as `8Mi`. */
 
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,

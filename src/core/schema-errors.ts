@@ -4,12 +4,12 @@ import { explainMismatch, isWithinLength, type JsonSchema } from './explain-mism
 import type { FieldError } from './field-errors.ts'
 
 /**
- * ajv decides whether data is valid and stops at the first error: with `allErrors` it makes an object per error, and a body of 600 KB
- * can have 300,000. What is invalid is explained within a limit (explain-mismatch.ts).
+ * ajv decides whether data is valid and stops at the first error. With `allErrors` it makes an object per error, and a body of 600 KB can
+ * have 300,000. Invalid data is explained within a limit (explain-mismatch.ts).
  *
- * `strict: false` lets a schema carry what Kubernetes adds (x-kubernetes-*), which says nothing about validity here; `date-time` is
- * left to Kubernetes. The schemas are ours: the check of each of them against the schema of schemas, and the optimization of their code,
- * took half of the time that their compilation takes, at every start.
+ * `strict: false` allows the extensions of Kubernetes (x-kubernetes-*), which do not affect validity here. Kubernetes validates
+ * `date-time`. The schemas belong to this repository, so ajv neither validates them nor optimizes their code: both took half of the
+ * compilation time at every start.
  */
 const options = {
   strict: false,
@@ -19,7 +19,7 @@ const options = {
   code: { optimize: false },
 }
 
-/** Instead of ajv's own, which counts the code points of every text: that took longer than parsing. */
+/** Replaces ajv's own keyword, which counts the code points of every text and took longer than parsing. */
 const maxLength = {
   keyword: 'maxLength',
   type: 'string',
@@ -32,8 +32,8 @@ export type SchemaValidator = (data: unknown) => FieldError[]
 /**
  * Compiles a schema once.
  *
- * @param unknownFields whether members that the schema does not name are errors, as `kubectl --validate=strict` has it
- * @returns a function that lists the first errors and the number of the remaining ones; an empty list means valid
+ * @param unknownFields whether members outside the schema are errors, as with `kubectl --validate=strict`
+ * @returns a function that lists the first errors and counts the rest; an empty list means valid
  */
 export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbidden' = 'allowed'): SchemaValidator {
   const wanted: JsonSchema = unknownFields === 'forbidden' ? closed(schema) : schema
@@ -41,7 +41,7 @@ export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbid
   return (data) => {
     if (isValid(data)) return []
     const errors = explainMismatch(wanted, data)
-    // ajv has the last word, should the two ever differ: what it rejects never passes for want of an explanation.
+    // If the two ever differ, ajv decides: data that it rejects never passes because an explanation is missing.
     return errors.length > 0 ? errors : [{ path: '(root)', code: 'Invalid', message: 'does not match its schema' }]
   }
 }

@@ -21,7 +21,7 @@ describe('labels', () => {
     { name: 'a missing label is not an empty value', selector: { matchLabels: { zone: '' } }, want: false },
     { name: 'every label has to match', selector: { matchLabels: { tier: 'core', zone: 'a' } }, want: false },
     {
-      name: 'what every object inherits is no label',
+      name: 'an inherited member of an object is not a label',
       selector: { matchExpressions: [expression('toString', 'Exists')] },
       want: false,
     },
@@ -65,7 +65,7 @@ describe('labels', () => {
     expect(matchesLabels(selector, labels)).toBe(want)
   })
 
-  test('an object without labels matches what asks for none', () => {
+  test('an object without labels matches a selector without requirements', () => {
     expect([matchesLabels({}), matchesLabels({ matchExpressions: [expression('a', 'DoesNotExist')] })]).toEqual([
       true,
       true,

@@ -1,8 +1,11 @@
-/** How often something may be done: full at first, one token each time, filled at a steady rate. Whoever finds it empty learns for how long. */
+/**
+ * Limits how often a caller may act: full at first, one token each time, filled at a steady rate. If the bucket is empty, the caller learns
+ * how long to wait.
+ */
 
 export interface Rate {
   perSecond: number
-  /** How many at once after a rest. */
+  /** How many tokens are available at once after a rest. */
   burst: number
 }
 
@@ -22,9 +25,9 @@ export class TokenBucket {
     this.#filledAtMs = now
   }
 
-  /** Takes a token. Gives 0, or the ms after which there is one, rounded up: a timer a moment too early would only set the next one. */
+  /** Takes a token. Returns 0, or the ms until a token is available, rounded up: a timer that fires early would only be set again. */
   take(now: number): number {
-    // A clock that was set back gives nothing, and takes nothing away.
+    // A clock that was set back neither adds nor removes tokens.
     const passedMs = Math.max(0, now - this.#filledAtMs)
     this.#tokens = Math.min(this.#burst, this.#tokens + passedMs * this.#perMs)
     this.#filledAtMs = now

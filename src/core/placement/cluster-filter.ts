@@ -59,7 +59,7 @@ export function narrowAffinity<T extends ClusterAffinity>(
   const clusterNames = allowedOf(filter, wanted)
   if (clusterNames.length === 0) return undefined
   const { clusterNames: _names, ...rest } = base
-  // An affinity of nothing but empty parts leaves no part at all.
+  // If every part of an affinity is empty, no part is left.
   return { ...(withoutEmpties(rest) as T), clusterNames }
 }
 

@@ -21,12 +21,12 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
     want: { required: ['c2'] },
   },
   {
-    name: 'required claims that share no cluster demand what cannot be met',
+    name: 'required claims that share no cluster demand an empty set',
     claims: [located(['c1']), located(['c2'])],
     want: { required: [] },
   },
   {
-    name: 'what is not located demands nothing here',
+    name: 'claims without a location demand nothing here',
     claims: [unknown(), nowhere(), located(['c1'])],
     want: { required: ['c1'] },
   },

@@ -30,7 +30,7 @@ function narrow(base: Placement, constraint: DataConstraint) {
   return { narrowing, lookups }
 }
 
-describe('what is too large to compare is unsatisfiable, at no cost, and says what to do', () => {
+describe('a placement that is too large to compare is unsatisfiable, at no cost, with the way out', () => {
   const expressions = Array.from({ length: 1000 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   test.each<{ name: string; base: Placement }>([
     { name: 'groups without names', base: { clusterAffinities: groups(300) } },
@@ -70,7 +70,7 @@ describe('what is too large to compare is unsatisfiable, at no cost, and says wh
   })
 })
 
-describe('what is large but named costs as much as it is long', () => {
+describe('a large placement that names its clusters costs as much as it is long', () => {
   test.each<{ name: string; size?: number; base: (size: number) => Placement }>([
     { name: 'names of one affinity', base: (size) => ({ clusterAffinity: { clusterNames: names(size) } }) },
     {
@@ -194,7 +194,7 @@ describe('preferred data', () => {
   })
 })
 
-test('two placements that are too large to compare count as widened: nothing is narrowed by guess', () => {
+test('two placements that are too large to compare count as widened: nothing is narrowed without a comparison', () => {
   const expressions = Array.from({ length: MAX_COMPARISONS }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const base: PlacementAffinity = { clusterAffinity: { labelSelector: { matchExpressions: expressions } } }
   const result: PlacementAffinity = { clusterAffinity: { clusterNames: names(10) } }

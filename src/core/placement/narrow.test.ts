@@ -351,7 +351,7 @@ test('nothing required leaves the base as it is', () => {
   })
 })
 
-describe('what cannot be met says why:', () => {
+describe('an unsatisfiable constraint has a reason:', () => {
   const names = (count: number) => Array.from({ length: count }, (_, i) => `m${i + 1}`)
 
   test.each<{ name: string; base: Placement; required: string[]; want: string }>([

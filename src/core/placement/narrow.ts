@@ -110,9 +110,9 @@ function limitOf(groups: readonly ClusterAffinityTerm[]): number {
 }
 
 /**
- * A group and its overflow tiers, narrowed; undefined when no tier is left. When only overflow is left, its first tier takes the
- * group's place: Karmada wants the group itself to name clusters. Overflow does not count for what is no workload, so there the
- * group goes.
+ * A group and its overflow tiers, narrowed; undefined when no tier is left. When only overflow is left, its first tier replaces the group:
+ * Karmada requires the group itself to name clusters. Overflow does not count for an object that is not a workload, so there the group is
+ * removed.
  */
 function narrowGroup(
   group: ClusterAffinityTerm,

@@ -23,7 +23,7 @@ describe.each([
   { name: 'few groups', groups: few, allowed: ['c1', 'c2'] },
   { name: 'many groups', groups: many, allowed: ['c1', 'c2', 'c3'] },
 ])('$name', ({ groups, allowed }) => {
-  test('allow what any of them allows, asked once or twice', () => {
+  test('allow what any of them allows, at the first and the second call', () => {
     const filter = placementFilter({ clusterAffinities: groups }, clusters, true)
     const answers = () => ['c1', 'c2', 'c3', 'c4', 'gone'].filter((name) => filter.allows(name))
     expect([answers(), answers()]).toEqual([allowed, allowed])
@@ -43,14 +43,14 @@ test('a cluster that several groups name is allowed when any of them lets it pas
   expect(['c1', 'c2', 'c3', 'c4'].filter((name) => filter.allows(name))).toEqual(['c1', 'c2', 'c3'])
 })
 
-test('many groups without names are asked as well: any of them may allow a cluster', () => {
+test('many groups without names are evaluated as well: any of them may allow a cluster', () => {
   const edge: ClusterAffinityTerm = { affinityName: 'edge', labelSelector: { matchLabels: { tier: 'edge' } } }
   const filter = placementFilter({ clusterAffinities: [...many, edge] }, clusters, true)
   expect(['c1', 'c2', 'c4'].map((name) => filter.allows(name))).toEqual([true, true, false])
 })
 
 describe('the comparisons with selectors', () => {
-  test('of few groups are counted at each question', () => {
+  test('of few groups are counted at each call', () => {
     const filter = placementFilter({ clusterAffinities: few }, clusters, true)
     expect(filter.compared()).toBe(0)
     for (const name of ['c1', 'c1', 'c4']) filter.allows(name)

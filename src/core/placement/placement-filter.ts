@@ -25,7 +25,7 @@ export function placementFilter(
   }
   const terms = termsOf(affinity, isWorkload)
   const filters = terms.map((term) => clusterFilter(term, clusters))
-  // The usual placement: nothing is worth an index.
+  // The usual placement is too small for an index.
   if (filters.length <= FEW) {
     let compared = 0
     const each = comparisons(terms, 1)

@@ -24,10 +24,9 @@ interface PreferInput {
 const UNNAMED_GROUP = 'default'
 
 /**
- * Puts a `<name>-local` group, one per tier of preferred clusters, in front of each group. Karmada's scheduler takes the first group
- * that schedules, so the data's clusters are tried first and the base remains as the fallback. A tier without
- * a cluster, with the whole group, or with too few clusters for the spread is left out. Without tiers, or with too many groups, the
- * affinity stays as it is.
+ * Puts a `<name>-local` group, one per tier of preferred clusters, in front of each group. Karmada's scheduler takes the first group that
+ * schedules, so it tries the data's clusters first and the base remains as the fallback. A tier without a cluster, with the whole group, or
+ * with too few clusters for the spread is left out. Without tiers, or with too many groups, the affinity stays as it is.
  */
 export function preferClusters({ affinity, constraint, clusters, spread }: PreferInput): PlacementAffinity {
   const { preferred: tiersOfNames = [] } = constraint

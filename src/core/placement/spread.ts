@@ -1,4 +1,4 @@
-/** Spread constraints that a set of clusters can never satisfy: Karmada's scheduler would retry such a binding for ever. */
+/** Finds spread constraints that a set of clusters can never satisfy: Karmada's scheduler would retry such a binding forever. */
 import type { Placement } from '../../api/karmada.ts'
 import { fieldValues } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'

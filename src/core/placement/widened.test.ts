@@ -77,7 +77,7 @@ test.each<{
     want: [],
   },
   {
-    name: 'what the base allows as overflow is widened for what is no workload',
+    name: 'a cluster that the base allows only as overflow counts as widened for an object that is not a workload',
     base: {
       clusterAffinities: [
         { affinityName: 'a', clusterNames: ['c1'], overflowAffinities: [{ affinityName: 'o', clusterNames: ['c2'] }] },

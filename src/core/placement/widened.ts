@@ -7,7 +7,7 @@ import { comparisons, MAX_COMPARISONS } from './limits.ts'
 import { placementFilter } from './placement-filter.ts'
 
 /**
- * The clusters that `result` allows and `base` does not; empty if the result is a narrowing. `['*']` stands for every cluster: the
+ * The clusters that `result` allows and `base` does not; empty if the result is a narrowing. `['*']` stands for every cluster. Then the
  * result has a term without names that the base does not have, or the two are too large to compare.
  */
 export function widenedBy(
@@ -49,9 +49,9 @@ function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
   const set = new Set(terms)
   let selectors: Set<string> | undefined
   return {
-    /** Whether it is the very same object: what was not changed is shared. */
+    /** Whether it is the same object: the result shares unchanged terms with the base. */
     isOne: (term: ClusterAffinity) => set.has(term),
-    /** Whether one of the base's allows the same. */
+    /** Whether a term of the base allows the same clusters. */
     isEqualToOne(term: ClusterAffinity) {
       if (allowsAll) return true
       selectors ??= new Set(terms.map(selectorsOf))
@@ -60,7 +60,7 @@ function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
   }
 }
 
-/** What an affinity allows, as text. An empty list or selector allows what an absent one does. */
+/** The part of an affinity that selects clusters, as text. An empty list or selector allows the same clusters as an absent one. */
 function selectorsOf({ clusterNames, labelSelector, fieldSelector, exclude }: ClusterAffinity): string {
   return JSON.stringify([clusterNames, labelSelector, fieldSelector, exclude].map((part) => withoutEmpties(part)))
 }

@@ -22,7 +22,7 @@ interface Case {
   name: string
   change: Partial<PolicyInput>
   state: string
-  /** What becomes of the field and the annotation. */
+  /** The field and the annotation after the decision. */
   want: { deps?: boolean; annotation?: string }
 }
 
@@ -41,7 +41,7 @@ const cases: Case[] = [
   },
   { name: 'in mode never nothing is done', change: { mode: 'never' }, state: 'Untouched', want: {} },
   {
-    name: 'in mode never what is said is not noted either',
+    name: 'in mode never the choice of the author is not recorded either',
     change: { mode: 'never', policy: policy(off) },
     state: 'Untouched',
     want: { deps: false },
@@ -59,25 +59,25 @@ const cases: Case[] = [
     want: { annotation: 'false' },
   },
   {
-    name: 'what propagates already is left alone',
+    name: 'a policy that propagates already is left alone',
     change: { policy: policy(on) },
     state: 'Untouched',
     want: { deps: true },
   },
   {
-    name: 'a false is kept, and noted before Karmada drops it',
+    name: 'a false is kept, and recorded before Karmada drops it',
     change: { policy: policy(off) },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
   },
   {
-    name: 'a false is noted also while no workload is data-bound: a claim may come',
+    name: 'a false is recorded also while no workload is data-bound: a claim may be created later',
     change: { policy: policy(off), dataBound: undefined },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
   },
   {
-    name: 'a false that is noted changes nothing more',
+    name: 'a false that is recorded changes nothing more',
     change: { policy: policy(off, { annotations: NO }) },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
@@ -95,7 +95,7 @@ const cases: Case[] = [
     want: { deps: true, annotation: 'no' },
   },
   {
-    name: 'a false that was applied while nobody noted it is honoured',
+    name: 'a false that was applied while Lodestone did not record it is honored',
     change: { policy: policy({}, { annotations: APPLIED_FALSE }) },
     state: 'Declined',
     want: {},
@@ -107,7 +107,7 @@ const cases: Case[] = [
     want: { deps: false, annotation: 'false' },
   },
   {
-    name: 'whoever turns it on after declining does not decline any more',
+    name: 'a user who turns it on after declining does not decline any more',
     change: { policy: policy(on, { annotations: NO }), stored: policy({}, { annotations: NO }) },
     state: 'Accepted',
     want: { deps: true },
@@ -150,7 +150,7 @@ describe('the decision on a policy', () => {
     'changes the field, which it only sets, and the annotation, and nothing else: $name',
     ({ change }) => {
       const given = input(change)
-      // As Karmada's webhook and an admin may leave it: fields that we never heard of, and such as must not change.
+      // The policy as Karmada's webhook and an admin may leave it: with unknown fields, and with fields that must not change.
       const policy = {
         ...given.policy,
         metadata: { ...given.policy.metadata, labels: { 'propagationpolicy.karmada.io/permanent-id': 'p' } },
@@ -173,24 +173,24 @@ describe('the decision on a policy', () => {
     },
   )
 
-  test.each(cases)('asked again about its own answer it changes nothing more: $name', ({ change }) => {
+  test.each(cases)('a second decision on its result changes nothing more: $name', ({ change }) => {
     const { policy } = decidePolicy(input(change))
 
     expect(decidePolicy(input({ ...change, policy })).policy).toBe(policy)
   })
 
-  /** Go's omitempty: a false is not there any more. */
+  /** Applies Go's omitempty, which removes a false. */
   function throughKarmada({ spec: { propagateDeps, ...spec }, ...policy }: PropagationPolicy): PropagationPolicy {
     return { ...policy, spec: { ...spec, ...(propagateDeps && { propagateDeps }) } }
   }
 
-  test.each(cases)("asked again after Karmada's webhook it changes nothing more: $name", ({ change }) => {
+  test.each(cases)("a second decision after Karmada's webhook changes nothing more: $name", ({ change }) => {
     const policy = throughKarmada(decidePolicy(input(change)).policy)
 
     expect(decidePolicy(input({ ...change, policy })).policy).toBe(policy)
   })
 
-  test('a false holds through later updates that say nothing of it', () => {
+  test('a false persists through later updates that do not mention it', () => {
     const created = throughKarmada(decidePolicy(input({ policy: policy(off) })).policy)
     const scaled = { ...created, spec: { ...created.spec, priority: 3 } }
 
@@ -235,7 +235,7 @@ describe('the answer', () => {
     expect(outcome.warnings?.every((warning) => warning.length <= 120) ?? true).toBe(true)
   })
 
-  test('to a policy that is none of our business is silent', () => {
+  test('to a policy without a data-bound workload is silent', () => {
     const given = input({ dataBound: undefined })
 
     expect(answerPolicy(decidePolicy(given), given)).toEqual({ kind: 'allow' })

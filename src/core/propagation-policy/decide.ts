@@ -30,19 +30,19 @@ export interface PolicyInput {
 
 export interface PolicyDecision {
   /**
-   * Untouched: none of our business, or it propagates already. Propagated: `propagateDeps` is set. Declined: its author does not want
+   * Untouched: no data-bound workload, or it propagates already. Propagated: `propagateDeps` is set. Declined: its author does not want
    * that. Accepted: its author does not decline any more.
    */
   state: 'Untouched' | 'Propagated' | 'Declined' | 'Accepted'
-  /** The policy as it should be: the very same object when nothing changes. */
+  /** The policy as it should be: the same object when nothing changes. */
   policy: PropagationPolicy
-  /** Why, in words for people; empty when there is nothing to say. */
+  /** The reason, for the user; empty when there is nothing to say. */
   message: string
 }
 
 /**
- * Decides on a policy. Touches only `spec.propagateDeps`, which it sets and never takes away, and the annotation of those who decline.
- * A `false` does not outlive Karmada's webhook: it is noted in the annotation, where every later look finds it.
+ * Decides on a policy. Touches only `spec.propagateDeps`, which it sets and never removes, and the annotation of a policy whose author
+ * declines. Karmada's webhook drops a `false`, so the annotation records it for every later decision.
  */
 export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): PolicyDecision {
   const untouched: PolicyDecision = { state: 'Untouched', policy, message: '' }
@@ -67,7 +67,7 @@ export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): 
   return { state: 'Propagated', policy: { ...policy, spec: { ...policy.spec, propagateDeps: true } }, message }
 }
 
-/** Why the dependencies of a policy's workloads are not to follow, by the word of its author; undefined when nobody said so. */
+/** The reason why a policy's author declines to propagate the dependencies of its workloads; undefined when the author does not decline. */
 export function declineOf(policy: PropagationPolicy): string | undefined {
   if (policy.spec.propagateDeps === true) return undefined
   if (isAnnotated(policy.metadata)) return DECLINED
@@ -79,7 +79,7 @@ export function isUndecided(policy: PropagationPolicy): boolean {
   return policy.spec.propagateDeps !== true && declineOf(policy) === undefined
 }
 
-/** The admission's answer: a patch when the policy changes, and a warning that says what changes. */
+/** The response of admission: a patch when the policy changes, and a warning that says what changes. */
 export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
   const notes = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
   if (policy === input.policy) return { kind: 'allow', ...notes, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }
@@ -103,7 +103,10 @@ function describe({ workload, claim }: DataBound): string {
     : `DataSourceClaim ${claim} names ${workload}`
 }
 
-/** Only the write that turns it on ends a decline: Karmada sets the field as well (for ServiceImports), and that is no word of the author. */
+/**
+ * Whether this write ends a decline: only the write that turns the field on does. Karmada sets the field as well (for ServiceImports), and
+ * that does not express the choice of the author.
+ */
 function isTurnedOn({ metadata }: PropagationPolicy, stored: PropagationPolicy | undefined): boolean {
   return (
     isAnnotated(metadata) && stored !== undefined && isAnnotated(stored.metadata) && stored.spec.propagateDeps !== true

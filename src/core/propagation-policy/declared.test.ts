@@ -6,7 +6,7 @@ import { declaredPropagateDeps } from './declared.ts'
 const applied = (spec: unknown) => JSON.stringify({ apiVersion: 'policy.karmada.io/v1alpha1', spec })
 
 test.each<{ name: string; spec?: { propagateDeps: boolean }; text?: string; want: boolean | undefined }>([
-  { name: 'a policy that never speaks of it', want: undefined },
+  { name: 'a policy that never mentions it', want: undefined },
   { name: 'true', spec: { propagateDeps: true }, want: true },
   { name: 'false', spec: { propagateDeps: false }, want: false },
   { name: 'a false that was applied and is gone', text: applied({ propagateDeps: false }), want: false },
@@ -17,10 +17,10 @@ test.each<{ name: string; spec?: { propagateDeps: boolean }; text?: string; want
     want: true,
   },
   { name: 'a true that was applied and is gone', text: applied({ propagateDeps: true }), want: undefined },
-  { name: 'what was applied without it', text: applied({}), want: undefined },
-  { name: 'what was applied without a spec', text: '{"propagateDeps":false}', want: undefined },
-  { name: 'what is no JSON', text: '{"propagateDeps":false', want: undefined },
-  { name: 'what is no object', text: '["propagateDeps"]', want: undefined },
+  { name: 'a manifest that was applied without it', text: applied({}), want: undefined },
+  { name: 'a manifest that was applied without a spec', text: '{"propagateDeps":false}', want: undefined },
+  { name: 'an annotation that is not JSON', text: '{"propagateDeps":false', want: undefined },
+  { name: 'an annotation that is not an object', text: '["propagateDeps"]', want: undefined },
   { name: 'a spec that is null', text: '{"spec":null,"propagateDeps":0}', want: undefined },
 ])('$name says $want', ({ spec, text, want }) => {
   const annotations = text === undefined ? {} : { [LAST_APPLIED_ANNOTATION]: text }

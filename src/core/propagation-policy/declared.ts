@@ -4,16 +4,16 @@ import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
 import { isObject } from '../json.ts'
 
 /**
- * What a policy says of `propagateDeps`; undefined when it says nothing. Karmada's webhook drops a `false` (the field is `omitempty`,
- * pkg/webhook/propagationpolicy/mutating.go): what kubectl applied may still have it. A `true` that was applied is not looked for there,
- * since whoever took it out of the object since then meant it.
+ * The value that a policy declares for `propagateDeps`; undefined when it declares none. Karmada's webhook drops a `false` (the field is
+ * `omitempty`, pkg/webhook/propagationpolicy/mutating.go), but the manifest that kubectl applied may still have it. An applied `true` is
+ * not read from there: if the object no longer has it, a user removed it on purpose.
  */
 export function declaredPropagateDeps({ metadata, spec }: PropagationPolicy): boolean | undefined {
   return spec.propagateDeps ?? appliedFalse(metadata.annotations?.[LAST_APPLIED_ANNOTATION])
 }
 
 function appliedFalse(text: string | undefined): false | undefined {
-  // Most policies never speak of it: those need not be parsed.
+  // Most manifests never mention the field and need no parsing.
   if (!text?.includes('"propagateDeps"')) return undefined
   try {
     const applied: unknown = JSON.parse(text)

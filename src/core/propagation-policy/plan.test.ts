@@ -8,7 +8,7 @@ const claimed = { workload: 'Deployment default/app', claim: 'default/sales' }
 const plan = (change: Partial<PolicyInput> = {}) =>
   planPolicy({ policy: makePolicy({}, { resourceVersion: '7' }), mode: 'dataBound', dataBound: claimed, ...change })
 
-test('a policy whose workload became data-bound is patched, for the version that was read, and told of', () => {
+test('a policy whose workload became data-bound is patched, for the version that was read, with an Event', () => {
   expect(plan().actions).toEqual([
     {
       kind: 'patch',

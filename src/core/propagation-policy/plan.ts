@@ -4,7 +4,7 @@ import { nameOfObject } from '../../api/meta.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { decidePolicy, type PolicyInput } from './decide.ts'
 
-/** Plans for a policy as it is cached. One patch for the version that was read, or nothing; what its author says is left to admission. */
+/** Plans for a policy as it is cached: one patch for the version that was read, or nothing. Admission records the choice of the author. */
 export function planPolicy(input: Omit<PolicyInput, 'stored'>): Plan {
   const { policy } = input
   const { state, message } = decidePolicy({ ...input, stored: policy })

@@ -29,16 +29,16 @@ const rules: { name: string; policy: PropagationPolicy; workload?: WorkloadRefer
     want: 3,
   },
   {
-    name: 'a selector by labels takes who has them',
+    name: 'a selector by labels takes an object that has them',
     policy: policy(deployments({ labelSelector: { matchLabels: labels } })),
     want: 2,
   },
   {
-    name: 'and nobody else',
+    name: 'and no object without them',
     policy: policy(deployments({ labelSelector: { matchLabels: { tier: 'edge' } } })),
     want: 0,
   },
-  { name: 'empty labels take everybody', policy: policy(deployments({ labelSelector: {} })), want: 2 },
+  { name: 'empty labels take every object', policy: policy(deployments({ labelSelector: {} })), want: 2 },
   { name: 'a selector without both takes all of the kind', policy: policy(deployments()), want: 1 },
   { name: 'an empty name is no name', policy: policy(deployments({ name: '' })), want: 1 },
   { name: 'the closest selector counts', policy: policy(deployments(), deployments({ name: 'app' })), want: 3 },
@@ -84,7 +84,7 @@ describe('what a policy selects', () => {
     expect(selects(policy, workload, labels)).toBe(want > 0)
   })
 
-  test('is of the very version for an object, and of any version for what somebody named', () => {
+  test('depends on the version for an object, and not for a workload that a claim names', () => {
     const older = policy(deployments({ apiVersion: 'apps/v1beta1' }))
 
     expect([closeness(app, labels, older), selects(older, app, labels)]).toEqual([0, true])

@@ -1,4 +1,4 @@
-/** Which workloads a policy selects, as Karmada's detector has it, and the keys by which policies and workloads find each other. */
+/** Finds the workloads that a policy selects, as Karmada's detector does, and the keys by which policies and workloads find each other. */
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
@@ -7,12 +7,13 @@ import { labelMatcher } from '../selectors.ts'
 
 type Labels = Record<string, string>
 
-/** No name is a star, so it can stand for any. */
+/** Stands for any name: no name is a star. */
 const ANY = '*'
 
 /**
- * How closely a policy selects an object: 3 by name, 2 by labels, 1 as one of all of its kind, 0 not at all (ResourceSelectorPriority,
- * pkg/util/selector.go). A selector with a name ignores its labels, and a PropagationPolicy reaches no further than its namespace.
+ * How closely a policy selects an object: 3 by name, 2 by labels, 1 as one of all of its kind, 0 not at all. The order is that of Karmada
+ * (ResourceSelectorPriority, pkg/util/selector.go). A selector with a name ignores its labels, and a PropagationPolicy selects only in its
+ * namespace.
  */
 export function closeness(object: WorkloadReference, labels: Labels, policy: PropagationPolicy): number {
   return candidatesFor(object, policy)
@@ -21,8 +22,8 @@ export function closeness(object: WorkloadReference, labels: Labels, policy: Pro
 }
 
 /**
- * Whether a policy selects a workload that somebody named; undefined where that depends on its labels, and those are not known. The
- * version does not matter: a claim says what the workload is, the policy in which version Karmada reads it.
+ * Whether a policy selects a workload that a claim names; undefined where that depends on its labels and the labels are not known. The
+ * version does not matter: a claim names the workload, and the policy says in which version Karmada reads it.
  */
 export function selects(
   policy: PropagationPolicy,
@@ -64,7 +65,7 @@ interface Candidate {
   closeness(labels: Labels): number
 }
 
-/** Policies that are cached never change, and each is asked about many workloads. */
+/** Cached policies never change, and each is compared with many workloads. */
 const compiledPolicies = new WeakMap<PropagationPolicy, Map<string, Candidate[]>>()
 
 /** The selectors of a policy, by where they look for workloads. */
