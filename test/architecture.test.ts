@@ -49,7 +49,7 @@ describe.each(webhooks)('the webhook $name', ({ name, resources }) => {
     expect(resources.length > 1 ? ['workload'] : resources.map(({ kind }) => kebab(kind))).toContain(name)
   })
 
-  test('is in the file of its kind; a cluster-scoped kind shares the file of its twin', () => {
+  test('is in the file of its kind; a cluster-scoped kind shares the file of the namespaced kind', () => {
     const files = [name, name.replace(/^cluster-/, '')].map((stem) => join('src', 'webhooks', `${stem}.ts`))
     expect(files.filter((file) => existsSync(file))).not.toEqual([])
   })
@@ -109,7 +109,7 @@ test('every file of core that decides has its test beside it', () => {
   expect(deciding.map(({ path }) => path).filter((path) => !existsSync(path.replace(/\.ts$/, '.test.ts')))).toEqual([])
 })
 
-describe('what is never written', () => {
+describe('no file contains', () => {
   test('time and chance in decisions: they are given everything, the time included', () => {
     const pure = source.filter(({ path }) => /^src.(core|api)./.test(path))
     expect(pure.length).toBeGreaterThan(20)
@@ -152,7 +152,7 @@ describe('what is never written', () => {
     ])
   })
 
-  test('notes to ourselves', () => {
+  test('TODO comments', () => {
     expect(places(everything, /\b(TODO|FIXME|XXX)\b/)).toEqual([])
   })
 
@@ -207,7 +207,7 @@ describe('the ClusterRoles', () => {
     expect(secrets.map(({ verbs }) => verbs)).toEqual([['list', 'watch']])
   })
 
-  test('let no pod be written and no node be read on a hub: there are none', () => {
+  test('allow no write of pods and no read of nodes on a hub: it has none', () => {
     const rules = rulesFor({ dependencies: true, movesData: false }).filter(({ apiGroups }) => apiGroups.includes(''))
     const ofPods = rules.filter(({ resources }) => resources.some((resource) => /^pods/.test(resource)))
     expect(ofPods.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']])
@@ -239,7 +239,7 @@ describe('the ClusterRoles', () => {
     expect(patching(gateRoles())).toBe(true)
   })
 
-  test('let nothing be written on a hub but registrations, our own kinds, bindings, policies and Events', () => {
+  test('allow only writes of registrations, our own kinds, bindings, policies and Events on a hub', () => {
     const rules = rulesFor({ dependencies: true, movesData: false })
     const written = rules.filter(({ verbs }) => !verbs.includes('watch'))
     expect(new Set(written.flatMap(({ apiGroups }) => apiGroups))).toEqual(
@@ -266,7 +266,7 @@ describe('the roles for users', () => {
       expect(rules.flatMap(({ resources }) => resources)).toEqual(['datasourceclaims', 'volumemanagers'])
   })
 
-  test('let those who view change nothing', () => {
+  test('allow viewers no change', () => {
     const [view, ...others] = roles.map(({ rules }) => new Set(rules.flatMap(({ verbs }) => verbs)))
     expect(view).toEqual(new Set(['get', 'list', 'watch']))
     for (const verbs of others) expect([...verbs]).toEqual(expect.arrayContaining(['get', 'create', 'patch', 'delete']))
@@ -319,6 +319,6 @@ describe.each(cachedKinds.map((kind) => ({ kind, name: `${kind.type.kind} of ${k
   },
 )
 
-test('the least spec of every kind that decides a placement stands in this file', () => {
+test('this file has the least spec of every kind that decides a placement', () => {
   expect(placementKinds.map(({ type }) => type.kind).sort()).toEqual(Object.keys(LEAST_SPECS).sort())
 })

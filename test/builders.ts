@@ -173,7 +173,7 @@ const defaultTerms: ClaimTerms = {
 /** The moment at which tests decide. */
 export const NOW = Date.parse('2026-01-02T03:04:05Z')
 
-/** What `decideBinding` gets for a binding that is being created and whose data is in member2. */
+/** Makes the input of `decideBinding` for a binding that is being created and whose data is in member2. */
 export function makeInput(overrides: Partial<BindingInput> = {}): BindingInput {
   return {
     binding: makeBinding(),

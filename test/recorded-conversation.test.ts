@@ -1,6 +1,6 @@
 /**
- * The admission reviews that a kube-apiserver sent while real Karmada controllers propagated a Deployment (test/data/reviews), replayed
- * in order over a store in memory that knows where the Deployment's data is: member2.
+ * Replays recorded admission reviews in order over a store in memory that knows where the Deployment's data is: member2.
+ * A kube-apiserver sent these reviews (test/data/reviews) while real Karmada controllers propagated the Deployment.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
@@ -114,8 +114,8 @@ describe('asked again, in order, about what would be stored if Lodestone had ans
   }
 
   /**
-   * Replays the conversation. A recorded old object is one that a write before it made: the last of our answers that is equal to it but
-   * for our annotations. That drops the writes that lost a conflict just as the API server did. A writer sends back the annotations of
+   * Replays the conversation. An earlier write made each recorded old object. It is the last of our answers that equals it except for
+   * our annotations. That drops the writes that lost a conflict just as the API server did. A writer sends back the annotations of
    * the version that it had read.
    */
   async function replay(policies: 'known' | 'unknown'): Promise<Step[]> {
@@ -156,7 +156,7 @@ describe('asked again, in order, about what would be stored if Lodestone had ans
       }
     })
 
-    test("only the policy's placement is patched, and nobody's echo", async () => {
+    test("only the policy's placement is patched, and no echo of ours", async () => {
       for (const { file, sent, operations } of await replay(policies)) {
         const isEcho = isDeepStrictEqual(sent.spec.placement, placement('member2'))
         const paths = operations.map(({ path }) => path).filter((path) => !path.startsWith('/metadata/annotations/'))
@@ -176,7 +176,7 @@ describe('asked again, in order, about what would be stored if Lodestone had ans
       }
     })
 
-    test('what the writers sent besides the affinity arrives as it was sent', async () => {
+    test('all fields besides the affinity arrive as the writers sent them', async () => {
       for (const { file, sent, object } of await replay(policies)) {
         const without = (binding: ResourceBinding) => essence({ ...binding, spec: { ...binding.spec, placement: {} } })
         expect({ file, rest: without(object) }).toEqual({ file, rest: without(sent) })
@@ -217,7 +217,7 @@ describe('asked about each recorded request by itself, of which none carries our
   )
 
   test.each([
-    // At creation a narrow affinity without our note is somebody's own: the recorder's answer carried no base.
+    // At creation a narrow affinity without our annotation is the user's own: the recorder's answer carried no base.
     { policies: 'known' as const, wantUpdate: affinity(...THREE), wantCreate: affinity('member2') },
     { policies: 'unknown' as const, wantUpdate: affinity('member2'), wantCreate: affinity('member2') },
   ])(

@@ -41,7 +41,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
   eviction: { enabled: true, pauseSeconds: 300 },
 }
 
-/** What a mover does when its turn comes: its work, or one of the ways in which it fails. */
+/** The behavior of a mover when it runs: its work, or one of the ways in which it fails. */
 export type MoverFate = 'completes' | 'goes on' | PodStatus
 
 /** Thrown where a test has the controller die. */
@@ -50,7 +50,7 @@ export class Crash extends Error {}
 export class VolumeWorld {
   readonly store: FolderStore = openFolderStore({ kinds: cachedKinds })
   readonly events: EventAction[] = []
-  /** What is in which directory of which node: `node:path`. */
+  /** The data of each directory of each node, by `node:path`. */
   readonly disks = new Map<string, 'part' | 'whole'>()
   /** How often data was downloaded, by `node:path`. */
   readonly downloads = new Map<string, number>()
@@ -62,9 +62,9 @@ export class VolumeWorld {
   nodesAheadMs = 0
   /** What becomes of the next movers. */
   fate: (pod: Pod) => MoverFate = () => 'completes'
-  /** Who takes the logs of movers. */
+  /** Takes the logs of movers. */
   logs: MoverLogs | undefined
-  /** Why the API server lets no mover be created. */
+  /** The reason why the API server rejects new movers. */
   refuse: string | undefined
   /** The controller dies after so many more writes. */
   writesLeft = Number.POSITIVE_INFINITY
@@ -104,7 +104,7 @@ export class VolumeWorld {
     for (const key of this.disks.keys()) if (key.startsWith(`${name}:`)) this.disks.delete(key)
   }
 
-  /** A pod of somebody who has the directory mounted, on a node or waiting for one. */
+  /** Creates a pod that mounts the directory, on a node or waiting for one. */
   async use(name: string, path: string, nodeName?: string): Promise<void> {
     await this.store.create(pods, podOf(name, path, nodeName))
   }
@@ -114,7 +114,7 @@ export class VolumeWorld {
     await this.store.patch(pods, { namespace: 'default', name }, patch, { subresource: 'status' })
   }
 
-  /** A pod of which nobody sees more than its end. */
+  /** Creates a pod that has already ended when the controller first sees it. */
   async cameAndWent(name: string, path: string, nodeName: string): Promise<void> {
     await this.store.create(pods, { ...podOf(name, path, nodeName), status: this.#endedNow() })
   }

@@ -21,7 +21,7 @@ const MOST_PARALLEL = 8
 export function makeBatch(seed: number, number: number, seeds: readonly Seed[], states: number): Batch {
   const random = randomFrom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b))
   const state = number % states
-  // What is no plain POST comes alone: most of it ends its connection.
+  // A request that is no plain POST is the only one of its batch: most of them end their connection.
   if (random.chance(0.03)) {
     return { number, state, mode: 'pipelined', cases: [{ ...makeCase(random, seeds), form: anyForm(random) }] }
   }

@@ -1,4 +1,4 @@
-/** Judges a changed binding by Karmada's rules alone: it is allowed on no cluster on which it was not allowed before. */
+/** Checks a changed binding by Karmada's rules alone: it is allowed on no cluster on which it was not allowed before. */
 import type { AdmissionRequest } from '../../src/api/admission.ts'
 import {
   type Cluster,
@@ -14,7 +14,7 @@ import type { ObjectStore } from '../../src/store/store.ts'
 import type { Wrong } from './oracle.ts'
 import { feasible, namesIn } from './placement.ts'
 
-/** More names than this are judged by the other checks alone: this one looks at every cluster for every term. */
+/** This check skips placements with more names, because it looks at every cluster for every term. The other checks cover them. */
 const MOST_NAMES = 3_000
 
 export function judgeBinding(store: ObjectStore, request: AdmissionRequest, result: K8sObject): Wrong | undefined {
@@ -37,7 +37,7 @@ export function judgeBinding(store: ObjectStore, request: AdmissionRequest, resu
   }
 }
 
-/** The placements that may speak for this write: its own, its policy's, and what was noted of it while no policy is known. */
+/** Returns the placements that may apply to this write: its own and its policy's, or the recorded ones while no policy is known. */
 function basesOf(
   store: ObjectStore,
   before: ResourceBinding | null | undefined,

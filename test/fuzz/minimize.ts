@@ -99,7 +99,7 @@ type Holder = Record<Key, unknown> | unknown[]
 
 /** The same value but for a change at one place; only what leads there is copied. */
 function changed(root: unknown, path: readonly Key[], change: (holder: Holder) => void): unknown {
-  // A root that is a list or a text stands in a holder of its own.
+  // A root that is a list or a text has a holder of its own.
   if (path.length === 0) return {}
   const copy = shallowCopy(root)
   let holder = copy

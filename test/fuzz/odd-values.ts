@@ -4,7 +4,7 @@ import type { Random } from '../random.ts'
 /** Own members that a parser makes of a text and that an object literal would not have. */
 const parsed = (text: string): unknown => JSON.parse(text)
 
-/** A number that only a text can have; it stands in a value as a text that `writeNumbers` replaces. */
+/** A number that only JSON text can express; a value contains it as a string that `writeNumbers` replaces. */
 const rawNumber = (text: string) => `\u0001number ${text}`
 
 export function writeNumbers(json: string): string {

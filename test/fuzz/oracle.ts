@@ -1,4 +1,4 @@
-/** Judges one answer: what has to hold for every body, whatever it says. */
+/** Checks one answer against the rules that hold for every body. */
 import { isDeepStrictEqual } from 'node:util'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import type { AdmissionRequest, AdmissionResponse } from '../../src/api/admission.ts'
@@ -11,11 +11,11 @@ import { judgeBinding } from './binding-oracle.ts'
 import type { HttpResponse, NoResponse } from './http-client.ts'
 import type { Case } from './requests.ts'
 
-/** What is wrong with an answer: a kind, which stays while a body gets smaller, and what was seen. */
+/** A fault of an answer: its kind, which stays the same while a body is minimized, and a message. */
 export interface Wrong {
   kind: string
   message: string
-  /** The request that it was seen at; others may have a part in it. */
+  /** The request whose answer showed the fault; other requests may contribute to it. */
   culprit?: Case | undefined
 }
 
@@ -51,7 +51,7 @@ export class Oracle {
     this.#store = store
   }
 
-  /** Judges the answer to a plain POST. */
+  /** Checks the answer to a plain POST. */
   judge({ path, body }: Case, response: HttpResponse | NoResponse): Judgement {
     const wrong = wrongResponse(response)
     if (wrong) return { wrong }
@@ -126,14 +126,14 @@ export class Oracle {
   }
 }
 
-/** Judges the answer to what is no plain POST: a 4xx in JSON, a review that was taken all the same, or a closed connection. */
+/** Checks the answer to a request that is no plain POST: a 4xx in JSON, an accepted review, or a closed connection. */
 export function judgeOdd(response: HttpResponse | NoResponse): Judgement {
   if (response.status === 0 && !(response as NoResponse).reason.startsWith('no answer')) return {}
   const wrong = wrongResponse(response)
   return wrong ? { wrong } : {}
 }
 
-/** Judges the answer to a review of a result: nothing changes any more. */
+/** Checks the answer to a review of a result: nothing changes any more. */
 export function judgeAgain({ request, result }: Patched, response: HttpResponse | NoResponse): Judgement {
   const wrong = wrongResponse(response)
   if (wrong) return { wrong: { ...wrong, kind: `${wrong.kind}, asked again` } }

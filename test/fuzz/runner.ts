@@ -123,7 +123,7 @@ export class Runner {
         else if (cases.length > 1) responses = await this.#sendUnanswered(cases, responses)
       }
     } catch (error) {
-      // Nobody listens: it has ended, or does not accept connections.
+      // The port is closed: the server has ended, or does not accept connections.
       responses = cases.map(() => ({ status: 0, reason: (error as Error).message }))
     }
     if (responses.some(({ status }) => status === 0)) await this.#hasEnded()
@@ -132,8 +132,8 @@ export class Runner {
   }
 
   /**
-   * Node closes a connection when its HTTP parser is paused between pipelined requests (HPE_PAUSED): whoever pipelines sends again what
-   * was not answered, each on its own.
+   * Node closes a connection when its HTTP parser is paused between pipelined requests (HPE_PAUSED). So this sends the unanswered
+   * requests again, each on its own.
    */
   async #sendUnanswered(
     cases: readonly Case[],

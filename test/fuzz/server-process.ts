@@ -51,7 +51,7 @@ export class ServerProcess {
       JSON.stringify({
         server: { host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort, drainSeconds: 0 },
         certificates: { directory: certificates },
-        // What is served is what the folder says, so that the decisions can be made once more elsewhere.
+        // Only the folder decides the answers, so that the test can make the same decisions itself.
         loops: { enabled: false },
         log: { level: 'info', format: 'json' },
       }),
@@ -78,7 +78,7 @@ export class ServerProcess {
     this.ca = readFileSync(join(certificates, 'ca.crt'), 'utf8')
   }
 
-  /** CPU seconds of its main thread, which no neighbour on the machine can add to. */
+  /** CPU seconds of its main thread, which do not depend on other processes of the machine. */
   mainThreadSeconds(): number {
     if (this.#ended) return 0
     const pid = this.#child?.pid

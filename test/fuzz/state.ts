@@ -59,7 +59,7 @@ export function writeFolder(folder: string, objects: readonly K8sObject[]): stri
   return folder
 }
 
-/** The recorded and the golden reviews, and questions of Karmada's interpreter about the objects in them. */
+/** Reads the recorded and the golden reviews, and makes requests of Karmada's interpreter about the objects in them. */
 export function readSeeds(): Seed[] {
   const reviews = [...recorded(), ...golden()]
   const questions = reviews.flatMap(({ review }) => {

@@ -28,7 +28,7 @@ import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
 
 const PATH = '/mutate/resource-binding'
-/** What is waited for comes at once; a busy machine may take longer. */
+/** An expected change happens at once; a busy machine may take longer. */
 const PATIENCE = { timeout: 10_000 }
 const review = readFileSync('examples/review.json', 'utf8')
 
@@ -128,7 +128,7 @@ async function narrowedTo(running: Running): Promise<unknown> {
   return patch.find(({ path }) => path === '/spec/placement/clusterAffinity/clusterNames')?.value
 }
 
-/** Whether somebody listens. */
+/** Reports whether a process listens on this port. */
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
@@ -140,7 +140,7 @@ function isOpen(port: number): Promise<boolean> {
   })
 }
 
-/** A port that somebody else listens on, until the test ends or it is given free. */
+/** Listens on a free port until the test ends or calls `free`. */
 async function takePort(): Promise<{ port: number; free: () => Promise<void> }> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -155,7 +155,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A folder with a certificate that somebody else keeps. */
+/** Makes a folder with a certificate that Lodestone does not manage. */
 async function makeCertificates(): Promise<string> {
   const directory = makeFolder()
   const certificates = await openCertificates({ storage: openMemoryStorage(), hosts: ['127.0.0.1'], now: Date.now })
@@ -238,7 +238,7 @@ describe('probes and metrics', () => {
       expect(answer.status).toBe(400)
     })
 
-    test('only once everything is read, since before that no question could be answered', async () => {
+    test('only once everything is read, since before that no request could be answered', async () => {
       let open = () => {}
       const gate = new Promise<void>((resolve) => {
         open = resolve
@@ -254,7 +254,7 @@ describe('probes and metrics', () => {
       await expect.poll(() => told(running), PATIENCE).toBeDefined()
     })
 
-    test('no longer, where it was and somebody else distributes them now', async () => {
+    test('no longer, where it was and Lodestone distributes them now', async () => {
       const dependencies = { ...DEFAULT_CONFIG.dependencies, distribution: 'builtin' as const }
       const before = wantedInterpreterRegistration(DEFAULT_CONFIG, interpreterTypes) as InterpreterWebhookConfiguration
       const running = await startReady({ registration: hub, dependencies, given: [before] })

@@ -1,4 +1,4 @@
-/** Who is served where client certificates are required: by the CA, by the name, and at which path. */
+/** Tests which clients the server accepts when it requires client certificates: by CA, by name and by path. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -114,7 +114,7 @@ describe('the file of the client CA', () => {
     return { file, lines, start, changes: () => changes }
   }
 
-  test('is read again when it changes; what is no certificate leaves the last good one in use', async () => {
+  test('is read again when it changes; an invalid certificate leaves the last good one in use', async () => {
     const { file, lines, start, changes } = open(pki.caCertificate)
     const clientCa = start()
     expect(clientCa.current()).toBe(pki.caCertificate)

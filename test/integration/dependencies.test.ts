@@ -1,4 +1,4 @@
-/** Attached bindings on a store in memory: a workload's dependencies follow it, and are let go with it. */
+/** Attached bindings on a store in memory: a workload's dependencies follow it, and are released with it. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { configMaps, endpointSlices, secrets, serviceAccounts, services } from '../../src/api/dependencies.ts'
 import {
@@ -111,7 +111,7 @@ describe('a dependency', () => {
       .toBe(edited.metadata.resourceVersion)
   })
 
-  test('that the workload no longer names is let go', async () => {
+  test('that the workload no longer names is released', async () => {
     start()
     await store.create(configMaps, settings)
     await place()
@@ -143,7 +143,7 @@ describe('a dependency', () => {
     })
   })
 
-  test('is let go when its workload stops to propagate', async () => {
+  test('is released when its workload stops to propagate', async () => {
     start()
     await store.create(configMaps, settings)
     await place()
@@ -211,7 +211,7 @@ describe('a dependency', () => {
   })
 })
 
-describe('what is needed by its labels', () => {
+describe('an object that is needed by its labels', () => {
   const slice = (labels: Record<string, string>): K8sObject => ({
     ...makeObject('discovery.k8s.io/v1', 'EndpointSlice', 'slice'),
     metadata: { name: 'slice', namespace: 'default', labels },
@@ -224,7 +224,7 @@ describe('what is needed by its labels', () => {
     await store.create(resourceBindings, makeBinding({ ...on('member1'), resource }, { name: 'web-serviceimport' }))
   })
 
-  test('follows, and is let go when its labels are others', async () => {
+  test('follows, and is released when its labels change', async () => {
     start()
     const created = await store.create(endpointSlices, slice(meant))
     await expect.poll(() => clustersOf('slice-endpointslice')).toEqual([['web-serviceimport', 'member1']])
@@ -249,7 +249,7 @@ test('a status that Karmada collected and wrote back is no reason to put a depen
   await store.create(services, makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } }))
   await place()
   await expect.poll(() => clustersOf('web-service')).toBeDefined()
-  // What comes later is looked at later: then all before it has been.
+  // The loop works in order: once this later object is attached, the loop has seen every earlier one.
   await store.create(configMaps, settings)
   await expect.poll(() => clustersOf('settings-configmap')).toBeDefined()
   const before = await read('web-service')
@@ -262,7 +262,7 @@ test('a status that Karmada collected and wrote back is no reason to put a depen
   expect(await read('web-service')).toEqual(before)
 })
 
-describe('what goes with the pods without being named', () => {
+describe('an object that goes with the pods without being named', () => {
   const service = makeObject('v1', 'Service', 'web', { spec: { selector: { app: 'app' } } })
   const ingress = makeObject('networking.k8s.io/v1', 'Ingress', 'front', {
     spec: { tls: [{ secretName: 'cert' }], defaultBackend: { service: { name: 'web' } } },
@@ -281,7 +281,7 @@ describe('what goes with the pods without being named', () => {
     }
   })
 
-  test('a Service that selects other pods now is let go, with all that it brought along', async () => {
+  test('a Service that selects other pods now is released, with all that it brought along', async () => {
     start()
     await place()
     const created = await store.create(services, service)
@@ -354,7 +354,7 @@ test('beside Karmada’s distributor nothing is attached that it has recorded, a
   expect(await read('settings-configmap')).toBeUndefined()
 })
 
-test('where nobody is to distribute any more, all that was attached is let go', async () => {
+test('where distribution is off, all attached bindings are released', async () => {
   await attachAndStop()
 
   start('none')
@@ -387,7 +387,7 @@ async function attachAndStop() {
   await controller.stop()
 }
 
-/** What the garbage collector and Karmada's binding controller do. */
+/** Deletes a binding as the garbage collector and Karmada's binding controller do. */
 async function collect(name: string) {
   const stale = (await read(name)) as ResourceBinding
   await store.delete(resourceBindings, stale)

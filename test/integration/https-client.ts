@@ -1,4 +1,4 @@
-/** Speaks to a server under test as kube-apiserver would, and as nobody should. */
+/** Speaks to a server under test as kube-apiserver does, and as no client should. */
 import { request } from 'node:https'
 import { connect } from 'node:tls'
 

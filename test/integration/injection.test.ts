@@ -86,7 +86,7 @@ test('a pod waits for its data, and goes when it is there', async () => {
   expect(told).toEqual(['VolumesReady: the data of its volumes is there'])
 })
 
-test('a pod whose data came while nobody was there is found', async () => {
+test('a pod whose data came while no loop ran is found', async () => {
   await store.create(volumeManagers, saying('0 of 1 replicas'))
   await createPod(makePod({ name: 'sales' }))
   await store.patch(volumeManagers, { namespace: 'default', name: 'sales' }, saying('success') as never, {
@@ -110,7 +110,7 @@ test('of pods that do not wait nothing is held but what their dependencies follo
   expect(store.byIndex(pods, 'waitsFor', 'default/sales').map(({ metadata }) => metadata.name)).toEqual(['trainer'])
 })
 
-test('who waits for a VolumeManager that goes is told why it waits on', async () => {
+test('a pod whose VolumeManager is deleted gets the reason why it waits on', async () => {
   await store.create(volumeManagers, saying('0 of 1 replicas'))
   await createPod(makePod({ name: 'sales' }))
   startLoop()

@@ -1,4 +1,4 @@
-/** Karmada's questions for dependencies against the HTTPS server, over real TLS: good ones, bad ones and too early ones. */
+/** Karmada's requests for dependencies against the HTTPS server, over real TLS: valid ones, invalid ones and too early ones. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { services } from '../../src/api/dependencies.ts'
@@ -98,7 +98,7 @@ function ask(body: unknown, options: Partial<CallOptions> = {}) {
 const counted = async (sample: string) => (await metrics.registry.metrics()).includes(sample)
 const { uid } = question().request
 
-test('a question that comes before the caches are read is HTTP 500: unknown is not "needs nothing"', async () => {
+test('a request that comes before the caches are read is HTTP 500: unknown is not "needs nothing"', async () => {
   const answer = await ask(question())
 
   expect(answer.status).toBe(500)
@@ -113,7 +113,7 @@ describe('once they are read', () => {
     await store.create(services, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' } })
   })
 
-  test('a question is answered with the dependencies, under its own uid', async () => {
+  test('a request is answered with the dependencies, under its own uid', async () => {
     const answer = await ask(question())
 
     expect(answer.status).toBe(200)
@@ -203,7 +203,7 @@ describe('once they are read', () => {
     { name: 'no JSON', body: '{"kind":', status: 400, want: 'not JSON' },
     { name: 'an empty body', body: '', status: 400, want: 'POST a ResourceInterpreterContext' },
     {
-      name: 'a question without a uid',
+      name: 'a request without a uid',
       body: question('web', { uid: '' }),
       status: 400,
       want: 'request.uid: must not',

@@ -10,7 +10,7 @@ import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { makeVolumeManager } from '../builders.ts'
 import { openAppOnApiServer } from './app-on-api-server.ts'
 
-/** What is waited for comes at once; a busy machine may take longer. */
+/** An expected change happens at once; a busy machine may take longer. */
 const PATIENCE = { timeout: 10_000 }
 
 /** Starts everything in a cluster of its own that has a node, and whose API server does not serve VolumeManagers. */

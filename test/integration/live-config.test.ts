@@ -19,7 +19,7 @@ import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { call } from './https-client.ts'
 import { LOOPBACK } from './loopback.ts'
 
-/** What is waited for comes at once; a busy machine may take longer. */
+/** An expected change happens at once; a busy machine may take longer. */
 const PATIENCE = { timeout: 10_000 }
 
 interface Line {
@@ -90,7 +90,7 @@ async function start(volumes: object) {
   return { store, swap, swapText: configMap.swapText, file: configMap.file, movers, admits, told }
 }
 
-test('what it says of volumes takes effect at once: for the movers that wait for it, and for admission', async () => {
+test('its settings of volumes take effect at once: for the movers that wait for them, and for admission', async () => {
   const { store, swap, movers, admits, told } = await start({ enabled: true, movers: { image: 'first', maxInAll: 1 } })
   for (const name of ['a', 'b']) await store.create(volumeManagers, makeVolumeManager([{}], { name }))
   await expect.poll(() => movers().length, PATIENCE).toBe(1)
@@ -109,7 +109,7 @@ test('what it says of volumes takes effect at once: for the movers that wait for
   expect(told('warn')).toEqual([])
 })
 
-test('one that is no good is told once, with its key, and the last good one stays until it is mended', async () => {
+test('an invalid one is logged once, with its key, and the last good one stays until it is fixed', async () => {
   const { swap, swapText, file, admits, told } = await start({ enabled: true, allowedRoots: ['/data'] })
   swap({ enabled: true, allowedRoots: ['/other'], movers: { maxInAll: 0 } })
 
@@ -129,7 +129,7 @@ test('one that is no good is told once, with its key, and the last good one stay
   expect([await admits('/data'), await admits('/other')]).toEqual([false, true])
 })
 
-test('what cannot change while it runs is named, and changes nothing', async () => {
+test('a setting that cannot change while Lodestone runs is logged, and changes nothing', async () => {
   const { store, swap, movers, told } = await start({ enabled: false })
   swap({ enabled: true, nodeLossSeconds: 60 }, { loops: { maxMovesPerMinute: 1 }, log: { level: 'warn' } })
 

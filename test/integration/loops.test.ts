@@ -89,7 +89,7 @@ test('a claim gets a source, an answer and a phase; the binding that waits for i
   await expect.poll(() => events().map(({ reason }) => reason)).toContain('LocalityNarrowed')
 })
 
-test('fifty claims of one question are one source, asked once', async () => {
+test('fifty claims with one query are one source, queried once', async () => {
   answer = locatedIn('member1')
   const slow = { ...lake, refreshIntervalMs: 600_000 }
   systems.get = () => slow
@@ -369,7 +369,7 @@ test('a source that is deleted while its system is down goes only when the syste
   expect((await source())?.metadata.uid).not.toBe(before?.metadata.uid)
 })
 
-test('a write that fails costs no second question', async () => {
+test('a write that fails costs no second query', async () => {
   const create = store.create.bind(store)
   let failing = true
   store.create = async (type, object) => {
@@ -388,7 +388,7 @@ test('a write that fails costs no second question', async () => {
   expect(questions).toBe(1)
 })
 
-test('a policy that asks for no claim any more lets go of whom it held', async () => {
+test('a policy that requires no claim any more releases the bindings on hold', async () => {
   const strict = makePolicy({}, { annotations: { 'lodestone.dev/requires-claim': 'true' } })
   const policy = await store.create(propagationPolicies, strict)
   const held = decideBinding(gatherBindingInput(makeBinding(), undefined, store, Date.now())).binding

@@ -61,7 +61,7 @@ describe('a download', () => {
     expect(s3.bodyBytes()).toBe(bytes)
   })
 
-  test('can be read by everybody, as consumers run as anybody', async () => {
+  test('can be read by every user, as consumers run as any user', async () => {
     s3.put('raw/a/b', 'x')
 
     await download('s3://lake/raw/')
@@ -294,7 +294,7 @@ describe('a server that is unwell', () => {
     expect(await data()).toEqual({ large: large.toString('latin1') })
   })
 
-  test('that never recovers: gives up after the retries, and says how many; what came is kept', async () => {
+  test('that never recovers: gives up after the retries, and says how many; the files that came are kept', async () => {
     s3.put('raw/a', randomBytes(PART))
     s3.put('raw/b', randomBytes(PART))
     s3.misbehave(({ key }) => (key === 'raw/b' ? { status: 503, code: 'SlowDown' } : undefined))
@@ -496,7 +496,7 @@ describe('an object that changes meanwhile', () => {
   })
 })
 
-describe('what comes is checked', () => {
+describe('a download is checked', () => {
   const large = randomBytes(PART * 3)
   const checksum = { 'x-amz-checksum-sha256': 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' }
 
@@ -669,7 +669,7 @@ describe('a later attempt', () => {
     expect(lastProgress(said)).toEqual({ doneBytes: large.length, totalBytes: large.length })
   })
 
-  test('does not believe a journal whose files somebody took away', async () => {
+  test('ignores a journal whose files were deleted', async () => {
     const large = randomBytes(PART * 4)
     s3.put('raw/a', 'x')
     s3.put('raw/b', large)

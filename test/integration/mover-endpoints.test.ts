@@ -17,7 +17,7 @@ beforeEach(() => {
   root = makeRoot()
 })
 
-/** A server that notes what reaches it. */
+/** Starts a server that records the connections and requests that reach it. */
 async function startTrap(): Promise<{ port: number; connections: number[]; requests: IncomingHttpHeaders[] }> {
   const seen = { connections: [] as number[], requests: [] as IncomingHttpHeaders[] }
   const server = createServer((request, response) => {

@@ -50,7 +50,7 @@ describe('a file for an upload', () => {
     expect(await contentOf(path)).toBeUndefined()
   })
 
-  test('is no FIFO, which nobody may ever write to', async () => {
+  test('is no FIFO, which may never have a writer', async () => {
     execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, 'fifo')])
 
     expect(await contentOf('fifo')).toBeUndefined()
@@ -100,7 +100,7 @@ test('a folder that becomes a link while its upload runs leads the mover to no f
 
 test('a download is flushed to the disk before its target appears: a node that loses its power has all of it or none', async () => {
   s3.put('raw/a', 'content')
-  // In place of the program, in front of it on the PATH: notes what is there when it is called, and calls it.
+  // Replaces the program, because its folder is first on the PATH: it records which files exist, and then calls the program.
   const tools = join(root, 'tools')
   const record = join(root, 'record')
   const [data, staged] = [join(root, 'data'), join(root, '.data.mover', 'files', 'a')]

@@ -80,7 +80,7 @@ describe('connections', () => {
     expect(connections).toBe(1)
   })
 
-  test('that the server closed while they were idle are nobody’s failure', async () => {
+  test('that the server closed while they were idle are no failure', async () => {
     const used = new Set<Socket>()
     const { port } = await listen(
       createServer(({ socket }, response) => {

@@ -1,4 +1,4 @@
-/** Movers that are killed, cancelled, or made of another program: as processes, since that is what happens to them. */
+/** Movers that are killed, canceled, or replaced by another program: as processes, as in a cluster. */
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -63,7 +63,7 @@ describe('a mover that is killed with SIGKILL', () => {
 
     expect(before).toBe(14 * PART)
     expect(status).toBe(0)
-    // What was held is answered to nobody; the last lines of the journal may have been on their way.
+    // The killed mover never received the answers that were held back; the last lines of its journal may be missing.
     expect(result.movedBytes).toBeGreaterThanOrEqual(total - before)
     expect(result.movedBytes).toBeLessThanOrEqual(total - before + PARALLEL * PART)
     const tree = await readTree(join(root, 'data'))
@@ -101,7 +101,7 @@ describe('a mover that is killed with SIGKILL', () => {
   })
 })
 
-describe('a mover that is cancelled', () => {
+describe('a mover that is canceled', () => {
   test.each([
     { name: 'by SIGTERM', how: async (mover: ReturnType<typeof startMover>) => void mover.kill('SIGTERM') },
     { name: 'by its cancel file', how: async () => writeFile(join(root, 'cancel'), 'true') },
@@ -183,7 +183,7 @@ describe('a download in place', () => {
     expect(s3.requests).toHaveLength(asked)
   })
 
-  test('goes into an empty directory, and not between the files of somebody else', async () => {
+  test('goes into an empty directory, and not between foreign files', async () => {
     s3.put('raw/a', 'x')
     const inPlace = [...words, '--in-place', 'true']
     await mkdir(join(root, 'data'))

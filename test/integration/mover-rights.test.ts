@@ -47,7 +47,7 @@ const mayTakeAway = process.getuid?.() === 0 && existsSync(SETPRIV)
 if (!mayTakeAway)
   process.stderr.write(`[test] skipped: the rights of movers, which only root with ${SETPRIV} can take away\n`)
 
-/** A root with data as a pod of another user leaves it: for nobody else, and some of it in a sticky directory. */
+/** Makes a root with data as a pod of another user leaves it: private, and some of it in a sticky directory. */
 function rootOfSomebody(): string {
   const root = makeRoot()
   for (const [folder, mode] of [
@@ -75,7 +75,7 @@ async function runWith(capabilities: readonly string[], root: string, words: str
   return readResult(root)
 }
 
-describe.runIf(mayTakeAway)('what another user wrote for nobody else', () => {
+describe.runIf(mayTakeAway)('private data of another user', () => {
   test('is deleted', async () => {
     const root = rootOfSomebody()
     const capabilities = (await capabilitiesByVerb()).get('delete') ?? []

@@ -45,7 +45,7 @@ export async function runMover(
   return { status, said, result: readResult(root) }
 }
 
-/** As a process. What it is asked to do is done by the signal that it is sent. */
+/** Starts a mover as a process; the caller sends the signals. */
 export function startMover(
   root: string,
   words: string[],

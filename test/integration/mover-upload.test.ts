@@ -1,4 +1,4 @@
-/** What goes back to a bucket, and what is deleted from a node. */
+/** Tests which files a mover writes back to a bucket, and which it deletes from a node. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -106,7 +106,7 @@ describe('an upload', () => {
     expect(s3.objects.size).toBe(2)
   })
 
-  test('that fails leaves no parts behind that somebody would pay for', async () => {
+  test('that fails leaves no parts behind that cost money', async () => {
     await write({ 'data/large': randomBytes(PART + 1) })
     s3.misbehave(({ query }) => (query.get('partNumber') === '2' ? { status: 403, code: 'AccessDenied' } : undefined))
 
@@ -254,7 +254,7 @@ describe('words that are wrong end with status 2 and the way out', () => {
     expect(said).not.toContain('me:secret')
   })
 
-  test('and each may stand in the environment instead', async () => {
+  test('and each may be in the environment instead', async () => {
     s3.put('raw/a', 'x')
     const env = {
       MOVER_ENDPOINT: s3.url,

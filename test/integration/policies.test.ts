@@ -1,4 +1,4 @@
-/** The loop of policies on a store in memory: claim, workload, policy and binding in any order, and who wants none of it. */
+/** The loop of policies on a store in memory: claim, workload, policy and binding in any order, and policies that opt out. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
 import {
@@ -114,13 +114,13 @@ describe('a policy propagates dependencies, whatever comes first', () => {
     inEveryOrder({ claim, workload, policy: () => policy({ resourceSelectors: [core] }) })
   })
 
-  describe('by labels of a workload that nobody caches, as its binding tells', () => {
+  describe('by labels of a workload that is not cached, as its binding tells', () => {
     beforeEach(() => open(placementKinds))
 
     inEveryOrder({ claim, binding, policy: () => policy({ resourceSelectors: [core] }) })
   })
 
-  describe('cluster-wide by labels that nobody knows, as the binding tells', () => {
+  describe('cluster-wide by unknown labels, as the binding tells', () => {
     const named = () => binding({ [CLUSTER_POLICY_NAME_ANNOTATION]: 'app' })
     const unnamed = async () => {
       const { metadata, ...rest } = makeBinding()
@@ -132,7 +132,7 @@ describe('a policy propagates dependencies, whatever comes first', () => {
       clusterPropagates,
     )
 
-    test('a PropagationPolicy that is noted as well comes first', async () => {
+    test('a PropagationPolicy that the binding names as well comes first', async () => {
       start()
       await claim()
       await clusterPolicy({ resourceSelectors: [core] })
@@ -276,7 +276,7 @@ test('in mode always every policy propagates, but for those that decline', async
   expect(written.map(({ metadata }) => metadata.name)).toEqual(['app', 'app'])
 })
 
-test('whoever takes the annotation away gets what everybody gets', async () => {
+test('a policy without the annotation any more gets the default', async () => {
   start()
   await claim()
   const stored = await policy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } })

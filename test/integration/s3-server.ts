@@ -18,7 +18,7 @@ export interface SeenRequest {
   headers: IncomingMessage['headers']
 }
 
-/** What to do instead of, or to, the right answer. */
+/** A fault of the server: it replaces the right answer, or spoils it. */
 export type Fault =
   /** This answer. */
   | { status: number; code?: string; headers?: Record<string, string> }

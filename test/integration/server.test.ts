@@ -139,7 +139,7 @@ const changed = (change: (review: { [key: string]: never } & { request: Record<s
   return JSON.stringify(copy)
 }
 
-describe('bad input is a clear 4xx with a JSON body and one log line, and harms nobody', () => {
+describe('bad input is a clear 4xx with a JSON body and one log line, and harms no other request', () => {
   test.each([
     { name: 'no JSON', options: { body: '{"apiVersion":' }, wantStatus: 400, wantMessage: 'not JSON' },
     { name: 'an empty body', options: { body: '' }, wantStatus: 400, wantMessage: 'empty' },

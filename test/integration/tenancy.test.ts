@@ -72,7 +72,7 @@ describe('a claim of another namespace', () => {
     await store.create(dataSourceClaims, makeForeignClaim())
 
     await expect.poll(() => reasonOf('other')).toBe('NotPermitted')
-    // What the own claim brings about is all there is: whatever the other one could do was decided before.
+    // Only the tenant's own claim has effects: the loop decided the other claim before.
     const resource = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'own' }
     await store.create(resourceBindings, makeBinding({ resource }, { name: 'own-deployment' }))
     const own = { workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'own' }, dataSourceName: 'lake.own' }

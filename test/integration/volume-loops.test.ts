@@ -1,4 +1,4 @@
-/** The loops of volumes as they run: nobody tells them what changed but the store. */
+/** The loops of volumes as they run: only the store tells them what changed. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { secrets } from '../../src/api/dependencies.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
@@ -64,7 +64,7 @@ test('a VolumeManager becomes Running, follows its nodes and its spec, and goes 
   await expect.poll(() => world.movers()).toEqual([])
 })
 
-test('what a Job changed is written back although its pod was first seen when it had ended', async () => {
+test('the changes of a Job are written back although its pod was first seen when it had ended', async () => {
   const world = await start('n1')
   await create(world, 'sales', { options: { ...makeVolume().options, resync: 'true' } })
   await expect.poll(stateOf(world)).toBe('Running')
@@ -94,7 +94,7 @@ const secret = (name: string, metadata: object = {}): K8sObject => ({
   metadata: { name, namespace: 'default', ...metadata },
 })
 
-describe('a Secret that is mended', () => {
+describe('a Secret that is fixed', () => {
   test.each([
     { name: 'by being made', given: undefined },
     { name: 'by being changed', given: 'aws-creds' },
@@ -122,7 +122,7 @@ describe('a Secret that is mended', () => {
     await expect.poll(() => runs().length).toBe(2)
 
     await world.store.patch(secrets, { namespace: 'default', name: 'aws-creds' }, { data: { key: 'bmV3' } })
-    // The first attempt of one replica ends as it had to; what its second one fails for nobody has mended.
+    // The first attempt of one replica ends as before; the cause of the failure of its second attempt remains.
     const [first] = runs()
     world.fate = ({ spec }) => (spec.nodeName === first?.spec.nodeName ? failed('AccessDenied') : 'goes on')
 
@@ -148,7 +148,7 @@ describe('a Secret that is mended', () => {
 })
 
 describe('a node', () => {
-  test('that has room again is tried at once by who found none', async () => {
+  test('that has room again is tried at once by the VolumeManagers that found none', async () => {
     const world = await start('n1')
     let code = 'NoSpace'
     world.fate = ({ metadata, spec }) => {
@@ -167,7 +167,7 @@ describe('a node', () => {
     expect((await world.volume('vol1', 'wrong'))?.replicas).toMatchObject([{ state: 'Failed', attempt: 1 }])
   })
 
-  test('from which data had to go is tried at once by who found no room and may go there, also where the kubelet never complained', async () => {
+  test('that evicted data is tried at once by the VolumeManagers that found no room and may use it, even without DiskPressure', async () => {
     const world = await start()
     for (const zone of ['a', 'b']) await world.addNode(`n-${zone}`, { labels: { [zone]: '' } })
     await create(world, 'old', { evictionPolicy: 'LeastRecentlyUsed', nodeAffinity: nodesWith('a') })
@@ -188,7 +188,7 @@ describe('a node', () => {
     expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready', attempt: 2 }])
   })
 
-  test('that comes is used by who waited for it', async () => {
+  test('that comes is used by the VolumeManager that waited for it', async () => {
     const world = await start('n1')
     await create(world, 'sales', { replicas: 2 })
     await expect.poll(stateOf(world)).toBe('Failed')
@@ -197,7 +197,7 @@ describe('a node', () => {
     await expect.poll(stateOf(world)).toBe('Running')
   })
 
-  test('that is short of disk loses what nobody uses', async () => {
+  test('that is short of disk loses unused data', async () => {
     const world = await start('n1')
     await create(world, 'sales', { evictionPolicy: 'LeastRecentlyUsed' })
     await expect.poll(stateOf(world)).toBe('Running')

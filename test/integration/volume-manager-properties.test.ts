@@ -20,7 +20,7 @@ async function untilCrash(world: VolumeWorld, writes: number): Promise<boolean> 
     return false
   } catch (error) {
     if (!(error instanceof Crash)) throw error
-    // Movers go on whether anybody looks or not.
+    // Movers go on without a controller.
     for (let i = 0; i < 3; i++) await world.live()
     return true
   } finally {
@@ -48,7 +48,7 @@ describe('a controller that dies at any write', () => {
     expect(crashes).toBeGreaterThan(10)
   })
 
-  test('while movers are on their way to data that nobody wants any more leaves none of it behind', async () => {
+  test('while movers fetch data that is no longer wanted leaves none of it behind', async () => {
     for (let writes = 0, crashed = true; crashed; writes++) {
       const world = await new VolumeWorld().start('n1', 'n2', 'n3')
       await world.store.create(volumeManagers, makeVolumeManager([{ replicas: 2, options: source('a') }]))

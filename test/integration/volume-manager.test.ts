@@ -427,7 +427,7 @@ describe('the movers of one volume', () => {
     for (let i = 0; i < 5; i++) {
       await world.reconcile()
       const next = world.movers().find(({ spec: { nodeName } }) => !nodeName)?.metadata
-      // As nobody should: past the scheduler.
+      // Bypasses the scheduler, which no client should do.
       if (next) await world.store.patch(pods, { ...next, name: next.name ?? '' }, { spec: { nodeName: 'n1' } })
     }
     expect(world.movers().map(({ spec }) => spec.nodeName)).toEqual(['n1', 'n1'])
@@ -548,7 +548,7 @@ describe('a change of the spec', () => {
     expect((await world.manager())?.status?.observedGeneration).toBe(2)
   })
 
-  test('to fewer replicas deletes what nobody uses', async () => {
+  test('to fewer replicas deletes unused data', async () => {
     const world = await worldWith([{ replicas: 3 }])
     await world.settle()
     await world.use('reader', await pathOf(world), 'n3')
@@ -640,7 +640,7 @@ describe('data that is to be deleted', () => {
     expect(world.movers()).toEqual([])
   })
 
-  test('stays while a pod uses it, and the status says who; an annotation says otherwise', async () => {
+  test('stays while a pod uses it, and the status names the pod; an annotation overrides this', async () => {
     const world = await worldWith()
     await world.settle()
     await world.use('reader', await pathOf(world), 'n1')
@@ -864,7 +864,7 @@ describe('NFS', () => {
   })
 })
 
-test('the region of a bucket is told to those who download and to those who write back', async () => {
+test('the movers that download and the movers that write back receive the region of a bucket', async () => {
   const world = await worldWith([{ options: { ...makeVolume().options, region: 'eu-central-1', resync: 'true' } }])
   const told: [string | undefined, string | undefined][] = []
   world.fate = (pod) => {
@@ -1047,7 +1047,7 @@ describe('resync', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('of what nobody used since it came writes nothing, whoever used what was there before', async () => {
+  test('of data without a user since its download writes nothing, even if pods used the data before it', async () => {
     const world = await worldWith([{ options }], ['n1'])
     await world.settle()
     await world.cameAndWent('trainer', await pathOf(world), 'n1')
@@ -1063,7 +1063,7 @@ describe('resync', () => {
     expect(seen).toEqual([])
   })
 
-  test('of what nobody ever used writes nothing', async () => {
+  test('of data that was never used writes nothing', async () => {
     const world = await worldWith([{ options }])
     const seen = uploads(world)
     await world.settle()
@@ -1109,7 +1109,7 @@ test('a stream with a source is ready from its first bytes on', async () => {
   expect(await world.nodesOf()).toEqual(['n1'])
 })
 
-test('what is told of another attempt, or cannot be read, is no progress', async () => {
+test('a message of another attempt, or an unreadable one, is no progress', async () => {
   const world = await worldWith([{}])
   world.fate = () => 'goes on'
   await world.settle()
@@ -1248,7 +1248,7 @@ describe('the queue of movers', () => {
     for (const name of ['a', 'b', 'c', 'd']) expect((await world.manager(name))?.status?.state).toBe('Running')
   })
 
-  test('goes by priority, and then by who has waited longest', async () => {
+  test('goes by priority, and then by waiting time', async () => {
     const world = await new VolumeWorld().start('n1')
     world.settings = { ...world.settings, movers: { ...world.settings.movers, maxInAll: 1 } }
     const order: (string | undefined)[] = []
@@ -1262,7 +1262,7 @@ describe('the queue of movers', () => {
       ['urgent', 10],
     ] as const) {
       await world.store.create(volumeManagers, makeVolumeManager([{ priority }], { name }))
-      // The queue is seen before anybody starts.
+      // The controller sees the queue before any mover starts.
       await world.reconcile(name)
       await world.reconcile(name)
       world.now += 1000
@@ -1283,7 +1283,7 @@ describe('the queue of movers', () => {
     expect((await world.manager('modest'))?.status?.state).toBe('Running')
   })
 
-  test('puts no more on a node than allowed, although nobody knows where the scheduler puts what it has not placed', async () => {
+  test('puts no more on a node than allowed, although the scheduler has not placed every pod yet', async () => {
     const world = await new VolumeWorld().start('n1', 'n2')
     world.settings = { ...world.settings, movers: { ...world.settings.movers, maxPerNode: 2 } }
     world.fate = () => 'goes on'

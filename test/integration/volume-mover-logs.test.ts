@@ -1,4 +1,4 @@
-/** The logs of movers that have ended: taken over before the pod goes, and in nobody's way. */
+/** The logs of movers that have ended: copied before the pod is deleted, without a delay for other work. */
 import { expect, test } from 'vitest'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { observeMoverLogs } from '../../src/app/observe.ts'
@@ -98,7 +98,7 @@ test.each([
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     reason: 'The operation was aborted due to timeout',
   },
-])('a log $name is one line, and keeps nobody', async ({ read, reason }) => {
+])('a log $name is one line, and delays nothing', async ({ read, reason }) => {
   const { world, lines } = await worldWith(read, { timeoutMs: 20 })
   await world.settle()
   await untilClean(world)
@@ -130,7 +130,7 @@ test('a mover that is stopped on the way is not asked what it did', async () => 
   expect(lines).toEqual([])
 })
 
-test('who stops waits for no log', async () => {
+test('the stop of the controller waits for no log', async () => {
   let aborted = false
   const { world, lines } = await worldWith(
     ({ signal }) =>

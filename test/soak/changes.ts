@@ -1,4 +1,4 @@
-// What users do in the soak test: one change at a time, from a seed.
+// The changes of users in the soak test: one at a time, from a seed.
 import type { Random } from '../random.ts'
 import type { World } from './world.ts'
 

@@ -1,4 +1,4 @@
-// What goes wrong in the soak test: each fault from a seed, one at a time, and the way back to health.
+// The faults of the soak test: from a seed, one at a time, each with the way back to health.
 import { execFile } from 'node:child_process'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@ const descriptorMargin = 15
 // Fewer samples say nothing: connections come and go with every fault.
 const fewestSamples = 60
 
-// What grew after the warm-up of a process; `samples` are of that process.
+// Returns the metrics that grew after the warm-up of a process; `samples` are of that process.
 export function growthOf(samples: readonly Sample[], warmUpSeconds: number): string[] {
   const began = samples[0]?.seconds ?? 0
   const after = samples.filter(({ seconds }) => seconds >= began + warmUpSeconds)

@@ -1,4 +1,4 @@
-// Where a workload may run: a second, simple model of placement that shares no code with Lodestone and judges what is stored.
+// Checks where a workload may run: a second, simple model of placement that shares no code with Lodestone.
 
 export type Labels = Record<string, string>
 
@@ -19,7 +19,7 @@ export interface SoakBinding {
   spec: { placement?: Placement; clusters?: { name: string }[]; suspension?: { scheduling?: boolean } }
 }
 
-// Every value that may be in force: a change is seen by each process at another time, and by all of them at the next rest.
+// Every value that may be in force: each process sees a change at another time, and all of them see it by the next rest.
 export class Timeline<T> {
   #values: T[]
 
@@ -77,7 +77,7 @@ function matches({ clusterNames = [], exclude = [], labelSelector }: Term, name:
   return clusterNames.length === 0 || clusterNames.includes(name)
 }
 
-// What is wrong with one version of a binding, whatever any process may know at that moment.
+// Returns the faults of one version of a binding that no state of a process at that moment explains.
 export function wrongVersion(
   { spec }: SoakBinding,
   before: SoakBinding | undefined,
@@ -110,7 +110,7 @@ function isPlacedOnHold({ spec }: Pick<SoakBinding, 'spec'>, before: SoakBinding
   return isHeld && !before?.spec.clusters?.length && (spec.clusters?.length ?? 0) > 0
 }
 
-// What is wrong with a binding when nothing has changed for long enough.
+// Returns the faults of a binding when nothing has changed for long enough.
 export function wrongAtRest(
   { spec }: SoakBinding,
   workload: WorkloadIntent,

@@ -1,4 +1,4 @@
-// The replicas of Lodestone in the soak test: who leads, who is down, and what the operating system and their logs say of them.
+// The replicas of Lodestone in the soak test: the leader, the stopped replicas, their memory, and the errors in their logs.
 import { readdirSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -74,7 +74,7 @@ export class Replicas {
     }
   }
 
-  // The replicas that have ended although nobody ended them.
+  // Returns the replicas that have ended by themselves.
   dead(): string[] {
     return this.#replicas.flatMap(({ name, lodestone, change }) =>
       change === undefined && !isAlive(lodestone.pid) ? [`${name} has ended by itself; see ${lodestone.logFile}`] : [],
@@ -129,7 +129,7 @@ async function newLines(replica: Replica): Promise<string[]> {
   }
 }
 
-// While every replica is away nobody holds the certificates, and while the API server is away nothing can be read: that is announced.
+// Expected errors: no replica keeps the certificates while all are down, and no read succeeds while the API server is down.
 const announced = [/"msg":"certificate check failed/]
 
 function errorIn(line: string): string[] {

@@ -1,4 +1,4 @@
-// `npm run soak -- --minutes N --seed S`: Lodestone on a real control plane while everything around it fails, judged by a second model.
+// `npm run soak -- --minutes N --seed S`: runs Lodestone on a real control plane with faults, and checks it with a second model.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
