@@ -32,7 +32,7 @@ export type SchemaValidator = (data: unknown) => FieldError[]
 /**
  * Compiles a schema once.
  *
- * @param unknownFields whether members outside the schema are errors, as with `kubectl --validate=strict`
+ * @param unknownFields whether unknown members are errors, as with `kubectl --validate=strict`
  * @returns a function that lists the first errors and counts the rest; an empty list means valid
  */
 export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbidden' = 'allowed'): SchemaValidator {

@@ -1,4 +1,4 @@
-/** The shapes of our annotations on bindings: a user can write anything there, so each is checked before it is read. */
+/** Checks the shapes of our annotations on bindings before they are read, since a user can write anything there. */
 import { isObject } from '../json.ts'
 
 type Check = (value: unknown) => boolean

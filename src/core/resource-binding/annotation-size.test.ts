@@ -25,7 +25,7 @@ function annotationBytes({ metadata }: ResourceBinding): number {
   )
 }
 
-/** Decides, asserts that deciding again changes nothing, and that the API server would take the annotations. */
+/** Decides, then asserts that a second decision changes nothing and that the API server would accept the annotations. */
 function decide(given: Partial<BindingInput>) {
   const input = makeInput(given)
   const decision = decideBinding(input)
@@ -68,7 +68,7 @@ describe('the annotations of a binding stay below what the API server allows', (
     expect(message).toContain('use fewer or shorter cluster affinities')
   })
 
-  test('where others have filled the annotations, nothing is changed and the user is told', () => {
+  test('where other writers have filled the annotations, nothing changes and a message says so', () => {
     const { state, binding, message } = decide({
       binding: makeBinding({}, { annotations: { note: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 100) } }),
     })
@@ -87,7 +87,7 @@ describe('the annotations of a binding stay below what the API server allows', (
   })
 })
 
-describe('what was too large to list', () => {
+describe('a set of required clusters that is too large to list', () => {
   const clusters = fleet(1000)
   const [first = ''] = clusters
   const narrowed = decideBinding(

@@ -13,7 +13,7 @@ import {
   textsOf,
 } from './annotations.ts'
 
-/** A longer base, in characters, is not repeated in an annotation: the policy has it. */
+/** In characters. A longer base is not repeated in an annotation: the policy has it. */
 const MAX_BASE_LENGTH = 32 * 1024
 /** More required clusters than these are not listed a second time: the affinity names those that matter. */
 const MAX_REQUIRED_CLUSTERS = 200

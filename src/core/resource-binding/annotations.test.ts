@@ -52,8 +52,8 @@ const writeNotes = (annotations: Record<string, string> | undefined, written: Bi
   writeTexts(annotations, textsOf(written))
 const foreign = fc.dictionary(fc.constantFrom('a', 'policy.karmada.io/applied-placement', '__proto__'), fc.string())
 
-describe('notes', () => {
-  test('read back as they were written, beside the annotations of others', () => {
+describe('our annotations', () => {
+  test('read back as they were written, beside the annotations of other writers', () => {
     fc.assert(
       fc.property(foreign, notes, notes, (others, before, after) => {
         const first = writeNotes(others, before)
@@ -79,7 +79,7 @@ describe('notes', () => {
   })
 })
 
-describe('what somebody else wrote there counts as absent', () => {
+describe('a value that another writer wrote there counts as absent', () => {
   test.each<{ name: string; key: string; value: string }>([
     { name: 'no JSON', key: BASE_AFFINITY_ANNOTATION, value: '{' },
     { name: 'an empty text', key: BASE_AFFINITY_ANNOTATION, value: '' },

@@ -13,7 +13,7 @@ export interface LocalityAnnotation {
   claims: string[]
   /** The clusters that hold everything required; absent where nothing is required, or where a digest stands for them. */
   required?: readonly string[]
-  /** A digest of the required clusters, where they are too many to list: those that matter are named by the affinity beside it. */
+  /** A digest of the required clusters, where they are too many to list. The affinity beside it names those that matter. */
   requiredDigest?: string
   preferred?: readonly (readonly string[])[]
 }
@@ -74,7 +74,7 @@ export function textsOf({ base, locality, hold }: BindingAnnotations): Annotatio
   }
 }
 
-/** The annotations with ours replaced by these; the very same object when nothing changes, undefined when none is left. */
+/** The annotations with ours replaced by these; the same object when nothing changes, undefined when none is left. */
 export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
   if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
   const all = { ...annotations }

@@ -9,7 +9,7 @@ const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity
 const three = one('member1', 'member2', 'member3')
 const noted = (base: PlacementAffinity) => ({ annotations: { [OUR_ANNOTATIONS[0]]: JSON.stringify(base) } })
 
-/** A binding as we left it: narrowed to where the data was, with the base noted. */
+/** A binding as Lodestone left it: narrowed to where the data was, with the base in its annotation. */
 function stored(base: PlacementAffinity = three, ...data: string[]): ResourceBinding {
   const claims = [located(data.length > 0 ? data : ['member2'])]
   return decideBinding(makeInput({ binding: makeBinding({ placement: base }), claims })).binding
@@ -62,7 +62,7 @@ describe('at creation', () => {
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'a base that somebody wrote there does not count when we would not have answered so',
+      name: 'a base that another writer set there does not count when the decision for it differs',
       input: { binding: makeBinding({ placement: one('member1', 'member2') }, noted({})) },
       want: { base: one('member1', 'member2'), affinity: one('member2') },
     },
@@ -101,7 +101,7 @@ describe('at an update', () => {
       want: { base: two, affinity: one('member2') },
     },
     {
-      name: "the scheduler's echo keeps the noted base when no policy is known",
+      name: "the scheduler's echo keeps the annotated base when no policy is known",
       input: { binding: echoed(stored()), stored: stored() },
       want: { base: three, affinity: one('member2') },
     },
@@ -131,7 +131,7 @@ describe('at an update', () => {
       want: { base: three, affinity: one('member3') },
     },
     {
-      name: 'what was stored before we knew the binding is its own base',
+      name: 'an affinity that was stored before Lodestone decided on the binding is its own base',
       input: { binding: makeBinding(), stored: makeBinding() },
       want: { base: three, affinity: one('member2') },
     },
@@ -146,7 +146,7 @@ describe('at an update', () => {
   ])(
     'our answer to a new base that is stored already, asked about again, keeps the new base when $name',
     ({ policy }) => {
-      // The detector cut the base down; the answer is what is stored already, and a later webhook makes the API server ask again.
+      // The detector cut the base down. The decision is the stored affinity, and a later webhook causes a reinvocation.
       const before = stored()
       const first = decideBinding(makeInput({ binding: overwritten(before, two), stored: before, policy }))
       const again = outcome({ binding: first.binding, stored: before, policy })
@@ -183,7 +183,7 @@ describe('when the last claim is gone', () => {
   const gone = { claims: [] }
 
   test.each<{ name: string; input: Partial<BindingInput>; want: PlacementAffinity }>([
-    { name: 'the noted base is back', input: { binding: stored(), stored: stored() }, want: three },
+    { name: 'the annotated base is back', input: { binding: stored(), stored: stored() }, want: three },
     {
       name: "the policy's base is back where it is known",
       input: { binding: stored(), stored: stored(), policy: known(one('member1', 'member2')) },
@@ -208,7 +208,7 @@ describe('when the last claim is gone', () => {
     })
   })
 
-  test('a hold of ours is lifted, and a second look changes nothing', () => {
+  test('a hold of Lodestone is lifted, and a second decision changes nothing', () => {
     const held = decideBinding(makeInput({ claims: [unknown()] })).binding
     const { binding } = decideBinding(makeInput({ binding: held, stored: held, ...gone }))
     expect(binding).toEqual(makeBinding())
@@ -252,7 +252,7 @@ describe('when the loop of another replica writes, from claims and sources that 
     expect(outcome(input)).toEqual({ base: undefined, affinity: one('member2') })
   })
 
-  test('an affinity that its note does not explain is a new base', () => {
+  test('an affinity that its annotation does not explain is a new base', () => {
     const binding = overwritten(sent(before, 'member2'), one('member1', 'member2'))
     expect(outcome({ binding, stored: before })).toEqual({ base: one('member1', 'member2'), affinity: one('member2') })
   })

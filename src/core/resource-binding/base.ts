@@ -73,7 +73,9 @@ export function meetsCondition(
   }
 }
 
-/** Whether a decision gives the incoming affinity. A decision without a base in its annotations changes no affinity, so it explains none. */
+/**
+ * Whether a decision gives the incoming affinity. A decision without a base in its annotations changes no affinity, so it explains none.
+ */
 function isAnswered({ affinity, annotations }: BaseDecision, incoming: PlacementAffinity): boolean {
   return annotations.base !== undefined && jsonEqual(affinity, incoming)
 }

@@ -1,4 +1,4 @@
-/** What holds for every binding, every placement and every set of claims, whoever writes and how often we are asked. */
+/** Properties that hold for every binding, every placement, every set of claims, any writer and any number of calls. */
 import fc from 'fast-check'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import { describe, expect, test } from 'vitest'
@@ -84,7 +84,7 @@ function isWorkload({ spec }: ResourceBinding): boolean {
 const names = (options: { minLength?: number } = {}) => fc.subarray(NAMES, options)
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 
-/** An object of the members that were drawn; absent ones are absent, not undefined. */
+/** An object of the generated members; absent ones are absent, not undefined. */
 function members<T extends object>(shape: { [K in keyof T]: fc.Arbitrary<T[K] | undefined> }): fc.Arbitrary<T> {
   return fc
     .record(shape as Record<string, fc.Arbitrary<unknown>>)
@@ -241,7 +241,7 @@ const creation: fc.Arbitrary<BindingInput> = fc.record({
   now: fc.constant(NOW),
 })
 
-/** Our annotations as anybody may write them. */
+/** Our annotations as any requester may write them. */
 const forgedNotes: fc.Arbitrary<Record<string, string>> = fc
   .record(
     {
@@ -292,7 +292,7 @@ function listsIn(affinity: PlacementAffinity): string[][] {
   return (tiers ?? [affinity.clusterAffinity ?? {}]).flatMap(({ clusterNames }) => (clusterNames ? [clusterNames] : []))
 }
 
-/** The binding without what Lodestone may write. */
+/** The binding without the parts that Lodestone may write. */
 function foreignPart({ metadata, spec, ...rest }: ResourceBinding): unknown {
   const { annotations, ...otherMetadata } = metadata
   const { placement: where, suspension, ...otherSpec } = spec
@@ -498,7 +498,7 @@ describe('a binding that lives', () => {
     leavesMovesToLoop: fc.boolean(),
   })
 
-  /** Plays a life; `check` sees every write with the placements that were in force around it. */
+  /** Applies a sequence of writes; `check` sees every write with the placements that were in force around it. */
   function play(
     {
       first,
@@ -523,7 +523,7 @@ describe('a binding that lives', () => {
         policyIs === 'unknown' ? undefined : { placement: policyNow, lazy: policyIs === 'lazy', requiresClaim }
       const input = { binding: sent, stored, claims: claimsNow, policy, clusters, now, leavesMovesToLoop }
       const decision = decideBinding(input)
-      // A policy that is known and applied is the only word. Else an earlier base may stand: what is stored looks like an echo.
+      // If a policy is known and applied, only it counts. Otherwise an earlier base may stand, since the stored placement looks like an echo.
       everInForce.push(applied, policyNow)
       check(input, decision, policyIs === 'cached' && applied === policyNow ? [policyNow] : everInForce)
       // As the API server keeps it: JSON, with the members in another order.
@@ -540,7 +540,7 @@ describe('a binding that lives', () => {
           admit({ ...current, spec: { ...spec, placement: policyNow } })
           break
         case 'editor':
-          // Against a policy in force an edit by hand does not last: the policy's word counts again at the next write.
+          // With a policy in force an edit by hand does not last: the policy counts again at the next write.
           if (policyIs === 'cached') break
           applied = each.placement
           admit({ ...current, spec: { ...spec, placement: each.placement } })
@@ -626,7 +626,7 @@ describe('a binding that lives', () => {
   test('keeps its base when the loop knows more than the replica that admits what it writes', () => {
     fc.assert(
       fc.property(life, claims, (drawn, claimsOfLoop) => {
-        // A policy that is known says it anew at every write; without one the note is all there is.
+        // A known policy gives the base at every write. Without a policy only the annotation has the base.
         play({ ...drawn, policyIs: 'unknown' }, (input, { binding: stored }) => {
           const planned = decideBinding({ ...input, binding: stored, stored, claims: claimsOfLoop }).binding
           const behind = decideBinding({ ...input, binding: planned, stored }).binding

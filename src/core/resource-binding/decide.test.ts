@@ -20,7 +20,7 @@ function decide(input: Partial<BindingInput>): BindingDecision {
   return decideBinding(makeInput(input))
 }
 
-/** A binding as we left it when the data was in member2. */
+/** A binding as Lodestone left it when the data was in member2. */
 function narrowed(spec: Partial<BindingSpec> = {}, claims: ClaimAnswer[] = [located(['member2'])]): ResourceBinding {
   return decide({ binding: makeBinding(spec), claims }).binding
 }
@@ -44,7 +44,7 @@ function summary({ state, binding }: BindingDecision) {
 
 const nothing = { suspension: undefined, base: undefined, required: undefined, hold: undefined }
 
-describe('a binding that is none of our business is the very same object', () => {
+describe('a binding that Lodestone does not manage is the same object', () => {
   test.each<{ name: string; binding: ResourceBinding; claims?: ClaimAnswer[] }>([
     {
       name: 'without a placement: attached to another one',
@@ -52,7 +52,7 @@ describe('a binding that is none of our business is the very same object', () =>
     },
     { name: 'while it is being deleted', binding: makeBinding({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
     {
-      name: 'when somebody else manages it',
+      name: 'when another controller manages it',
       binding: makeBinding({}, { labels: { [MANAGED_BY_LABEL]: 'MultiClusterService' } }),
     },
     { name: 'without a claim', binding: makeBinding(), claims: [] },
@@ -199,12 +199,12 @@ describe('a binding that is scheduled', () => {
     const admit = (binding: ResourceBinding, stored = before) =>
       decide({ binding, stored, claims, leavesMovesToLoop: true })
 
-    test('when somebody writes it: an echo of what is stored, or the policy again', () => {
+    test('when another writer sends it: an echo of the stored binding, or the policy again', () => {
       const again = { ...before, spec: { ...before.spec, placement: three } }
       expect([before, again].map((binding) => summary(admit(binding)))).toEqual([kept, kept])
     })
 
-    test('until the loop says that it is its turn', () => {
+    test('until the loop moves it', () => {
       const { binding } = lookAgain(before, claims)
       expect(summary(admit(binding))).toEqual(moved)
       expect(admit(binding).binding).toBe(binding)
@@ -416,13 +416,13 @@ describe('a hold', () => {
     expect(Object.hasOwn(lookAgain(held(), [located(['member2'])]).binding.spec, 'suspension')).toBe(false)
   })
 
-  test("does not claim somebody else's suspension", () => {
+  test('does not claim the suspension of another writer', () => {
     expect(
       summary(decide({ binding: makeBinding({ suspension: { scheduling: true } }), claims: [unknown()] })),
     ).toEqual({ ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true } })
   })
 
-  test("does not lift somebody else's suspension", () => {
+  test('does not lift the suspension of another writer', () => {
     const theirs = makeBinding({ suspension: { scheduling: true } })
     expect(summary(lookAgain(theirs, [located(['member2'])]))).toEqual({
       ...nothing,
@@ -434,7 +434,7 @@ describe('a hold', () => {
     })
   })
 
-  test('comes back when somebody lifts it by hand', () => {
+  test('comes back when a user lifts it by hand', () => {
     const before = held()
     const { suspension: _suspension, ...spec } = before.spec
     expect(lookAgain({ ...before, spec }, [unknown()]).binding.spec.suspension).toEqual({ scheduling: true })
@@ -501,7 +501,7 @@ describe('a hold', () => {
       expect([at(59, claims).state, at(60, claims).state]).toEqual(['Held', 'Released'])
     })
 
-    test('leaves a suspension alone that somebody else set after the release', () => {
+    test('leaves a suspension alone that another writer set after the release', () => {
       const released = at(60).binding
       const theirs = { ...released, spec: { ...released.spec, suspension: { scheduling: true } } }
       expect(at(61, slow, theirs).binding.spec.suspension).toEqual({ scheduling: true })
@@ -522,7 +522,7 @@ describe('several claims', () => {
     expect(new Set(bytes).size).toBe(1)
   })
 
-  test('are all named in the note, sorted', () => {
+  test('are all named in the annotation, sorted', () => {
     const { locality } = readAnnotations(decide({ claims: claims.toReversed() }).binding.metadata.annotations)
     expect(locality).toEqual({
       state: 'Narrowed',
@@ -543,7 +543,7 @@ describe('several claims', () => {
   })
 })
 
-describe('the answer', () => {
+describe('the response', () => {
   const answer = (input: Partial<BindingInput>) => answerBinding(decide(input), makeInput(input))
 
   test('to a narrowing is a patch without a warning, with the decision for the audit log', () => {
@@ -555,7 +555,7 @@ describe('the answer', () => {
     })
   })
 
-  test('to what is decided already is no patch', () => {
+  test('to a binding that is decided already is no patch', () => {
     const binding = narrowed()
     expect(answer({ binding, stored: binding }).kind).toBe('allow')
   })

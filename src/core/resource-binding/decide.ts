@@ -19,7 +19,7 @@ import { writeDecision } from './write.ts'
 export interface BindingDecision {
   /** Untouched: the binding has neither a claim nor an annotation of ours. Widened: a defect of Lodestone, caught; nothing is changed. */
   state: PlacementState | 'Untouched' | 'Widened'
-  /** The binding as it should be: the very same object when nothing changes. */
+  /** The binding as it should be: the same object when nothing changes. */
   binding: ResourceBinding
   /** The reason, as a sentence; empty for an untouched binding. */
   message: string
@@ -84,7 +84,7 @@ function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; dec
   return { base: otherwise, decision: decidePlacement(parsed, otherwise) }
 }
 
-/** The answer of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
+/** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
 export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
   const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
   if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${state.toLowerCase()}: ${message}`)]
@@ -97,8 +97,8 @@ export function answerBinding({ state, binding, message }: BindingDecision, inpu
 const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['Held', 'Kept', 'Relaxed', 'Released', 'Ignored'])
 
 /**
- * Decides where the annotations have no room for the decision: the workload is put on hold. It is left as it is where it runs, or where
- * there is no room for that either.
+ * Decides where the annotations have no room for the decision: the workload is put on hold. If the workload runs, or the hold does not fit
+ * either, the binding stays as it is.
  */
 function decideTooLarge(
   parsed: ParsedInput,

@@ -37,12 +37,12 @@ const crafted = [
   { name: 'is not a date', hold: { since: 'yesterday', reason: 'Unresolved', released: true } },
 ]
 
-describe('a hold note in the request does not count where none is stored', () => {
-  test.each(crafted)('when the binding is created and the note $name', ({ hold }) => {
+describe('a hold annotation in the request does not count where none is stored', () => {
+  test.each(crafted)('when the binding is created and the annotation $name', ({ hold }) => {
     expect(summary(decideBinding(makeInput({ binding: sent(hold), claims })))).toEqual(begins)
   })
 
-  test.each(crafted)('when the binding is updated and the note $name', ({ hold }) => {
+  test.each(crafted)('when the binding is updated and the annotation $name', ({ hold }) => {
     expect(summary(decideBinding(makeInput({ binding: sent(hold), stored: makeBinding(), claims })))).toEqual(begins)
   })
 
@@ -54,8 +54,8 @@ describe('a hold note in the request does not count where none is stored', () =>
   })
 })
 
-describe('where a hold is stored, its note counts and that of the request does not', () => {
-  test.each(crafted)('when the note in the request $name', ({ hold }) => {
+describe('where a hold is stored, its annotation counts and that of the request does not', () => {
+  test.each(crafted)('when the annotation in the request $name', ({ hold }) => {
     const stored = heldFor(10_000)
     const decision = decideBinding(makeInput({ binding: sent(hold), stored, claims }))
 
@@ -86,7 +86,7 @@ describe('Karmada writes clusters', () => {
   })
   const released = decideBinding(makeInput({ binding: heldFor(MINUTE), stored: heldFor(MINUTE), claims })).binding
 
-  test('on a binding that is on hold: it is refused, and told why', () => {
+  test('on a binding that is on hold: the write is rejected with the reason', () => {
     expect(scheduledOnHold({ binding: scheduled(held), stored: held })).toEqual([
       {
         path: 'spec.clusters',
@@ -97,9 +97,9 @@ describe('Karmada writes clusters', () => {
   })
 
   test.each([
-    { name: 'on a binding that nobody holds', binding: scheduled(makeBinding()), stored: makeBinding() },
+    { name: 'on a binding without a hold', binding: scheduled(makeBinding()), stored: makeBinding() },
     { name: 'on a binding whose hold was released', binding: scheduled(released), stored: released },
-    { name: 'on a binding that somebody else suspended', binding: scheduled(suspended()), stored: suspended() },
+    { name: 'on a binding that another writer suspended', binding: scheduled(suspended()), stored: suspended() },
     { name: 'and lifts the hold by hand in the same write', binding: scheduled(makeBinding()), stored: held },
     { name: 'on a binding that has clusters already', binding: scheduled(held), stored: scheduled(held) },
     { name: 'on a new binding', binding: scheduled(held), stored: undefined },
@@ -124,7 +124,7 @@ describe('the release by the loop', () => {
     })
   })
 
-  test('is asked for again until it is stored, since admission may have an older cache or clock', () => {
+  test('is written again until it is stored, since admission may have an older cache or clock', () => {
     const held = heldFor(MINUTE)
     const released = decideBinding(makeInput({ binding: held, stored: held, claims })).binding
     const plan = (binding: ResourceBinding) => planBinding(makeInput({ binding, stored: binding, claims }))
@@ -134,7 +134,7 @@ describe('the release by the loop', () => {
   })
 })
 
-test('no note that a requester can write releases a hold of a minute that is not stored', async () => {
+test('no annotation that a requester can write releases a hold of a minute that is not stored', async () => {
   const note = fc.record(
     {
       since: fc.oneof(fc.date({ noInvalidDate: true }).map(String), fc.string(), fc.integer()),

@@ -1,4 +1,4 @@
-/** The acceptance oracles of data locality, as far as they speak of bindings. J is beside the claim's keys and its validation. */
+/** The acceptance oracles of data locality for bindings. Oracle J is next to the keys and the validation of the claim. */
 import { describe, expect, test } from 'vitest'
 import { located, lookup, makeBinding, makeInput, makePolicyInput, NOW } from '../../../test/builders.ts'
 import type { Placement, ResourceBinding } from '../../api/karmada.ts'
@@ -15,7 +15,7 @@ const orders: [name: string, claims: ClaimAnswer[]][] = [
   ['B before A', [b, a]],
 ]
 
-/** Decides, and asks again about the answer `rounds` times, as at creation or as stored. */
+/** Decides, then decides on the result `rounds` more times, as at creation or as stored. */
 function decideRepeatedly(binding: ResourceBinding, claims: ClaimAnswer[], rounds: number): ResourceBinding {
   let decided = decideBinding(makeInput({ binding, claims })).binding
   for (let i = 0; i < rounds; i++) {
@@ -26,7 +26,7 @@ function decideRepeatedly(binding: ResourceBinding, claims: ClaimAnswer[], round
 
 describe('oracle A: two required claims', () => {
   describe.each(orders)('%s', (_name, claims) => {
-    test.each([0, 1, 5])('leave exactly the cluster that holds both, asked %d times more', (rounds) => {
+    test.each([0, 1, 5])('leave exactly the cluster that holds both, after %d more decisions', (rounds) => {
       expect(decideRepeatedly(makeBinding({ placement: {} }), claims, rounds).spec.placement).toEqual(one('c2'))
     })
 
@@ -155,7 +155,7 @@ describe('oracle F: two required claims and two terms of the user', () => {
     expect(decideBinding(makeInput({ binding: decided, stored: decided, claims })).binding).toBe(decided)
   })
 
-  test('fields that Lodestone does not know survive', () => {
+  test('unknown fields survive', () => {
     expect(decided.spec.placement).toMatchObject({
       clusterAffinities: [{ affinityName: 'first' }, { labelSelector: { matchLabels: { tier: 'core' } } }],
       clusterTolerations: [{ key: 'a', operator: 'Exists' }],

@@ -51,7 +51,7 @@ export function parseInput(input: BindingInput): ParsedInput {
   }
 }
 
-/** At most so many claims of one workload are combined; with more, it is on hold until some are deleted. */
+/** At most this many claims of one workload are combined; with more, it is on hold until some are deleted. */
 const MAX_CLAIMS = 64
 
 function boundClaims(claims: readonly ClaimAnswer[]): readonly ClaimAnswer[] {

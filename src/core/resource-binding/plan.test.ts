@@ -10,7 +10,7 @@ const running = makeBinding({ clusters: [{ name: 'member1', replicas: 2 }] })
 const plan = (binding = running, cluster = 'member3') =>
   planBinding(makeInput({ binding, stored: binding, claims: [located([cluster])] }))
 
-test('a workload that is taken away from where it runs moves', () => {
+test('a workload whose cluster is no longer allowed moves', () => {
   expect(plan()).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
 })
 
@@ -42,7 +42,7 @@ test.each([
 })
 
 describe('a patch', () => {
-  test('is for the version that was read, of the binding and of nothing else', () => {
+  test('is for the version that was read, of the binding only', () => {
     const binding = makeBinding({}, { resourceVersion: '7' })
     const [action] = planBinding(makeInput({ binding, claims: [located(['member1'])] })).actions
     expect(action).toMatchObject({
@@ -70,7 +70,7 @@ describe('a patch', () => {
     })
   })
 
-  test('is not made for a hold that goes on, which is looked at again', () => {
+  test('is not made for a hold that goes on, which is reconciled again', () => {
     const claims = [unknown({ holdTimeoutSeconds: 60 })]
     const plan = planBinding(makeInput({ binding: decided(claims), claims, now: NOW + 20_000 }))
     expect(plan).toStrictEqual({ actions: [], moves: false, requeueAfterMs: 40_000 })
@@ -102,7 +102,7 @@ function decided(claims: ClaimAnswer[], binding = makeBinding()): ResourceBindin
   return decideBinding(makeInput({ binding, stored: binding, claims })).binding
 }
 
-describe('an Event tells that', () => {
+describe('an Event says that', () => {
   const plain = makeBinding()
   const narrowed = decided([located(['member1'])])
   const held = decided([unknown({ holdTimeoutSeconds: 60 })])

@@ -14,7 +14,7 @@ export interface BindingPlan extends Plan {
   moves: boolean
 }
 
-/** Plans for a binding as it is stored. No write when nothing changes; one patch, for the version that was read, when something does. */
+/** Plans for a binding as it is stored: no write when nothing changes, else one patch for the version that was read. */
 export function planBinding(input: BindingInput): BindingPlan {
   const { binding } = input
   const decided = decideBinding({ ...input, stored: binding }).binding

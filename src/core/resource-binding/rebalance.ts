@@ -1,11 +1,11 @@
-/** Whether a scheduled workload moves when its data does. */
+/** Decides whether a scheduled workload moves when its data does. */
 import type { BindingResource } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
 import type { ClaimTerms } from '../data-source-claim/locate.ts'
 
 /**
- * Groups whose kinds run for ever or do not run at all, and so lose nothing by moving. Everything else may be a run to completion,
- * whose work would be thrown away.
+ * Groups whose kinds run forever or do not run at all, and so lose nothing by a move. Any other kind may run to completion, and a move
+ * would discard its work.
  */
 const MOVABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
 const UNMOVABLE_CORE_KINDS = new Set(['Pod'])

@@ -7,7 +7,10 @@ import { type BindingAnnotations, writeTexts } from './annotations.ts'
 import type { PlacementDecision } from './decide-placement.ts'
 import type { ParsedInput } from './parse-input.ts'
 
-/** Writes a decision into the binding; undefined when its annotations have no room for ours. The very same object when nothing changes. */
+/**
+ * Writes a decision into the binding. Returns undefined when its annotations have no room for ours, and the same object when nothing
+ * changes.
+ */
 export function writeDecision(
   input: ParsedInput,
   placement: Placement,
