@@ -10,11 +10,11 @@ export interface Writers {
 }
 
 /**
- * Applies a plan. Every write is guarded (a create fails when the object exists, the others when it changed since it was read), so that
- * a plan made from an older view changes nothing.
+ * Applies a plan. Every write is guarded: a create fails when the object exists, and other writes fail when it changed since it was read.
+ * So a plan made from an older view changes nothing.
  *
- * @throws ConflictError, NotFoundError if another client changed or deleted an object: read again and plan again; MissingPrerequisiteError if
- *   the namespace or kind of an object does not exist
+ * @throws ConflictError, NotFoundError if another client changed or deleted an object: read again and plan again.
+ * @throws MissingPrerequisiteError if the namespace or kind of an object does not exist.
  */
 export async function applyPlan({ store, events }: Writers, { actions }: Plan): Promise<void> {
   for (const action of actions) {

@@ -34,7 +34,7 @@ import type { ReconcileContext, ReconcileLoop } from './define.ts'
 /** Kinds through which a workload needs others: a change of one changes what is needed. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
 
-/** With `none` everything that was attached before is let go, and nothing but bindings is looked at. */
+/** With `none`, the loop releases everything that was attached before, and reads only bindings. */
 export function openAttachedBindingLoop(distribution: Distribution | 'none'): ReconcileLoop {
   const attaches = distribution !== 'none'
   return {
@@ -70,7 +70,7 @@ type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown'>
 
 const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () => false }
 
-/** The object as it is, and who needs it. */
+/** The current object, and the bindings that need it. */
 function gather(named: K8sObject, distribution: Distribution, { store, clusterScopedClaims }: ReconcileContext): Needs {
   const type = dependentType(named)
   const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
@@ -112,7 +112,7 @@ function* ownKeys({ metadata, spec }: ResourceBinding): Iterable<string> {
   if (isNoted || !spec.placement) yield dependencyKey(resourceObject(spec.resource))
 }
 
-/** What the workload needs, and what is attached to it. */
+/** The keys of the objects that the workload needs, and of those that are attached to it. */
 function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<string> {
   for (const binding of bindingsOfWorkload(referenceOf(workload), store)) yield* keysOfBinding(binding, store)
 }
@@ -124,7 +124,7 @@ function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<
   if (workload) for (const dependent of dependentsOf(workload, store, 'allowed')) yield dependencyKey(dependent)
 }
 
-/** A binding's status changes all the time, and most of what else is written into it is of no concern to what is attached to it. */
+/** A binding's status changes all the time, and most of its other changes do not concern the objects that are attached to it. */
 function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): boolean {
   if (!before || !after) return true
   if (!before.spec.propagateDeps && !after.spec.propagateDeps) return false

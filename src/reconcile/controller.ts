@@ -29,7 +29,7 @@ export interface Controller {
   stop(): Promise<void>
 }
 
-/** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every question and Event. */
+/** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every query and Event. */
 export function startController(input: ControllerInput): Controller {
   const { loops, store, systems, events, clusterScopedClaims, now, observer } = input
   const aborter = new AbortController()
@@ -95,7 +95,7 @@ export function startController(input: ControllerInput): Controller {
       clearInterval(timer)
       for (const end of unsubscribe) end()
       aborter.abort()
-      // At once, and not when a pass is over: who is no longer the leader begins nothing more.
+      // At once, and not when a pass is over: a replica that is no longer the leader begins nothing more.
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
       await passes
     },

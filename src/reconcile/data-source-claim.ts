@@ -53,8 +53,8 @@ export const dataSourceClaimLoop: ReconcileLoop = {
 }
 
 /**
- * The claims whose status depends on a binding: one that is being deleted waits until the last binding is restored, and whether a claim
- * means a cluster-scoped workload is known by the binding.
+ * The claims whose status depends on a binding. A claim that is being deleted waits until the last binding is restored. A binding also
+ * tells whether a claim means a cluster-scoped workload.
  */
 function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, store: ObjectStore): DataSourceClaim[] {
   const isDiscovered = isNewOrGone && !metadata.namespace

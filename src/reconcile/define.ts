@@ -1,4 +1,4 @@
-/** What a loop is: the keys that a change concerns, and what to do for one key. */
+/** The interface of a reconcile loop: the keys that a change concerns, and the work for one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
 import type { Systems } from '../locality/plugins/plugin.ts'
@@ -30,7 +30,7 @@ export interface LoopObserver {
 }
 
 export interface ReconcileLoop {
-  /** As it stands in metrics and logs. */
+  /** The name of the loop in metrics and logs. */
   name: string
   concurrency: number
   /** The keys that are to be looked at after a change. */

@@ -1,4 +1,4 @@
-/** The loop that lets a workload's binding wait, when it is deleted, until what is attached to it is let go. */
+/** The loop that delays the deletion of a workload's binding until the bindings attached to it are released. */
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../api/lodestone.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../api/meta.ts'
@@ -29,7 +29,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
       for (const binding of [before, after] as (ResourceBinding | undefined)[]) {
         if (!binding) continue
         if (concernsUs(binding)) yield keyOfObject(binding)
-        // What was attached, or let go, is what its finalizer waits for.
+        // The finalizer of a binding changes when another binding is attached to it or released.
         for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
         yield* clusterBindingsNotedOn(binding, store).map(keyOfObject)
       }

@@ -17,7 +17,7 @@ import { openVolumeManagerLoop } from './volume-manager.ts'
 export interface LoopChoices {
   /** Which policies are told to propagate dependencies. */
   propagate: PropagateDepsMode
-  /** Which dependencies are ours to attach; with `none` those that we attached before are let go. */
+  /** Which dependencies Lodestone attaches; with `none` it releases those that it attached before. */
   distribution: Distribution | 'none'
   /** How data is moved to the nodes of the cluster that is served; absent where that is not ours to do, as on a hub. */
   volumes?: () => VolumeSettings

@@ -190,7 +190,7 @@ describe('when it is stopped', () => {
     expect(work.runs).toHaveLength(1)
   })
 
-  test('triggers are heard no more, and a second stop is fine', async () => {
+  test('triggers have no effect any more, and a second stop is fine', async () => {
     const reconcile = vi.fn(async () => undefined)
     const { loop } = start(reconcile)
 

@@ -2,7 +2,7 @@
 import { backoffMs } from '../core/backoff.ts'
 
 export interface LoopOptions {
-  /** Reads, plans and applies. What it throws is reported and tried again. */
+  /** Reads, plans and applies. A thrown error is reported, and the run is repeated. */
   reconcile: () => Promise<void>
   /** Runs without a trigger that often, in ms: what no event told us of is found then. */
   intervalMs: number

@@ -22,8 +22,8 @@ export interface MoverLogs {
   /**
    * Reads the log of a mover that has ended, in the first call for it.
    *
-   * @param lines how many of the last lines; with 0 no log is read
-   * @returns whether the Pod may be deleted, because its log was read or is not available
+   * @param lines how many of the last lines; with 0 no log is read.
+   * @returns whether the Pod may be deleted, because its log was read or is not available.
    */
   collect(pod: Pod, lines: number): boolean
   /** Forgets a Pod that is gone. */

@@ -18,7 +18,7 @@ test.each([
   { name: 'that another one has followed', after: managerWith('Failed', 2), isKept: false },
   { name: 'whose work is done', after: managerWith('Ready', 1), isKept: false },
   { name: 'of a volume that is gone', after: { ...managerWith('Failed', 1), status: {} }, isKept: false },
-])('what is remembered of a mover $name is kept: $isKept', ({ after, isKept }) => {
+])('the memory of a mover $name is kept: $isKept', ({ after, isKept }) => {
   const memory = emptyMemory()
   const before = managerWith('Queued', 1)
   const [mover = ''] = unsettledMovers(before)

@@ -14,7 +14,7 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 export interface RetryMemory {
   /** Why the API server rejected them. */
   refusals: Map<string, string>
-  /** What changed since they were created. */
+  /** The retry triggers that occurred since they were created. */
   retryTriggers: Map<string, Set<RetryTrigger>>
 }
 

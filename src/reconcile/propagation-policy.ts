@@ -45,7 +45,7 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
   }
 }
 
-/** What is gone, or is less than it was, needs nothing: `propagateDeps` is never taken away. */
+/** An object that is gone, or that lost something, needs nothing: Lodestone never removes `propagateDeps`. */
 function keysOf(change: StoreChange, store: ObjectStore): string[] {
   const { type, before, after } = change
   if (!after) return []

@@ -2,7 +2,7 @@
 import { backoffMs } from '../core/backoff.ts'
 
 export interface QueueOptions {
-  /** Runs for one key. Gives the ms after which the key is due again, if it is. What it throws is reported and tried again. */
+  /** Runs for one key. Returns the ms after which the key is due again, if it is. A thrown error is reported, and the run is repeated. */
   run(key: string): Promise<number | undefined>
   /** How many keys run at once. */
   concurrency: number
@@ -25,8 +25,8 @@ const BACKOFF = { firstMs: 5, lastMs: 300_000 }
 const TURNS_WITHOUT_REST = 25
 
 /**
- * The rules are client-go's: a key never runs twice at once, a key that is added while it runs runs again afterwards, failures back off
- * per key and a success forgets them (client-go, util/workqueue).
+ * The rules are those of client-go (util/workqueue). A key never runs twice at once, and a key that is added while it runs runs again
+ * afterwards. Failures back off per key, and a success forgets them.
  */
 export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): Queue {
   const due = new Map<string, number>()

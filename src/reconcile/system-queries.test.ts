@@ -125,7 +125,7 @@ test('queries that wait start when the system is healthy again', async () => {
   expect(started).toHaveLength(4)
 })
 
-test('a query that is cancelled is not sent, and its answer is dropped when it was', async () => {
+test('a canceled query is not sent, and the answer to a sent one is dropped', async () => {
   const { system, started, next } = makeSystem(1)
   const { send, ends } = open()
   const cancelRunning = send(system, 'running')
@@ -137,7 +137,7 @@ test('a query that is cancelled is not sent, and its answer is dropped when it w
   expect([started, ends]).toEqual([['running', 'last'], {}])
 })
 
-test('what a plugin throws by mistake is handed on, and says nothing about the system', async () => {
+test('an unexpected error of a plugin is handed on, and says nothing about the system', async () => {
   const { system, next } = makeSystem(1)
   const { send, ends, queries, observed } = open()
   const fault = new TypeError('oops')

@@ -11,7 +11,7 @@ export interface QueryRequest {
   system: System
   /** Built when the query gets its slot. */
   query: () => LocalityQuery
-  /** Not called for a query that was cancelled. */
+  /** Not called for a query that was canceled. */
   done(end: QueryEnd): void
 }
 

@@ -29,8 +29,8 @@ const LOG_MS = 250
 /**
  * Opens the loop.
  *
- * @param settings read in every run, so that a changed configuration applies at once
- * @param logs reads the logs of movers before they are deleted; absent when there are no logs
+ * @param settings read in every run, so that a changed configuration applies at once.
+ * @param logs reads the logs of movers before they are deleted; absent when there are no logs.
  */
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
   const memory = emptyMemory()

@@ -75,7 +75,7 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
     expect(bundles).toEqual(['dHdv'])
   })
 
-  test('what somebody changed is changed back, and their labels stay', async () => {
+  test('the changes of another client are reverted, and its labels stay', async () => {
     const store = await startStore()
     await reconcileRegistration(store, wanted())
     const current = await read(store)
@@ -89,7 +89,7 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
     expect(mended?.metadata.labels).toEqual({ team: 'a' })
   })
 
-  test('what somebody deleted is made again', async () => {
+  test('a configuration that another client deleted is created again', async () => {
     const store = await startStore()
     await applyWrite(store, { kind: 'create', type, object: wanted()[0] as WebhookConfiguration })
 
@@ -98,7 +98,7 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
   })
 })
 
-describe('what Karmada is told', () => {
+describe('the registration with Karmada', () => {
   const type = interpreterWebhookConfigurations
   const wanted = (caBundle = 'b25l'): InterpreterWebhookConfiguration => ({
     apiVersion: 'config.karmada.io/v1alpha1',
@@ -116,7 +116,7 @@ describe('what Karmada is told', () => {
   })
   const read = (store: ObjectStore) => store.read(type, undefined, 'lodestone')
 
-  test('is made, kept, and mended with a new CA', async () => {
+  test('is created, kept, and updated with a new CA', async () => {
     const store = await startStore()
 
     expect(await reconcileInterpreterRegistration(store, wanted())).toBe(1)
@@ -244,7 +244,7 @@ describe('a plan that was made from an older view changes nothing', () => {
     await expect(applyWrite(store, { kind: 'update', type, object: gone })).rejects.toThrow(NotFoundError)
   })
 
-  test('what stands behind a failed action is not done', async () => {
+  test('the actions after a failed action are not applied', async () => {
     const store = await startStore()
     await applyWrite(store, { kind: 'create', type, object })
     const other = { ...object, metadata: { name: 'other' } }

@@ -12,7 +12,7 @@ import { MissingPrerequisiteError, type ObjectStore, refusalOf } from '../store/
 import { applyWrite } from './apply.ts'
 
 /**
- * Looks once and mends what differs. Reads past the cache: a handful of reads an hour, and no need to watch every webhook there is.
+ * Looks once and repairs the differences. Reads past the cache: that costs a few reads an hour, and needs no watch on every webhook.
  *
  * @returns how many configurations were written
  */
