@@ -1,4 +1,4 @@
-/** What an admission point is: a path, the rules under which the API server calls it, and gather → decide. */
+/** The definition of an admission point: a path, the rules under which the API server calls it, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
@@ -20,7 +20,7 @@ export interface GatherContext {
   whenNotReady: WhenNotReady
   /** Whether claims apply to cluster-scoped workloads; forbidden when it is not given. */
   clusterScopedClaims?: ClusterScopedClaims
-  /** What volumes may ask for; the defaults when it is not given. */
+  /** The limits for volumes; the defaults when absent. */
   volumeLimits?: VolumeLimits
 }
 
@@ -32,13 +32,16 @@ export interface Webhook {
   /** The kinds that it reviews. */
   resources: readonly ResourceType[]
   operations: readonly Operation[]
-  /** Whether namespaces labelled `lodestone.dev/enforce=true` are refused while Lodestone is away. */
+  /**
+   * Whether the API server rejects requests while Lodestone is not available. With `FailWhereEnforced` it does so in namespaces labeled
+   * `lodestone.dev/enforce=true`.
+   */
   failurePolicy: 'Ignore' | 'Fail' | 'FailWhereEnforced'
   /** Keeps away objects whose labels it does not match. */
   objectSelector?: LabelSelector
   /** A CEL expression that keeps away calls which could only be answered "untouched". */
   matchCondition?: { name: string; expression: string }
-  /** What is wrong with the stored object of a request, which no user wrote: such a review does not come from an API server. */
+  /** The errors of the stored object of a request, which no user wrote: a review with such errors does not come from an API server. */
   validateStored?(stored: K8sObject): FieldError[]
   /** Decides on one request. Throws only when something is broken, e.g. NotSyncedError. */
   review(request: AdmissionRequest, context: GatherContext): Outcome
@@ -69,7 +72,7 @@ export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefi
 
 export interface KarmadaWebhookDefinition<T extends K8sObject, Input> extends Pick<Webhook, 'name' | 'matchCondition'> {
   resource: ResourceType<T>
-  /** What is wrong with the parts of an object that the decision reads. */
+  /** The errors in the parts of an object that the decision reads. */
   validate(object: T): FieldError[]
   /** Collects what the decision needs, from memory only; `stored` is absent when the object is being created. */
   gather(object: T, stored: T | undefined, context: GatherContext): Input

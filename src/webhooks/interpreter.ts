@@ -10,7 +10,7 @@ import { REGISTRATION_LABELS, REGISTRATION_NAME } from '../api/registration.ts'
 import { interpretedKinds } from '../core/dependencies/kinds.ts'
 import { clientConfigOf, type Registration } from './registration.ts'
 
-/** What answers the questions. */
+/** Answers the queries of Karmada's resource interpreter. */
 export interface Interpreter {
   /** The kinds whose dependencies it knows, in every version: Karmada is told to ask for these and for no other. */
   types: readonly ResourceType[]
@@ -34,8 +34,8 @@ export const INTERPRETER_PATH = '/interpret/dependencies'
 
 /**
  * The configuration that makes Karmada ask for the dependencies of these kinds, whatever their version, as the table of kinds has it
- * (core/dependencies/kinds.ts). It passes Karmada's own webhook (pkg/webhook/configuration/validating.go). A rule for each group: a rule
- * means every combination of what stands in it.
+ * (core/dependencies/kinds.ts). It passes Karmada's own webhook (pkg/webhook/configuration/validating.go). There is a rule for each group,
+ * because a rule means every combination of its values.
  */
 export function interpreterRegistrationOf(
   types: readonly ResourceType[],

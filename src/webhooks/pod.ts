@@ -8,7 +8,7 @@ import { validatePodSpec } from '../core/workload/validate.ts'
 import { isHub, volumeManagersOf } from '../queries/volumes.ts'
 import { defineWebhook } from './define.ts'
 
-/** A pod that asks for data must not run without it because it is too large to look at; one that is malformed is left to the API server. */
+/** Rejects a pod that is too large to check, because it must not run without its data. Leaves a malformed pod to the API server. */
 function refuseTooLarge(errors: FieldError[]): Outcome {
   return errors.some(({ code }) => code === 'TooLong') ? refuseErrors(errors) : leaveMalformed(errors)
 }
@@ -17,7 +17,7 @@ export const pod = defineWebhook({
   name: 'pod',
   type: 'mutating',
   resources: [pods],
-  // What a pod mounts cannot be changed later.
+  // The mounts of a pod cannot be changed later.
   operations: ['CREATE'],
   objectSelector: { matchLabels: { [INJECT_LABEL]: 'true' } },
   // A pod that asks for data and gets none would run on nothing; those that do not ask are never sent here.

@@ -71,9 +71,9 @@ describe('a policy propagates dependencies when a claim is for a workload that i
       objects: [makeClaim(), makeDeployment(), makeBinding()],
       want: false,
     },
-    { name: 'not by labels that nobody knows', policy: policy(core), objects: [makeClaim()], want: false },
+    { name: 'not by unknown labels', policy: policy(core), objects: [makeClaim()], want: false },
     {
-      name: 'by labels that nobody knows, when the binding says so',
+      name: 'by unknown labels, when the binding says so',
       policy: policy(core),
       objects: [makeClaim(), makeBinding()],
       want: true,
@@ -85,7 +85,7 @@ describe('a policy propagates dependencies when a claim is for a workload that i
       want: false,
     },
     {
-      name: 'cluster-wide, by labels that nobody knows, when the binding says so',
+      name: 'cluster-wide, by unknown labels, when the binding says so',
       policy: clusterPolicy(core),
       objects: [makeClaim(), makeClusterBinding()],
       want: true,

@@ -1,4 +1,4 @@
-/** What the API server is told: the webhook configurations, made from the table of webhooks and from nothing else. */
+/** The webhook configurations for the API server, made from the table of webhooks and from nothing else. */
 import { ENFORCE_LABEL } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
 import {
@@ -23,8 +23,8 @@ export interface Registration {
 }
 
 /**
- * Never intercepted, whoever asks: without these a broken webhook could keep a control plane from healing itself. By prefix, since
- * Karmada makes a `karmada-es-<member>` for each member.
+ * The API server never sends requests of these namespaces to Lodestone. Otherwise a broken webhook could keep a control plane from healing
+ * itself. They are excluded by prefix, since Karmada makes a `karmada-es-<member>` for each member.
  */
 const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
 
@@ -52,7 +52,7 @@ export function registrationOf(
 }
 
 /**
- * One entry, or two where enforcement is the namespace's choice: `Fail` where it is labelled and `Ignore` elsewhere. A namespace
+ * One entry, or two where enforcement is the namespace's choice: `Fail` where it is labeled and `Ignore` elsewhere. A namespace
  * selector never skips a cluster-scoped object, so those have one entry.
  */
 function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text: string) => string): WebhookEntry[] {
@@ -77,7 +77,7 @@ function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text
   return [entry(`${name}.lodestone.dev`, 'Ignore', 'NotIn'), entry(`${name}.enforced.lodestone.dev`, 'Fail', 'In')]
 }
 
-/** A rule means every combination of what stands in it, so there is one for each API version. */
+/** A rule means every combination of its values, so there is one for each API version. */
 function rulesOf({ resources, operations }: Webhook): WebhookEntry['rules'] {
   return [...Map.groupBy(resources, (type) => `${apiVersionOf(type)} ${type.namespaced}`).values()].map((types) => ({
     apiGroups: [...new Set(types.map(({ group }) => group))],

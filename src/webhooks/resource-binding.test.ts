@@ -73,7 +73,7 @@ describe('the source that answers a claim', () => {
   test.each([
     { name: 'where it is bound to none', status: undefined },
     { name: 'where the one that it is bound to is gone', status: { boundDataSource: 'gone' } },
-  ])('is the one of the same question, $name', async ({ status }) => {
+  ])('is the one of the same query, $name', async ({ status }) => {
     const claim = { ...makeClaim(), ...(status && { status }) }
 
     expect(sourceOf(claim, await storeOf([makeSource()]))?.metadata.name).toBe('amoro-table-lake.shop.sales')
@@ -83,18 +83,18 @@ describe('the source that answers a claim', () => {
 describe('the policy of a binding', () => {
   const clusterPolicy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata: { name: 'all' } }
 
-  test('is the one that it notes', async () => {
+  test('is the one that its annotations name', async () => {
     expect(policyOf(makeBinding(), await storeOf([makePolicy()]))?.metadata.name).toBe('app')
   })
 
-  test('is a cluster-scoped one where that is noted', async () => {
+  test('is a cluster-scoped one where its annotations name one', async () => {
     const binding = makeBinding()
     binding.metadata.annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'all' }
 
     expect(policyOf(binding, await storeOf([makePolicy(), clusterPolicy]))?.kind).toBe('ClusterPropagationPolicy')
   })
 
-  test('is not known where it notes none, or one that is gone', async () => {
+  test('is not known where its annotations name none, or one that is gone', async () => {
     const store = await storeOf([clusterPolicy])
 
     expect(policyOf(makeBinding(), store)).toBeUndefined()
@@ -110,7 +110,7 @@ describe('the clusters', () => {
     expect(clusters?.('member9')).toBeUndefined()
   })
 
-  test('are not judged where none can be read', async () => {
+  test('are absent where none can be read', async () => {
     expect((await gather()).clusters).toBeUndefined()
   })
 })

@@ -1,4 +1,4 @@
-/** Admission of VolumeManagers: refuses what cannot be meant or is not allowed, with every reason in one answer. */
+/** Admission of VolumeManagers: rejects invalid and forbidden objects, with every reason in one answer. */
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
 import { admitVolumeManager } from '../core/volume-manager/spec/validate.ts'

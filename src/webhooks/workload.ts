@@ -18,7 +18,7 @@ export const workload = defineWebhook({
     name: 'asks-for-volumes',
     expression: asksForVolumes(kinds.flatMap(({ templates = [] }) => templates)),
   },
-  // What is not checked here is checked when the pods are created.
+  // The webhook for pods checks the rest when the pods are created.
   failurePolicy: 'Ignore',
   gather({ object, oldObject, namespace }, { store, volumeLimits }) {
     const { apiVersion, kind, metadata } = object
@@ -34,8 +34,8 @@ export const workload = defineWebhook({
 })
 
 /**
- * In CEL: whether the workload or one of its pod templates has the annotation. Nothing newer than Kubernetes 1.28 is in it, and no
- * object that its API lets pass makes it fail: that would be counted as a failure of ours.
+ * In CEL: whether the workload or one of its pod templates has the annotation. It uses nothing newer than
+ * Kubernetes 1.28. It fails for no object that the API accepts: that would count as a failure of Lodestone.
  */
 function asksForVolumes(paths: readonly string[]): string {
   return anyOf(
