@@ -78,7 +78,7 @@ function bindingOf(workload: string): ResourceBinding {
   )
 }
 
-test('whoever needs an object is found by index as by looking at everything', async () => {
+test('the index finds the same bindings for an object as a search of everything', async () => {
   await fc.assert(
     fc.asyncProperty(fleet, async (objects) => {
       const store = await storeOf(objects)

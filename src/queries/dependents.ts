@@ -77,7 +77,7 @@ function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects
   }
 }
 
-/** What an object as it was sent needs. Throws `NotSyncedError` before everything is read. */
+/** The dependencies of an object as it was sent. Throws `NotSyncedError` before everything is read. */
 export function interpretObject(
   object: K8sObject,
   store: ObjectStore,
@@ -116,8 +116,8 @@ export function dependentsOf(workload: Workload, store: ObjectStore, scope?: Clu
 }
 
 /**
- * The bindings whose workloads need the object, and that dependencies follow. An object that does not exist is needed as well, by whoever
- * names it.
+ * The bindings whose workloads need the object, and that dependencies follow. An object that does not exist is needed as well, by the
+ * workloads that name it.
  */
 export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: ClusterScope): ResourceBinding[] {
   const related = relatedObjects(store, scope)

@@ -15,7 +15,7 @@ test('of a folder without Namespace objects, claims of other namespaces are not 
   expect(namesFor(await storeOf([makeClaim(), makeForeignClaim()]))).toEqual(['default'])
 })
 
-test('what the Namespace allows is permitted', async () => {
+test('a claim that the Namespace allows is permitted', async () => {
   const store = await storeOf([makeClaim(), makeForeignClaim(), makeNamespace('default', 'other')])
 
   expect(namesFor(store).sort()).toEqual(['default', 'other'])

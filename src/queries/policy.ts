@@ -43,7 +43,7 @@ export function gatherPolicyInput(
     : { policy, stored, mode, dataBound: found }
 }
 
-/** The policies that select a workload, as far as that is known now: where only its binding can tell, that comes as a change of its own. */
+/** The policies that select a workload, as far as that is known now. Where only its binding can tell, the binding is a change of its own. */
 export function policiesSelecting(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
   return policiesAround(workload, store).filter((policy) => isSelected(workload, policy, store))
 }

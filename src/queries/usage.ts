@@ -87,7 +87,7 @@ function bindingsUsingVolumes(namespace: string | undefined, name: string, store
 
 /**
  * The bindings that a change concerns through volumes. The change is of a VolumeManager, of its binding (where it is Running), or of a
- * workload whose pods name VolumeManagers, or that was not cached before.
+ * workload. The pods of that workload name VolumeManagers, or it was not cached before.
  */
 export function bindingsByVolume({ before, after }: StoreChange, store: ObjectStore): ResourceBinding[] {
   return [before, after].flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))
