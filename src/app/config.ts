@@ -160,8 +160,8 @@ const validate = compileSchema(configSchema, 'forbidden')
 /**
  * Reads a configuration file over the defaults.
  *
- * @param file path of a YAML or JSON file; without it, the configuration consists of the defaults
- * @throws ConfigError if the file is not readable or not valid
+ * @param file path of a YAML or JSON file; without it, the configuration consists of the defaults.
+ * @throws ConfigError if the file is not readable or not valid.
  */
 export function loadConfig(file: string | undefined): Config {
   if (file === undefined) return DEFAULT_CONFIG

@@ -249,7 +249,7 @@ describe('whether a namespace is refused while Lodestone is away is its own choi
   )
 })
 
-describe('what is never sent to us', () => {
+describe('the requests that are never sent to Lodestone', () => {
   test('the namespaces of the configuration and our own, sorted so that their order changes nothing', () => {
     const service = { namespace: 'ours', name: 'me', port: 443 }
     const config = configured({ excludedNamespaces: ['z', 'ours', 'a'], service })

@@ -87,8 +87,8 @@ export function startRegistration(input: RegistrationInput): Loop {
 }
 
 /**
- * Registers Lodestone with Karmada's resource interpreter, or withdraws it. Only on a hub, and only when every kind is read: before, it is
- * not known whether this is a hub, and no query could be answered.
+ * Registers Lodestone with Karmada's resource interpreter, or withdraws it. Only on a hub, and only when every kind is read. Before
+ * that, Lodestone does not know whether this is a hub, and can answer no query.
  *
  * @returns how many configurations were written
  */

@@ -12,8 +12,8 @@ export interface VolumesConfig extends VolumeSettings {
   /** Whether data is moved to the nodes of the served cluster: a member or a single cluster, never a hub. */
   enabled: boolean
   /**
-   * The treatment of pods whose data is not there yet: a scheduling gate, or a rejection where the API server has no gates (before
-   * Kubernetes 1.27, or with the feature gate PodSchedulingReadiness off).
+   * The treatment of pods whose data is not there yet: a scheduling gate, or a rejection where the API server has no gates. An API server
+   * has none before Kubernetes 1.27, or with the feature gate PodSchedulingReadiness off.
    */
   whenNotReady: WhenNotReady
 }
