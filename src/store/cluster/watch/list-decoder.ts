@@ -20,7 +20,7 @@ const ITEMS_BEGIN = /"items"\s*:\s*\[$/
 const MAX_ITEM_BYTES = 16 * 1024 * 1024
 
 /**
- * Decodes one list of the Kubernetes API, with any chunk borders and any order of its members: kube-apiserver
+ * Decodes one list of the Kubernetes API, with any chunk borders and any order of its members. kube-apiserver
  * writes `items` before `metadata` for custom resources, and after it for its own kinds.
  *
  * It looks only for brackets and the ends of strings, in the bytes: no part of a multi-byte character equals one. The

@@ -30,8 +30,9 @@ interface ListInput {
 }
 
 /**
- * For each page an API server goes over all objects from there to the end of the list (`ListPrefix` in its watch cache), which for 100,000
- * objects and 250 a page was a fifth of its work. But every page has to be sent before the server's own limit of a minute, also over a slow line.
+ * For each page an API server goes over all objects from there to the end of the list (`ListPrefix` in its watch cache). For 100,000
+ * objects and 250 a page, that was a fifth of its work. But every page has to be sent before the server's own limit of a minute, also over
+ * a slow line.
  */
 const DEFAULT_PAGE_SIZE = 2000
 const DEFAULT_SILENCE_MS = 60_000

@@ -14,8 +14,8 @@ export class FrameTooLargeError extends Error {
 }
 
 /**
- * Newlines are looked for in the bytes, where no part of a multi-byte character can be mistaken for one, and only whole lines
- * are decoded: so a chunk border inside a character needs no special care.
+ * Looks for newlines in the bytes, where no part of a multi-byte character can be mistaken for one. Only whole lines are
+ * decoded, so a chunk border inside a character needs no special care.
  */
 export class FrameDecoder {
   readonly #pending: PendingBytes
