@@ -55,7 +55,7 @@ test('every key that the origin writes is known, empty ones too', () => {
   expect(() => read(amoro({ endpoint: { url: 'http://ams', port: 0, auth, tls }, extra: {} }))).not.toThrow()
 })
 
-describe('what is completed', () => {
+describe('the completion of the configuration', () => {
   test('single keys of retryConfig; 0 retries are 0', () => {
     expect(read(amoro({ retryConfig: { maxRetries: 0 } })).retry).toMatchObject({ maxRetries: 0, timeoutMs: 10_000 })
     expect(read(amoro({ retryConfig: { timeout: '1m30s' } })).retry).toMatchObject({ maxRetries: 3, timeoutMs: 90_000 })

@@ -1,4 +1,4 @@
-/** What every plugin that speaks HTTP must do, whatever its server does: run for each of them against a real server. */
+/** The requirements for every plugin that speaks HTTP, whatever its server does: run for each of them against a real server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
