@@ -1,7 +1,7 @@
 /** Cancels a mover: by a signal of the operating system, or by the content of its cancel file. */
 import { readFile } from 'node:fs/promises'
 
-/** The reason that a cancelled mover's signal aborts with. */
+/** The reason that a canceled mover's signal aborts with. */
 export class CancelledError extends Error {
   override name = 'CancelledError'
 }
@@ -14,7 +14,7 @@ export interface CancelWatch {
   stop(): void
 }
 
-/** Starts to watch. Reads the file once before it resolves, so that a mover that is already cancelled does nothing. */
+/** Starts to watch. Reads the file once before it resolves, so that a mover that is already canceled does nothing. */
 export async function watchCancel(outer: AbortSignal, file: string | undefined): Promise<CancelWatch> {
   const ending = new AbortController()
   const cancel = (how: string) => ending.abort(new CancelledError(`stopped ${how}`))

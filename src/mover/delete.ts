@@ -1,4 +1,4 @@
-/** Deletes a dataset from a node: it is gone at once for whoever looks, and then from the disk. */
+/** Deletes a dataset from a node: it disappears from its path at once, and then from the disk. */
 import { lstat, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { formatBytes } from '../core/quantity.ts'
@@ -15,7 +15,7 @@ export interface DeleteInput {
 export async function deleteDataset(input: DeleteInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target, state } = await locate(input.root, input.target)
   const doomed = join(dirname(target), `.${basename(target)}.deleting`)
-  // What an earlier one left half-way is in the way of the rename.
+  // The rest of an earlier, interrupted deletion would block the rename.
   const removed = await removeTree(doomed, progress, signal)
   for (const path of [target, state]) {
     if (!(await exists(path))) continue

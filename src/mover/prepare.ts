@@ -1,4 +1,4 @@
-/** Makes sure that a directory can be used: for data that is there already, that a Pod mounts, or that somebody else will bring. */
+/** Makes sure that a directory can be used: for data that is there already, that a Pod mounts, or that another program will write. */
 import { mkdir, opendir } from 'node:fs/promises'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'

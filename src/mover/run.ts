@@ -35,7 +35,7 @@ export interface MoverIo {
 }
 
 const PROGRESS_EVERY_MS = 10_000
-/** Time for the last Events. A cancelled mover must end within 2 s. */
+/** Time for the last Events. A canceled mover must end within 2 s. */
 const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, cancelled: 1_000 }
 
 /** Does the work. Never throws: what goes wrong is in the result, which is also in the termination log and the Events. */
@@ -91,7 +91,7 @@ function describe(progress: Progress): string {
   return `${of(formatBytes(doneBytes), formatBytes(totalBytes))}, ${of(doneFiles, totalFiles)} files`
 }
 
-/** Written before any Event: it is what counts. Success that nobody can read of is none. */
+/** Written before any Event: it is what counts. A success that cannot be reported is none. */
 async function leaveResult(result: MoverResult, { terminationLog, log }: MoverIo): Promise<MoverResult> {
   if (terminationLog === undefined) return result
   try {

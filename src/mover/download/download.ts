@@ -39,7 +39,7 @@ export interface DownloadInput {
   inPlace: boolean
 }
 
-/** What a verb has done. */
+/** The result of a verb. */
 export interface Done {
   bytes: number
   files: number
@@ -124,12 +124,12 @@ async function isOurs(place: Place): Promise<boolean> {
   return (await exists(place.state)) || (await isUnused(place))
 }
 
-/** Whether nobody has anything at the target. The directory alone is nothing: the kubelet makes it for a pod that mounts it. */
+/** Whether the target is unused. An empty directory is unused as well: the kubelet makes it for a pod that mounts it. */
 async function isUnused({ target }: Place): Promise<boolean> {
   return !(await exists(target)) || (await isEmptyDirectory(target))
 }
 
-/** What the same data is recognised by when a mover starts again. */
+/** The text by which a mover that starts again recognizes the same data. */
 function originOf({ endpoint, selection: { place, match, flat } }: DownloadInput): string {
   const globs = [...match].sort()
   return [`${s3Url(place)} at ${endpoint}`, ...globs.map((glob) => `matching ${glob}`), ...(flat ? ['flat'] : [])].join(

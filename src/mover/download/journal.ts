@@ -9,7 +9,7 @@ export interface Journal {
   partsOf(id: string): ReadonlySet<number>
   /** Writes behind the caller's back, in order; only once what it speaks of is written itself. */
   add(id: string, part?: number): void
-  /** What was done of an object is worth nothing. */
+  /** Discards the recorded work on an object. */
   forget(id: string): void
   /** Resolves when everything added is in the file. */
   close(): Promise<void>
@@ -18,8 +18,8 @@ export interface Journal {
 /**
  * Opens the journal in a file.
  *
- * @param header what must be the same for the entries to be worth anything: the size of parts, and the boot of the machine, since after a
- * loss of power the journal may be on the disk and the data not
+ * @param header must be the same for the entries to be valid: the size of parts, and the boot of the machine. After a loss of power the
+ * journal may be on the disk and the data not.
  */
 export async function openJournal(path: string, header: string): Promise<Journal> {
   const done = new Set<string>()

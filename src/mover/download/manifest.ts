@@ -1,4 +1,4 @@
-/** The list of what a download consists of, on the disk: a dataset of a million objects must not be one of a million in memory. */
+/** The list of the objects of a download, on the disk: a dataset of a million objects must not need a million entries in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { isCount } from '../../core/json.ts'
@@ -22,7 +22,7 @@ export interface Manifest {
   entries(): AsyncGenerator<Entry>
 }
 
-/** More would not help whoever reads the message. */
+/** More would not help the reader of the message. */
 const MAX_NAMED = 5
 const HOPELESS = 10_000
 const WRITE_CHARACTERS = 1024 * 1024
@@ -78,7 +78,7 @@ export async function writeManifest(
   return { files, bytes, digest: hash.digest('hex'), entries: () => readEntries(path) }
 }
 
-/** What an object is called in the journal: by everything that makes it what it is. */
+/** The ID of an object in the journal, made from everything that identifies it. */
 export function idOf({ key, size, etag, path }: Entry): string {
   return shortHash(JSON.stringify([key, size, etag, path]))
 }
@@ -182,7 +182,7 @@ class PathCheck {
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
       const folder = path.slice(0, at)
       const folderId = shortHash(folder)
-      // Whoever added it has looked at those above it.
+      // The folders above it were checked when it was added.
       if (this.#folders.has(folderId)) break
       if (this.#files.has(folderId)) this.refuse('KeyConflict', `${folder} is a file and a folder`)
       this.#folders.add(folderId)

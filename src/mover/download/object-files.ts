@@ -142,8 +142,9 @@ export class ObjectFiles {
   }
 
   /**
-   * Parts come in any order. The CRC of the whole is that of its parts, which an earlier mover's are read again for; for anything else the
-   * file is, mostly from memory. What has to be read again is not done until it was: that takes long, and is no standstill.
+   * Parts come in any order. The CRC of the whole is combined from those of its parts; the parts of an earlier mover are read again for it.
+   * For any other checksum the whole file is read, mostly from memory. Progress subtracts the bytes to read again and adds them as they are
+   * read: that takes long, and is no standstill.
    */
   async #verifyFile(
     entry: Entry,

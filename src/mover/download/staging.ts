@@ -15,7 +15,7 @@ export interface Place {
   parts: string
 }
 
-/** What a complete download was of. A target of the same origin is never downloaded again. */
+/** The record of a complete download. A target of the same origin is never downloaded again. */
 export interface Completion {
   origin: string
   bytes: number
@@ -78,7 +78,7 @@ export async function isEmptyDirectory(path: string): Promise<boolean> {
   }
 }
 
-/** Makes the directories of a download that begins or goes on. Nobody else can look into them. */
+/** Makes the directories of a download that begins or goes on. Other users cannot look into the state directory. */
 export async function prepare({ state, files, parts }: Place): Promise<void> {
   await mkdir(dirname(state), { recursive: true })
   await mkdir(state, { recursive: true, mode: 0o700 })

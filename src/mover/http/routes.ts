@@ -22,7 +22,7 @@ export interface Routes {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** What arrives while a chunk is written becomes one chunk: larger chunks need fewer calls, smaller ones less memory. */
+/** All data that arrives while a chunk is written becomes one chunk: larger chunks need fewer calls, smaller ones less memory. */
 const READ_BYTES = 64 * 1024
 
 export function openRoutes(options: RouteOptions): Routes {

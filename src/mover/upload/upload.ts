@@ -22,7 +22,7 @@ export interface UploadInput {
   place: S3Place
   partSize: number
   parallel: number
-  /** Milliseconds between rounds, for whoever goes on; absent: one round. */
+  /** Milliseconds between rounds of an upload that goes on; absent: one round. */
   watchMs?: number
 }
 
