@@ -1,4 +1,4 @@
-/** Prints the figures of a run as Markdown, beside what they are to reach. */
+/** Prints the numbers of a run as Markdown, beside their targets. */
 import type { Fleet } from './fleet.ts'
 import { table } from './markdown.ts'
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:admission`: what a review costs Lodestone, compared in the same run with a bare HTTPS server and with Karmada's own
- * webhook, and what a large fleet costs in memory and at start. Prints Markdown; ratios count, not absolute figures.
+ * `npm run bench:admission`: measures the cost of a review, compared in the same run with a bare HTTPS server and with Karmada's own
+ * webhook. Also measures the cost of a large fleet in memory and at start. Prints Markdown; compare the ratios only.
  */
 import { parseArgs } from 'node:util'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
@@ -36,7 +36,7 @@ const fleet: Fleet = {
 const CONNECTIONS = [1, 16]
 /** Some ten thousand reviews a cell, until V8 has next to nothing left to compile: servers run for days. */
 const WARM_UP_SECONDS = 10
-/** What the detector sends: a binding that comes into being, and the same one overwritten with the policy's placement. */
+/** The requests of Karmada's detector: a binding is created, and the same one is overwritten with the policy's placement. */
 const REVIEWS = [
   { review: 'CREATE', body: readReview('005-ResourceBinding-CREATE-app-deployment') },
   { review: 'UPDATE', body: readReview('011-ResourceBinding-UPDATE-app-deployment') },
@@ -63,7 +63,7 @@ try {
 }
 process.exit(0)
 
-/** Every target in turn, many short rounds, so that a machine whose speed drifts is unjust to nobody. */
+/** Every target in turn, many short rounds, so that a machine whose speed drifts slows all of them alike. */
 async function measure(targets: Target[], review: string, body: string): Promise<Row[]> {
   const rows: Row[] = []
   for (const connections of CONNECTIONS) {

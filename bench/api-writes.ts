@@ -51,7 +51,7 @@ async function requestsServed(plane: ControlPlane) {
   })
 }
 
-/** What was written in between. */
+/** The writes in between. */
 export function writesBetween(before: Writes, after: Writes): Writes {
   const counts = Object.entries(after).map(([kind, count]) => [kind, count - (before[kind] ?? 0)] as const)
   return Object.fromEntries(counts.filter(([, count]) => count > 0).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,4 +1,4 @@
-/** The data system of a benchmark, in a process of its own so that its work is nobody else's. */
+/** The data system of a benchmark, in a process of its own so that no other program is charged for its work. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ export async function startCatalog(
     endpoint: { url: 'http://127.0.0.1', port },
     locationMapping: Object.fromEntries(members.map((member) => [`s3://${member}/`, [member]])),
     retryConfig: { maxRetries: 0, timeout: '5s' },
-    // Longer than any run: every question beyond the first of a table would be one too many.
+    // Longer than any run: every query beyond the first of a table would be one too many.
     refreshInterval: '10m',
   }
   await writeFile(join(systems, 'amoro'), JSON.stringify(system))

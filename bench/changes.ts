@@ -7,7 +7,7 @@ import { type Listener, watch } from './watch.ts'
 export interface Changes {
   /** When the object is first heard of in that state, on the clock of performance.now(). Throws when that takes too long. */
   heard(of: ObjectOf, isReached: (object: KubeObject) => boolean): Promise<number>
-  /** Resolves when nobody has written the object for so long. */
+  /** Resolves when the object was not written for so long. */
   quiet(of: ObjectOf, ms: number): Promise<void>
 }
 

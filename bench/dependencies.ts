@@ -1,11 +1,11 @@
 /**
- * `npm run bench:dependencies`: workloads are scheduled all at once, and then moved all at once. How long it takes until each of their
- * dependencies is attached to the right member, and with how many requests: by Karmada's distributor, by the same when Lodestone tells it
- * what there is, and by Lodestone. Prints Markdown.
+ * `npm run bench:dependencies`: workloads are scheduled all at once, and then moved all at once. Measures the time and the requests until
+ * each of their dependencies is attached to the right member. Compares Karmada's distributor, the same distributor with Lodestone's
+ * interpreter, and Lodestone. Prints Markdown.
  *
- * Each workload has three objects of its own. Everything is seeded and every process is at rest before the clock starts; what starts it is
- * the scheduler's result in all bindings, written past the API server, so that neither a scheduler nor a start is measured. All have the
- * same allowance of requests a second. Of Karmada's controllers only those run that cannot be left out: nobody makes Works.
+ * Each workload has three objects of its own. Everything is seeded and every process is at rest before the clock starts. The benchmark
+ * then writes the scheduler's result into all bindings, past the API server, so that neither a scheduler nor a start is measured. All have
+ * the same allowance of requests a second. Of Karmada's controllers only the indispensable ones run: no controller makes Works.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -155,7 +155,7 @@ function isAttachedTo({ metadata, spec }: KubeObject & { spec?: unknown }, membe
   )
 }
 
-/** The requests of those who are done, when nobody makes any more. */
+/** The number of requests, counted when no client sends any more. */
 async function quietRequests(plane: ControlPlane): Promise<Writes> {
   for (let before = await countRequests(plane, RESOURCES); ; ) {
     await sleep(QUIET_MS)

@@ -6,7 +6,7 @@ import type { KubeObject } from '../test/e2e/api-client.ts'
 import { configMap, deployment, secret, serviceAccount } from '../test/e2e/manifests.ts'
 import type { Stored } from './seed.ts'
 
-/** What each workload needs: small, as most of them are. */
+/** The dependencies of each workload: small, as most of them are. */
 export const DEPENDENCIES = [
   { type: configMaps, make: (i: number) => configMap(`settings-${i}`) },
   {

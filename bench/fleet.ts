@@ -36,7 +36,7 @@ export function* resolvedFleet(template: K8sObject, { claims, sources, bindings 
   for (let i = 1; i <= bindings; i++) yield binding(i, template)
 }
 
-/** A fleet that nobody has looked at: as many bindings as claims, which ask for so many tables and have no answer. */
+/** A fleet that no loop has reconciled: as many bindings as claims, which ask for so many tables and have no answer. */
 export function* unresolvedFleet(
   template: K8sObject,
   { claims, tables }: { claims: number; tables: number },

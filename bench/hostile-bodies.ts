@@ -397,7 +397,7 @@ const workloads: HostileBody[] = [
   },
 ]
 
-/** What everything has: parts that nothing reads. */
+/** The parts that every object has and that nothing reads. */
 const any: HostileBody[] = [
   {
     name: 'managed fields',

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:hostile-memory`: every hostile body at once on 16 connections, and unfinished ones beside them, against a Lodestone
- * that has 512 MiB and the fleet of the admission benchmark in memory. It must neither restart nor need more than 480 MiB, and other
- * reviews must be answered. Exits with 1 otherwise.
+ * `npm run bench:hostile-memory`: sends every hostile body at once on 16 connections, and unfinished ones beside them. The target is a
+ * Lodestone that has 512 MiB and the fleet of the admission benchmark in memory. It must neither restart nor need more than 480 MiB, and
+ * other reviews must be answered. Exits with 1 otherwise.
  */
 import { Agent, request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:latency`: how long a user waits for one claim, from its creation to the narrowed binding, on a Karmada at work; beside
- * how long Karmada itself takes from a policy to a binding. Prints Markdown.
+ * `npm run bench:latency`: measures how long a user waits for one claim, from its creation to the narrowed binding, on a Karmada at work.
+ * Compares that with the time that Karmada itself takes from a policy to a binding. Prints Markdown.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -22,7 +22,7 @@ const times = Number(values.times)
 /** The table that every claim asks for, and where it is. */
 const TABLE = tableOf(0, 1)
 const CLUSTER = clusterOf(0)
-/** An object that nobody has written for so long is at rest. */
+/** An object that was not written for so long is at rest. */
 const REST_MS = 500
 const PLURALS: Record<string, string> = {
   Deployment: 'deployments.apps',

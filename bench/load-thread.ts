@@ -2,7 +2,7 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { type LoadOptions, type LoadResult, openLoad } from './load.ts'
 
-/** A load that goes on until it is ended, which gives its figures. */
+/** A load that goes on until `end`, which returns its results. */
 export interface RunningLoad {
   end(): Promise<LoadResult>
 }
@@ -16,7 +16,7 @@ export function startLoad(options: ThreadOptions): RunningLoad {
     worker.once('message', resolve)
     worker.once('error', reject)
   })
-  // Told by `end`; a run may fail for other reasons before anybody asks.
+  // `end` reports the error; a run may fail for other reasons before its caller calls `end`.
   result.catch(() => undefined)
   worker.unref()
   return {

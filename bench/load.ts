@@ -26,13 +26,13 @@ export interface LoadResult {
 interface RunOptions {
   seconds: number
   /**
-   * Polls instead of sleeping between answers. A server that is quicker than its client never finds it asleep; one that is slower
-   * pays, with every answer, for waking it: tens of microseconds on a virtual machine. Polling charges that to nobody.
+   * Polls instead of sleeping between answers. A server that is quicker than its client never finds it asleep. A slower server
+   * pays, with every answer, for waking it: tens of microseconds on a virtual machine. Polling removes that cost.
    */
   poll: boolean
 }
 
-/** Connections that are open. What they cost to open is in nobody's figures. */
+/** Open connections. No result includes the cost to open them. */
 export interface Load {
   /** Runs for so long. Throws when an answer is anything but 200. */
   run(options: RunOptions): Promise<LoadResult>
@@ -79,7 +79,7 @@ async function open(port: number, ca: string): Promise<Connection> {
     socket.once('error', reject)
     socket.once('close', () => reject(new Error('the server closed the connection')))
   })
-  // Told to whoever sends on it; we close it ourselves in the end.
+  // The sender on this connection gets the error; the benchmark closes the connection itself in the end.
   broken.catch(() => undefined)
   await Promise.race([once(socket, 'secureConnect'), broken])
   return { socket, broken }

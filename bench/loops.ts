@@ -1,6 +1,6 @@
 /**
- * `npm run bench:loops`: how long the loops take over a fleet that nobody has looked at, how close they come to the writes that they are
- * allowed, and what admission is like meanwhile. Prints Markdown.
+ * `npm run bench:loops`: measures how long the loops take over a fleet that no loop has reconciled. Also measures how close they come to
+ * their allowed writes, and the latency of admission meanwhile. Prints Markdown.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

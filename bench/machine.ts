@@ -1,4 +1,4 @@
-/** The machine of a run, in one line above its figures. */
+/** The machine of a run, in one line above its results. */
 import { cpus } from 'node:os'
 
 export function machine(): string {

@@ -1,4 +1,4 @@
-/** The figures of the mover's benchmark as Markdown. */
+/** The results of the mover's benchmark as Markdown. */
 import { table } from './markdown.ts'
 
 export interface DownloadRun {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:mover`: how fast the mover downloads one large object and many small ones, and in how much memory, beside programs that
- * people use, from the same S3 server on loopback. Prints Markdown.
+ * `npm run bench:mover`: measures the speed and the memory of the mover when it downloads one large object and many small ones. Compares it
+ * with programs that people use, from the same S3 server on loopback. Prints Markdown.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -43,7 +43,7 @@ try {
   await seed(s5cmd, 'large', (into) => writeLarge(into, gib * 1024))
   await seed(s5cmd, 'small', (into) => writeSmall(into, files, fileBytes))
   const programs = all.filter(({ name }) => name.includes(values.only))
-  // Side by side in time, so that what else the machine does meets them all. Whoever is first finds the objects out of the page cache.
+  // Side by side in time, so that other work of the machine slows them all. The first one finds the objects out of the page cache.
   const rotated = (by: number) => programs.map((_, i) => programs[(i + by) % programs.length] as Downloader)
   for (let round = 1; round <= Number(values.rounds); round++) {
     for (const [i, prefix] of ['large', 'small'].entries()) {
@@ -72,7 +72,7 @@ async function seed(by: Downloader, prefix: string, write: (into: string) => Pro
 
 /**
  * Gives the space back and keeps the files until the end. An ext4 without a journal does not take an inode again for minutes after its file
- * was deleted, and looks at all of those for every new file: whoever ran second would pay for the files of the first.
+ * was deleted. It looks at all of those inodes for every new file, so the second program would pay for the files of the first.
  */
 async function emptyFiles(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

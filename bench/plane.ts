@@ -11,7 +11,7 @@ export interface MeasuredPlane {
   kubeconfig: string
 }
 
-/** Starts Karmada and installs Lodestone. Whoever starts it stops it. */
+/** Starts Karmada and installs Lodestone. The caller stops it. */
 export async function startPlane(options: Pick<ControlPlaneOptions, 'flags'> = {}): Promise<MeasuredPlane> {
   const plane = await startControlPlane({ ...options, log })
   return { plane, kubeconfig: await installLodestone(plane) }

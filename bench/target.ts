@@ -1,4 +1,4 @@
-/** What is measured with reviews: Lodestone, Karmada's own webhook, and a server that does the least that can be done. */
+/** The targets of reviews: Lodestone, Karmada's own webhook, and a server that does the least that can be done. */
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Watches a collection and says when each change was heard of: nobody has to ask again and again, which would slow what is measured. */
+/** Watches a collection and reports when each change arrived, without polling, which would slow the measured programs. */
 import { Agent, request } from 'undici'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
@@ -26,7 +26,7 @@ export async function watch(plane: ControlPlane, resource: string, listener: Lis
     })
     body.on('data', splitLines(take))
     body.on('error', () => undefined) // The plane goes down.
-    // The server ends the watch of who cannot follow. A new one begins with everything that is there.
+    // The server ends the watch of a client that cannot follow. A new one begins with everything that is there.
     body.on('end', () => {
       log(`the watch of ${resource} has ended and begins again: figures of that moment are late`)
       open().catch((error) => log(String(error)))
