@@ -45,15 +45,15 @@ export function newAttachedBinding(
   }
 }
 
-/** Our notes of these: label → the binding's permanent id, so that a recreated binding of the same name is not taken for it. */
+/** Our labels for these referrers: label → the permanent id of the binding. A recreated binding of the same name has another id. */
 export function labelsFor(referrers: readonly ResourceBinding[]): Record<string, string> {
   return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), idOf(binding)]))
 }
 
 /**
- * How these are noted on the attached binding of this name. Karmada's distributor looks every entry up as a ResourceBinding and neither
- * writes nor lets go of a binding of which it does not find one (policy_utils.go, resolveResourceBindingFromSnapshots). A cluster-scoped
- * binding it would never find, so those are summed up in one entry, under a name that is always there: the attached binding's own.
+ * The snapshots of these referrers on the attached binding of this name. Karmada's distributor looks every entry up as a ResourceBinding.
+ * If it does not find one, it neither writes nor releases the attached binding (policy_utils.go, resolveResourceBindingFromSnapshots). It
+ * would never find a cluster-scoped binding. So one entry sums those up, under a name that always exists: the attached binding's own.
  */
 export function snapshotsOf(attached: BindingSnapshot, referrers: readonly ResourceBinding[]): BindingSnapshot[] {
   const named = referrers.filter(({ metadata }) => metadata.namespace || !attached.namespace)
@@ -84,8 +84,8 @@ export function resourceOf(object: K8sObject): BindingSpec['resource'] {
 }
 
 /**
- * One that overwrites or preserves decides for all (Karmada's proposal dependency-policy-conflict-resolution). Where nobody is left,
- * nothing is said.
+ * One referrer that overwrites or preserves decides for all (Karmada's proposal dependency-policy-conflict-resolution). Without referrers
+ * there is no strategy.
  */
 export function strategyOf(referrers: readonly ResourceBinding[]): { strategy: Strategy; conflicts: string[] } {
   if (referrers.length === 0) return { strategy: {}, conflicts: [] }

@@ -7,8 +7,8 @@ export interface Dependent extends K8sObject {
 }
 
 /**
- * Whether only the status or bookkeeping changed: Karmada writes the collected status of members back to Services, Ingresses and claims,
- * and that is no reason to put them into members again (pkg/util/eventfilter).
+ * Whether only the status or bookkeeping changed. Karmada writes the collected status of members back to Services, Ingresses and claims.
+ * That is no reason to put them into members again (pkg/util/eventfilter).
  */
 export function isContentUnchanged(before?: Dependent, after?: Dependent): boolean {
   if (!before || !after || before.metadata.uid !== after.metadata.uid) return false

@@ -159,7 +159,7 @@ describe('Services and Ingresses', () => {
     expect(dependencies(job, around)).toEqual(['Ingress shop/site', 'Service shop/all', 'Service shop/ps'])
   })
 
-  test('pods without labels are selected by nobody', () => {
+  test('no Service selects pods without labels', () => {
     expect(dependencies(workload({}), { services: [service('web', { app: 'x' })] })).toEqual([])
   })
 })
@@ -237,7 +237,7 @@ test('a workload never depends on itself', () => {
   expect(dependencies(site, around)).toEqual(['Secret shop/cert', 'Service shop/web'])
 })
 
-test('what is not known yet is not taken for absent', () => {
+test('an object that is not known yet does not count as absent', () => {
   const unknown = new Error('not read yet')
   const related: RelatedObjects = {
     ...NOTHING_RELATED,

@@ -1,4 +1,4 @@
-/** What must be where a workload is: everything that it names, and what goes with its pods without being named. */
+/** Lists the objects that a workload needs in its clusters: all that it names, and those that go with its pods without being named. */
 
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type DependentObjectReference, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
@@ -14,9 +14,10 @@ import type { Workload } from './workload.ts'
 const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
 
 /**
- * The dependencies of a workload, sorted by apiVersion, kind, namespace and name, each once, and never the workload itself. Beyond what it
- * names: the Services that select its pods, their Ingresses and what those name, the pull Secrets of its ServiceAccounts, its
- * VolumeManagers with their Secrets, and its claims for data. Throws what the look-ups throw: what is not known yet must not look absent.
+ * The dependencies of a workload, sorted by apiVersion, kind, namespace and name, each once, and never the workload itself. Beyond the
+ * objects that it names, it needs the Services that select its pods, their Ingresses and the objects that these name. It also needs the
+ * pull Secrets of its ServiceAccounts, its VolumeManagers with their Secrets, and its claims for data. Throws the errors of the look-ups:
+ * an object that is not known yet must not look absent.
  */
 export function interpretDependencies(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
   const { references, furtherReferences } = workload.dependencies

@@ -86,7 +86,7 @@ describe('an answer', () => {
       interpretation: { refusal: 'who knows' },
       want: { successful: false, status: { message: 'who knows', code: 400 } },
     },
-  ])('$name, under the uid of the question', ({ interpretation, want }) => {
+  ])('$name, under the uid of the request', ({ interpretation, want }) => {
     expect(encodeContext(request, interpretation)).toEqual({
       apiVersion: 'config.karmada.io/v1alpha1',
       kind: 'ResourceInterpreterContext',

@@ -1,4 +1,4 @@
-/** Karmada's questions for the dependencies of an object, in and out: decoded by schema, answered as the protocol has it. */
+/** Decodes Karmada's requests for the dependencies of an object by schema, and encodes the responses as the protocol requires. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import {
   type InterpreterContext,
@@ -20,7 +20,7 @@ export function decodeContext(body: unknown): DecodedContext {
   return { error: `not a config.karmada.io/v1alpha1 ResourceInterpreterContext: ${describeErrors(errors)}` }
 }
 
-/** What is answered: the dependencies, or why there is no telling. */
+/** The answer: the dependencies, or why they are unknown. */
 export type Interpretation = { dependencies: readonly DependentObjectReference[] } | { refusal: string }
 
 /**
@@ -36,5 +36,5 @@ export function encodeContext({ uid }: InterpreterRequest, interpretation: Inter
   return { apiVersion: 'config.karmada.io/v1alpha1', kind: 'ResourceInterpreterContext', response }
 }
 
-/** As an HTTP status: whoever asked should not have asked us. */
+/** An HTTP status: the caller should not have sent this request to Lodestone. */
 const BAD_REQUEST = 400

@@ -31,7 +31,7 @@ test.each([undefined, null, 0, 'text', []])('%j has nothing below it', (value) =
   expect(valuesAt(value, 'a.*.b')).toEqual([])
 })
 
-test('neither depth nor length of what somebody wrote is too much', () => {
+test('no object is too deep and no list is too long', () => {
   let deep: unknown = { name: 'bottom' }
   for (let depth = 0; depth < 100_000; depth++) deep = [deep]
   expect(stringsAt(deep, '**.name')).toEqual(['bottom'])

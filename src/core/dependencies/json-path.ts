@@ -1,9 +1,9 @@
-/** Paths into objects of any shape: how the table of kinds says where references stand. */
+/** Paths into objects of any shape: the table of kinds uses them to say where references are. */
 
 /**
- * The values at a dotted path; none where the path leads nowhere, whatever is there instead. A segment is a member's name, `*` (every item
- * or member), `*Suffix` (every member whose name ends so), or `**` (the value itself and every object and list below it). The empty path is the value
- * itself.
+ * The values at a dotted path; none where the path leads nowhere, whatever is there instead. A segment is a member's name or a wildcard.
+ * `*` is every item or member, and `*Suffix` is every member whose name ends so. `**` is the value itself and every object and list below
+ * it. The empty path is the value itself.
  */
 export function valuesAt(value: unknown, path: string): unknown[] {
   if (path === '') return [value]
@@ -77,7 +77,7 @@ export function openPaths(root: unknown): (path: string) => unknown[] {
   }
 }
 
-/** Walks a list that it grows instead of recursing: how deep an object is nested is up to who wrote it. */
+/** Walks a list that it grows instead of recursing: the author of an object decides how deep it is nested. */
 function selfAndBelow(value: unknown, found: unknown[]): void {
   for (let next = found.push(value) - 1; next < found.length; next++) {
     const at = found[next]

@@ -8,7 +8,7 @@ import type { Workload } from './workload.ts'
 
 /**
  * `apiVersion/kind/namespace/name` of an object, or of what a reference names. A reference by label selector names no object: its key ends
- * with the slash, and is that of every object of the kind in the namespace with the name taken away.
+ * with the slash. It is the key of every object of the kind in the namespace, without the name.
  */
 export function dependencyKey(of: DependentObjectReference | K8sObject): string {
   const { namespace = '', name = '' } = 'metadata' in of ? of.metadata : of

@@ -307,7 +307,7 @@ describe('a PersistentVolume names its Secrets with their namespaces:', () => {
     expectInterpreted({ apiVersion: 'v1', kind: 'PersistentVolume', spec, want: ['Secret storage/s'] })
   })
 
-  test('a Secret whose namespace nobody says is not looked for', () => {
+  test('a Secret without a namespace is not looked for', () => {
     const spec = { rbd: { secretRef: { name: 's' } } }
     expectInterpreted({ apiVersion: 'v1', kind: 'PersistentVolume', spec, want: [] })
   })

@@ -12,15 +12,15 @@ import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { referenceTo } from './references.ts'
 
-/** Where things stand in an object of a kind; all are lists of paths (json-path.ts). */
+/** Where the references are in an object of a kind; all are lists of paths (json-path.ts). */
 interface Places {
   /** Pod templates: `metadata` and `spec`. */
   templates?: readonly string[]
-  /** What has some of the fields of a pod spec. */
+  /** Objects with some of the fields of a pod spec. */
   podSpecs?: readonly string[]
-  /** What has the `env` and `envFrom` of a container. */
+  /** Objects with the `env` and `envFrom` of a container. */
   containers?: readonly string[]
-  /** What has the labels and annotations of pods, besides the metadata of templates. */
+  /** Objects with the labels and annotations of pods, besides the metadata of templates. */
   podMetadata?: readonly string[]
   /** Single names, by the kind of what they name. */
   names?: readonly (readonly [ResourceType, string])[]
@@ -30,7 +30,7 @@ interface Places {
   backends?: readonly string[]
   /** The namespace of everything that is named. */
   namespace?: string
-  /** What no path can say. */
+  /** References that no path can express. */
   more?: (object: K8sObject) => DependentObjectReference[]
 }
 
@@ -56,7 +56,7 @@ const UNITED_DEPLOYMENT: Places = {
   templates: ['spec.template', 'spec.template.*.spec.template', 'spec.topology.subsets.*.patch'],
   ownClaims: ['spec.template.*.spec.volumeClaimTemplates.*.metadata.name'],
 }
-/** Cluster-scoped: what it injects is named in the pods' namespaces, and without `spec.namespace` nobody can tell which. */
+/** Cluster-scoped: the objects that it injects are in the pods' namespaces. Without `spec.namespace` these are unknown. */
 const SIDECAR_SET: Places = { podSpecs: ['spec'], namespace: 'spec.namespace' }
 /** `spec.*` stands for the driver and the executor. */
 const SPARK_APPLICATION: Places = {
@@ -76,8 +76,8 @@ const SPARK_APPLICATION: Places = {
 }
 /**
  * Templates may be nested in steps and tasks, and secrets of artifacts stand at any depth, so everything below `spec` is looked at. Karmada
- * also names each of `volumeClaimTemplates` as a claim, but Argo makes those, under another name; and it looks for a Secret of a volume at
- * `secret.name`, where none ever is.
+ * also names each of `volumeClaimTemplates` as a claim, but Argo makes those claims, under another name. Karmada also looks for a Secret of
+ * a volume at `secret.name`, where none ever is.
  */
 const WORKFLOW: Places = {
   podSpecs: ['spec.**'],

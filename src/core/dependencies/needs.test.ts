@@ -57,7 +57,7 @@ describe('dependencies follow a binding', () => {
     ['whose policy says nothing', makeBinding(), false],
     ['that is being deleted', makeBinding({ propagateDeps: true }, { deletionTimestamp: 'now' }), false],
     [
-      'that somebody else manages',
+      'that another controller manages',
       makeBinding({ propagateDeps: true }, { labels: { [MANAGED_BY_LABEL]: 'x' } }),
       false,
     ],
@@ -89,7 +89,7 @@ describe('a dependency is ours to attach', () => {
     expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([false, true])
   })
 
-  test('for nobody who is not scheduled yet', () => {
+  test('not for a workload that is not scheduled yet', () => {
     const pending = { ...clusterScoped, spec: { ...clusterScoped.spec, clusters: [] } }
 
     expect(attachesAny(pending, [service], 'builtin')).toBe(false)

@@ -1,4 +1,4 @@
-/** Who of those that need a dependency get it from us, and who from Karmada's distributor. */
+/** Decides which bindings that need a dependency get it from us, and which get it from Karmada's distributor. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
@@ -32,9 +32,9 @@ export function refersTo(reference: DependentObjectReference, { apiVersion, kind
 }
 
 /**
- * Divides those that need `dependent`. In `karmada` mode the distributor attaches what it has recorded on a binding. Ours is what it was
- * not told yet (a Service that came after the workload), and all for cluster-scoped workloads, which it does not handle
- * (karmada-io/karmada#5096).
+ * Divides the bindings that need `dependent`. In `karmada` mode the distributor attaches what it has recorded on a binding. We attach what
+ * it has not recorded yet, such as a Service that came after the workload. We also attach everything for cluster-scoped workloads, which
+ * it does not handle (karmada-io/karmada#5096).
  */
 export function divideNeeds(
   dependent: K8sObject,
@@ -66,13 +66,13 @@ function isMissingFromRecord(binding: ResourceBinding, dependent: K8sObject): bo
   return !record.selectors.some((reference) => refersTo(reference, dependent))
 }
 
-/** What Karmada's distributor has recorded on a binding, for many look-ups. */
+/** The dependencies that Karmada's distributor has recorded on a binding, for many look-ups. */
 interface DependencyRecord {
   names: ReadonlySet<string>
   selectors: readonly DependentObjectReference[]
 }
 
-/** A binding that is cached never changes, and each of its dependencies asks. */
+/** A cached binding never changes, and each of its dependencies looks up its record. */
 const records = new WeakMap<ResourceBinding, DependencyRecord | 'none'>()
 
 function recordOf(binding: ResourceBinding): DependencyRecord | undefined {

@@ -58,7 +58,7 @@ function plan({
   })
 }
 
-/** What was made for these, as an API server gives it back. */
+/** The binding that was made for these referrers, as an API server returns it. */
 function attachedTo(referrers: ResourceBinding[], change: (made: ResourceBinding) => void = () => undefined) {
   const made = plan({ needs: referrers.map(ours) }).actions[0]
   if (made?.kind !== 'create') throw new Error('nothing was made')
@@ -73,7 +73,7 @@ function patchOf({ actions }: Plan): Record<string, unknown> | undefined {
   return action?.patch
 }
 
-describe('a dependency that nobody attached yet', () => {
+describe('a dependency that is not attached yet', () => {
   test("gets the binding of the proposal's example, as Karmada's distributor would make it", () => {
     const myapp = referrer()
 
@@ -135,7 +135,7 @@ describe('a dependency that nobody attached yet', () => {
     ])
   })
 
-  test('of cluster-scoped workloads is noted under its own name, which Karmada’s distributor finds', () => {
+  test('of cluster-scoped workloads is recorded under its own name, which Karmada’s distributor finds', () => {
     const needs = [volume('one', 'member1'), volume('two', 'member2')].map(ours)
 
     expect(plan({ needs }).actions).toMatchObject([
@@ -159,7 +159,7 @@ describe('a dependency that nobody attached yet', () => {
   test.each([
     ['does not exist yet', { dependent: undefined, needs: [ours(referrer())] }],
     ['is being deleted', { dependent: leaving(config), needs: [ours(referrer())] }],
-    ['is needed by nobody', { needs: [] }],
+    ['is needed by no workload', { needs: [] }],
     ['is needed where nothing is scheduled', { needs: [ours(referrer('app', { clusters: [] }))] }],
     ["is for Karmada's distributor", { needs: [karmadas(referrer())] }],
   ])('and %s gets nothing', (_case, input) => {
@@ -211,7 +211,7 @@ describe('the binding of a dependency', () => {
     })
   })
 
-  test('keeps what everybody else wrote into it', () => {
+  test('keeps the labels and entries of other writers', () => {
     const foreign = { namespace: 'default', name: 'foreign-deployment', clusters: [{ name: 'member9' }] }
     const stored = attachedTo([referrer()], ({ metadata, spec }) => {
       metadata.labels = { ...metadata.labels, team: 'blue', [karmadaDependedByLabel(foreign)]: 'x' }
@@ -294,7 +294,7 @@ describe('a workload that needs it no more', () => {
     expect(plan({ stored: attachedTo([one]), needs: [], all: [one], unknown: [one] }).actions).toEqual([])
   })
 
-  test('stays where Karmada’s distributor noted it as well, without our note', () => {
+  test('stays where Karmada’s distributor recorded it as well, without our label', () => {
     const stored = attachedTo([one], ({ metadata }) => {
       metadata.labels = { ...metadata.labels, [karmadaLabelOf(one)]: 'id-of-one' }
     })
@@ -308,11 +308,11 @@ describe('a workload that needs it no more', () => {
 describe('where Karmada’s distributor attaches as well', () => {
   const myapp = referrer()
 
-  test('what we attached stays until the distributor has noted it', () => {
+  test('our attachment stays until the distributor has recorded it', () => {
     expect(plan({ stored: attachedTo([myapp]), needs: [karmadas(myapp)] }).actions).toEqual([])
   })
 
-  test('… and only our note goes then', () => {
+  test('… and only our label goes then', () => {
     const stored = attachedTo([myapp], ({ metadata }) => {
       metadata.labels = { ...metadata.labels, [karmadaLabelOf(myapp)]: 'id-of-myapp' }
     })
@@ -322,7 +322,7 @@ describe('where Karmada’s distributor attaches as well', () => {
     })
   })
 
-  test('what only the distributor attached is never written', () => {
+  test('an attachment of the distributor alone is never written', () => {
     const stored = attachedTo([myapp], ({ metadata, spec }) => {
       metadata.labels = { [karmadaLabelOf(myapp)]: 'id-of-myapp' }
       spec.requiredBy?.push(...(spec.requiredBy ?? []))
@@ -366,7 +366,7 @@ describe('a cluster-scoped workload', () => {
     expect(plan({ stored, needs: [ours(two)], labeledFor: [one, two], unknown: [one] }).actions).toEqual([])
   })
 
-  test('has its say in how it is put into members', () => {
+  test('counts when conflicts in members are resolved', () => {
     const overwriting = volume('one', 'member1', { conflictResolution: 'Overwrite' })
 
     expect(plan({ needs: [referrer(), overwriting].map(ours) }).actions).toMatchObject([
@@ -401,7 +401,7 @@ describe('workloads that do not agree on how a shared dependency is put into mem
   })
 })
 
-test('what is planned, once written, is not planned again', () => {
+test('a plan that was written is not planned again', () => {
   const [one, two] = [referrer('one'), referrer('two', { conflictResolution: 'Overwrite' })]
   const stored = newAttachedBinding(
     {

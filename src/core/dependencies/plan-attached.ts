@@ -22,21 +22,21 @@ export interface Need {
 export interface AttachedInput {
   /** The object that is needed; undefined while it does not exist. */
   dependent: K8sObject | undefined
-  /** Its binding, by whomever it was made. */
+  /** Its binding, made by us or by another controller. */
   stored: ResourceBinding | undefined
   needs: readonly Need[]
   /** The binding that a snapshot is of, if it is there. */
   bindingOf(snapshot: BindingSnapshot): ResourceBinding | undefined
-  /** The cluster-scoped bindings that `stored` carries our notes of: no snapshot names them. */
+  /** The cluster-scoped bindings that `stored` carries our labels for: no snapshot names them. */
   labeledFor: readonly ResourceBinding[]
-  /** Whether it cannot be told what a binding's workload needs: nothing is let go for lack of knowledge. */
+  /** Whether the needs of a binding's workload are unknown: then nothing is released. */
   isUnknown(binding: ResourceBinding): boolean
 }
 
 /**
  * Follows Karmada's distributor (dependencies_distributor.go: createOrUpdateAttachedBinding, removeScheduleResultFromAttachedBindings)
- * for those that are ours to attach, and leaves everybody else's notes alone. A binding that nobody needs any more stays, empty, as
- * Karmada leaves it: it goes with the object that owns it.
+ * for those that are ours to attach, and leaves the labels and entries of other writers alone. A binding that is not needed any more stays,
+ * empty, as Karmada leaves it: it goes with the object that owns it.
  */
 export function planAttachedBinding(input: AttachedInput): Plan {
   const { dependent, stored } = input
@@ -68,7 +68,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
     .filter((binding) => ourLabelOf(binding) in labels || (dependent && isScheduled(binding)))
   const unknown = unknownReferrers(input, entries)
   const released = releasedLabels(labels, [...attached, ...unknown])
-  // What is none of our business stays as it is.
+  // A binding that has nothing of ours stays as it is.
   if (attached.length === 0 && released.size === 0) return NOTHING
   const clusterScoped = [...attached, ...unknown].filter(({ metadata }) => own.namespace && !metadata.namespace)
   const requiredBy = merge(
@@ -99,12 +99,12 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   return { actions: [{ kind: 'patch', of: { type, ...own }, patch }, ...events] }
 }
 
-/** What we attached stays ours until Karmada's distributor has noted it as well: in between nobody would keep it. */
+/** Our attachment stays ours until Karmada's distributor has recorded it as well: it would be lost in between. */
 function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string>): boolean {
   return ourLabelOf(binding) in labels && !(karmadaDependedByLabel(nameOfObject(binding)) in labels)
 }
 
-/** Those that the binding is noted for and of which it cannot be told whether they still need it. */
+/** The recorded referrers of which it is unknown whether they still need the dependency. */
 function unknownReferrers(
   { needs, bindingOf, labeledFor: noted, isUnknown }: AttachedInput,
   entries: readonly BindingSnapshot[],
@@ -169,7 +169,7 @@ function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted):
   }
 }
 
-/** Those who need it do not agree; told whenever something is written for it. */
+/** Warns that the workloads that need the dependency do not agree; comes with a write for it. */
 function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBinding[]): Action[] {
   const { conflicts } = strategyOf(referrers)
   if (conflicts.length === 0) return []

@@ -1,4 +1,4 @@
-/** Whether a workload's binding waits, when it is deleted, until what we attached to it is let go. */
+/** Decides whether the deletion of a workload's binding waits until our attachments for it are released. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
@@ -8,7 +8,7 @@ export interface FinalizerInput {
   binding: ResourceBinding
   /** Whether there is something for us to attach; undefined when that cannot be told now. */
   attaches: boolean | undefined
-  /** Whether a binding still carries our note of it. */
+  /** Whether a binding still carries our label for it. */
   hasAttached: boolean
 }
 

@@ -85,9 +85,9 @@ export function containerObjects(container: unknown): NamedObject[] {
 }
 
 /**
- * What generic ephemeral volumes of a pod spec need, which Karmada does not look for: the claim that a new volume is to be a copy of. The
- * volume's own claim is made and owned by the member cluster, pod by pod. A copy of something else, such as a VolumeSnapshot, belongs to
- * the storage of one cluster, and a claim of another namespace is not the workload's to bring along.
+ * The claims that generic ephemeral volumes of a pod spec copy; Karmada does not look for them. The member cluster makes and owns the
+ * volume's own claim, pod by pod. The source of another copy, such as a VolumeSnapshot, belongs to the storage of one cluster. The workload
+ * does not bring along a claim of another namespace.
  */
 export function ephemeralVolumeObjects(spec: unknown): NamedObject[] {
   const templates = valuesAt(spec, 'volumes.*.ephemeral.volumeClaimTemplate.spec')

@@ -104,7 +104,7 @@ describe('dependencies', () => {
   })
 })
 
-/** JSON made of the very words that are looked for, in places where nobody would write them. */
+/** JSON made of the very words that are looked for, in unusual places. */
 const words = fc.constantFrom(
   ...'metadata spec template templates tasks volumes containers env envFrom secretRef secret projected sources csi name'.split(
     ' ',

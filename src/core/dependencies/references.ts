@@ -2,7 +2,7 @@
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { apiVersionOf, type ResourceType } from '../../api/meta.ts'
 
-/** An object by kind and name; the namespace is said by who names it. */
+/** An object by kind and name; its namespace follows from the object that names it. */
 export interface NamedObject {
   type: ResourceType
   name: string

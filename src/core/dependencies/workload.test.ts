@@ -60,7 +60,7 @@ test('references are sorted by apiVersion, kind, namespace and name, each once',
   ])
 })
 
-test('what a pod template says of its own namespace does not count', () => {
+test('the namespace in a pod template does not count', () => {
   const raw = deployment({ metadata: { namespace: 'other' }, spec: { serviceAccountName: 'sa' } })
   expect(workloadOf(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
 })

@@ -12,13 +12,13 @@ import { type NamedObject, named, referenceTo, sortedReferences } from './refere
 export interface WorkloadDependencies {
   /** What the object itself names, sorted and without doubles: what Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
-  /** What Karmada's interpreter does not look for, but the object itself names as well: generic ephemeral volumes. */
+  /** What the object itself names as well, but Karmada's interpreter does not look for: claims of generic ephemeral volumes. */
   furtherReferences: readonly DependentObjectReference[]
   /** The labels of each pod template, for the Services that select its pods; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]
   /** The names in the annotation `lodestone.dev/volumes` of the pod templates, sorted. */
   volumeManagers: readonly string[]
-  /** Those of them that are only preferred, by whoever names them: their data is no reason to wait. */
+  /** Those of them that all requests only prefer: their data is no reason to wait. */
   preferredVolumeManagers: readonly string[]
   /** The names of the Services that an Ingress sends to, sorted. */
   backends: readonly string[]
@@ -42,8 +42,8 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
 }
 
 /**
- * The object with what follows from it instead of its spec. Parts of the wrong shape say nothing, and neither does an object of a kind that
- * is not interpreted (kinds.ts): nothing is thrown for what an API server let through.
+ * The object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, nor does an object of a kind that is
+ * not interpreted (kinds.ts). Nothing is thrown for an object that an API server accepted.
  */
 export function workloadOf(raw: K8sObject): Workload {
   const { apiVersion, kind, metadata } = raw
@@ -117,7 +117,7 @@ function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
     .map((text) => byText.get(text) ?? {})
 }
 
-/** What is in a pod's annotation: JSON of one object with a `name`, or of a list of them. */
+/** The requests in a pod's annotation: JSON of one object with a `name`, or of a list of them. */
 function volumeRequestsOf(metadata: unknown): unknown[] {
   const annotations = valuesAt(metadata, 'annotations').filter(isObject)
   return annotations.flatMap((annotation) => parsed(annotation[VOLUMES_ANNOTATION]))
@@ -136,6 +136,6 @@ function parsed(text: unknown): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // Not JSON: whoever reads the annotation to mount volumes says so to the user.
+    return undefined // Not JSON: the component that reads the annotation to mount volumes reports it to the user.
   }
 }
