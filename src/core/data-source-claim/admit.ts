@@ -8,7 +8,7 @@ export interface ClaimAdmissionInput {
   claim: DataSourceClaim
   /** As it is stored; absent when the claim is being created. */
   stored: DataSourceClaim | undefined
-  /** What is malformed. */
+  /** The errors of malformed fields. */
   errors: FieldError[]
   /** Why the claim does not apply to the workload that it names, and the way out; undefined where it does. */
   refusal: string | undefined

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeClaim, NOW } from '../../../test/builders.ts'
 import { HONOR_MS, isHonored } from './honored.ts'
 
-test('a claim that nobody deletes has a say', () => {
+test('a claim that is not being deleted is honored', () => {
   expect(isHonored(makeClaim(), NOW)).toBe(true)
 })
 

@@ -11,7 +11,7 @@ export function honoredUntil({ metadata }: DataSourceClaim): number | undefined 
 
 /**
  * Whether a claim is honored at `now` (ms since the epoch). The API server records a deletion by its own clock. If our clock is more
- * than 5 s behind, a deleted claim is not honored: otherwise it would wait for as long as the clocks differ.
+ * than 5 s behind, a deleted claim is not honored. Otherwise it would be honored for as long as the clocks differ.
  */
 export function isHonored(claim: DataSourceClaim, now: number): boolean {
   const until = honoredUntil(claim)

@@ -34,7 +34,7 @@ describe('a claim finds', () => {
     source: Parameters<typeof makeSource>[0]
     want: boolean
   }>([
-    { name: 'the source that answers the same question', claim: {}, source: {}, want: true },
+    { name: 'the source that answers the same query', claim: {}, source: {}, want: true },
     { name: 'not one of another name', claim: {}, source: { name: 'lake.shop.returns' }, want: false },
     { name: 'not one of another type', claim: {}, source: { type: 'database' }, want: false },
     { name: 'not one of another system', claim: {}, source: { system: 's3' }, want: false },

@@ -51,7 +51,7 @@ test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: 
     want: 'located',
   },
   {
-    name: 'a time that nobody can read is no age',
+    name: 'a time that cannot be parsed is no age',
     source: makeSource({}, { status: { lastResolvedTime: 'yesterday' } }),
     maxStalenessSeconds: 60,
     want: 'located',

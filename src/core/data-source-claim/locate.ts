@@ -68,7 +68,7 @@ function sortedClusters(names: readonly string[]): readonly string[] {
   return known
 }
 
-/** When a location is too old for a claim, in ms since the epoch; undefined for never, as for a source that is written by hand. */
+/** When a location is too old for a claim, in ms since the epoch. Undefined is never, as for a source that is written by hand. */
 export function staleAt({ spec }: DataSourceClaim, source: DataSource): number | undefined {
   const maxAge = spec.policy?.maxStalenessSeconds
   if (maxAge === undefined) return undefined

@@ -54,7 +54,7 @@ describe('a claim is permitted to apply to', () => {
   })
 })
 
-describe('what is not permitted is refused with the way out', () => {
+describe('a claim that is not permitted is refused with the way out', () => {
   test.each([
     {
       name: 'where the namespace has no annotation: the command that allows it',

@@ -27,7 +27,7 @@ type Rest = Partial<Omit<SourcePlanInput, 'source' | 'attempt'>>
 const plan = (source: DataSource, attempt?: Attempt, rest: Rest = {}) =>
   planSource({ source, claims, attempt, systemKnown: true, health: undefined, now: NOW, ...rest }).actions
 
-test('a first answer is noted with its time, its clusters sorted', () => {
+test('a first answer is recorded with its time, its clusters sorted', () => {
   const { locality: _unknown, ...spec } = makeSource().spec
   const { locality } = summary(plan({ ...makeSource(), spec }, located))
   expect(locality).toEqual({ location: 's3://lake/a', clusterNames: ['member1', 'member2'], bytes: 7 })
@@ -86,7 +86,7 @@ test('an error leaves location, phase and time as they are and is told', () => {
   )
 })
 
-test('nobody was asked and the claims are noted: nothing is written', () => {
+test('without a query, nothing is written when the claims are recorded', () => {
   const [write] = plan(makeSource())
   const status = (write as Extract<Action, { kind: 'patch' }>).patch['status'] as DataSource['status']
 
@@ -117,7 +117,7 @@ test('a new source is made with its location and its protection, in one write', 
 })
 
 test.each<{ name: string; attempt?: Attempt }>([
-  { name: 'nobody could be asked', attempt: { kind: 'failed', reason: 'HTTP 503' } },
+  { name: 'no system could be asked', attempt: { kind: 'failed', reason: 'HTTP 503' } },
   { name: 'there is no such data', attempt: { kind: 'nowhere', reason: 'HTTP 404', confirmations: 1 } },
 ])('a new source is made also when $name, so that its status can say so', ({ attempt }) => {
   const { locality: _unknown, ...spec } = draft().spec
@@ -128,7 +128,7 @@ test.each<{ name: string; attempt?: Attempt }>([
   expect(rest).toEqual([])
 })
 
-test('a source that somebody else made is protected while it is claimed, beside the finalizers of others', () => {
+test('a source that Lodestone did not create is protected while it is claimed, beside other finalizers', () => {
   const [first] = plan(makeSource({}, { finalizers: ['other.io/x'] }))
 
   expect(first).toMatchObject({
@@ -136,7 +136,7 @@ test('a source that somebody else made is protected while it is claimed, beside 
   })
 })
 
-describe('a source that somebody deletes', () => {
+describe('a source that is being deleted', () => {
   const leaving = makeSource(
     {},
     { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['other.io/x', 'lodestone.dev/source'] },
@@ -147,13 +147,13 @@ describe('a source that somebody deletes', () => {
     { name: 'stays while its system was not asked anew', want: [] },
     { name: 'stays while its system does not answer', attempt: { kind: 'failed', reason: 'HTTP 503' }, want: [] },
     { name: 'goes when its system has answered', attempt: located, want: goes },
-    { name: 'goes when nobody can be asked', rest: { systemKnown: false }, want: goes },
-    { name: 'goes when nobody claims it', rest: { claims: [] }, want: goes },
+    { name: 'goes when its system is not known', rest: { systemKnown: false }, want: goes },
+    { name: 'goes when it has no claims', rest: { claims: [] }, want: goes },
   ])('$name', ({ attempt, rest, want }) => {
     expect(plan(leaving, attempt, rest)).toEqual(want)
   })
 
-  test('is left to others once it is not protected any more', () => {
+  test('is left to other controllers once it is not protected any more', () => {
     const rest = { ...leaving, metadata: { ...leaving.metadata, finalizers: ['other.io/x'] } }
     expect(plan(rest, located)).toEqual([])
   })

@@ -12,7 +12,7 @@ test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][
   { name: 'one that was not is fine', spec: { locality: undefined }, want: [] },
   { name: 'one in none of the clusters is fine', spec: { locality: { clusterNames: [] } }, want: [] },
   {
-    name: 'a question without its parts is refused',
+    name: 'a query without its parts is refused',
     spec: { system: undefined, type: undefined, name: undefined },
     want: [
       ['spec.name', 'Required'],

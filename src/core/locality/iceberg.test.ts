@@ -1,4 +1,4 @@
-/** What is read of an Iceberg catalog's answers. */
+/** Tests how the answers of an Iceberg catalog are parsed. */
 import { describe, expect, test } from 'vitest'
 import { errorType, parseCatalogConfig, parseTable, saysAbsent } from './iceberg.ts'
 

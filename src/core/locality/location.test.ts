@@ -55,7 +55,7 @@ test('an entry without clusters says that there are none', () => {
   expect(matchLocation('s3://wh/x', { 's3://wh/x': [], 's3://wh': ['a'] })).toEqual([])
 })
 
-test('regions are noted in a location and read again', () => {
+test('regions are recorded in a location and read again', () => {
   const uri = withRegions('gs://b/key?v=1', ['EUROPE-WEST1', 'europe-west4'])
   expect(uri).toBe('gs://b/key?v=1?region=EUROPE-WEST1,europe-west4')
   expect(parseLocation(uri)).toMatchObject({ segments: ['key?v=1'], regions: ['europe-west1', 'europe-west4'] })

@@ -51,7 +51,7 @@ export function parseLocation(uri: string): Location | undefined {
   }
 }
 
-/** Notes in a location the regions it was found in, so that its clusters can be found again without asking. */
+/** Records in a location the regions it was found in, so that its clusters can be found again without another query. */
 export function withRegions(uri: string, regions: readonly string[]): string {
   return regions.length === 0 ? uri : `${uri}?region=${regions.join(',')}`
 }
