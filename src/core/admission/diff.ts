@@ -23,7 +23,7 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
   for (const key of Object.keys(after)) {
     const value = after[key]
     if (value === undefined) continue
-    // Most members are shared; those cost one comparison. What an object inherits is no JSON value: equal means that both have it.
+    // Most members are shared; those cost one comparison. Inherited members are never JSON values: equal means that both have it.
     if (value !== before[key]) {
       if (!Object.hasOwn(before, key)) {
         operations.push({ op: 'add', path: join(path, key), value })

@@ -27,7 +27,7 @@ export class PatchError extends Error {
 /**
  * Turns an outcome into the response that the API server takes. `patch` and `patchType` come both or not at all.
  *
- * Before it is sent, the patch is shown to apply to `request.object`: one that does not would fail the user's request even under
+ * Before it is sent, the patch is shown to apply to `request.object`. A patch that does not apply would fail the user's request even under
  * `failurePolicy: Ignore` (apiserver, mutating/dispatcher.go).
  *
  * @param toBase64 encodes a text's UTF-8 bytes; the language alone cannot
@@ -68,9 +68,9 @@ function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): s
 }
 
 /**
- * Whether an operation applies to the object as it was sent (RFC 6902 §4): what it goes into is there, and so is what it replaces or
- * removes. The operations of one diff touch different members, so none depends on another. Applying them to a copy would show the
- * same and cost as much as the decision (docs/performance.md).
+ * Whether an operation applies to the object as it was sent (RFC 6902 §4). The parent must exist, and so must the member that it replaces
+ * or removes. The operations of one diff touch different members, so none depends on another. Applying them to a copy would show the same
+ * and cost as much as the decision (docs/performance.md).
  */
 function applies({ op, path }: Operation, object: unknown): boolean {
   if (path === '') return op === 'replace'

@@ -76,7 +76,7 @@ describe('the plan', () => {
       want: { authority: { kind: 'drop-next' }, leaf: undefined },
     },
     {
-      name: 'a new CA is published when somebody asks for it',
+      name: 'a new CA is published when the user asks for it',
       observed,
       more: { renewalAskedFor: true },
       want: { authority: { kind: 'publish-next', reason: 'asked-for' } },

@@ -19,7 +19,7 @@ import {
   type Validity,
 } from './renew.ts'
 
-/** What is stored, as far as a decision needs it. */
+/** The stored certificates, as far as a decision needs them. */
 export interface ObservedCertificates {
   /** The CA that signs. */
   signing: Validity
@@ -40,7 +40,7 @@ export interface CertificatePlanInput {
   waitMs: number
   /** Whether callers hold the stored bundle, undefined when unknown. */
   published: boolean | undefined
-  /** Whether somebody asked for a new CA before it is due. */
+  /** Whether the user asked for a new CA before it is due. */
   renewalAskedFor: boolean
 }
 
@@ -52,7 +52,7 @@ type AuthorityStep =
   | { kind: 'promote-next'; reason: RenewalReason }
   /** Take the next CA back: it expired before it ever signed. */
   | { kind: 'drop-next' }
-  /** Make a CA that signs at once: there is none whose certificates anybody would accept. */
+  /** Make a CA that signs at once: there is no CA whose certificates callers would accept. */
   | { kind: 'replace'; reason: RenewalReason }
 
 export interface CertificatePlan {
@@ -65,7 +65,7 @@ export interface CertificatePlan {
   nextCheckAt: number
 }
 
-/** What to do with the stored certificates now. A plan that was carried out is followed by one that changes nothing. */
+/** Decides what to do with the stored certificates now. A plan that was carried out is followed by one that changes nothing. */
 export function planCertificates(input: CertificatePlanInput): CertificatePlan {
   const { observed, now, checkIntervalMs, waitMs } = input
   if (observed === undefined) {
@@ -97,14 +97,14 @@ function stepOfAuthority(observed: ObservedCertificates, input: CertificatePlanI
   const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'asked-for' : undefined)
   const nextFails = next === undefined ? undefined : reasonOfAge(next, now)
 
-  // Nobody accepts what an expired CA signed, so that there is nothing left to overlap with.
+  // Callers accept no certificate of an expired CA, so there is nothing left to overlap with.
   if (reason === 'expired') {
     return next !== undefined && nextFails !== 'expired'
       ? { kind: 'promote-next', reason }
       : { kind: 'replace', reason }
   }
-  // A CA that seems to lie in the future is replaced with overlap too: it may be our clock that is wrong, and a server
-  // whose clock is wrong must not take the trusted CA away from the others.
+  // A CA that seems to lie in the future is replaced with overlap too, since our own clock may be wrong. A server with a
+  // wrong clock must not take the trusted CA away from the other servers.
   if (next === undefined) return reason === undefined ? { kind: 'keep' } : { kind: 'publish-next', reason }
   if (nextFails !== undefined && reason !== undefined) return { kind: 'publish-next', reason }
   if (nextFails === 'expired') return { kind: 'drop-next' }

@@ -18,8 +18,12 @@ describe('a leaf', () => {
   const good = { leaf: validity, ca: { notBefore: 0, notAfter: 9000 }, signedByCa: true, uncoveredHosts: [], now: 10 }
   test.each([
     { name: 'that is young, covers its hosts and is signed by the CA stays', change: {}, want: undefined },
-    { name: 'is judged by its own age, not by that of its CA', change: { now: 600 }, want: 'two-thirds-of-life' },
-    { name: 'that is expired says so, whoever signed it', change: { now: 900, signedByCa: false }, want: 'expired' },
+    { name: 'is renewed by its own age, not by that of its CA', change: { now: 600 }, want: 'two-thirds-of-life' },
+    {
+      name: 'that is expired says so, even when another CA signed it',
+      change: { now: 900, signedByCa: false },
+      want: 'expired',
+    },
     { name: 'from the future is renewed', change: { now: -1 }, want: 'not-yet-valid' },
     { name: 'of another CA is renewed', change: { signedByCa: false }, want: 'not-signed-by-ca' },
     { name: 'that lacks a host is renewed', change: { uncoveredHosts: ['a.b'] }, want: 'hosts-not-covered' },

@@ -1,4 +1,4 @@
-/** Decides when a CA or a serving certificate has to be replaced; the two are judged apart, since either may fail alone. */
+/** Decides when a CA or a serving certificate has to be replaced: for each of the two alone, since either may fail alone. */
 
 /** When a certificate is valid, in milliseconds since 1970. */
 export interface Validity {
@@ -69,12 +69,12 @@ export function trustedAuthorities<T extends Validity>(authorities: readonly T[]
 }
 
 export interface SigningStartInput {
-  /** Since when this process has seen the new CA in the stored bundle. Own sight and no stamp: other clocks may be wrong. */
+  /** Since when this process has seen the new CA in the stored bundle. Not a stored time: other clocks may be wrong. */
   knownSince: number
   now: number
   /** How long every replica and every caller may take to learn of it. */
   waitMs: number
-  /** Whether callers were given a bundle with the new CA; undefined when nobody can tell, and then the time decides alone. */
+  /** Whether callers were given a bundle with the new CA; undefined when that is unknown, and then the time decides alone. */
   published: boolean | undefined
 }
 

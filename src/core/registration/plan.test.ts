@@ -44,7 +44,7 @@ function stored(configuration: WebhookConfiguration): WebhookConfiguration {
   }
 }
 
-test('what is missing is created', () => {
+test('a missing configuration is created', () => {
   const wanted = makeConfiguration()
 
   expect(planRegistration([{ type, wanted, current: undefined }])).toEqual({
@@ -52,7 +52,7 @@ test('what is missing is created', () => {
   })
 })
 
-describe('what is right is left alone', () => {
+describe('a correct configuration is left alone', () => {
   test.each([
     { name: 'equal', current: makeConfiguration() },
     { name: 'with fields that an API server fills in', current: stored(makeConfiguration()) },
@@ -60,7 +60,7 @@ describe('what is right is left alone', () => {
     expect(planRegistration([{ type, wanted: makeConfiguration(), current }])).toEqual({ actions: [] })
   })
 
-  test('with a caBundle that somebody else keeps, where we have none to give', () => {
+  test('with a caBundle that another controller keeps, where we have none to give', () => {
     const wanted = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7' } }))
     const current = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7', caBundle: 'dGhlaXJz' } }))
 
@@ -68,7 +68,7 @@ describe('what is right is left alone', () => {
   })
 })
 
-describe('what differs is mended', () => {
+describe('a configuration that differs is repaired', () => {
   const [rule] = makeEntry().rules
   test.each([
     { name: 'another CA', entry: makeEntry({ clientConfig: { ...makeEntry().clientConfig, caBundle: 'b2xk' } }) },
@@ -101,7 +101,7 @@ describe('what differs is mended', () => {
     expect(actions[0]?.object.metadata).toEqual(current.metadata)
   })
 
-  test('and a caBundle that somebody else keeps stays with its entry', () => {
+  test('and a caBundle that another controller keeps stays with its entry', () => {
     const withoutCa = (name: string) => makeEntry({ name, clientConfig: { url: 'https://10.0.0.7' } })
     const wanted = makeConfiguration(withoutCa('a.lodestone.dev'), withoutCa('b.lodestone.dev'))
     const current = makeConfiguration(
@@ -117,7 +117,7 @@ describe('what differs is mended', () => {
     ])
   })
 
-  test('only it: its neighbour is right', () => {
+  test('only it: the other configuration is correct', () => {
     const wanted = makeConfiguration()
 
     const { actions } = planRegistration([
@@ -139,7 +139,7 @@ describe('what differs is mended', () => {
   })
 })
 
-describe('what is not wanted any more', () => {
+describe('a configuration that is not wanted any more', () => {
   const ours = {
     ...makeConfiguration().metadata,
     resourceVersion: '7',
@@ -156,12 +156,12 @@ describe('what is not wanted any more', () => {
 
   test.each([
     { name: 'nothing is there', current: undefined },
-    { name: 'what is there has our name and is not labelled as ours', current: stored(makeConfiguration()) },
+    { name: 'it has our name but not our labels', current: stored(makeConfiguration()) },
     {
-      name: 'what is there is labelled as that of another program',
+      name: 'it has the labels of another program',
       current: { ...makeConfiguration(), metadata: { ...ours, labels: { 'app.kubernetes.io/name': 'other' } } },
     },
-  ])('is let be where $name', ({ current }) => {
+  ])('is left alone where $name', ({ current }) => {
     expect(planWithdrawal(type, current)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** Whether the cluster's webhook configurations are what they should be, and what to write when they are not. */
+/** Compares the cluster's webhook configurations with the wanted ones, and plans the writes where they differ. */
 import type { ResourceType } from '../../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../../api/registration.ts'
 import type { WriteAction } from '../plan.ts'
@@ -10,7 +10,7 @@ export interface RegisteredConfiguration<T extends Registrable> {
   current: T | undefined
 }
 
-/** Creates what is missing and mends what differs. What the API server or others added elsewhere in the object stays. */
+/** Creates missing configurations and repairs those that differ. Other fields stay, whether the API server or another client added them. */
 export function planRegistration<T extends Registrable>(
   configurations: readonly RegisteredConfiguration<T>[],
 ): { actions: WriteAction[] } {
@@ -24,8 +24,8 @@ export function planRegistration<T extends Registrable>(
 }
 
 /**
- * Empties what was registered before and is not wanted any more. The object stays: the installation creates it, and the right to create
- * cannot be limited to one name. What has our name but is not labelled as ours is left alone.
+ * Empties a configuration that was registered before and is not wanted any more. The object stays: the installation creates it, and the
+ * right to create cannot be limited to one name. An object that has our name but not our labels is left alone.
  */
 export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, current: T | undefined): WriteAction[] {
   const isOurs = current !== undefined && covers(current.metadata.labels, REGISTRATION_LABELS)
@@ -45,7 +45,7 @@ function merge<T extends Registrable>(current: T, wanted: T): T {
   }
 }
 
-/** Whether everything in `wanted` stands in `current`; more in `current` (defaults of a newer API server) is fine. */
+/** Whether `current` has everything that `wanted` has; more in `current` (defaults of a newer API server) is fine. */
 function covers(current: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return (
