@@ -1,4 +1,4 @@
-/** What content can be checked against. */
+/** Tests which checksums content can be checked against. */
 import { expect, test } from 'vitest'
 import { checksumOf } from './checksum.ts'
 

@@ -27,7 +27,7 @@ export const MOVER_REASONS = {
 
 export type MoverMoment = keyof typeof MOVER_REASONS
 
-/** Why a mover failed, and whether another attempt can end otherwise while nobody changes anything. */
+/** Why a mover failed, and whether another attempt can end otherwise without a change by the user. */
 export const FAILURES = {
   AccessDenied: { retry: false },
   NotFound: { retry: false },
@@ -45,7 +45,7 @@ export const FAILURES = {
 
 export type FailureCode = keyof typeof FAILURES
 
-/** 2 is left to wrong words on the command line, as for every other command. */
+/** 2 is left to invalid arguments on the command line, as for every other command. */
 const EXIT_STATUS = { completed: 0, failedForNow: 1, failedForGood: 3, cancelled: 4 } as const
 
 export interface MoverResult {
@@ -76,7 +76,7 @@ export function exitStatusOf({ outcome, retry }: Pick<MoverResult, 'outcome' | '
 /** As much as Kubernetes takes of one container. */
 const MAX_TERMINATION_BYTES = 4096
 
-/** The termination message: one line of JSON of at most 4096 bytes. What is too long is the text in it, never the JSON. */
+/** The termination message: one line of JSON of at most 4096 bytes. The text in it is cut when it is too long, never the JSON. */
 export function terminationMessage(result: MoverResult): string {
   const line = (message: string) => JSON.stringify({ ...result, message })
   if (isShort(line(result.message))) return line(result.message)

@@ -22,7 +22,7 @@ describe.each(KINDS)('$name', ({ called, create, width, polynomial, check }) => 
     return crc.digest()
   }
 
-  test('has the check value that its catalogue has', () => {
+  test('has the check value that its catalog has', () => {
     expect(of(new TextEncoder().encode('123456789'))).toBe(check)
   })
 

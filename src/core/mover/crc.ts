@@ -1,6 +1,6 @@
 /**
- * The CRCs that S3 servers give of whole objects, as far as the platform does not compute them, eight bytes at a time by tables; and what
- * the CRC of pieces that follow each other is, by their own.
+ * Computes the CRCs that S3 servers give of whole objects, as far as the platform does not, eight bytes at a time by tables. Also computes
+ * the CRC of pieces that follow each other from the CRCs of the pieces.
  */
 
 interface Crc {
@@ -32,7 +32,7 @@ export function isCrc(algorithm: string): algorithm is CrcName {
 const SLICES = 8
 const ENTRIES = 256
 
-/** What each byte does to the two halves of the remainder, by how many bytes follow it: at `followers * 256 + byte`. */
+/** The effect of each byte on the two halves of the remainder, by how many bytes follow it: at `followers * 256 + byte`. */
 interface Tables {
   low: Int32Array
   high: Int32Array
@@ -167,8 +167,8 @@ export interface CrcPiece {
 }
 
 /**
- * The CRC of pieces that follow each other: the remainder of what came before is moved up by the length of the next piece, which is a
- * multiplication by a power of x, and added.
+ * The CRC of pieces that follow each other. The remainder of the earlier pieces is moved up by the length of the next piece, and added. To
+ * move it up is a multiplication by a power of x.
  */
 export function combineCrcs(name: CrcName, pieces: readonly CrcPiece[]): string {
   const model = MODELS[name]

@@ -18,7 +18,7 @@ const when = {
   now: Date.parse('2026-11-20T12:00:10.5Z'),
 }
 
-test('an Event is one object for each Pod and reason, with figures for machines', () => {
+test('an Event is one object for each Pod and reason, with numbers for machines', () => {
   const event = moverEvent(identity, report, when)
 
   expect(event).toMatchObject({

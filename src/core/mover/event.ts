@@ -10,11 +10,11 @@ export interface ObjectRef {
   uid?: string
 }
 
-/** Who speaks: a Pod on a node. */
+/** The mover that reports: a Pod on a node. */
 export interface MoverIdentity {
   pod: { name: string; namespace: string; uid?: string }
   node: string
-  /** What the Events are about; default: the Pod. */
+  /** The object that the Events are about; default: the Pod. */
   about?: ObjectRef
   attempt: number
 }

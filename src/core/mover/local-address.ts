@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** What a range is called in messages. `0.0.0.0` is the host itself for whoever connects to it. */
+/** The names of the ranges in messages. A connection to `0.0.0.0` reaches the host itself. */
 const LOCAL_RANGES: Readonly<Record<string, string>> = {
   loopback: 'a loopback address',
   linkLocal: 'a link-local address',
@@ -24,7 +24,8 @@ export function isNetwork(text: string): boolean {
 }
 
 /**
- * Why an endpoint may not be at a host; undefined where it may, as far as the host says so: a name may still resolve to such an address.
+ * Why an endpoint may not be at a host; undefined where it may. Only the text of the host counts: a name may still resolve to such an
+ * address.
  *
  * @param host a name, or an address in any of its spellings, with or without brackets
  * @param allowed networks that are allowed all the same

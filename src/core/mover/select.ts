@@ -12,7 +12,7 @@ export interface Selection {
 
 export type Chosen =
   | { kind: 'file'; path: string }
-  /** What consoles make of an empty folder: a key that ends in a slash. */
+  /** A key that ends in a slash, as consoles create it for an empty folder. */
   | { kind: 'folder'; path: string }
   | { kind: 'left-out' }
   | { kind: 'unsafe'; reason: string }

@@ -21,9 +21,9 @@ const MAX_TOKEN_LENGTH = 4096
 /**
  * Reads a page, in a time that grows with its length only. Keys are escaped in it, so no object can look like markup.
  *
- * @returns undefined when the text is something else, when an object has no key, no size or an ETag that is no header, or when there is
- * more and it does not say where: a store that does not know the second version of the request says so, and its first page must not pass
- * for all
+ * @returns undefined when the text is something else, or when an object has no key, no size or an ETag that is no header. Also undefined
+ * when there is more and the page does not say where. A store that does not know the second version of the request answers so, and its
+ * first page must not count as all.
  */
 export function parseListing(xml: string): ListingPage | undefined {
   if (

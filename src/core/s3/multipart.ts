@@ -1,4 +1,4 @@
-/** What S3 is sent and answers when an object is uploaded in parts. */
+/** Builds the request body that completes an S3 upload in parts. */
 
 /** The body that makes an object of its parts; part numbers begin with 1. */
 export function completeMultipartBody(etags: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** What is kept between the signatures of a day, and when it is forgotten. */
+/** Tests when the signer keeps a derived key, and when it derives another. */
 import { createHash, createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createSigner, type Digest } from './sigv4.ts'

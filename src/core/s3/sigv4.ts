@@ -28,7 +28,7 @@ interface RequestToSign {
   query: Iterable<readonly [string, string]>
   /** SHA-256 of the body, in hexadecimal. */
   bodyHash: string
-  /** AWS wants every `x-amz-` header signed. What else a request has is left unsigned, since proxies may change it. */
+  /** AWS wants every `x-amz-` header signed. Other headers are left unsigned, since proxies may change them. */
   amzHeaders?: Readonly<Record<string, string>>
 }
 
