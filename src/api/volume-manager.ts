@@ -81,13 +81,13 @@ export interface VolumeStatus {
   nodeAffinity: NodeAffinity
   /** Of a volume with a distribution strategy: the nodes that have each of its parts. */
   shards?: ShardStatus[]
-  /** What the data is read from, as a digest: data of another revision is other data. */
+  /** A digest of the source that the data is read from: data of another revision is other data. */
   revision?: string
   readyReplicas?: number
   /** How much the data is on one node, the largest of the replicas that are ready. */
   bytes?: number
   replicas?: ReplicaStatus[]
-  /** The index of the next new replica: none is given twice, so that no mover is taken for another one's. */
+  /** The index of the next new replica: none is given twice, so that no replica mistakes the mover of another for its own. */
   nextIndex?: number
   /** Data that is to be deleted. */
   deletions?: DeletionStatus[]
@@ -153,7 +153,7 @@ export interface ReplicaStatus {
 
 /** How far a mover that writes back or deletes is, while it is at work. */
 export interface RecordedProgress {
-  /** What it has done, by its own word. */
+  /** The work that the mover reports as done. */
   bytes?: number
   files?: number
   /** When it was last seen to get on, first of all by running. */

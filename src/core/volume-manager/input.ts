@@ -22,7 +22,7 @@ export interface VolumeManagerInput {
   persistentVolumes: readonly PersistentVolume[]
   persistentVolumeClaims: readonly PersistentVolumeClaim[]
   allowance: MoverAllowance
-  /** What changed since a mover was created that works or failed, by the names of their Pods. */
+  /** The changes since the creation of each mover that works or failed, by the names of their Pods. */
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
   now: number
 }

@@ -20,7 +20,7 @@ const STORAGE_CLASS = 'vck'
 export interface PersistentVolumePlan {
   /** Creates what is missing, and deletes what is neither wanted nor used. */
   writes: Write[]
-  /** What still exists although it is not wanted, and why. */
+  /** Objects that still exist although they are not wanted, and why. */
   waiting: Waiting[]
 }
 

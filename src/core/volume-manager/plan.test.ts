@@ -31,7 +31,7 @@ function managerWith(
   })
 }
 
-/** What a plan does, in order and in short. */
+/** One action of a plan, in short. */
 const short = (action: Action): string => {
   if (action.kind === 'event') return `event ${action.reason}`
   if (action.kind !== 'patch') return `${action.kind} ${action.type.kind}`

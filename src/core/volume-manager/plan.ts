@@ -89,8 +89,8 @@ function isCompleted({ spec }: VolumeManager): boolean {
 }
 
 /**
- * The ids of the spec in its order, then those of volumes that are being deleted, then those of movers of an earlier VolumeManager of the
- * same name.
+ * The ids of the spec in its order, then those of volumes that are being deleted. Last are those of movers of an earlier VolumeManager of
+ * the same name.
  */
 function idsOf({ manager, movers }: VolumeManagerInput, configs: readonly { id: string }[]): string[] {
   const known = [...configs, ...(manager.status?.volumes ?? [])].map(({ id }) => id)

@@ -41,7 +41,7 @@ describe('a mover that has ended', () => {
       want: { kind: 'failed', code: 'NotFound', message: 'no bucket', retry: false, elsewhere: false },
     },
     {
-      name: 'for want of room',
+      name: 'because the node has no space',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'NoSpace', retry: false }) }),
       want: { code: 'NoSpace', elsewhere: true },
     },

@@ -83,7 +83,7 @@ export interface ObservedMover {
   mover: MoverState | undefined
   /** What the mover last reported; undefined before its first report. */
   progress: MoverProgress | undefined
-  /** What changed since the mover was created, so that a retry need not wait for its time. */
+  /** The changes since the mover was created: with one of them, a retry need not wait for its time. */
   retryTriggers: ReadonlySet<RetryTrigger>
 }
 

@@ -49,7 +49,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     want: { url: 's3://lake/a.tar' },
   },
   {
-    name: 'what only a mover of one’s own can read',
+    name: 'a source that only a custom mover can read',
     volume: { options: { sourceURL: 'https://example.org/a.tar.gz' }, mover: { image: 'example.org/tarball:1' } },
     want: { url: 'https://example.org/a.tar.gz' },
   },

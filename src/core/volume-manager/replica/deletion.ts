@@ -57,7 +57,10 @@ function stepWaiting(deletion: DeletionStatus, observed: DeletionObservation): S
     : queueOrWait(deletion, observed)
 }
 
-/** How often a deletion that waits is looked at, and how long a pod may be unseen that was sent to the node before it lost its label. */
+/**
+ * How often a waiting deletion is checked. A pod that was scheduled to the node before the node lost its label may stay unobserved for as
+ * long.
+ */
 const GRACE_MS = 3_000
 
 function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): Step {

@@ -46,8 +46,8 @@ interface Candidate {
 }
 
 /**
- * Evicts one replica at a time, and the next one only after the first is deleted and a pause is over: the kubelet reports disk pressure
- * for minutes after disk is free.
+ * Evicts one replica at a time, and the next one only after the first is deleted and a pause is over. The reason: the kubelet reports disk
+ * pressure for minutes after disk is free.
  */
 export function planEviction(input: EvictionInput): EvictionPlan {
   const { node, managers, users, settings, lastAt, now } = input

@@ -10,7 +10,7 @@ export interface PodUse {
   claims: string[]
 }
 
-/** What a pod used that has ended. */
+/** The data that a pod used until it ended. */
 export interface PastUse {
   node: string
   directories: string[]

@@ -15,7 +15,7 @@ const setOf = (...replicas: Partial<ReplicaStatus>[]): ReplicaSet => ({
   deletions: [],
   nextIndex: 10,
 })
-/** What is left and what is deleted, in short. */
+/** The replicas that are left and the deletions, in short. */
 const short = ({ replicas, deletions }: ReplicaSet) => ({
   replicas: replicas.map(({ index, state }) => `${index} ${state}`),
   deletions: deletions.map(({ node, cause }) => `${node} ${cause}`),

@@ -5,7 +5,7 @@ import { fromTime, toTime } from '../status/time.ts'
 import { isReady } from './replica.ts'
 import { earliest, inQueue } from './transition.ts'
 
-/** What is wanted of a volume. */
+/** The wanted replicas of a volume. */
 export interface Wanted {
   revision: string
   /** The directory of the data; undefined for a volume that is on no node. */

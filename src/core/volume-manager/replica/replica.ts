@@ -6,7 +6,7 @@ import { fromTime, toTime } from '../status/time.ts'
 import type { Observation, Transition } from './transition.ts'
 import * as transition from './transition.ts'
 
-/** What is observed around a replica. */
+/** The observed state around a replica. */
 export interface ReplicaObservation extends Observation {
   /** Its node; undefined when it has none. */
   node: NodeState | undefined

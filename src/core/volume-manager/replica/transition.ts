@@ -22,7 +22,7 @@ export interface StateStatus {
   retryTime?: string
 }
 
-/** What is observed around a replica, an upload or a deletion. */
+/** The observed state around a replica, an upload or a deletion. */
 export interface Observation extends ObservedMover {
   settings: VolumeSettings
   now: number

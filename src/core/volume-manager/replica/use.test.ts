@@ -33,21 +33,21 @@ describe('the use of data', () => {
       end: -5,
       want: { lastEndTime: at(-5), lastUsedTime: at(0) },
     },
-    { name: 'is no news where the data came later', end: -101, want: {} },
-    { name: 'is no news where its end was seen', replica: { lastEndTime: at(-5) }, end: -5, want: {} },
+    { name: 'is not recorded where the data came later', end: -101, want: {} },
+    { name: 'is not recorded again where its end was seen', replica: { lastEndTime: at(-5) }, end: -5, want: {} },
     {
-      name: 'is news by the clock of the node, be it slow',
+      name: 'is recorded by the clock of the node, even a slow one',
       replica: { lastEndTime: at(-3600), lastUsedTime: at(-10) },
       end: -3590,
       want: { lastEndTime: at(-3590), lastUsedTime: at(0) },
     },
     {
-      name: 'is none by the clock of the node, be it fast',
+      name: 'is not recorded again by the clock of the node, even a fast one',
       replica: { lastEndTime: at(3600), lastUsedTime: at(-10) },
       end: 3600,
       want: {},
     },
-    { name: 'is news that waits where a node does not answer', replica: { state: 'Unreachable' }, end: -5, want: {} },
+    { name: 'is recorded later where a node does not answer', replica: { state: 'Unreachable' }, end: -5, want: {} },
     {
       name: 'ends with the last pod',
       replica: { inUse: true },
@@ -62,7 +62,7 @@ describe('the use of data', () => {
     })
   })
 
-  test('goes on while a pod is there, whoever has ended', () => {
+  test('goes on while a pod is there, even when another pod has ended', () => {
     expect(seen({}, { users: ['n1'], lastEnd: at(-5) })).toEqual({ ...unused, inUse: true, lastUsedTime: at(0) })
     const known = { inUse: true, lastUsedTime: at(-50) }
     expect(seen(known, { users: ['n1'], lastEnd: at(-5) })).toEqual({ ...unused, ...known })

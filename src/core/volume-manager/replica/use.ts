@@ -9,7 +9,7 @@ import { lastUse } from './replica-set.ts'
 export function recordUse(replica: ReplicaStatus, { users, lastEnd, now }: VolumeManagerInput): ReplicaStatus {
   const { path, node, inUse: wasUsed = false } = replica
   const isUsed = isReady(replica) && path !== undefined && users(path).some((user) => user.node === node)
-  // While it is in use it counts as changed, and many pods may end: only the end of the last one is worth a write of the status.
+  // While it is in use it counts as changed. Many pods may end: only the end of the last one is worth a write of the status.
   const recorded = isUsed ? replica : recordEnd(replica, lastEnd, now)
   if (isUsed === wasUsed) return recorded
   const { inUse: _, ...rest } = recorded

@@ -11,8 +11,8 @@ import { healthOf } from './node-health.ts'
 import type { NodeSlots } from './slots.ts'
 
 /**
- * Whether the scheduler still searches a node for a mover of the same data. One at a time: the scheduler ignores movers that have ended,
- * so two quick movers could run on one node, the second before the node has its label.
+ * Whether the scheduler still searches a node for a mover of the same data. One search runs at a time, since the
+ * scheduler ignores movers that have ended. Otherwise two quick movers could run on one node, the second before the node has its label.
  */
 export function searchState(
   { id, wanted }: VolumePlan,

@@ -32,7 +32,7 @@ interface Turn {
 const knownTurns = new WeakMap<object, readonly Turn[]>()
 
 /**
- * The first turns of the queue, each as the `namespace/name` of its VolumeManager, which has one turn for each of its movers that wait.
+ * The first turns in the queue, each as the `namespace/name` of its VolumeManager, which has one turn for each of its movers that wait.
  * The order: deletions, which free disk; then by priority; then by how long the turn has waited. Behind them all, turns that could not
  * start when their VolumeManager was last planned.
  *

@@ -44,7 +44,7 @@ describe('on one node', () => {
 
 describe('on any of several nodes', () => {
   test.each([
-    { name: 'with nobody there', active: [], want: [0, 1, 0, 1, undefined] },
+    { name: 'with no mover there', active: [], want: [0, 1, 0, 1, undefined] },
     { name: 'the emptiest first', active: [mover(0, 'n1')], want: [1, 0, 1, undefined] },
     { name: 'counting those that are not placed', active: [mover(0), mover(1)], want: [0, 1, undefined] },
     {

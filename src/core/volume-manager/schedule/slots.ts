@@ -1,6 +1,6 @@
 /**
  * Per-node slots: limit the movers of each node exactly, although the scheduler chooses the nodes. A node has as many slots as it may
- * have movers, each mover has one slot, and the scheduler puts no two movers of one slot on one node (mover/affinity.ts).
+ * have movers, and each mover has one slot. The scheduler puts no two movers of one slot on one node (mover/affinity.ts).
  */
 import type { Pod } from '../../../api/pod.ts'
 import { isUnschedulable, nodeOfMover, slotOfMover } from '../mover/affinity.ts'
@@ -10,7 +10,7 @@ export interface NodeSlots {
   isFull(node: string): boolean
   /** Takes a slot of this node; undefined when it is full. */
   takeOn(node: string): number | undefined
-  /** Takes the slot that is free on most of these nodes, for a mover that may run on each of them; undefined when all are full. */
+  /** Takes the slot that is free on most of these nodes, for a mover that may run on each of them. Undefined when all are full. */
   takeAmong(nodes: ReadonlySet<string>): number | undefined
 }
 

@@ -30,8 +30,8 @@ interface Starter {
 }
 
 /**
- * Starts the movers of the plans that may start; all others stay queued. Only what the status records as queued is started: a plan that
- * was not applied to its end is made again, and finds its own movers by their numbers.
+ * Starts the movers of the plans that may start; all others stay queued. It starts only the work that the status records as queued. A
+ * plan that was not applied to its end is made again, and finds its own movers by their numbers.
  */
 export function startMovers(input: VolumeManagerInput, plans: readonly VolumePlan[]): Started {
   const { allowance, settings } = input

@@ -34,7 +34,7 @@ export function volumeKey(manager: Owner, id: string): string {
 }
 
 /**
- * The label of the nodes that have a volume, or one part of it: at most 63 characters after the slash, and unique to the volume. VCK's
+ * The label of the nodes that have a volume, or one part of it. It has at most 63 characters after the slash and is unique. VCK's
  * `<namespace>-<name>-<id>` is neither.
  */
 export function nodeLabelOf(manager: Owner, id: string, revision: string, shard?: string): string {

@@ -12,7 +12,7 @@ const NFS = makeVolume({ sourceType: 'NFS', accessMode: 'ReadWriteMany', options
 describe('what pods use of a volume', () => {
   test.each<{ name: string; config: VolumeConfig; volumeSource: object; nodeAffinity: object }>([
     {
-      name: 'S3 is a directory on labelled nodes',
+      name: 'S3 is a directory on labeled nodes',
       config: S3,
       volumeSource: { hostPath: { path: dataPathOf(manager, S3) } },
       nodeAffinity: nodesWith(nodeLabelOf(manager, 'vol1', revisionOf(S3))),

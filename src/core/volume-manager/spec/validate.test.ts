@@ -195,7 +195,7 @@ describe('a volume is refused in the words that VCK has for it', () => {
   })
 })
 
-describe('nobody gets further than allowed', () => {
+describe('no volume gets further than allowed', () => {
   test.each<{ name: string; volume: Partial<VolumeConfig>; want: string }>([
     { name: 'to another directory of the node', volume: s3({ dataPath: '/etc' }), want: 'dataPath has to be below' },
     {
@@ -308,7 +308,7 @@ describe('older forms are refused with the new one', () => {
   })
 })
 
-describe('what has another shape is told by path', () => {
+describe('a value of another shape is reported by path', () => {
   test.each<{ name: string; spec: unknown; want: string[] }>([
     { name: 'no spec', spec: undefined, want: ['spec'] },
     {
@@ -334,7 +334,7 @@ describe('what has another shape is told by path', () => {
   }
 })
 
-describe('what is stored already', () => {
+describe('a VolumeManager that is stored already', () => {
   const wrong = makeVolumeManager([{ labels: {} }])
 
   test('may get its status and its finalizer although it is wrong', () => {

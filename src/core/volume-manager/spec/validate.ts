@@ -39,7 +39,7 @@ export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimi
 }
 
 /**
- * The decision of admission. An unchanged spec and an object that is being deleted are allowed: an object that was stored without this
+ * The decision of admission. An unchanged spec and an object that is being deleted are allowed. An object that was stored without this
  * webhook must not block writes of its own status or finalizer.
  */
 export function admitVolumeManager(
