@@ -436,7 +436,7 @@ describe('what else a user relies on', () => {
     const { stdout } = await kubectl(['get', 'dsc,datasources'])
     expect(stdout).toMatch(/NAME\s+SYSTEM\s+DATA\s+WORKLOAD\s+PHASE\s+SINCE\s+MESSAGE/)
     expect((await kubectl(['explain', 'dsc.spec.policy.rebalance'])).stdout).toContain(
-      'Whether a workload that runs already moves',
+      'Whether a scheduled workload moves after its data',
     )
   })
 
