@@ -29,7 +29,7 @@ describe('narrowing', () => {
     ['a term that asks for the data stays', [has('data', 'gpu')], [has('data')], [has('data', 'gpu')]],
     ['a term that asks for one of the places stays', [has('x')], [has('x'), has('y')], [has('x')]],
     ['a term by name keeps the name', [named('n1')], [has('data')], [{ ...named('n1'), ...has('data') }]],
-    ['a term that no node fulfils still does not', [NOTHING, has('a')], [has('data')], [NOTHING, has('a', 'data')]],
+    ['a term that no node matches stays so', [NOTHING, has('a')], [has('data')], [NOTHING, has('a', 'data')]],
     ['nothing but such terms stays nothing', [NOTHING], [has('data')], [NOTHING]],
     ['data that is on no node leaves none', [has('a')], [NOTHING], [NOTHING]],
     ['data that is on no node leaves none of all nodes', undefined, [NOTHING], [NOTHING]],
@@ -50,7 +50,7 @@ describe('narrowing', () => {
     expect(narrowTerms(terms, wanted)).toEqual(want)
   })
 
-  test('keeps what it does not know of in a term', () => {
+  test('keeps unknown fields of a term', () => {
     const term = { ...has('a'), matchWeather: ['sunny'] } as NodeSelectorTerm
     expect(narrowTerms([term], [has('data')])).toEqual([{ ...has('a', 'data'), matchWeather: ['sunny'] }])
   })
@@ -86,7 +86,7 @@ const fulfils = (nodeSelectorTerms: readonly NodeSelectorTerm[] | undefined, on:
   )
 
 describe('whatever the terms', () => {
-  test('a node fulfils the result exactly when it fulfils both', () => {
+  test('a node matches the result exactly when it matches both', () => {
     fc.assert(
       fc.property(fc.option(terms, { nil: undefined }), terms, node, (own, wanted, on) => {
         expect(fulfils(narrowTerms(own, wanted), on)).toBe(fulfils(own, on) && fulfils(wanted, on))
@@ -95,7 +95,7 @@ describe('whatever the terms', () => {
     )
   })
 
-  test('narrowing again by any of what it was narrowed by changes nothing', () => {
+  test('narrowing again by any of the same terms changes nothing', () => {
     fc.assert(
       fc.property(fc.option(terms, { nil: undefined }), terms, terms, (own, one, other) => {
         const once = narrowTerms(narrowTerms(own, one), other)
@@ -104,7 +104,7 @@ describe('whatever the terms', () => {
     )
   })
 
-  test('what stood in a term stands there still, and first: a pod with gates could be narrowed later', () => {
+  test('the requirements of a term stay, and come first: a pod with gates can be narrowed later', () => {
     fc.assert(
       fc.property(term, term, (own, wanted) => {
         for (const next of narrowTerms([own], [wanted])) {
@@ -122,13 +122,8 @@ describe('preferences', () => {
 
   test.each([
     ['one is added', [], [prefer(5, has('data'))], [prefer(5, has('data'))]],
-    [
-      'one that is there stays as heavy as it is',
-      [prefer(1, has('data'))],
-      [prefer(5, has('data'))],
-      [prefer(1, has('data'))],
-    ],
-    ['one that no node fulfils is left out', [], [prefer(5, NOTHING)], []],
+    ['an existing one keeps its weight', [prefer(1, has('data'))], [prefer(5, has('data'))], [prefer(1, has('data'))]],
+    ['one that no node matches is left out', [], [prefer(5, NOTHING)], []],
     ['the first of two equal ones is added', [], [prefer(5, has('a')), prefer(7, has('a'))], [prefer(5, has('a'))]],
   ])('%s', (_name, own, added, want) => {
     expect(addPreferences(own, added)).toEqual(want)

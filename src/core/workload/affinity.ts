@@ -1,18 +1,19 @@
-/** The algebra of node affinity: narrowing what a pod may run on, and preferring some of it. */
+/** Narrows the node affinity of a pod to required nodes, and adds preferences for nodes. */
 import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm } from '../../api/node.ts'
 import { isCovered, requirementKey, type TermKeys, termKey } from './requirement-key.ts'
 
 /**
- * The terms that are fulfilled exactly by the nodes that fulfil one of `terms` and one of `wanted`. No `terms` means every node. A term
- * that asks for all of a wanted one already stays as it is, so that narrowing again changes nothing; and an empty term stays as well, since
- * no node fulfils it (k8s.io/component-helpers, scheduling/corev1/nodeaffinity).
+ * The terms that match exactly the nodes that match one of `terms` and one of `wanted`. No `terms` means every node.
+ *
+ * A term that already has all requirements of a wanted one stays as it is, so that narrowing again changes nothing. An empty term stays as
+ * well, since no node matches it (k8s.io/component-helpers, scheduling/corev1/nodeaffinity).
  */
 export function narrowTerms(
   terms: readonly NodeSelectorTerm[] | undefined,
   wanted: readonly NodeSelectorTerm[],
 ): readonly NodeSelectorTerm[] {
   const real = wanted.filter((term) => !isEmpty(term))
-  // An empty list would be refused, or mean every node.
+  // The API server would reject an empty list, or it would mean every node.
   if (real.length === 0) return terms?.every(isEmpty) ? terms : [{}]
   if (terms === undefined) return real
   return terms.flatMap((term) => {
@@ -22,7 +23,7 @@ export function narrowTerms(
   })
 }
 
-/** The preferences with those that are not among them yet, whatever their weight. */
+/** The preferences, and those added that are not among them yet, whatever their weight. */
 export function addPreferences(
   preferences: readonly PreferredSchedulingTerm[],
   added: readonly PreferredSchedulingTerm[],
@@ -37,7 +38,7 @@ export function addPreferences(
   return fresh.length === 0 ? preferences : [...preferences, ...fresh]
 }
 
-/** The one node that all terms ask for by name, as the controller of DaemonSets has it; undefined when they leave a choice. */
+/** The one node that all terms require by name, as the DaemonSet controller sets it; undefined when they leave a choice. */
 export function pinnedNode(terms: readonly NodeSelectorTerm[] | undefined): string | undefined {
   const names = (terms ?? []).map(({ matchFields = [] }) => {
     const byName = matchFields.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
@@ -46,12 +47,12 @@ export function pinnedNode(terms: readonly NodeSelectorTerm[] | undefined): stri
   return names.every((name) => name === names[0]) ? names[0] : undefined
 }
 
-/** Whether no node fulfils the term because it asks for nothing. */
+/** Whether no node matches the term because it has no requirements. */
 function isEmpty({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean {
   return matchExpressions.length === 0 && matchFields.length === 0
 }
 
-/** What a term asks for. */
+/** The keys of the requirements of a term. */
 function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): TermKeys {
   return {
     expressions: new Set(matchExpressions.map(requirementKey)),
@@ -59,7 +60,7 @@ function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): 
   }
 }
 
-/** Appends, and so only adds to what is in the term: of a pod with scheduling gates nothing else may change later. */
+/** Only appends to the requirements of the term: the API server allows no other change to a pod with scheduling gates. */
 function both(term: NodeSelectorTerm, other: NodeSelectorTerm, own: TermKeys): NodeSelectorTerm {
   const expressions = missing(own.expressions, other.matchExpressions)
   const fields = missing(own.fields, other.matchFields)

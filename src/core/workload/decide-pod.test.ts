@@ -18,7 +18,7 @@ function decide(pod: Pod, views: MountableVolumes[] = [mnist(), lake], rest: Par
   return decidePod({ pod, managers: managers(...views), whenNotReady: 'gate', isHub: false, ...rest })
 }
 
-/** The spec of the pod that comes out. */
+/** The spec of the pod after the decision. */
 function injected(pod: Pod, views?: MountableVolumes[]): PodSpec {
   const outcome = decide(pod, views)
   if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
@@ -67,9 +67,9 @@ describe('a pod that names a volume', () => {
 
   test.each([
     ['only in those that are named', { containers: [{ name: 'setup' }] }, { main: [], setup: ['/var/datasets'] }],
-    ['where it is said for all', { 'mount-path': '/d' }, { main: ['/d'], setup: ['/d'] }],
+    ['at the path that is given for all', { 'mount-path': '/d' }, { main: ['/d'], setup: ['/d'] }],
     [
-      'where it is said for one',
+      'at the path that is given for one',
       { 'mount-path': '/d', containers: [{ name: 'main', 'mount-path': '/e' }, { name: 'setup' }] },
       { main: ['/e'], setup: ['/d'] },
     ],
@@ -79,7 +79,7 @@ describe('a pod that names a volume', () => {
       { main: ['/var/datasets'], setup: ['/var/datasets'] },
     ],
     [
-      'twice in one where that is asked',
+      'twice in one where that is requested',
       {
         containers: [
           { name: 'main', 'mount-path': '/a' },
@@ -93,7 +93,7 @@ describe('a pod that names a volume', () => {
     expect({ ...mountsOf(spec.containers), ...mountsOf(spec.initContainers) }).toEqual(want)
   })
 
-  test('gets it where one request says so, and not where another says nothing', () => {
+  test('gets it at the path of one request, and not again for another without a path', () => {
     const asks = [
       { name: 'mnist', containers: [{ name: 'main' }] },
       { name: 'mnist', 'mount-path': '/d' },
@@ -103,10 +103,15 @@ describe('a pod that names a volume', () => {
   })
 
   test.each<[string, object, Partial<UsableVolume>, boolean | undefined]>([
-    ['to write where nothing is said', {}, {}, undefined],
-    ['to read where that is said', { readOnly: true }, {}, true],
-    ['to read where nobody may write', {}, { readOnly: true }, true],
-    ['to read where the volume is read-only, whatever the pod asks', { readOnly: false }, { readOnly: true }, true],
+    ['to write by default', {}, {}, undefined],
+    ['to read where the request says so', { readOnly: true }, {}, true],
+    ['to read where the volume is read-only', {}, { readOnly: true }, true],
+    [
+      'to read where the volume is read-only although the pod requests to write',
+      { readOnly: false },
+      { readOnly: true },
+      true,
+    ],
   ])('gets it %s', (_name, asks, volume, want) => {
     const spec = injected(makePod({ name: 'mnist', ...asks }), [mnist(volume)])
     expect(spec.containers[0]?.volumeMounts?.[0]?.readOnly).toBe(want)
@@ -171,7 +176,7 @@ describe('a pod that names several volumes', () => {
     expect(injected(makePod(two))).toEqual(injected(makePod([...two].reverse())))
   })
 
-  test('has to say where each is mounted', () => {
+  test('has to give the mount path of each', () => {
     expect(refused(makePod([{ name: 'mnist' }, { name: 'lake' }]))).toEqual([
       [`${ROOT}[0]`, 'container main has volume lake--raw at /var/datasets already; give it another mount-path'],
     ])
@@ -186,7 +191,7 @@ describe('a pod that names several volumes', () => {
     expect(spec.containers.map(({ volumeMounts }) => volumeMounts?.[0]?.name)).toEqual(['mnist--vol1', 'lake--raw'])
   })
 
-  test('is told of everything that is wrong at once', () => {
+  test('gets all errors at once', () => {
     const asks = [{ name: 'nobody' }, { name: 'lake', id: 'dirty' }, { name: 'mnist', containers: [{ name: 'x' }] }]
     expect(refused(makePod(asks))).toEqual([
       [`${ROOT}[1].id`, 'VolumeManager lake has no such volume; it has raw, clean'],
@@ -233,17 +238,21 @@ describe('a pod into which the user pasted the volume by hand', () => {
   })
 })
 
-describe('refused, with the field and the reason, is a pod', () => {
+describe('rejected, with the field and the reason, is a pod', () => {
   test.each<[string, Pod, [string, RegExp]]>([
     ['whose annotation is no JSON', makePod('mnist'), [ROOT, /^is not JSON .*; e\.g\. \{"name"/]],
     [
-      'that names nobody',
+      'that names a VolumeManager that does not exist',
       makePod({ name: 'x' }),
       [`${ROOT}.name`, /^there is no VolumeManager x in this namespace; create it first$/],
     ],
-    ['that names a volume that is not there', makePod({ name: 'lake', id: 'x' }), [`${ROOT}.id`, /it has raw, clean$/]],
     [
-      'that names a shard of what is not divided',
+      'that names a volume that does not exist',
+      makePod({ name: 'lake', id: 'x' }),
+      [`${ROOT}.id`, /it has raw, clean$/],
+    ],
+    [
+      'that names a shard of a volume that is not divided',
       makePod({ name: 'lake', shard: 'x' }),
       [`${ROOT}.shard`, /no shard$/],
     ],
@@ -272,7 +281,7 @@ describe('refused, with the field and the reason, is a pod', () => {
     expect(refused(pod)).toEqual([[path, expect.stringMatching(message)]])
   })
 
-  test('whose VolumeManager has failed, in the words of the volume', () => {
+  test('whose VolumeManager has failed, with the message of the volume', () => {
     const view = { ...mnist({ message: 'no such bucket' }), refusal: 'failed to deploy all the sub-resources' }
     expect(refused(makePod({ name: 'mnist' }), [view])).toEqual([
       [
@@ -282,7 +291,7 @@ describe('refused, with the field and the reason, is a pod', () => {
     ])
   })
 
-  test('whose volume nobody can mount', () => {
+  test('whose volume cannot be mounted', () => {
     const { source: _none, ...volume } = makeUsable('vol1')
     expect(refused(makePod({ name: 'mnist' }), [{ name: 'mnist', volumes: [volume] }])).toHaveLength(1)
   })
@@ -314,7 +323,7 @@ describe('a pod whose data is on the way', () => {
     })
   })
 
-  test('keeps the gates of others, and has its own once', () => {
+  test('keeps the gates of other controllers, and has its own once', () => {
     const spec = injected(makePod({ name: 'mnist' }, { schedulingGates: [{ name: 'quota' }] }), waiting)
     expect(spec.schedulingGates).toEqual([{ name: 'quota' }, { name: 'lodestone.dev/volumes' }])
     expect(injected(makePod({ name: 'mnist' }, spec), waiting)).toEqual(spec)
@@ -322,7 +331,7 @@ describe('a pod whose data is on the way', () => {
 
   test.each<[string, Pod, Partial<PodInput>]>([
     ['where there are no gates', makePod({ name: 'mnist' }), { whenNotReady: 'refuse' }],
-    ['that no scheduler looks at', makePod({ name: 'mnist' }, { nodeName: 'n1' }), {}],
+    ['that bypasses the scheduler', makePod({ name: 'mnist' }, { nodeName: 'n1' }), {}],
   ])('is refused %s, with what to wait for', (_name, pod, rest) => {
     expect(refused(pod, waiting, rest)).toEqual([
       [
@@ -332,7 +341,7 @@ describe('a pod whose data is on the way', () => {
     ])
   })
 
-  test('waits for none that it only prefers', () => {
+  test('does not wait for a volume that it only prefers', () => {
     expect(injected(makePod({ name: 'mnist', enforcement: 'Preferred' }), waiting)).not.toHaveProperty(
       'schedulingGates',
     )
@@ -351,7 +360,7 @@ describe('a pod that prefers its data', () => {
       weight,
     ])
 
-  test('rather runs where more of its bytes are, and nowhere has to', () => {
+  test('prefers the nodes with more of its bytes, and requires none', () => {
     const spec = injected(makePod(two), views)
     expect(weights(spec)).toEqual([
       ['data/raw', 25],
@@ -368,7 +377,7 @@ describe('a pod that prefers its data', () => {
     ])
   })
 
-  test('prefers it a little, however little it is', () => {
+  test('prefers even the smallest data a little', () => {
     const small = [mnist({ bytes: 0 }), { name: 'lake', volumes: [makeUsable('raw', { bytes: 10 })] }]
     expect(weights(injected(makePod(two), small))).toEqual([
       ['data/raw', 100],
@@ -408,18 +417,18 @@ describe('a pod that has its node already', () => {
   test.each([
     ['by its name', { nodeName: 'n3' }],
     ['as the pods of a DaemonSet do', pinned('n3')],
-  ])('%s is refused elsewhere', (_name, spec) => {
+  ])('%s is rejected elsewhere', (_name, spec) => {
     expect(refused(makePod({ name: 'mnist' }, spec), views)).toEqual([
       [ROOT, 'the pod has to run on node n3, but volume vol1 of VolumeManager mnist is on n1, n2'],
     ])
   })
 
-  test('is not refused while the data is on the way, perhaps to its node', () => {
+  test('is not rejected while the data is on the way, perhaps to its node', () => {
     const waiting = [mnist({ state: 'Waiting', nodes: ['n1'] })]
     expect(injected(makePod({ name: 'mnist' }, pinned('n3')), waiting).schedulingGates).toHaveLength(1)
   })
 
-  test('is not refused where nobody keeps account of nodes', () => {
+  test('is not rejected where the nodes are not recorded', () => {
     expect(injected(makePod({ name: 'mnist' }, { nodeName: 'n3' })).volumes).toEqual([VOLUME])
   })
 })
@@ -428,18 +437,18 @@ describe('of a volume that is divided', () => {
   const shards = ['a', 'b'].map((name) => ({ name, nodeAffinity: nodesWith(`part/${name}`), nodes: [name] }))
   const views = [mnist({ shards: () => shards })]
 
-  test('a part is asked for by its name, and is where that part is', () => {
+  test('a pod requests a shard by its name, and runs where that shard is', () => {
     const spec = injected(makePod({ name: 'mnist', shard: 'b' }), views)
     expect(spec.affinity?.nodeAffinity).toEqual(nodesWith('part/b'))
     expect(spec.volumes?.[0]?.name).toBe('mnist--vol1--b')
   })
 
-  test('who asks for no part is warned', () => {
+  test('a pod without a shard gets a warning', () => {
     const outcome = decide(makePod({ name: 'mnist' }), views)
     expect(outcome.warnings).toEqual(['lodestone: mnist/vol1 is divided; shard names the part the pod needs: a, b'])
   })
 
-  test('a part that is not there is refused', () => {
+  test('a shard that does not exist is rejected', () => {
     expect(refused(makePod({ name: 'mnist', shard: 'c' }), views)).toEqual([
       [`${ROOT}.shard`, 'volume vol1 of VolumeManager mnist has no such shard; it has a, b'],
     ])
@@ -450,7 +459,7 @@ describe('left alone is a pod', () => {
   test.each([
     ['without the label', makePod({ name: 'x' }, {}, { labels: {} })],
     [
-      'that a node made of a file of its own',
+      'that is a mirror pod of a node',
       makePod('x', {}, { annotations: { 'lodestone.dev/volumes': 'x', 'kubernetes.io/config.mirror': 'a' } }),
     ],
     ['that opted out', makePod({ name: 'x' }, {}, { labels: { 'lodestone.dev/inject': 'false' } })],
@@ -458,14 +467,14 @@ describe('left alone is a pod', () => {
     expect(decide(pod)).toEqual({ kind: 'allow' })
   })
 
-  test('that asks for nothing, with a word on it', () => {
+  test('that requests nothing, with a warning', () => {
     expect(decide(makePod('', {}, { annotations: {} }))).toEqual({
       kind: 'allow',
       warnings: ['lodestone: label lodestone.dev/inject without annotation lodestone.dev/volumes'],
     })
   })
 
-  test('on a hub, where it goes on to members; only what is wrong anywhere is refused', () => {
+  test('on a hub, where it goes on to members; only errors that count on every cluster are rejected', () => {
     expect(decide(makePod({ name: 'x' }), [], { isHub: true })).toEqual({ kind: 'allow' })
     expect(refused(makePod({ name: 'x', containers: [{ name: 'x' }] }), [], { isHub: true })).toHaveLength(1)
     expect(refused(makePod('x'), [], { isHub: true })).toHaveLength(1)

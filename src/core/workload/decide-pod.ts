@@ -108,7 +108,7 @@ function nodeOf({ nodeName, affinity }: PodSpec): string | undefined {
   return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
 }
 
-/** Only where it is known which nodes have the data. */
+/** An error when the node does not have the data; only where the nodes with the data are known. */
 function absentFrom(node: string | undefined, { path, request, volume }: WantedVolume): FieldError[] {
   if (node === undefined || request.enforcement === 'Preferred') return []
   if (volume.state === 'Waiting' || volume.nodes.length === 0 || volume.nodes.includes(node)) return []

@@ -37,8 +37,8 @@ function refused(object: K8sObject, rest?: Partial<WorkloadInput>) {
   return outcome.kind === 'deny' && outcome.errors.map(({ path, message }) => [path, message])
 }
 
-describe('a workload that asks for volumes', () => {
-  test('in its template has its pods sent to admission', () => {
+describe('a workload that requests volumes', () => {
+  test('in its template gets the label for its pods', () => {
     expect(decide(deployment({ annotations: asks() }))).toEqual({
       kind: 'patch',
       object: deployment({ labels: LABELLED, annotations: asks() }),
@@ -46,20 +46,20 @@ describe('a workload that asks for volumes', () => {
     })
   })
 
-  test('in its own metadata asks for all of its pods', () => {
+  test('in its own metadata requests them for all of its pods', () => {
     expect(decide(deployment({ labels: { app: 'x' } }, { annotations: asks() }))).toMatchObject({
       object: deployment({ labels: { app: 'x', ...LABELLED }, annotations: asks() }, { annotations: asks() }),
     })
   })
 
-  test('says more in its template', () => {
+  test('uses the annotation of its template first', () => {
     const own = asks('{"name":"mnist","id":"vol1"}')
     expect(decide(deployment({ annotations: own }, { annotations: asks() }))).toMatchObject({
       object: deployment({ labels: LABELLED, annotations: own }, { annotations: asks() }),
     })
   })
 
-  test('and has said so before stays as it is', () => {
+  test('and has the label and the copy already stays as it is', () => {
     const done = deployment({ labels: LABELLED, annotations: asks() }, { annotations: asks() })
     expect(decide(done)).toEqual({ kind: 'allow' })
     expect(decide(done, done)).toEqual({ kind: 'allow' })
@@ -92,7 +92,7 @@ describe('a workload that asks for volumes', () => {
     expect(metadata).toEqual({ labels: LABELLED, annotations: asks() })
   })
 
-  test('asks for every template without a word of its own', () => {
+  test('requests them for every template without its own annotation', () => {
     const tasks = [
       { template: template() },
       { template: template({ annotations: asks('{"name":"mnist","readOnly":true}') }) },
@@ -103,7 +103,7 @@ describe('a workload that asks for volumes', () => {
   })
 })
 
-describe('refused as early as that is a workload', () => {
+describe('rejected before its pods is a workload', () => {
   test.each<[string, K8sObject, string]>([
     [
       'whose annotation is wrong',
@@ -116,22 +116,22 @@ describe('refused as early as that is a workload', () => {
       'metadata.annotations[lodestone.dev/volumes][0].name',
     ],
     [
-      'that names a container that it has not',
+      'that names a container that does not exist',
       deployment({}, { annotations: asks('{"name":"mnist","containers":[{"name":"x"}]}') }),
       'metadata.annotations[lodestone.dev/volumes].containers[0].name',
     ],
     [
-      'that names such a container of a volume that is not there yet',
+      'that names such a container for a volume that does not exist yet',
       deployment({}, { annotations: asks('{"name":"nobody","containers":[{"name":"x"}]}') }),
       'metadata.annotations[lodestone.dev/volumes].containers[0].name',
     ],
     [
-      'that names a volume that its VolumeManager has not',
+      'that names a volume that its VolumeManager does not have',
       deployment({}, { annotations: asks('{"name":"mnist","id":"x"}') }),
       'metadata.annotations[lodestone.dev/volumes].id',
     ],
     [
-      'two volumes of which are at one place',
+      'with two volumes at one path',
       deployment({}, { annotations: asks('[{"name":"mnist","mount-path":"/a"},{"name":"other","mount-path":"/a"}]') }),
       'metadata.annotations[lodestone.dev/volumes][1]',
     ],
@@ -150,20 +150,20 @@ describe('refused as early as that is a workload', () => {
 })
 
 describe('a workload whose VolumeManager', () => {
-  test('is not there yet is let in with a warning: manifests come in any order', () => {
+  test('does not exist yet is allowed with a warning: manifests are applied in any order', () => {
     expect(decide(deployment({}, { annotations: asks('{"name":"nobody"}') }))).toMatchObject({
       kind: 'patch',
       warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
     })
   })
 
-  test('has failed is let in with a warning', () => {
+  test('has failed is allowed with a warning', () => {
     const failed = managers({ name: 'mnist', refusal: 'no such bucket', volumes: [makeUsable('vol1')] })
     const { warnings } = decide(deployment({}, { annotations: asks() }), undefined, { managers: failed })
     expect(warnings).toEqual([expect.stringMatching(/cannot be used: no such bucket/)])
   })
 
-  test('is of the members alone is nothing to warn of on a hub', () => {
+  test('is on the members only causes no warning on a hub', () => {
     const outcome = decide(deployment({}, { annotations: asks('{"name":"nobody"}') }), undefined, { isHub: true })
     expect(outcome).toMatchObject({ kind: 'patch' })
     expect(outcome).not.toHaveProperty('warnings')
@@ -173,7 +173,7 @@ describe('a workload whose VolumeManager', () => {
 describe('errors and warnings', () => {
   const both = '[{"name":"nobody"},{"name":"mnist","id":"x","mount-path":"/x"}]'
 
-  test('come together when some volumes are missing and others are wrong', () => {
+  test('are returned together when some volumes are missing and others are invalid', () => {
     expect(decide(deployment({}, { annotations: asks(both) }))).toEqual({
       kind: 'deny',
       errors: [expect.objectContaining({ path: 'metadata.annotations[lodestone.dev/volumes][1].id' })],
@@ -206,7 +206,7 @@ describe('errors and warnings', () => {
     ])
   })
 
-  test('name the place in the template where a volume of the pod is in the way', () => {
+  test('name the field of the template where a volume of the pod conflicts', () => {
     const name = volumeName('mnist', 'vol1', undefined)
     const spec = { ...template().spec, volumes: [{ name, emptyDir: {} }] }
     const object = workload('Deployment', { template: { spec } }, { annotations: asks() })
@@ -233,22 +233,22 @@ describe('an update', () => {
   const own = (annotation = MNIST) => deployment({}, { annotations: asks(annotation) })
   const copied = (annotation: string, copy = annotation) =>
     deployment({ labels: LABELLED, annotations: asks(copy) }, { annotations: asks(annotation) })
-  test('that has nothing to do with volumes is let through, also where they were let in unchecked', () => {
+  test('that does not concern volumes is allowed, also where the stored request was never checked', () => {
     const unchecked = own('x')
     const scaled = { ...unchecked, spec: { ...(unchecked as K8sObject & { spec: object }).spec, replicas: 3 } }
     expect(decide(scaled, unchecked)).toEqual({ kind: 'allow' })
   })
 
-  test('that asks for volumes for the first time asks for its pods', () => {
+  test('that requests volumes for the first time labels the pod template', () => {
     expect(decide(own(), deployment())).toMatchObject({ object: copied(MNIST) })
   })
 
-  test('that asks for another takes the copy in the template along', () => {
+  test('that requests another volume updates the copy in the template', () => {
     const other = '{"name":"mnist","readOnly":true}'
     expect(decide(copied(other, MNIST), copied(MNIST))).toMatchObject({ object: copied(other) })
   })
 
-  test('that asks for another leaves what the template itself asks for', () => {
+  test('that requests another volume leaves the own annotation of the template', () => {
     const template = '{"name":"mnist","mount-path":"/d"}'
     expect(decide(copied('{"name":"mnist","readOnly":true}', template), copied(MNIST, template))).toEqual({
       kind: 'allow',

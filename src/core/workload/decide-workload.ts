@@ -16,7 +16,7 @@ import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
 export interface WorkloadInput {
   object: K8sObject
-  /** Absent when it is created. */
+  /** As it is stored; absent when the object is being created. */
   stored: K8sObject | undefined
   /** Where its pod templates are (core/dependencies/kinds.ts). */
   templatePaths: readonly string[]
@@ -29,8 +29,10 @@ export interface WorkloadInput {
 const UNCHANGEABLE: ReadonlySet<string> = new Set(['batch/v1 Job', 'batch.volcano.sh/v1alpha1 Job'])
 
 /**
- * The annotation of the workload itself is for all of its pods, unless a template has its own. What a controller made of another workload
- * was decided there; changing it would make that controller replace it for ever.
+ * Decides on a workload. The annotation of the workload itself is for all of its pods, unless a template has its own.
+ *
+ * A workload that a controller made of another workload is left alone, since the other one was decided already. After a change, the
+ * controller would replace it forever.
  */
 export function decideWorkload(input: WorkloadInput): Outcome {
   const { object, stored, templatePaths } = input
@@ -92,13 +94,13 @@ function isSame(
   )
 }
 
-/** What the pods of a template ask for; undefined when they ask for nothing, or are to be left alone. */
+/** The request for the pods of a template; undefined when they request nothing, or opted out. */
 function askOf(placed: PlacedTemplate, object: K8sObject, stored: K8sObject | undefined): Ask | undefined {
   const { labels, annotations } = placed.template.metadata ?? {}
   if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return undefined
   const own = ownAnnotation(object)
   const inTemplate = annotations?.[VOLUMES_ANNOTATION]
-  // Our copy of what the workload said until now follows what it says from now on.
+  // If the template has our copy of the old annotation of the workload, the new annotation replaces it.
   const isCopy = own !== undefined && stored !== undefined && inTemplate === ownAnnotation(stored)
   if (inTemplate !== undefined && !isCopy) {
     return { ...placed, annotation: inTemplate, writtenAt: `${placed.path}.metadata.annotations` }
@@ -114,7 +116,7 @@ interface ParsedAsk extends Ask {
   parsed: ParsedRequests
 }
 
-/** Each annotation is parsed once: that of the workload itself is for all of its templates. */
+/** Parses each annotation once: that of the workload itself is for all of its templates. */
 function parseAll(asking: readonly Ask[]): ParsedAsk[] {
   const ofWorkload = new Map<string, ParsedRequests>()
   return asking.map((ask) => {
@@ -130,7 +132,7 @@ function annotationPath({ writtenAt }: Ask): string {
   return `${writtenAt}[${VOLUMES_ANNOTATION}]`
 }
 
-/** An error when a workload that asks for volumes has too many pod templates to look at each. */
+/** An error when a workload that requests volumes has too many pod templates to check. */
 function templateCountErrors(object: K8sObject, paths: readonly string[]): FieldError[] {
   const count = paths.reduce((sum, path) => sum + valuesAt(object, path).length, 0)
   if (count <= MAX_TEMPLATES) return []

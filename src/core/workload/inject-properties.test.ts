@@ -1,4 +1,4 @@
-/** What holds for every pod and whatever volumes it asks for. */
+/** Properties that hold for every pod and any volumes that it requests. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { makeUsable, nodesWith } from '../../../test/builders.ts'
@@ -93,7 +93,7 @@ test('injecting again changes nothing', () => {
   })
 })
 
-test('the order of the volumes does not matter, neither to the pod nor to whether it is refused', () => {
+test('the order of the volumes does not matter, neither to the pod nor to whether it is rejected', () => {
   holds((before, list) => {
     const resultOf = (volumes: WantedVolume[]) => {
       const result = injectVolumes(before, volumes)

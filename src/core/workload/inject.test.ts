@@ -12,7 +12,7 @@ import { parseVolumeRequests } from './volume-requests.ts'
 const main: PodSpec = { containers: [{ name: 'main' }] }
 const NAME = volumeName('mnist', 'vol1', undefined)
 
-/** What the requests become that ask for the volumes of VolumeManager mnist. */
+/** The wanted volumes for requests of the volumes of VolumeManager mnist. */
 function wanted(asks: object[], volumes: UsableVolume[] = [makeUsable('vol1')]): WantedVolume[] {
   const parsed = parseVolumeRequests(JSON.stringify(asks.map((ask) => ({ name: 'mnist', ...ask }))))
   if ('errors' in parsed) throw new Error(JSON.stringify(parsed.errors))
@@ -39,7 +39,7 @@ describe('a pod spec', () => {
     })
   })
 
-  test('that asks for nothing stays as it is, without an empty list of volumes', () => {
+  test('that requests nothing stays as it is, without an empty list of volumes', () => {
     expect(injectVolumes(main, [])).toStrictEqual({ spec: main })
   })
 

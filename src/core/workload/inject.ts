@@ -80,7 +80,7 @@ function addVolumes(own: readonly PodVolume[], wanted: readonly WantedVolume[], 
   return { volumes, mounts, errors }
 }
 
-/** Required volumes narrow; preferred ones weigh as much as their share of the bytes. */
+/** Narrows the affinity by required volumes, and adds preferred ones with a weight: their share of the bytes. */
 function narrowAffinity(own: NodeAffinity | undefined, wanted: readonly WantedVolume[]): NodeAffinity | undefined {
   const isRequired = ({ request }: WantedVolume) => request.enforcement !== 'Preferred'
   const before = own?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms

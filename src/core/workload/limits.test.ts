@@ -18,7 +18,7 @@ function errorsOf(outcome: Outcome) {
   return outcome.kind === 'deny' ? outcome.errors.map(({ code, message }) => ({ code, message })) : []
 }
 
-describe('an annotation that asks for too much is one error, whatever is in it', () => {
+describe('an annotation that requests too much is one error, whatever is in it', () => {
   test.each([
     { name: 'too many volumes', annotation: JSON.stringify(asks(65)), want: 'must ask for at most 64 volumes' },
     {
@@ -40,7 +40,7 @@ describe('an annotation that asks for too much is one error, whatever is in it',
   })
 })
 
-test('a pod that would come to too many mounts is refused before any is made', () => {
+test('a pod that would get too many mounts is rejected before any is added', () => {
   const outcome = decidePod({
     pod: makePod(asks(64), { containers: containers(400) }),
     managers: mnist,
@@ -77,7 +77,7 @@ function volcanoJob(templates: number, containersEach: number): K8sObject {
 
 const input = { stored: undefined, templatePaths: ['spec.tasks.*.template'], managers: mnist, isHub: false }
 
-describe('a workload is refused when it is too large to check', () => {
+describe('a workload is rejected when it is too large to check', () => {
   test.each([
     {
       name: 'too many pod templates',
@@ -110,15 +110,15 @@ describe('the limit of pod templates', () => {
       },
     })
 
-  test('lets as many pass as are allowed', () => {
+  test('allows the largest number', () => {
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES, {}, ask) }).kind).toBe('patch')
   })
 
-  test('counts where a single template asks for volumes', () => {
+  test('counts where a single template requests volumes', () => {
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, { other: 'x' }, ask) }).kind).toBe('deny')
   })
 
-  test('is for workloads that ask for volumes only', () => {
+  test('is only for workloads that request volumes', () => {
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, { other: 'x' }) })).toEqual({ kind: 'allow' })
   })
 

@@ -1,23 +1,23 @@
-/** How much may be put into one object: each container gets each volume, so that both lists together have a limit. */
+/** Limits the volumes in one object: each container gets each volume, so both lists together have a limit. */
 import type { PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
-/** Mounts that the requests of one object may come to. */
+/** The most mounts that the requests of one object may add up to. */
 const MAX_MOUNTS = 20_000
-/** Pod templates of one workload that asks for volumes. */
+/** The most pod templates of one workload that requests volumes. */
 export const MAX_TEMPLATES = 500
 /** Terms, and requirements of all terms, that node affinity may have before the object gets too large for etcd. */
 export const MAX_TERMS = 100
 export const MAX_REQUIREMENTS = 10_000
 
-/** What is asked for in one pod spec. */
+/** The requests for one pod spec. */
 export interface MountCount {
   spec: PodSpec
   requests: readonly PlacedRequest[]
 }
 
-/** An error when the requests would come to more mounts than an object can have. */
+/** An error when the requests add up to more mounts than an object can have. */
 export function mountCountErrors(path: string, counts: readonly MountCount[]): FieldError[] {
   const mounts = counts.reduce((sum, { spec, requests }) => {
     const containers = spec.containers.length + (spec.initContainers?.length ?? 0)

@@ -27,14 +27,14 @@ const running = (volume: Partial<VolumeStatus> = {}, status: Partial<VolumeManag
   makeVolumeManager([{}], { uid, status: { state: 'Running', volumes: [{ ...done, ...volume }], ...status } })
 
 describe('a volume', () => {
-  test('that nobody has looked at yet waits, and it is known as what it will be mounted', () => {
+  test('without a status waits, and its future mount is known', () => {
     const [volume] = mountableVolumes(fresh).volumes
     expect(volume).toMatchObject({ id: 'vol1', state: 'Waiting', message: '', readOnly: false, nodes: [] })
     expect(volume?.source?.hostPath?.path).toMatch(new RegExp(`^/var/datasets/vck-resource-${uid}-`))
     expect(volume?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).toHaveLength(1)
   })
 
-  test('that can be used is what its status says', () => {
+  test('that can be used has the values of its status', () => {
     const replicas = [replica(0, 'n1', 'Ready'), replica(1, 'n2', 'Downloading')]
     expect(mountableVolumes(running({ replicas })).volumes).toEqual([
       {
@@ -59,7 +59,7 @@ describe('a volume', () => {
     expect(mountableVolumes(manager).volumes[0]?.state).toBe('Waiting')
   })
 
-  test('of VCK, which knows of no revisions, can be used', () => {
+  test('of VCK, which has no revisions, can be used', () => {
     const { revision: _none, ...volume } = done
     const manager = makeVolumeManager([{}], { status: { state: 'Running', volumes: [volume] } })
     expect(mountableVolumes(manager).volumes[0]).toMatchObject({ state: 'Ready', source: done.volumeSource })
@@ -70,19 +70,19 @@ describe('a volume', () => {
     expect(volume?.source).toEqual(mountableVolumes(fresh).volumes[0]?.source)
   })
 
-  test('that nobody may write to is read only', () => {
+  test('with a read-only access mode is read-only', () => {
     const manager = makeVolumeManager([
       { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 's', path: '/' } },
     ])
     expect(mountableVolumes(manager).volumes[0]).toMatchObject({ readOnly: true, nodeAffinity: {} })
   })
 
-  test('of a source that nobody knows is mounted as nothing', () => {
+  test('of an unknown source type has no source to mount', () => {
     const [volume] = mountableVolumes(makeVolumeManager([{ sourceType: 'Aeon', options: {} }])).volumes
     expect(volume).not.toHaveProperty('source')
   })
 
-  test('that is divided tells the nodes of each part', () => {
+  test('that is divided has the nodes of each part', () => {
     const options = { sourceURL: 's3://lake/', distributionStrategy: '{"*0_1*": 1, "*1_1*": 1}' }
     const config = makeVolumeManager([{ replicas: 2, options }])
     const replicas = [replica(0, 'n1', 'Ready', '*0_1*'), replica(1, 'n2', 'Ready', '*1_1*')]
@@ -138,12 +138,12 @@ test('a VolumeManager without volumes has none', () => {
   expect(mountableVolumes(makeVolumeManager([]))).toEqual({ name: 'sales', volumes: [] })
 })
 
-test('the least of a VolumeManager that an API server stores can be viewed', () => {
+test('the smallest VolumeManager that an API server stores can be read', () => {
   const { spec: _spec, ...least } = makeVolumeManager([])
   expect(mountableVolumes({ ...least, metadata: {} } as VolumeManager)).toEqual({ name: '', volumes: [] })
 })
 
-test('a status without volumes, and a replica without a node, tell no nodes', () => {
+test('a status without volumes, and a replica without a node, give no nodes', () => {
   expect(mountableVolumes(makeVolumeManager([{}], { status: { state: 'Pending' } })).volumes[0]?.nodes).toEqual([])
   const { node: _node, ...unplaced } = replica(0, 'n1', 'Ready')
   expect(mountableVolumes(running({ replicas: [unplaced] })).volumes[0]?.nodes).toEqual([])
@@ -157,7 +157,7 @@ test('each volume has the status of its own id, in whatever order', () => {
   expect(viewed.volumes.map(({ message }) => message)).toEqual(['of vol1', 'of vol2'])
 })
 
-test('the parts of a volume that nothing is known of are on no node', () => {
+test('the parts of a volume without a status are on no node', () => {
   const options = { sourceURL: 's3://lake/', distributionStrategy: '{"*0_1*": 1, "*1_1*": 1}' }
   const [volume] = mountableVolumes(makeVolumeManager([{ replicas: 2, options }])).volumes
   expect(volume?.shards().map(({ name, nodes }) => [name, nodes])).toEqual([

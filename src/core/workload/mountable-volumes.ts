@@ -31,7 +31,7 @@ export interface UsableVolume {
   bytes?: number
   /** The nodes that have it now; empty also where the nodes are not recorded. */
   nodes: readonly string[]
-  /** The parts of the volume: most pods ask for none, and it takes a digest to name each. */
+  /** The parts of the volume. They are computed on demand: most pods request none, and each name takes a digest. */
   shards: () => readonly VolumeShard[]
 }
 
@@ -47,9 +47,9 @@ export interface MountableVolumes {
 export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
 
 /**
- * Reads a VolumeManager as its status has it, and as it will be where the status does not say yet.
+ * Reads the volumes of a VolumeManager from its status, and from its spec where the status has no entry yet.
  *
- * @param roots where `Local` volumes may be; one that is elsewhere, since it was stored before, is not mounted
+ * @param roots where `Local` volumes may be; one that was stored elsewhere before is not mounted
  */
 export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): MountableVolumes {
   const refusal = refusalOf(manager)
@@ -58,7 +58,7 @@ export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): Mou
     ...(refusal && { refusal }),
     volumes: (manager.spec?.volumeConfigs ?? []).map((config) => {
       const status = manager.status?.volumes?.find(({ id }) => id === config.id)
-      // Data of another source than the spec has now is not what the pod asks for.
+      // The pod does not request data of an older source than the one in the spec.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
       return mountableVolume(manager, config, isCurrent ? status : undefined, roots)
     }),

@@ -7,9 +7,9 @@ import type { PlacedRequest } from './volume-requests.ts'
 /** The default mount path, as in VCK. */
 const DEFAULT_MOUNT_PATH = '/var/datasets'
 
-/** One volume that all or some containers are to have. */
+/** One volume to mount into all or some containers. */
 export interface WantedMount extends PlacedRequest {
-  /** In the pod. */
+  /** The name of the volume in the pod. */
   volume: string
   readOnly: boolean
 }
@@ -17,9 +17,10 @@ export interface WantedMount extends PlacedRequest {
 type Mounted = { containers: Pick<PodSpec, 'containers' | 'initContainers'> } | { errors: FieldError[] }
 
 /**
- * The containers with their mounts, sidecars and other init containers included. One that has the volume already, at the path asked for
- * or where no path is asked for at any, stays as it is; one that has something else there is an error, as is a container that does not
- * exist.
+ * The containers with their mounts, sidecars and other init containers included.
+ *
+ * A container stays as it is if it has the volume at the requested path, or anywhere when the request has no path. If it has another volume
+ * at that path, that is an error. A request that names an unknown container is an error as well.
  *
  * @param at the path of the pod spec in the object
  */
@@ -98,12 +99,12 @@ function openMountTable() {
     },
     has: (volume: string, path: string) => mounted.has(keyOf(volume, path)),
     hasVolume: (volume: string) => volumes.has(volume),
-    /** Which volume is mounted there, and as which of the mounts. */
+    /** The volume that is mounted at a path, and the index of its mount. */
     at: (path: string) => byPath.get(clean(path)),
   }
 }
 
-/** What is asked for this container: given paths first, for which a volume without a path may then do. */
+/** The requested mounts of this container. Those with a path come first, because a volume that they mount needs no default mount. */
 function asked({ name }: Container, wanted: readonly WantedMount[]): Asked[] {
   const all = wanted.flatMap((one) => {
     const { containers = [], 'mount-path': forAll } = one.request

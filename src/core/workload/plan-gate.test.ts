@@ -30,7 +30,7 @@ const complaints = (pod: Pod, volumes = lookup()) =>
   )
 
 describe('the gate of a pod', () => {
-  test('is taken away when the data is there, of the very pod that was looked at', () => {
+  test('is removed when the data is there, for the version of the pod that was read', () => {
     expect(planGate(gated(), lookup()).actions).toEqual([
       {
         kind: 'patch',
@@ -47,7 +47,7 @@ describe('the gate of a pod', () => {
     ])
   })
 
-  test('leaves those of others', () => {
+  test('leaves the gates of other controllers', () => {
     const [action] = planGate(gated({ schedulingGates: [{ name: 'quota' }] }), lookup()).actions
     expect(action).toMatchObject({ patch: { spec: { schedulingGates: [{ name: 'quota' }] } } })
   })
@@ -67,7 +67,7 @@ describe('the gate of a pod', () => {
     expect(kinds(waiting, both('Ready'))).toEqual(['patch', 'event'])
   })
 
-  test('of a pod that could run anywhere is taken away when its data turns out to be on some nodes', () => {
+  test('of a pod that could run anywhere is removed when its data is on some nodes', () => {
     const anywhere = lookup({ state: 'Waiting', nodeAffinity: {} })
     const outcome = decidePod({
       pod: makePod({ name: 'mnist' }),
@@ -91,7 +91,7 @@ describe('the gate of a pod', () => {
     expect(complaints(pod, volumes)).toEqual([['Warning', 'VolumesUnusable', expect.stringMatching(message)]])
   })
 
-  test('is no business of ours on a pod that is going, or that has none', () => {
+  test('is ignored on a pod that is being deleted, or that has none', () => {
     expect(kinds(gated({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toEqual([])
     expect(kinds({ ...gated(), spec: { containers: [] } })).toEqual([])
     expect(kinds({ ...gated(), spec: { containers: [], schedulingGates: [{ name: 'quota' }] } })).toEqual([])
@@ -102,7 +102,7 @@ describe('the gate of a pod', () => {
 describe('a pod whose volume is on other nodes than when it was created', () => {
   const alsoOn = (...labels: string[]) => lookup({ nodeAffinity: nodesWith(...labels) })
 
-  test('is narrowed to those where they are fewer, in the only way that an API server lets pass', () => {
+  test('is narrowed to them if they are fewer, in the only way that an API server allows', () => {
     const [action] = planGate(gated(), alsoOn('other')).actions
     expect(action).toMatchObject({
       patch: {
@@ -166,7 +166,7 @@ describe('a pod whose volume has another directory now', () => {
     expect(kinds(gated(), moved)).toEqual(['event'])
   })
 
-  test('is left to its user without one, who is told', () => {
+  test('is left to its user without a controller, with an Event', () => {
     const notes = { ...OWNER, controller: false }
     expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([
       ['Warning', 'VolumesUnusable', expect.stringMatching(/; create it again$/)],

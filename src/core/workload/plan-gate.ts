@@ -1,4 +1,4 @@
-/** What becomes of a pod that waits for its volumes: its gate is taken away when the data is there. */
+/** Plans for a pod that waits for its volumes: removes its scheduling gate when the data is there. */
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { NodeSelectorTerm } from '../../api/node.ts'
 import { type Pod, type PodSpec, pods } from '../../api/pod.ts'
@@ -18,9 +18,11 @@ export function isGated({ metadata, spec }: Pod): boolean {
 }
 
 /**
- * Admission decided once what the pod mounts, and nobody may change that; of a pod with gates an API server lets only the affinity be
- * narrowed (ValidatePodUpdate). So the decision is made again: when it comes to the same, the pod may go. When it does not, the data that the
- * pod was to have is given up, and the pod with it: its controller makes another. One without a controller is its user's to make again.
+ * Admission has decided which volumes the pod mounts, and that cannot change later. For a pod with scheduling gates, an API server only
+ * allows a narrower affinity (ValidatePodUpdate).
+ *
+ * So the decision is made again. If the result is the same, the gate is removed. Otherwise its volumes have other data now: the pod is
+ * deleted and its controller creates another one. If it has no controller, the user has to create it again.
  */
 export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (!isGated(pod)) return NOTHING
@@ -31,7 +33,7 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (wrong.length > 0) return { actions: [complaint(pod, describeErrors(wrong))] }
   if (wanted.some(mustWait)) return NOTHING
   const injected = injectVolumes(pod.spec, wanted)
-  // What was injected before and no longer can be stands in its own way: the volume has another directory now.
+  // If the volume has another directory now, the volume that was injected before conflicts with the new one.
   const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
   return { actions: becomes ? release(pod, injected.spec) : giveUp(pod) }
 }
@@ -67,7 +69,7 @@ function complaint(about: Pod, message: string): EventAction {
   return { kind: 'event', about, type: 'Warning', reason: 'VolumesUnusable', message }
 }
 
-/** Whether an API server lets a gated pod become this: nothing but narrower terms, each of which begins as it was. */
+/** Whether an API server allows this change of a gated pod: only narrower terms, each of which begins with its old requirements. */
 function mayBecome(before: PodSpec, after: PodSpec): boolean {
   const { affinity: was, ...own } = before
   const { affinity: is, ...wanted } = after

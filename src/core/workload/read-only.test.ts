@@ -38,7 +38,7 @@ describe('a volume that is read-only', () => {
     expect(mounts).toEqual(Array(3).fill({ name: 'sales--vol1', mountPath: '/var/datasets', readOnly: true }))
   })
 
-  test('says so to a pod that asks to write', () => {
+  test('causes a warning for a pod that requests to write', () => {
     const [warning] = admitted({ readOnly: false }).warnings ?? []
     expect(warning).toContain('sales/vol1 is read-only')
     expect(admitted({}).warnings).toBeUndefined()
@@ -76,7 +76,7 @@ describe('a volume that is read-only', () => {
     expect(mounts.slice(0, 3)).toEqual(volumeMounts)
   })
 
-  test('stays so when the pod is decided on again, whatever mounts it had', () => {
+  test('stays read-only when the pod is decided on again, whatever mounts it had', () => {
     const mount = fc.record(
       {
         name: fc.constantFrom('mine', 'sales--vol1', 'tmp'),

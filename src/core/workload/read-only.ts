@@ -1,10 +1,10 @@
-/** Makes the mounts of read-only volumes read-only, whatever the pod asks for and whatever the volume is called in the pod. */
+/** Makes the mounts of read-only volumes read-only, whatever the pod requests and whatever name the volume has in the pod. */
 import type { Container, PodSpec, PodVolume, VolumeSource } from '../../api/pod.ts'
 import { isBelow } from '../volume-manager/spec/host-paths.ts'
 
 type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
 
-/** The containers, with every mount of data of these sources read-only. What does not change is shared. */
+/** The containers, with every mount of data of these sources read-only. Unchanged parts are shared. */
 export function withReadOnlyMounts(
   given: Containers,
   volumes: readonly PodVolume[],
@@ -37,7 +37,7 @@ function isOf({ hostPath, persistentVolumeClaim }: VolumeSource, source: VolumeS
   return isBelow(clean(hostPath.path), [clean(source.hostPath.path)])
 }
 
-/** An API server takes doubled slashes and `.`, and refuses `..`. */
+/** Normalizes a path: an API server accepts doubled slashes and `.`, and rejects `..`. */
 function clean(path: string): string {
   return `/${path
     .split('/')

@@ -2,16 +2,16 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
 import { sortedUnique } from '../json.ts'
 
-/** What a term asks for. */
+/** The keys of the requirements of a term. */
 export interface TermKeys {
   expressions: ReadonlySet<string>
   fields: ReadonlySet<string>
 }
 
-/** The terms of VolumeManagers are asked about again and again, and objects in memory never change. */
+/** Keys that were computed before: the terms of VolumeManagers are compared many times, and objects in memory never change. */
 const keys = new WeakMap<NodeSelectorRequirement, string>()
 
-/** The order of the values does not matter. */
+/** The key of a requirement. The order of the values does not matter. */
 export function requirementKey(requirement: NodeSelectorRequirement): string {
   const known = keys.get(requirement)
   if (known !== undefined) return known
@@ -21,12 +21,12 @@ export function requirementKey(requirement: NodeSelectorRequirement): string {
   return text
 }
 
-/** Equal for terms that ask for the same, in whatever order. */
+/** A key that is equal for terms with the same requirements, in whatever order. */
 export function termKey({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): string {
   return JSON.stringify([matchExpressions, matchFields].map((list) => sortedUnique(list.map(requirementKey))))
 }
 
-/** Whether all that `term` asks for is among these. */
+/** Whether all requirements of `term` are among these. */
 export function isCovered({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, by: TermKeys): boolean {
   return (
     matchExpressions.every((requirement) => by.expressions.has(requirementKey(requirement))) &&

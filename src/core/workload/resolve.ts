@@ -6,7 +6,7 @@ import { isDeployed } from '../volume-manager/status/codes.ts'
 import type { UsableVolume, VolumeManagerLookup } from './mountable-volumes.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
-/** A request together with the volume that it means; of a shard, with the shard's nodes. */
+/** A request and its volume; for a shard, with the nodes of the shard. */
 export interface WantedVolume extends PlacedRequest {
   volume: UsableVolume
   source: VolumeSource
@@ -23,7 +23,7 @@ export interface Resolved {
 /** Long enough for the reason of a failure, short enough for an Event. */
 const MAX_REASON_LENGTH = 300
 
-/** Finds the volumes of all requests, or everything that is wrong with them. */
+/** Finds the volumes of all requests, and lists all errors. */
 export function resolveRequests(requests: readonly PlacedRequest[], managers: VolumeManagerLookup): Resolved {
   const resolved: Resolved = { wanted: [], errors: [], unusable: [] }
   for (const placed of requests) {

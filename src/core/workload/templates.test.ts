@@ -39,7 +39,7 @@ describe('the pod templates of a workload', () => {
   })
 })
 
-test('a value is put back where it was, and all beside it is shared', () => {
+test('a value is put back at its path, and all unchanged parts are shared', () => {
   const whole = object({ tasks: [{ template }, { template }], other: {} })
   const changed = withValueAt(whole, ['spec', 'tasks', 1, 'template'], 'new') as K8sObject & {
     spec: { tasks: unknown[]; other: unknown }

@@ -7,13 +7,13 @@ import { validatePodSpec } from './validate.ts'
 type Key = string | number
 
 export interface PlacedTemplate {
-  /** As people write it: `spec.tasks[0].template`. */
+  /** As a user writes it: `spec.tasks[0].template`. */
   path: string
   keys: readonly Key[]
   template: PodTemplate
 }
 
-/** Every pod template at these paths (core/dependencies/json-path.ts); what is none in shape is left to its own API to refuse. */
+/** Every pod template at these paths (core/dependencies/json-path.ts). A value of another shape is left out: its own API rejects it. */
 export function templatesOf(object: K8sObject, paths: readonly string[]): PlacedTemplate[] {
   return paths
     .flatMap((path) => placesOf(object, path.split('.')))
@@ -24,7 +24,7 @@ export function templatesOf(object: K8sObject, paths: readonly string[]): Placed
     .map(({ keys, value }) => ({ keys, path: pathOf(keys), template: value as PodTemplate }))
 }
 
-/** The object with another value there; everything beside the way is shared. */
+/** The object with another value at the path of keys; all unchanged parts are shared. */
 export function withValueAt<T>(root: T, [key, ...rest]: readonly Key[], value: unknown): T {
   if (key === undefined) return value as T
   const below = withValueAt((root as Record<Key, unknown>)[key], rest, value)

@@ -19,7 +19,7 @@ test.each([
   expect(volumeName(manager, id)).toMatch(want)
 })
 
-test('every volume has a name of its own that Kubernetes takes', () => {
+test('every volume has a unique name that is valid for Kubernetes', () => {
   const part = fc.oneof(
     fc.stringMatching(/^[ab.-]{1,4}$/),
     fc.string({ minLength: 1, maxLength: 80 }),

@@ -1,4 +1,4 @@
-/** What the volume of a pod is called: after its VolumeManager, for people, and as Kubernetes allows. */
+/** Names the volume of a pod after its VolumeManager: readable, and valid for Kubernetes. */
 import { fnv1a } from '../hash.ts'
 
 /** A DNS label (k8s.io/apimachinery, pkg/util/validation). */
@@ -6,8 +6,9 @@ const MAX_LENGTH = 63
 const PLAIN = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 /**
- * `manager--id`, with `--shard` where there is one. What is too long or has other characters gets a hash at its end, so that two
- * volumes are never called the same: neither `a.b` and `a-b`, nor `a-b` of `c` and `b-c` of `a`.
+ * The name `manager--id`, with `--shard` where there is one. A name that is too long or has other characters gets a hash at its end.
+ *
+ * Therefore two volumes never have the same name: neither `a.b` and `a-b`, nor `a-b` of `c` and `b-c` of `a`.
  */
 export function volumeName(manager: string, id: string, shard?: string): string {
   const parts = shard === undefined ? [manager, id] : [manager, id, shard]

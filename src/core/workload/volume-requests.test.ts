@@ -35,25 +35,28 @@ test.each([
   expect(parseVolumeRequests(annotation)).toEqual({ requests })
 })
 
-describe('refused is', () => {
+describe('rejected is', () => {
   // The templates of third-party kinds pass no validation of annotations.
-  test.each([[null], [7], [['{"name":"a"}']], [{ name: 'a' }]])('an annotation that is no text: %j', (annotation) => {
-    expect(parseVolumeRequests(annotation)).toEqual({
-      errors: [{ path: ROOT, code: 'Invalid', message: expect.stringContaining('must be a string') }],
-    })
-  })
+  test.each([[null], [7], [['{"name":"a"}']], [{ name: 'a' }]])(
+    'an annotation that is not a string: %j',
+    (annotation) => {
+      expect(parseVolumeRequests(annotation)).toEqual({
+        errors: [{ path: ROOT, code: 'Invalid', message: expect.stringContaining('must be a string') }],
+      })
+    },
+  )
 
   test.each<[string, string, string[]]>([
-    ['what is not JSON', 'mnist', ['']],
-    ['what is neither an object nor a list', '"mnist"', ['']],
+    ['text that is not JSON', 'mnist', ['']],
+    ['a value that is neither an object nor a list', '"mnist"', ['']],
     ['null', 'null', ['']],
     ['an empty list', '[]', ['']],
     ['a list in a list', '[[]]', ['[0]']],
-    ['what has no name', '{}', ['.name']],
+    ['a request without a name', '{}', ['.name']],
     ['an empty name', '{"name":""}', ['.name']],
     ['a name that is no text', '[{"name":"a"},{"name":1}]', ['[1].name']],
-    ['a member that nobody knows', '{"name":"a","nodeAffinity":{}}', ['.nodeAffinity']],
-    ['the word for mount-path that pods use', '{"name":"a","mountPath":"/d"}', ['.mountPath']],
+    ['an unknown member', '{"name":"a","nodeAffinity":{}}', ['.nodeAffinity']],
+    ['the name that pods use for mount-path', '{"name":"a","mountPath":"/d"}', ['.mountPath']],
     ['another enforcement', '{"name":"a","enforcement":"Maybe"}', ['.enforcement']],
     ['a container without a name', '{"name":"a","containers":[{"mount-path":"/d"}]}', ['.containers[0].name']],
     ['a relative path', '{"name":"a","mount-path":"data"}', ['.mount-path']],

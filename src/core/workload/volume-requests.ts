@@ -1,4 +1,4 @@
-/** The annotation `lodestone.dev/volumes`: which volumes a pod asks for, and where it wants them. */
+/** Parses the annotation `lodestone.dev/volumes`: the volumes that a pod requests, and where it mounts them. */
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'
@@ -8,24 +8,24 @@ export interface ContainerRequest {
   'mount-path'?: string
 }
 
-/** One object of the annotation. The names of its members are those of VCK's unmerged webhook (IntelAI/vck#61), and ours beside them. */
+/** One object of the annotation. Its members have the names of VCK's unmerged webhook (IntelAI/vck#61); Lodestone adds some. */
 export interface VolumeRequest {
-  /** Of a VolumeManager in the pod's namespace. */
+  /** The name of a VolumeManager in the pod's namespace. */
   name: string
-  /** Of one of its volumes; the first when it is not given. */
+  /** The id of one of its volumes; the first volume when absent. */
   id?: string
   /** The part of the volume that the pod needs, by its name in `distributionStrategy`. */
   shard?: string
-  /** Required (default): only nodes with the data; Preferred: rather those. */
+  /** Required (default): only nodes with the data. Preferred: these nodes first. */
   enforcement?: 'Required' | 'Preferred'
   readOnly?: boolean
-  /** For every container that says nothing else. */
+  /** The mount path for every container without its own. */
   'mount-path'?: string
-  /** All containers when there is none. */
+  /** The containers that mount the volume; all when absent or empty. */
   containers?: ContainerRequest[]
 }
 
-/** A request and where it stands, for messages: `metadata.annotations[lodestone.dev/volumes][0]`. */
+/** A request and its path, for messages: `metadata.annotations[lodestone.dev/volumes][0]`. */
 export interface PlacedRequest {
   path: string
   request: VolumeRequest
@@ -33,9 +33,9 @@ export interface PlacedRequest {
 
 export type ParsedRequests = { requests: PlacedRequest[] } | { errors: FieldError[] }
 
-/** A pod asks for so many volumes at most, and a request names so many containers. */
+/** The most volumes that a pod requests, and the most containers that a request names. */
 const MAX_REQUESTS = 64
-/** In characters: a request for each of so many volumes, with its containers. */
+/** In characters: enough for the largest number of requests with their containers. */
 const MAX_ANNOTATION_LENGTH = 64 * 1024
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 }
@@ -93,7 +93,7 @@ export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotati
 
 const EXAMPLE = '{"name": "mnist", "mount-path": "/data"}'
 
-/** Pods call it otherwise, and so do people. */
+/** Explains a wrong member: pods call `mount-path` `mountPath`, and users write that here too. */
 function inWords({ path, message }: FieldError): Pick<FieldError, 'message'> {
   return { message: path.endsWith('mountPath') ? 'is called mount-path here' : message }
 }
