@@ -84,7 +84,7 @@ describe('what a policy selects', () => {
     expect(selects(policy, workload, labels)).toBe(want > 0)
   })
 
-  test('depends on the version for an object, and not for a workload that a claim names', () => {
+  test('depends on the version for an object, and not for a reference', () => {
     const older = policy(deployments({ apiVersion: 'apps/v1beta1' }))
 
     expect([closeness(app, labels, older), selects(older, app, labels)]).toEqual([0, true])

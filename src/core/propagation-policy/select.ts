@@ -22,8 +22,8 @@ export function closeness(object: WorkloadReference, labels: Labels, policy: Pro
 }
 
 /**
- * Whether a policy selects a workload that a claim names; undefined where that depends on its labels and the labels are not known. The
- * version does not matter: a claim names the workload, and the policy says in which version Karmada reads it.
+ * Whether a policy selects an object by its reference; undefined where that depends on its labels and the labels are not known. The version
+ * does not matter: a claim may name another version of the workload than the policy.
  */
 export function selects(
   policy: PropagationPolicy,
