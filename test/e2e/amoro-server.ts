@@ -1,4 +1,4 @@
-// A server that speaks like Amoro's Iceberg REST path, since a real Amoro cannot be had here. It can be told to fail in every way.
+// A server that speaks like Amoro's Iceberg REST path, since a real Amoro is not available here. A test can make it fail in every way.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

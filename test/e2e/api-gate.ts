@@ -1,5 +1,5 @@
-// Stands between Lodestone and the API server: everything passes, and is counted, until a test has a request stopped on its way there or
-// on its way back, so that Lodestone can be killed at just that moment.
+// A proxy between Lodestone and the API server that counts and forwards every request. A test can stop a request on its way there or
+// on its way back, to kill Lodestone at just that moment.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Agent, request } from 'node:https'
 import type { AddressInfo } from 'node:net'

@@ -69,7 +69,7 @@ type GroupName = keyof typeof groups
 type ProgramOf<Name extends GroupName> = keyof (typeof groups)[Name]['packages']
 export type KubernetesProgram = ProgramOf<'kubernetes'>
 export type ControllersProgram = ProgramOf<'controllers'>
-// What a cluster with nodes needs beside the controllers.
+// The programs that a cluster with nodes needs beside the controllers.
 export type NodesProgram = ProgramOf<'scheduler'> | ProgramOf<'kwok'>
 export type KarmadaProgram = ProgramOf<'karmada'>
 
@@ -189,7 +189,7 @@ async function copyCrds(into: string): Promise<void> {
   }
 }
 
-// kube-apiserver derives API behaviour from its version and refuses to run without a sensible one.
+// kube-apiserver derives API behavior from its version and refuses to run without a sensible one.
 async function linkerFlags(name: GroupName): Promise<string> {
   if (name === 'kwok' || name === 'helm') return '-s -w'
   const kubernetes = await goModule(name, 'k8s.io/kubernetes', 'Version')

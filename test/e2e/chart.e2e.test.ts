@@ -1,4 +1,4 @@
-// The chart with the real helm against a real API server: what it renders is accepted, and the rights in it are enough and no more.
+// The chart with the real helm against a real API server: the server accepts its objects, and its rights are exactly enough.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -41,7 +41,7 @@ const frontProxyName = 'front-proxy-client'
 const clientRate = ['--kube-api-qps=500', '--kube-api-burst=1000']
 const singleInstance = ['--leader-elect=false', '--metrics-bind-address=0']
 
-// On a hub workloads are templates: nobody makes pods of them.
+// On a hub workloads are templates: no controller makes pods of them.
 const kubernetesControllers = ['garbage-collector-controller', 'namespace-controller']
 
 // In a cluster with nodes, beside those.
@@ -97,7 +97,7 @@ export function componentFlags(component: Component, context: ComponentContext):
         '--bind-address=127.0.0.1',
         '--advertise-address=127.0.0.1',
         `--secure-port=${port}`,
-        // A loopback address is not allowed in Endpoints, and nobody needs these.
+        // A loopback address is not allowed in Endpoints, and no client needs these.
         '--endpoint-reconciler-type=none',
         '--service-cluster-ip-range=10.96.0.0/12',
         ...tls,

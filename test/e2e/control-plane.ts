@@ -48,8 +48,8 @@ export interface ControlPlaneOptions {
   karmada?: boolean
   // true: kube-controller-manager follows owner references and empties deleted namespaces, as on a real hub.
   garbageCollector?: boolean
-  // With these the plane is a cluster that only lacks kubelets: kube-controller-manager makes pods of workloads, kube-scheduler places
-  // them, and kwok runs them, that is to say, says so.
+  // With these the plane is a cluster that only lacks kubelets. kube-controller-manager makes pods of workloads, kube-scheduler places
+  // them, and kwok reports that they run.
   nodes?: NodesOptions
   clusters?: Record<string, MemberCluster>
   // For a component; each replaces the harness's own flag of that name.
@@ -181,7 +181,7 @@ export class ControlPlane {
       env: this.#environment(this.kubeconfig),
       logFile: this.logFile(component),
       ready: async () => this.#isOk(url),
-      // Not an error by itself, but whoever reads a failed test wants to know.
+      // Not an error by itself, but useful to the reader of a failed test.
       onCrash: this.#parts.log,
     })
     this.#running.set(component, running)
@@ -189,7 +189,7 @@ export class ControlPlane {
     if (this.#stopped) await running.stop()
   }
 
-  // The API servers and etcd take long over a goodbye to clients that keep a watch open, so the grace is short: what
+  // The API servers and etcd take long to stop while clients keep a watch open, so the grace is short. The kill that
   // follows is no worse than a crash.
   async stop(component: Component, graceMs = 1_000): Promise<void> {
     await this.#running.get(component)?.stop(graceMs)
@@ -374,8 +374,8 @@ interface Conditions {
   conditions?: { type: string; status: string }[]
 }
 
-// The aggregation layer reaches Karmada's API server through a Service that is nothing but a DNS name; the address of
-// the loopback interface passes for one, and the certificate is checked against the Service's own name.
+// The aggregation layer reaches Karmada's API server through a Service that is only a DNS name. The address of the
+// loopback interface passes for a DNS name, and the certificate is checked against the Service's own name.
 function aggregation(plane: ControlPlane): KubeObject[] {
   const port = Number(new URL(plane.url('karmada-aggregated-apiserver')).port)
   const [name = '', serviceNamespace = ''] = aggregatedApiserverHost.split('.')

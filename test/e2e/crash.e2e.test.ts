@@ -27,7 +27,7 @@ beforeAll(async () => {
   await plane.stop('karmada-controller-manager')
   const tables = Array.from({ length: claimCount + 2 }, (_, i) => tableOf(i))
   amoro = await startAmoroServer(Object.fromEntries(tables.map((table) => [tableName(table), location(table)])))
-  // No question falls due again: whatever is written has another reason.
+  // No query is due again, so every write has another reason.
   const directory = await writeAmoroSystem(plane.dir, amoro, '1h')
   const kubeconfig = await installLodestone(plane)
   await plane.apply(leaseRights())
@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
   replicas = [
     await startLodestone(plane, { name: 'first', kubeconfig, config }),
-    // Two addresses cannot both be registered. While the first is dead nobody answers reviews: one more thing to mend.
+    // Only one address can be registered. While the first is dead no replica answers reviews: one more thing to repair.
     await startLodestone(plane, { name: 'second', kubeconfig, config: { ...config, registration: { mode: 'none' } } }),
   ]
 })
@@ -49,7 +49,7 @@ afterAll(async () => {
   await amoro?.stop()
 })
 
-test(`the leader is killed ${kills} times while ${claimCount} claims resolve: in the end each is Bound, has its finalizer, one source a table, and its binding is right`, async () => {
+test(`the leader is killed ${kills} times while ${claimCount} claims resolve: all become Bound with finalizer, one source per table and the right binding`, async () => {
   const random = randomFrom(seed)
   const ids = random.shuffled(Array.from({ length: claimCount }, (_, i) => i))
   const restarts = new Map<Lodestone, Promise<void>>()
@@ -71,7 +71,7 @@ test(`the leader is killed ${kills} times while ${claimCount} claims resolve: in
   } finally {
     await Promise.allSettled(restarts.values())
   }
-  logToStderr(`seed ${seed}; mistakes left to mend at each kill: ${unfinished.join(' ')}`)
+  logToStderr(`seed ${seed}; mistakes left to repair at each kill: ${unfinished.join(' ')}`)
 
   await plane.eventually(
     'everything is right',
@@ -85,7 +85,7 @@ test(`the leader is killed ${kills} times while ${claimCount} claims resolve: in
   expect(unfinished.filter((count) => count > 0).length, 'leaders that died amid their work').toBeGreaterThan(kills / 2)
 }, 600_000)
 
-test('a second replica takes over within 20 seconds of the death of the first, which does not disturb when it is back', async () => {
+test('a second replica takes over within 20 seconds of the kill of the first, which does not disturb when it is back', async () => {
   const leader = await plane.eventually('one leads', leading)
   const successor = replicas.find((replica) => replica !== leader) as Lodestone
   expect(await successor.metric('leader_election_master_status')).toBe(0)
@@ -158,7 +158,7 @@ async function createAll(objects: SpecObject[]): Promise<void> {
   )
 }
 
-// What is not, or not yet, as it should be in the end, for these claims, their sources and their bindings.
+// Returns the differences from the expected end state of these claims, their sources and their bindings.
 async function mistakes(ids: number[]): Promise<string[]> {
   const parts = [mistakesOfClaims(ids), mistakesOfSources(ids), mistakesOfBindings(ids)]
   return (await Promise.all(parts)).flat()
@@ -211,7 +211,7 @@ async function mistakesOfBindings(ids: number[]): Promise<string[]> {
   })
 }
 
-// What changes with every write that counts; the status of bindings is the scheduler's.
+// Returns versions that change with every relevant write; the scheduler's status writes to bindings are not relevant.
 async function versions(): Promise<Record<string, unknown>> {
   const [claims, sources, bindings] = await Promise.all([
     plane.listJson('datasourceclaims', 'default'),

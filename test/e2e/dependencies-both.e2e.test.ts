@@ -1,4 +1,4 @@
-// Both distribute at once, which nobody should configure and somebody will: they agree, and neither undoes what the other did.
+// Karmada and Lodestone both distribute, which no user should configure but some will: they agree, and neither undoes a write of the other.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countWrites, writesBetween } from '../../bench/api-writes.ts'
@@ -68,7 +68,7 @@ test('with both at work, bindings are written no more once all is as it should b
   }
   await hub.isOnlyIn(shared, 'member1,member2')
   await hub.isOnlyIn(independent, 'member1,member2,member3')
-  await plane.eventually('both have said by whom it is needed', async () => {
+  await plane.eventually('both have labeled its dependents', async () => {
     const labels = Object.keys((await hub.bindingOf(shared))?.metadata.labels ?? {})
     for (const prefix of ['resourcebinding.karmada.io/depended-by-', 'lodestone.dev/depended-by-']) {
       expect(labels.filter((key) => key.startsWith(prefix))).toHaveLength(names.length)
@@ -119,7 +119,7 @@ async function bindingWrites(): Promise<Record<string, number>> {
   return Object.fromEntries(writes.filter(([kind]) => /bindings|policies/.test(kind)))
 }
 
-/** What Karmada's detector does with every binding when it starts. */
+/** Counts the updates of bindings; Karmada's detector updates every binding when it starts. */
 async function bindingUpdates(): Promise<number> {
   return (await bindingWrites())['PUT resourcebindings'] ?? 0
 }

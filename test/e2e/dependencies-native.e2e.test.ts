@@ -96,7 +96,7 @@ function policyOf(workload: KubeObject): KubeObject {
   return policy(name, { workload, propagateDeps: true })
 }
 
-/** What Karmada's distributor notes on the binding of a workload. */
+/** Returns the dependencies that Karmada's distributor records on the binding of a workload. */
 async function interpretedByKarmada(workload: KubeObject): Promise<DependentObjectReference[]> {
   return plane.eventually(`${workload.kind} ${workload.metadata.name} is interpreted`, async () => {
     const found = (await plane.listJson(bindings, 'default')).find((binding) => isOf(binding, workload))
@@ -112,7 +112,7 @@ async function interpretedByLodestone(workload: KubeObject): Promise<string[]> {
   return sorted(workloadOf(stored).dependencies.references)
 }
 
-/** Waits for the Event that says so; Karmada notes no dependencies then. */
+/** Waits for the Event that says so; Karmada records no dependencies then. */
 async function failsToInterpret({ kind, metadata }: KubeObject): Promise<DependentObjectReference[]> {
   await plane.eventually(`Karmada says that it cannot interpret ${kind} ${metadata.name}`, async () => {
     const events = (await plane.listJson('events', 'default')) as EventObject[]

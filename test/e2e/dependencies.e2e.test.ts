@@ -1,4 +1,4 @@
-// Dependencies follow their workload on a real Karmada, whoever distributes them: Karmada itself, told by Lodestone, or Lodestone.
+// Dependencies follow their workload on a real Karmada with either distributor: Karmada, which queries Lodestone, or Lodestone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -137,7 +137,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
       await hub.isOnlyIn(workload, 'member2')
     })
 
-    test('what a ClusterPropagationPolicy places is followed as well', async () => {
+    test('dependencies follow a workload of a ClusterPropagationPolicy as well', async () => {
       const needed = configMap('cluster-wide-config')
       const workload = deployment('cluster-wide', { needs: [needed] })
       const where = (member: string) =>
@@ -166,7 +166,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     })
   })
 
-  describe('what nobody refers to by name', () => {
+  describe('a dependency without a reference by name', () => {
     test('a Service that selects the pods follows, with its Ingress and the certificate of that', async () => {
       const workload = deployment('shop')
       const front = service('shop', { of: 'shop' })
@@ -572,7 +572,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     expect(await lodestone.readLog()).not.toContain('forbidden')
   })
 
-  /** Whoever distributes has had its turn since: what it would have done to others before, it has done. */
+  /** Waits until the distributor has handled a new workload: it has then also handled every earlier change. */
   async function anotherIsDistributed(name: string): Promise<void> {
     const needed = configMap(`${name}-settings`)
     const where = policy(name, { placement: only('member1'), propagateDeps: true })
@@ -593,7 +593,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     return required.some(({ name, clusters }) => name === referrer && clusters !== undefined) ? found : undefined
   }
 
-  /** As somebody made them: without what the API server notes, and without what members say. */
+  /** Returns the attached bindings as the distributor wrote them: without the API server's bookkeeping and the members' status. */
   async function attachedBindings(): Promise<Map<string, object>> {
     const attached = ((await plane.listJson(bindings, 'default')) as BindingObject[]).filter(({ metadata }) =>
       Object.keys(metadata.labels ?? {}).some((key) => key.startsWith(label)),
@@ -601,7 +601,7 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate, labe
     return new Map(attached.map((binding) => [binding.metadata.name, withoutBookkeeping(binding)]))
   }
 
-  /** What a user can list in a namespace, Events excepted, and what members are to have of it. */
+  /** Lists all objects of a namespace except Events, and the Works that bring them to members. */
   async function everythingIn(namespace: string): Promise<KubeObject[]> {
     const { stdout } = await hub.kubectl(['api-resources', '--namespaced', '--verbs=list', '--output=name'])
     const kinds = stdout.split('\n').filter((kind) => kind !== '' && !kind.startsWith('events'))
@@ -627,7 +627,7 @@ interface WorkObject extends KubeObject {
   spec: { workload: { manifests: KubeObject[] } }
 }
 
-/** An object whose status was written is another version, which is sent again when somebody starts: that it may. */
+/** A status write makes a new version of an object, and a distributor that starts may send that version again. */
 function withoutBookkeeping({ metadata, spec }: BindingObject): object {
   const { managedFields: _fields, resourceVersion: _version, generation, ...kept } = metadata
   const resource = spec['resource'] as { kind: string; resourceVersion?: string }

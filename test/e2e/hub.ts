@@ -1,4 +1,4 @@
-// What a user does on a hub and what comes of it: kubectl in; bindings, policies and the Works of the member clusters out.
+// The actions of a user on a hub and their results: kubectl in; bindings, policies and the Works of the member clusters out.
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import type { ControlPlane } from './control-plane.ts'
@@ -31,11 +31,11 @@ export interface Hub {
   // As it is stored; undefined when it is gone.
   read(object: KubeObject): Promise<KubeObject | undefined>
   uidOf(object: KubeObject): Promise<unknown>
-  // The binding of an object, whoever made it.
+  // The binding of an object, made by Karmada or by Lodestone.
   bindingOf(object: KubeObject, namespace?: string): Promise<BindingObject | undefined>
   // The members that are to have an object, as `member1,member3`; those that are to lose it are left out.
   membersWith(object: KubeObject): Promise<string>
-  // … and those that ever were, since nobody executes deletions.
+  // … and those that ever had it, since no agent executes deletions.
   membersThatEverHad(object: KubeObject): Promise<string>
   // Until these members have it, and no others.
   isOnlyIn(object: KubeObject, members: string): Promise<true>
@@ -58,7 +58,7 @@ export function hubOn(plane: ControlPlane): Hub {
     kubectl,
     apply: (...objects) => kubectl(['apply', '-f', '-'], yaml(objects)),
     delete: async (...objects) => {
-      // Not waited for: what stands in the way of a deletion is what a scenario is about.
+      // Does not wait: some scenarios test what blocks a deletion.
       await kubectl(['delete', '--wait=false', '-f', '-'], yaml(objects))
     },
     mergePatch: ({ apiVersion, kind, metadata }, patch) =>

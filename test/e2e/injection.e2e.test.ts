@@ -55,7 +55,7 @@ describe('a pod that names a volume which is there', () => {
     expect(spec.schedulingGates).toBeUndefined()
   })
 
-  test('is shown to who only asks, and not stored', async () => {
+  test('is shown by a dry run, and not stored', async () => {
     const { stdout } = await plane.kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], {
       input: stringify(pod('asked', '{"name": "mnist"}')),
     })
@@ -183,7 +183,7 @@ describe('a pod whose data is on the way', () => {
     await volumeManager('swapped', { path: '/var/datasets/other' })
 
     await plane.eventually('it is gone', async () => !(await plane.getJson('pods', 'swapped', 'default')))
-    await plane.eventually('who has no controller is told', async () =>
+    await plane.eventually('a pod without a controller gets the advice', async () =>
       (await plane.kubectl(['describe', 'pod', 'swapped-alone'])).stdout.includes('create it again'),
     )
     expect((await stored('swapped-alone')).spec.schedulingGates).toEqual([{ name: VOLUMES }])
@@ -231,7 +231,7 @@ describe('a workload that asks for volumes', () => {
     expect(stderr).toContain('Warning: lodestone: there is no VolumeManager not-yet in this namespace')
   })
 
-  test('may be a Job, whose template nobody may change later', async () => {
+  test('may be a Job, whose template is immutable', async () => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'main:1' }] } }
     await create(object('batch/v1', 'Job', 'train', { template }, '{"name": "mnist"}'))
     await create(object('batch/v1', 'Job', 'plain', { template }))

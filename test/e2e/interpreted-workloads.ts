@@ -18,7 +18,7 @@ export interface InterpretedWorkload {
 
 const image = 'main:1'
 
-/** A pod that refers in every way of `pkg/util/helper/pod.go`. What an API server would not take is left out. */
+/** A pod that refers in every way of `pkg/util/helper/pod.go`. Fields that an API server would reject are left out. */
 const pod = {
   serviceAccountName: 'runner',
   // An entry without a name is legal, and names nothing.
@@ -148,7 +148,7 @@ export const builtIn: InterpretedWorkload[] = [
   },
 ]
 
-/** The kinds that Karmada interprets by a script of its own (pkg/resourceinterpreter/default/thirdparty) and that Lodestone knows too. */
+/** The kinds that Karmada interprets by its own script (pkg/resourceinterpreter/default/thirdparty) and that Lodestone supports too. */
 export const thirdParty: InterpretedWorkload[] = [
   {
     ...ofPod('Kruise CloneSet', workload('apps.kruise.io/v1alpha1', 'CloneSet', { replicas: 1, selector, template })),

@@ -55,7 +55,7 @@ describe('a Deployment whose policy propagates dependencies', () => {
   })
 
   test('needs what its pods name and the Service that selects them', async () => {
-    await plane.eventually('Karmada notes both', async () => {
+    await plane.eventually('Karmada records both', async () => {
       expect(await noted('web-deployment')).toEqual(['ConfigMap/web-settings', 'Service/web'])
       return true
     })
@@ -76,7 +76,7 @@ describe('a Deployment whose policy propagates dependencies', () => {
       await lodestone.metric('controller_runtime_webhook_requests_total', 'webhook="dependencies",code="200"'),
     ).toBeGreaterThan(0)
     // Lines are gathered before they are written.
-    await plane.eventually('the question is logged', async () => {
+    await plane.eventually('the request is logged', async () => {
       const lines = (await lodestone.readLog()).split('\n').filter((line) => line.includes('"msg":"interpreted"'))
       return lines.join('\n').includes('"object":"apps/v1 Deployment default/web"')
     })
@@ -124,7 +124,7 @@ async function configuration(): Promise<Configuration | undefined> {
   return (await plane.getJson(configurations, 'lodestone')) as Configuration | undefined
 }
 
-/** `kind/name` of each dependency that Karmada notes on a binding, sorted. */
+/** Returns `kind/name` of each dependency that Karmada records on a binding, sorted. */
 async function noted(name: string): Promise<string[]> {
   const binding = await plane.getJson(bindings, name, 'default')
   const note = binding?.metadata.annotations?.['resourcebinding.karmada.io/dependencies'] ?? '[]'

@@ -154,7 +154,7 @@ export async function startLodestone(plane: ControlPlane, options: LodestoneOpti
   }
 }
 
-// What every Lodestone of the tests is configured with, in one place.
+// Returns the configuration that every Lodestone of the tests begins with.
 function lodestoneConfig(port: number, healthPort: number, certificates: string): Record<string, unknown> {
   return {
     server: { host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort, drainSeconds: 0 },

@@ -138,7 +138,7 @@ test('3. … and a Job stays where it began', async () => {
 
   amoro.tables.set('dc1.db.batch', 's3://your-warehouse-dc2/db/batch')
 
-  await plane.eventually('the move is noted', async () => {
+  await plane.eventually('the move is recorded', async () => {
     const found = await plane.getJson('resourcebindings.work.karmada.io', 'batch-job', 'default')
     return found?.metadata.annotations?.['lodestone.dev/locality']?.includes('"Kept"')
   })
@@ -180,7 +180,7 @@ test('4. whatever else the catalog says, nothing moves; "no such table", said th
     else response.writeHead(200, { 'content-type': 'text/html' }).end('<html>a proxy</html>')
   }
   await plane.eventually('faults were answered', async () => once < -8)
-  await plane.eventually('the fault is noted', async () => (await sourceOf('dc1.db.steady'))?.status?.['lastError'])
+  await plane.eventually('the fault is recorded', async () => (await sourceOf('dc1.db.steady'))?.status?.['lastError'])
   expect(await sourceIs('Available')()).toBe(true)
   amoro.fault = undefined
   await plane.eventually('it recovers', async () => !(await sourceOf('dc1.db.steady'))?.status?.['lastError'])

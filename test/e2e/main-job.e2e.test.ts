@@ -23,7 +23,7 @@ beforeAll(async () => {
   expect(installed.stderr, 'the CRDs are accepted without a warning').toBe('')
   await kubectl(['wait', '--for=condition=Established', 'crd', '-l', '!none', '--timeout=30s'])
   await createRegistrations(plane)
-  // Nobody's administrator: only what `lodestone manifests rbac` grants.
+  // The user is no administrator: it has only the rights that `lodestone manifests rbac` grants.
   const kubeconfig = await plane.kubeconfigFor(lodestoneUser)
   lodestone = await startLodestone(plane, { kubeconfig, config: { claims: { clusterScoped: 'allowed' } } })
 })
@@ -215,7 +215,7 @@ describe('3. the narrowing stays', () => {
     const patch = '{"spec":{"placement":{"clusterAffinity":{"clusterNames":["member1","member2"]}}}}'
     await kubectl(['patch', 'propagationpolicy', 'stay', '--type=merge', '-p', patch])
 
-    await plane.eventually('the new base is noted', async () => {
+    await plane.eventually('the new base is recorded', async () => {
       const { annotations = {} } = (await binding('stay-deployment')).metadata
       return annotations['lodestone.dev/base-affinity'] === '{"clusterAffinity":{"clusterNames":["member1","member2"]}}'
     })
@@ -506,7 +506,7 @@ async function binding(name: string, namespace = 'default'): Promise<BindingObje
   return plane.eventually(`${name} exists`, () => plane.getJson(bindings, name, namespace)) as Promise<BindingObject>
 }
 
-/** The binding when nobody writes it any more: the scheduler's and the status controllers' last words come one after the other. */
+/** Returns the binding after its last write: the scheduler and the status controllers write one after the other. */
 async function settled(name: string): Promise<BindingObject> {
   let before: unknown
   let unchanged = 0

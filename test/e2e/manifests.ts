@@ -56,7 +56,7 @@ export function source(name: string, clusterNames: string[]): SpecObject {
   }
 }
 
-// What it needs, its pods refer to.
+// Makes a Deployment whose pods refer to the objects of `needs`.
 export function deployment(
   name: string,
   { needs = [], namespace = 'default' }: { needs?: KubeObject[] } & InNamespace = {},
@@ -178,7 +178,7 @@ export function clusterPolicy(
   }
 }
 
-// A binding as Karmada makes it for the Deployment of that name, for who writes one by hand.
+// Makes a binding as Karmada makes it for the Deployment of that name, for tests that write one by hand.
 export function binding(name: string, { namespace = 'default' }: InNamespace = {}): SpecObject {
   return {
     apiVersion: 'work.karmada.io/v1alpha2',

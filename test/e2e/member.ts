@@ -1,5 +1,5 @@
-// A member cluster for scenarios of volumes: five nodes whose movers really run, a real S3 server behind a proxy that counts, and
-// Lodestone behind a gate, with the rights that it is installed with and no others.
+// A member cluster for scenarios of volumes: five nodes whose movers really run, and a real S3 server behind a proxy that counts.
+// Lodestone runs behind a gate, with only the rights of its installation.
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ const timeoutMs = 60_000
 export async function startMember({ images = {}, volumes = {}, movers = {} }: MemberOptions = {}): Promise<Member> {
   const plane = await startControlPlane({ karmada: false, nodes: { names: nodeNames, movers: 'left alone' } })
   try {
-    // The region that clients take for granted where nobody names one, as VCK's manifests do not.
+    // The default region of clients, since VCK's manifests name no region.
     const s3 = await startS3(plane.dir, { region: 'us-east-1' })
     plane.onStop(() => s3.stop())
     const proxy = await startS3Proxy(s3.url)
@@ -197,7 +197,7 @@ export function firstVolume(manager: VolumeManager): VolumeStatus & { replicas: 
   return { ...volume, replicas: volume.replicas ?? [] }
 }
 
-// What is in a folder, by path below it.
+// Returns the content of the files of a folder, by path below it.
 export async function filesIn(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))

@@ -1,5 +1,5 @@
-// Stands in for the kubelets of a cluster of kwok nodes, for mover pods only: their command really runs, as a process of this machine,
-// with a folder per node in place of the node's disk. What it writes is what a kubelet writes.
+// Replaces the kubelets of a cluster of kwok nodes, for mover pods only. Their command really runs, as a process of this machine,
+// with a folder per node in place of the node's disk. It writes the same statuses as a kubelet.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,18 +16,18 @@ export interface MoverKubeletOptions {
 }
 
 export interface MoverKubelet {
-  // What is at a path of a node.
+  // The folder of this machine that replaces a path of a node.
   pathOn(node: string, path: string): string
   // Every mover that was started, in order, as `<node> <verb>`.
   readonly started: readonly string[]
-  // Its power is cut: the processes are gone, and nobody says so. Its disk is gone with it.
+  // Its power is cut: the processes are gone without a report. Its disk is gone with it.
   loseNode(name: string): Promise<void>
   // A new machine of that name.
   returnNode(name: string): void
   // An image that can be pulled from now on.
   addImage(name: string, command: string[]): void
-  // What befalls the movers of a VolumeManager that run: they are really killed, and their pods say what a kubelet says of it. Nothing on
-  // this machine is short of memory or disk, so somebody has to say that it is. Gives how many there were.
+  // Kills the running movers of a VolumeManager, and writes the status that a kubelet writes for this cause. This machine is not really
+  // short of memory or disk, so a test has to name the cause. Returns the number of killed movers.
   strike(manager: string, blow: Blow): Promise<number>
   // The NFS exports (`server:path`) that cannot be mounted, and why. Of pods that need one, no container is ever created.
   readonly brokenExports: Map<string, string>
@@ -83,7 +83,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     const pods = (list as { items: Pod[] }).items.filter(({ spec }) => spec?.nodeName && !lost.has(spec.nodeName))
     await Promise.all(pods.map(visit))
     const known = new Set(pods.map(({ metadata }) => metadata.uid))
-    // Deleted by force: nobody waits for what becomes of it.
+    // Deleted by force: no client waits for its end.
     for (const [uid, { process }] of held) if (!known.has(uid)) await process?.kill()
   }
 
@@ -216,7 +216,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
   async function writeStatus({ metadata: { namespace, name, uid } }: Pod, status: object): Promise<void> {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`
     const { status: code } = await plane.api.request('PATCH', path, { metadata: { uid }, status }, merge)
-    // Gone by now, or another one of the same name: nobody to tell.
+    // The pod is gone by now, or replaced by another one of the same name: the status is obsolete.
     if (code >= 300 && code !== 404 && code !== 409) throw new Error(`PATCH ${path}: ${code}`)
   }
 

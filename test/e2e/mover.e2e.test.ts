@@ -87,7 +87,7 @@ test('downloads, uploads and deletes with a real server; each says so in Events 
   const copy = await s3.request('GET', '/lake/copy/large.bin')
   expect(copy.headers['content-length']).toBe(`${large.length}`)
 
-  // What was uploaded in parts comes back as it was.
+  // A download returns the same bytes as the upload in parts.
   await run(s3, 'download', ['--source', 's3://lake/copy/large.bin', '--target', join(root, 'back')])
   expect(large.equals(await readFile(join(root, 'back', 'large.bin')))).toBe(true)
 
@@ -122,7 +122,7 @@ test('a refusal of a real server is explained, in a Warning too, and names no se
 })
 
 test.each(['CRC64NVME', 'CRC32C', 'CRC32', 'SHA256'])(
-  'what a real server says is the %s of an object is checked',
+  'the %s of an object that a real server reports is checked',
   {
     timeout: firstRunMs,
   },

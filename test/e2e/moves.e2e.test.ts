@@ -1,4 +1,4 @@
-// The data of workloads that run moves, on a real Karmada: who moves with it, who stays, and how many at once.
+// The data of running workloads moves, on a real Karmada: which workloads move with it, which stay, and how many move at once.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { type AmoroServer, startAmoroServer, writeAmoroSystem } from './amoro-server.ts'
@@ -56,13 +56,13 @@ test('rebalance Always moves even a Job', async () => {
   await plane.eventually('the Job moves', async () => (await clustersOf(job('restartable'))) === 'member3')
 })
 
-test('when the data of many moves at once, no more move than the budget allows, not even when Karmada restarts, and in the end all have', async () => {
+test('when the data of many moves at once, no more move than the budget allows, even when Karmada restarts, until all have', async () => {
   const names = Array.from({ length: movesPerMinute + 3 }, (_, i) => `fleet-${i}`)
   const fleet = names.map((name) => deployment(name))
   await runsByItsData(...fleet)
   // The moves of other tests are not to count: the budget of a new process is full.
   await lodestone.restart()
-  // What Karmada wrote meanwhile is made good first, and whom the scheduler had placed by it has to move.
+  // Lodestone first corrects the writes of Karmada during the restart; a workload that the scheduler placed by them has to move.
   await runWhereTheirDataIs(fleet)
   const madeGood = await lodestone.metric('lodestone_moves_total')
 
@@ -137,7 +137,7 @@ function tableOf(name: string): string {
 }
 
 async function staysAndSaysSo(workload: KubeObject): Promise<void> {
-  await plane.eventually('the move is noted', () => saysKept(workload))
+  await plane.eventually('the move is recorded', () => saysKept(workload))
   expect(await allowedOf(workload)).toBe('member1,member2')
   expect(await clustersOf(workload)).toBe('member1,member2')
 }

@@ -7,7 +7,7 @@ import type { ApiClient, KubeObject } from './api-client.ts'
 
 export interface NodesOptions {
   names: string[]
-  // Who has the mover pods: somebody beside kwok (mover-kubelet.ts), or kwok, where they succeed at once.
+  // The owner of mover pods: a program beside kwok (mover-kubelet.ts), or kwok itself, where they succeed at once.
   movers: 'left alone' | 'succeed'
 }
 

@@ -24,7 +24,7 @@ describe('a policy for a workload whose data is claimed', () => {
   test.each([
     { kind: 'PropagationPolicy', make: policy('told') },
     { kind: 'ClusterPropagationPolicy', make: clusterPolicy('told', deployment('told')) },
-  ])('propagates its dependencies, and who creates the $kind is told', async ({ make }) => {
+  ])('propagates its dependencies, and the user who creates the $kind gets a warning', async ({ make }) => {
     await know(claim('told', { data: 'told' }))
 
     const { stderr } = await create(make)
@@ -49,7 +49,7 @@ describe('a policy for a workload whose data is claimed', () => {
   })
 })
 
-describe('who says propagateDeps: false', () => {
+describe('a policy with propagateDeps: false', () => {
   const quiet = policy('quiet', { propagateDeps: false })
 
   test('is remembered, although Karmada drops the field', async () => {
@@ -141,7 +141,7 @@ describe('a claim that comes after its policy', () => {
   })
 })
 
-test('when all is said nobody writes a policy any more', async () => {
+test('in the end no controller writes a policy any more', async () => {
   const versions = async () =>
     (await plane.listJson('propagationpolicies')).map(
       ({ metadata }) => `${metadata.name} ${metadata['resourceVersion']}`,

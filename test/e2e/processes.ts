@@ -195,7 +195,7 @@ function compileCache(): Record<string, string> {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
 }
 
-// With a parent-death signal the kernel ends the child even when this process is killed with SIGKILL and no hook of
+// With PR_SET_PDEATHSIG the kernel ends the child even when this process is killed with SIGKILL and no hook of
 // ours runs any more. setpriv replaces itself by the program, so the process id stays that of the program.
 function tieToParent(): string[] {
   if (deathSignalWrapper === undefined) {
@@ -210,13 +210,13 @@ function installExitHooks(): void {
   if (exitHooksInstalled) return
   exitHooksInstalled = true
   process.on('exit', cleanUp)
-  // The channel of a forked test worker closes when the test runner is gone; the worker by itself would run on to the
+  // The channel of a forked test worker closes when the test runner is gone. Without this the worker would run on to the
   // end of its file and start programs again.
   process.on('disconnect', () => process.exit())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       cleanUp()
-      // With a listener the default action is gone; when nobody else listens it is ours to end the process.
+      // A listener disables the default action; if this is the only listener it has to end the process.
       if (process.listenerCount(signal) === 1) process.exit(1)
     })
   }

@@ -92,7 +92,7 @@ async function writesSince(offset: number): Promise<string[]> {
     })
 }
 
-// The places that the seeded sources have already, so that what the system answers is no news.
+// Writes a data system that answers with the current places of the seeded sources, so that its answers change nothing.
 async function writeStaticSystem(dir: string): Promise<string> {
   const directory = join(dir, 'systems')
   await mkdir(directory)
@@ -102,7 +102,7 @@ async function writeStaticSystem(dir: string): Promise<string> {
     location: `s3://bucket-${i}/data`,
     clusters: [clusterOf(i)],
   }))
-  // No question falls due between the two starts.
+  // No query is due between the two starts.
   await writeFile(
     join(directory, 'static'),
     JSON.stringify({ system: 'static', refreshInterval: '24h', extra: { sources } }),

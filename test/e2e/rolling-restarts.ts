@@ -1,5 +1,5 @@
-// Two replicas behind a balancer that are replaced one after the other, again and again, while workloads are created in an enforced
-// namespace: no creation of a binding fails, and none passes un-narrowed.
+// Replaces two replicas behind a balancer one after the other, again and again, while workloads are created in an enforced namespace.
+// No creation of a binding fails, and none passes un-narrowed.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -68,7 +68,7 @@ export function testRollingRestarts({ restarts, workloads, timeoutMs }: RollingR
         'karmada-controller-manager': ['--rate-limiter-qps=1000', '--rate-limiter-bucket-size=1000'],
       },
     })
-    // What becomes of the bindings is no subject here.
+    // This test does not check the scheduling of the bindings.
     await plane.stop('karmada-scheduler')
     kubeconfig = await installLodestone(plane)
     await plane.apply(leaseRights())

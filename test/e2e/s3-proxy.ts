@@ -1,4 +1,4 @@
-// Stands in front of a real S3 server, counts what is read from it, and can hold back the objects for as long as a test wants.
+// A proxy of a real S3 server that counts the bytes read, and can hold back the objects as long as a test wants.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

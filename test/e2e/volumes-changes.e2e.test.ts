@@ -47,7 +47,7 @@ describe('a VolumeManager in use', () => {
     expect(await filesIn(cluster.dataOn(cluster.nodesWith(after)[0] ?? '', after))).toEqual({ 'a.txt': 'new' })
     await cluster.create(podOf('progressive', 'source'))
     expect(cluster.nodesWith(after)).toEqual([await cluster.nodeOf('progressive')])
-    await cluster.plane.eventually('the status says who has the old data mounted', async () => {
+    await cluster.plane.eventually('the status names the pod that has the old data mounted', async () => {
       const { deletions = [] } = firstVolume(await cluster.reached('source', 'Running'))
       return deletions.some(({ message }) => message === 'in use by default/conservative')
     })
@@ -77,7 +77,7 @@ describe('a VolumeManager in use', () => {
     })
   })
 
-  test('with a slip in its source is Failed and keeps what it has, until the slip is mended', async () => {
+  test('with a slip in its source is Failed and keeps what it has, until the slip is fixed', async () => {
     await cluster.create(volumeManagerOf('slip', s3('old')))
     const before = firstVolume(await cluster.reached('slip', 'Running'))
 

@@ -1,5 +1,5 @@
-// What only a real API server and scheduler can show of the controller of volumes: logs that come from a node, a limit for each node that
-// the scheduler keeps, a configuration that changes while it runs, and a Secret that is mended.
+// Features of the controller of volumes that need a real API server and scheduler. They are logs from a node, a limit per node that the
+// scheduler keeps, a configuration that changes at run time, and a fixed Secret.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import { credentialsSecret, type Member, nodeNames, s3Volume, startMember, volumeManagerOf } from './member.ts'
 
-// A mover of somebody else whose downloads never come to an end by themselves.
+// A foreign mover whose downloads never come to an end by themselves.
 const SLOW = 'example.org/slow:1'
 const slowCommand = ['sh', '-c', '[ "$1" = delete ] || exec sleep 600', 'mover']
 
@@ -83,7 +83,7 @@ async function movers(): Promise<Pod[]> {
   return pods.filter(({ metadata }) => metadata.labels?.[MOVER_LABEL] !== undefined)
 }
 
-test('what a mover wrote to its log is in ours when it has ended, fetched with the rights that are installed', async () => {
+test('the log of a mover is in ours when it has ended, fetched with the rights that are installed', async () => {
   await cluster.create(volumeManagerOf('train', s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 2 })))
   await cluster.reached('train', 'Running')
   const ended = await cluster.plane.eventually('both logs are there', async () => {
@@ -154,7 +154,7 @@ describe('a limit of one mover for each node', () => {
   })
 })
 
-test('a VolumeManager whose Secret was wrong has its data at once when that is mended', async () => {
+test('a VolumeManager whose Secret was wrong has its data at once when that is fixed', async () => {
   const { plane, s3, proxy } = cluster
   await plane.apply(credentialsSecret('mended', s3.accessKey, 'wrong'))
   const volume = s3Volume(proxy, 's3://lake/train/', { options: { awsCredentialsSecretName: 'mended' } })
@@ -162,7 +162,7 @@ test('a VolumeManager whose Secret was wrong has its data at once when that is m
   const failed = await cluster.reached('mended', 'Failed')
   const [replica] = failed.status?.volumes?.[0]?.replicas ?? []
   expect(replica).toMatchObject({ reason: 'AccessDenied' })
-  // Its time has not come: a minute after a failure that only somebody can mend.
+  // The retry is not due yet: its delay is a minute after a failure that only a user can fix.
   expect(Date.parse(replica?.retryTime ?? '') - Date.parse(replica?.since ?? '')).toBe(60_000)
 
   await plane.apply(credentialsSecret('mended', s3.accessKey, s3.secretKey))

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.plane.stopAll())
 
-test('a node under disk pressure loses the copies that nobody uses, and has one back when a pod waits for it', async () => {
+test('a node under disk pressure loses the unused copies, and has one back when a pod waits for it', async () => {
   const { plane, lodestone } = cluster
   await cluster.create(volumeManagerOf('unused', copyOn('node-5')))
   await cluster.create(volumeManagerOf('used', copyOn('node-5')))
@@ -32,11 +32,7 @@ test('a node under disk pressure loses the copies that nobody uses, and has one 
 
   await diskPressure('node-5', 'True')
 
-  await plane.eventually(
-    'the copy that nobody uses is gone',
-    async () => cluster.nodesWith(unused).length === 0,
-    30_000,
-  )
+  await plane.eventually('the unused copy is gone', async () => cluster.nodesWith(unused).length === 0, 30_000)
   const { status } = await cluster.reached('unused', 'Pending')
   expect(status?.volumes?.[0]?.replicas).toMatchObject([{ state: 'Evicted', reason: 'DiskPressure' }])
   expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(1)
@@ -79,7 +75,7 @@ test('a download for which there is no room has the copy go that was used longes
   await cluster.create(podOf('passing', 'older'))
   await cluster.nodeOf('passing')
   await plane.kubectl(['delete', 'pod', 'passing'])
-  await plane.eventually('its use is noted', async () => {
+  await plane.eventually('its use is recorded', async () => {
     const { replicas } = firstVolume(await cluster.reached('older', 'Running'))
     return replicas[0]?.lastUsedTime !== undefined && !replicas[0].inUse
   })

@@ -1,6 +1,6 @@
 // Movers that fail in every way that Kubernetes knows: what a user sees of it, and that the data comes all the same. The API server, the
-// scheduler and the controllers are real, and the movers really run; that memory or disk is short, an image or an export is not there, is
-// what the stand-in for kubelets is told to say (mover-kubelet.ts).
+// scheduler and the controllers are real, and the movers really run. The replacement of the kubelets (mover-kubelet.ts) simulates a
+// shortage of memory or disk and a missing image or export.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ReplicaStatus, VolumeConfig } from '../../src/api/volume-manager.ts'
 import type { GatedRequest } from './api-gate.ts'
@@ -109,7 +109,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
 
   test.each<{ name: string; end: (name: string) => Promise<unknown>; reason: RegExp; says: string }>([
     {
-      name: 'killed for want of memory',
+      name: 'killed when out of memory',
       end: (name) => cluster.kubelet.strike(name, 'OOMKilled'),
       reason: /^OOMKilled$/,
       says: 'the mover ran out of memory',
@@ -121,7 +121,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
       says: 'The node was low on resource: ephemeral-storage.',
     },
     {
-      name: 'deleted by somebody',
+      name: 'deleted by a user',
       end: async (name) => {
         const [mover] = await cluster.moversOf(name)
         await cluster.plane.kubectl(['delete', 'pod', mover?.metadata.name ?? '', '--wait=false'])
@@ -197,7 +197,7 @@ describe('a controller that is killed when a mover has failed counts that failur
 })
 
 describe('a mover that cannot begin says for what it waits', () => {
-  test('a node that takes nobody: the scheduler’s words, until it does', async () => {
+  test('a node that accepts no pod: the message of the scheduler, until the node does', async () => {
     const { plane } = cluster
     const config = { nodeAffinity: onNodes('node-5') }
     await plane.kubectl(['taint', 'node', 'node-5', 'gpu=v100:NoSchedule'])
@@ -210,7 +210,7 @@ describe('a mover that cannot begin says for what it waits', () => {
     await isWholeOnOneNode('unschedulable')
   })
 
-  test('that is for those who do not tolerate it: the others are there, and deleted there', async () => {
+  test('a node with a taint that the mover tolerates: the data comes to it, and is deleted there', async () => {
     const { plane } = cluster
     const tolerations = [{ key: 'gpu', operator: 'Equal', value: 'v100', effect: 'NoSchedule' }]
     const config: Partial<VolumeConfig> = { nodeAffinity: onNodes('node-4'), tolerations }

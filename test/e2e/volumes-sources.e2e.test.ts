@@ -203,7 +203,7 @@ describe('NFS', () => {
   })
 })
 
-test('Local data is used where it is, and is nobody’s to delete', async () => {
+test('Local data is used where it is, and is never deleted', async () => {
   const path = '/mnt/local/imagenet'
   for (const node of ['node-1', 'node-2']) {
     await mkdir(cluster.kubelet.pathOn(node, path), { recursive: true })
@@ -223,7 +223,7 @@ test('Local data is used where it is, and is nobody’s to delete', async () => 
   expect(cluster.nodesWith(volume)).toEqual(['node-1', 'node-2'])
 })
 
-describe('what pods write is in the bucket, below where the data came from,', () => {
+describe('the files that pods write are in the bucket, below where the data came from,', () => {
   test('when the Job that wrote it is done', async () => {
     await cluster.putBucket('outcome', { 'run/in.txt': 'in', 'other/in.txt': 'other' })
     const config = s3Volume(cluster.proxy, 's3://outcome/run/', { options: { resync: 'true' } })
@@ -279,7 +279,7 @@ async function writeOn(node: string, volume: Parameters<Member['dataOn']>[1], na
   await writeFile(file, text)
 }
 
-// What one scenario holds back is no other's business.
+// A scenario that holds back objects has its own proxy, so that it does not affect other scenarios.
 async function ownProxy(): Promise<S3Proxy> {
   const proxy = await startS3Proxy(cluster.s3.url)
   cluster.plane.onStop(() => proxy.stop())

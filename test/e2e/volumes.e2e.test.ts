@@ -187,7 +187,7 @@ describe('a controller that is killed leads to one download for each replica', (
     ['before it makes a mover', 'there', isMoverCreation],
     ['after it made a mover', 'back', isMoverCreation],
     ['after the data came, before it labels the node', 'there', isLabel],
-    ['after it labelled the node', 'back', isLabel],
+    ['after it labeled the node', 'back', isLabel],
     ['before its status speaks of the data', 'there', isStatusOf('Ready')],
     ['after its status spoke of the data', 'back', isStatusOf('Ready')],
     ['before it deletes a mover', 'there', isMoverDeletion],
@@ -320,7 +320,7 @@ describe('a VolumeManager that is deleted', () => {
 
     await plane.kubectl(['delete', 'vm', 'used', '--wait=false'])
 
-    await plane.eventually('it says who uses it', async () => {
+    await plane.eventually('it names the pod that uses it', async () => {
       const { status } = (await cluster.volumeManager('used')) ?? {}
       return status?.message?.includes('user') && status.message.includes('in use')
     })
@@ -331,7 +331,7 @@ describe('a VolumeManager that is deleted', () => {
   })
 })
 
-describe('data that cannot be had makes the VolumeManager Failed and says why', () => {
+describe('data that is not available makes the VolumeManager Failed and says why', () => {
   test.each([
     ['a bucket that is not there', 's3://nobody/train/', {}, /NotFound: .*nobody/],
     ['an object that is not there', 's3://lake/nothing/', {}, /(NotFound|NothingSelected): /],
@@ -351,7 +351,7 @@ describe('data that cannot be had makes the VolumeManager Failed and says why', 
     expect(stderr).toMatch(message)
   })
 
-  test('and mends when the Secret does', async () => {
+  test('and recovers when the Secret is fixed', async () => {
     await cluster.plane.apply(credentialsSecret('mended', 'NOBODY', 'nothing'))
     const options = { awsCredentialsSecretName: 'mended' }
     await cluster.create(volumeManagerOf('mended', s3Volume(cluster.proxy, 's3://lake/train/', { options })))

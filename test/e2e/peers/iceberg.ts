@@ -1,5 +1,5 @@
 // A real Iceberg REST catalog: the server that the Apache Iceberg project tests its own clients with, on 127.0.0.1.
-// Tables may be anywhere (s3://…, hdfs://…): their metadata is kept in a local folder, and nobody looks for their data.
+// Tables may be anywhere (s3://…, hdfs://…): their metadata is kept in a local folder, and no program reads their data.
 import { join } from 'node:path'
 import { request } from 'undici'
 import { freePorts } from '../processes.ts'

@@ -5,14 +5,14 @@ import { type ProcessSpec, type RunningProcess, startProcess } from '../processe
 
 export type Launch = Pick<ProcessSpec, 'name' | 'command' | 'args' | 'ready'> & { dir: string }
 
-// What every peer can do besides its own protocol.
+// The functions of every peer besides its own protocol.
 export interface Peer {
   // That of the running process, or of the last one.
   readonly pid: number
   readonly logFile: string
   // After a stop: the same addresses, the same data.
   start(): Promise<void>
-  // An outage; whoever started a peer also ends it with this.
+  // An outage; the test that started a peer also ends it with this.
   stop(): Promise<void>
 }
 

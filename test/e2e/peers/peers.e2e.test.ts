@@ -1,5 +1,5 @@
-// Proves that the peers are what they are taken for: each one starts, speaks its own protocol, keeps its data over a
-// restart and leaves no process behind.
+// Tests the peers themselves: each one starts, speaks its own protocol, keeps its data over a restart and leaves no
+// process behind.
 import { request } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { makeTemporaryFolder, removeTemporaryFolder } from '../processes.ts'
@@ -40,7 +40,7 @@ describe('S3', () => {
   })
 
   // Anonymously the header is there even for a bucket that is not; AWS always sends it, this server does not.
-  test('has no bucket that nobody created', async (context) => {
+  test('has no bucket that was not created', async (context) => {
     const s3 = tracked(await orSkip(context, startS3(dir, { name: 's3-oslo', region: 'oslo' })))
     const { status, headers } = await s3.request('HEAD', '/nothing-here')
     expect(status).toBe(404)
@@ -106,7 +106,7 @@ describe('the Iceberg REST catalog', () => {
     await expect(iceberg.loadTable(['sales'], 'orders')).rejects.toThrow(/404.*NoSuchTableException/)
   })
 
-  test('answers 304 to whoever has the current version', async (context) => {
+  test('answers 304 to a client that has the current version', async (context) => {
     const iceberg = tracked(await orSkip(context, startIceberg(dir, { name: 'iceberg-etag' })))
     await iceberg.createNamespace(['sales'])
     await iceberg.createTable(['sales'], 'orders')

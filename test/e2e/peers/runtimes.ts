@@ -51,8 +51,8 @@ export function environment(): Record<string, string> {
   return process.env as Record<string, string>
 }
 
-// `openjdk version "17.0.15"` of java, `Java version: 17.0.15` of mvn, `1.8.0_401` of an old one. What cannot be read
-// is taken for new enough: the peer itself will say what it does not like.
+// `openjdk version "17.0.15"` of java, `Java version: 17.0.15` of mvn, `1.8.0_401` of an old one. An unknown text
+// counts as new enough: the peer itself reports what it rejects.
 function javaVersion(output: string): number {
   const [, major, minor] = /version:? "?(\d+)(?:\.(\d+))?/.exec(output.replace(/^Apache Maven.*$/m, '')) ?? []
   return Number(major === '1' ? minor : (major ?? oldestJava))

@@ -1,5 +1,5 @@
-// AWS Signature Version 4 of one S3 request, written from its specification and for tests only: what Lodestone itself
-// signs with must not be its own witness.
+// AWS Signature Version 4 of one S3 request, written from its specification and for tests only. Tests cannot check the
+// signatures of Lodestone with its own code.
 import { createHash, createHmac } from 'node:crypto'
 
 export interface Credentials {
