@@ -7,10 +7,10 @@ import { workloadsOfClaim } from './keys.ts'
 /** Whether claims apply to cluster-scoped workloads, as configured. */
 export type ClusterScopedClaims = 'allowed' | 'forbidden'
 
-/** What permissions follow from, beside the claim. */
+/** The inputs of a permission, beside the claim. */
 export interface ClaimRules {
   clusterScoped: ClusterScopedClaims
-  /** What the namespace of that name allows; undefined where it allows nothing, also because it is not known. */
+  /** The grant of the namespace of that name; undefined where it allows nothing, also because it is not known. */
   grantOf(namespace: string): ClaimGrant | undefined
 }
 

@@ -11,7 +11,7 @@ const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: [
 const makeSource = (...[spec, metadata]: Parameters<typeof draft>) =>
   draft(spec, { resourceVersion: '7', finalizers: ['lodestone.dev/source'], ...metadata })
 
-/** What of a plan matters here: locality, status and events. */
+/** The parts of a plan that matter here: locality, status and events. */
 function summary(actions: Action[]) {
   const patches = actions.filter((action) => action.kind === 'patch')
   return {

@@ -52,7 +52,7 @@ function ingress(name: string, to: string, ...tls: string[]): Workload {
   })
 }
 
-/** What lies in the namespace `shop`. */
+/** The objects in the namespace `shop`. */
 interface Surroundings {
   services?: ReturnType<typeof service>[]
   ingresses?: Workload[]

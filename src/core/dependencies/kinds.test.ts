@@ -16,7 +16,7 @@ function podSpec(ending: string): object {
 }
 const template = (ending: string) => ({ metadata: { labels: { pod: ending } }, spec: podSpec(ending) })
 
-/** What `podSpec` names, for every ending. */
+/** The objects that `podSpec` names, for every ending. */
 function allOf(...endings: string[]): string[] {
   return endings.flatMap((ending) => [
     `ConfigMap ns/config-${ending}`,

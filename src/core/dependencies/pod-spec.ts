@@ -1,4 +1,4 @@
-/** What a pod spec names: ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims, as Karmada's native interpreter finds them. */
+/** Finds the ConfigMaps, Secrets, ServiceAccounts and claims that a pod spec names, as Karmada's native interpreter does. */
 import { configMaps, secrets, serviceAccounts } from '../../api/dependencies.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
@@ -79,7 +79,7 @@ export function podSpecObjects(spec: unknown): NamedObject[] {
   ]
 }
 
-/** What the environment of one container names. */
+/** The objects that the environment of one container names. */
 export function containerObjects(container: unknown): NamedObject[] {
   return objectsAt(container, CONTAINER_PATHS)
 }

@@ -1,4 +1,4 @@
-/** What holds for every workload, however it is written. */
+/** Tests the properties that every workload has, however it is written. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'

@@ -1,4 +1,4 @@
-/** What the interpreter looks up beside the workload itself; memory answers, so that interpreting stays pure and quick. */
+/** The look-ups of the interpreter beside the workload itself; memory answers, so that interpreting stays pure and quick. */
 import type { Service, ServiceAccount } from '../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'

@@ -10,9 +10,9 @@ import { containerObjects, ephemeralVolumeObjects, isContainer, isPodSpec, podSp
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
 export interface WorkloadDependencies {
-  /** What the object itself names, sorted and without doubles: what Karmada's native interpreter would find. */
+  /** The objects that it names itself, sorted and without doubles: those that Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
-  /** What the object itself names as well, but Karmada's interpreter does not look for: claims of generic ephemeral volumes. */
+  /** The objects that it names but Karmada's interpreter does not look for: claims of generic ephemeral volumes. */
   furtherReferences: readonly DependentObjectReference[]
   /** The labels of each pod template, for the Services that select its pods; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]

@@ -7,7 +7,7 @@ const MAX_ETAG_LENGTH = 1024
 
 /** Control characters and halves of characters: no URL holds them, and the API server would store something else. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u
-/** What may be sent back in a header (RFC 9110, 8.8.3). */
+/** The form that may be sent back in a header (RFC 9110, 8.8.3). */
 const ETAG = /^(?:W\/)?"?[\x21\x23-\x7e]*"?$/
 
 /** Whether a text has nothing but printable characters. */

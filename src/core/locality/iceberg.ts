@@ -13,7 +13,7 @@ export interface SnapshotChoice {
   snapshotId?: string | undefined
 }
 
-/** What the catalog says about its own paths. */
+/** The settings of the catalog about its own paths. */
 export interface CatalogPaths {
   prefix: string | undefined
   /** In the form that goes into a URL. */

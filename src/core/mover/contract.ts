@@ -1,4 +1,4 @@
-/** What a data mover and its controller promise each other (docs/movers.md): outcomes, exit statuses, reasons of Events, the result. */
+/** The contract of a data mover and its controller (docs/movers.md): outcomes, exit statuses, reasons of Events, the result. */
 import { isCount, isObject } from '../json.ts'
 
 /** Of the termination message and of every Event's message. */
@@ -60,7 +60,7 @@ export interface MoverResult {
   /** Of the dataset, or of what was uploaded or deleted. */
   bytes: number
   files: number
-  /** What this attempt itself transferred: less than `bytes` when it went on with the work of an earlier one. */
+  /** The bytes of this attempt alone: less than `bytes` when it went on with the work of an earlier one. */
   movedBytes: number
   /** Of a download: names the set of objects, by key, size and ETag. Equal digests are equal data. */
   digest?: string

@@ -17,7 +17,7 @@ export type Chosen =
   | { kind: 'left-out' }
   | { kind: 'unsafe'; reason: string }
 
-/** What becomes of an object. Paths are relative, with slashes. */
+/** Decides the use of one object. Paths are relative, with slashes. */
 export function choose({ key }: Pick<ListedObject, 'key'>, { place, match, flat }: Selection): Chosen {
   const below = place.recursive ? key.slice(place.key.length) : (key.split('/').at(-1) ?? '')
   if (below === '') return { kind: 'left-out' }

@@ -1,4 +1,4 @@
-/** What holds for every listing that a server may send, whatever is in it. */
+/** Tests the properties of every listing that a server may send, whatever is in it. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { choose } from '../mover/select.ts'

@@ -13,7 +13,7 @@ export interface VolumeManagerInput {
   movers: ReadonlyMap<string, Pod>
   /** Why the API server rejected movers, by the names of their Pods. */
   refusals: ReadonlyMap<string, string>
-  /** What running movers last reported, by the names of their Pods. */
+  /** The last reports of running movers, by the names of their Pods. */
   progress: ReadonlyMap<string, MoverProgress>
   /** The pods that have data of this VolumeManager mounted and have not ended, by the directory or the name of the claim. */
   users: (directoryOrClaim: string) => readonly VolumeUser[]

@@ -81,7 +81,7 @@ function podReason(reason: string): { elsewhere: boolean } | undefined {
 export interface ObservedMover {
   /** Undefined when there is no mover. */
   mover: MoverState | undefined
-  /** What the mover last reported; undefined before its first report. */
+  /** The last report of the mover; undefined before its first report. */
   progress: MoverProgress | undefined
   /** The changes since the mover was created: with one of them, a retry need not wait for its time. */
   retryTriggers: ReadonlySet<RetryTrigger>

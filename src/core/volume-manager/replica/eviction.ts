@@ -92,7 +92,7 @@ function isFreeingDisk(node: string, { status }: VolumeManager): boolean {
   )
 }
 
-/** What may be evicted. The ends of pods count that the loop of the VolumeManager may not have recorded yet. */
+/** The replicas that may be evicted. Ends of pods count even if the loop of the VolumeManager has not recorded them yet. */
 function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
   if (manager.metadata.deletionTimestamp) return []
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {

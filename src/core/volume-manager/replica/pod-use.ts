@@ -18,7 +18,7 @@ export interface PastUse {
   endTime: string
 }
 
-/** What a pod uses; undefined for a pod that uses no data, or has ended. A pod that is being deleted still runs. */
+/** The use by a pod; undefined for a pod that uses no data, or has ended. A pod that is being deleted still runs. */
 export function useOf({ spec, status }: Pod): PodUse | undefined {
   if (isEnded(status)) return undefined
   const directories = directoriesOf(spec)

@@ -20,7 +20,7 @@ export interface Wanted {
   mustStay(replica: ReplicaStatus): boolean
 }
 
-/** What the deletion of a replica depends on. */
+/** The inputs of the deletion of a replica. */
 export type DropRules = Pick<Wanted, 'labelsOf' | 'mustStay'>
 
 export interface ReplicaSet {

@@ -12,7 +12,7 @@ export interface Transition<T> {
   dueAt?: number | undefined
 }
 
-/** What every state of a replica, an upload or a deletion has. */
+/** The fields of every state of a replica, an upload or a deletion. */
 export interface StateStatus {
   state: string
   reason?: string

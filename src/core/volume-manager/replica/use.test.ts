@@ -16,7 +16,7 @@ const unused: ReplicaStatus = {
   since: at(-100),
 }
 
-/** What becomes of a replica when pods use it on these nodes, and the last one that has ended did so then. */
+/** The replica after pods use it on these nodes, and the last one that has ended did so then. */
 function seen(replica: Partial<ReplicaStatus>, { users = [] as string[], lastEnd = undefined as string | undefined }) {
   return recordUse({ ...unused, ...replica }, {
     users: () => users.map((node) => ({ pod: 'default/trainer', node })),

@@ -1,4 +1,4 @@
-/** What the status publishes for pods: the volume source and the node affinity. Both follow from the spec, before any data arrives. */
+/** Derives the volume source and the node affinity that the status publishes for pods from the spec, before any data arrives. */
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { PublishedSource, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { shardNames } from './distribution.ts'
@@ -18,7 +18,7 @@ export interface PublishedShard {
   nodeAffinity: NodeAffinity
 }
 
-/** What the status of a volume publishes, now or later. Pods may have it before the data arrives, if they do not start before that. */
+/** The published part of a volume's status, now or later. Pods may have it before the data arrives, if they do not start before that. */
 export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
   const { id, options = {} } = config
   switch (sourceTypeOf(config.sourceType).delivery) {

@@ -3,7 +3,7 @@ import type { ResourceRequirements } from '../../../api/volume-manager.ts'
 import type { HostRoots } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 
-/** What the configuration allows in the spec of a volume. */
+/** The limits of the configuration for the spec of a volume. */
 export interface VolumeLimits extends HostRoots {
   /** Loopback and link-local networks in which endpoints of volumes may be. */
   allowedLocalNetworks: readonly string[]

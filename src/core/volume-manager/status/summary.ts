@@ -76,7 +76,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
   }
 }
 
-/** What pods use stays published when the spec becomes invalid. */
+/** The published data that pods use stays published when the spec becomes invalid. */
 function keptSource(
   before: VolumeStatus | undefined,
 ): Pick<VolumeStatus, 'volumeSource' | 'nodeAffinity' | 'revision'> {
