@@ -25,8 +25,6 @@ const pending: readonly string[] = [
   'bench/loops-report.ts',
   'bench/watch.ts',
   'src/api/volume-manager-schema.ts',
-  'src/api/volume-manager.ts',
-  'src/api/volume-status-schema.ts',
   'src/core/workload/decide-pod.test.ts',
   'src/core/workload/decide-workload.test.ts',
   'src/mover/download/staging.ts',
