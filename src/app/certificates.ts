@@ -10,9 +10,8 @@ import type { CertificateStorage } from '../tls/storage.ts'
 import type { Config } from './config.ts'
 
 /**
- * Opens it, made first where it is ours to make. A new CA does not sign before `isPublished` says that callers were given it.
- * Rejects
- * with a message that names the place when it cannot be used.
+ * Opens the serving certificates, and creates them first where Lodestone manages them. A new CA does not sign before `isPublished` confirms
+ * that callers have it. Rejects with a message that names the place when it cannot be used.
  */
 export async function openServingCertificates(
   config: Config,

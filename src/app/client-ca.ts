@@ -1,4 +1,4 @@
-/** The CA of client certificates, read again when its file changes; what is no CA leaves the last good one in use. */
+/** The CA of client certificates, read again when its file changes; an invalid file leaves the last good one in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from '../telemetry/logger.ts'

@@ -10,7 +10,7 @@ export function changedKeys(before: unknown, after: unknown, path: readonly stri
   )
 }
 
-/** Whether data is moved at all decides which loops there are, and what is read of the cluster. */
+/** A configuration that moves data needs other loops, and other kinds in the cache. */
 const NEEDS_RESTART = 'volumes.enabled'
 
 /** Whether a change of the key takes effect at once. */
@@ -18,7 +18,7 @@ export function takesEffect(key: string): boolean {
   return key.startsWith('volumes.') && key !== NEEDS_RESTART
 }
 
-/** The configuration that is used from now on: of what was read, as much as can change. */
+/** The configuration from now on: it takes the new values of the keys that can change at run time. */
 export function changeable(used: Config, read: Config): Config {
   return { ...used, volumes: { ...read.volumes, enabled: used.volumes.enabled } }
 }

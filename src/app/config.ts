@@ -42,11 +42,11 @@ export interface Config {
     maxMovesPerMinute: number
     /** At most so many writes a second to the API server, twice as many at once after a rest. Events and the Lease are beside it. */
     writesPerSecond: number
-    /** How often every claim, source and binding is looked at again. */
+    /** The interval at which every DataSourceClaim, DataSource and binding is reconciled again. */
     driftIntervalSeconds: number
   }
   dependencies: {
-    /** Which policies are told to propagate dependencies: those of workloads whose data is claimed, all, or none. */
+    /** The policies that Lodestone makes propagate dependencies: those of workloads whose data is claimed, all, or none. */
     propagate: PropagateDepsMode
     /**
      * The component that attaches the dependencies of a workload to its clusters. `karmada`: its distributor, which queries Lodestone.
@@ -168,7 +168,7 @@ export function loadConfig(file: string | undefined): Config {
   return completeConfig(readConfig(file), file)
 }
 
-/** Checks what a file says and fills in the defaults. */
+/** Validates the content of a file and fills in the defaults. */
 export function completeConfig(given: unknown, file: string): Config {
   const errors = validate(given ?? {})
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)

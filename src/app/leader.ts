@@ -94,7 +94,7 @@ class Election {
     }
   }
 
-  /** Works while the lease is ours: until `validUntilMs` and, by every renewal, for longer. False when the lease was lost. */
+  /** Works while this replica has the lease: until `validUntilMs` and, by every renewal, for longer. False when the lease was lost. */
   async #lead(validUntilMs: number): Promise<boolean> {
     const work = new AbortController()
     const over = new AbortController()
@@ -111,7 +111,7 @@ class Election {
   #runWork(signal: AbortSignal): Promise<void> {
     return this.#report(async () => {
       await this.#input.onStarted(signal)
-      // Work that only starts something leads until it is told to stop.
+      // Work that only starts something goes on until the signal aborts.
       await aborted(signal)
     })
   }
@@ -150,7 +150,7 @@ class Election {
     })
   }
 
-  /** A mistake in the work, or of the store, is told, and ends nothing. */
+  /** Reports an error of the work or of the store; the error ends nothing. */
   async #report<T>(run: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await run()

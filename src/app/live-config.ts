@@ -39,7 +39,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
   let used = config
   let read = config
   let refused: string | undefined
-  /** The text of what was read last, unless it was refused. */
+  /** The text that was read last, unless it was rejected. */
   let seen: string | undefined
   const stop = source ? follow(source) : () => undefined
 

@@ -33,7 +33,7 @@ export interface LoopsInput {
   now: () => number
 }
 
-/** Starts what the configuration asks for, on a synced store. Gives the way to stop it. */
+/** Starts the configured loops on a synced store. Returns a function that stops them. */
 export async function startLoops({
   config,
   live,
@@ -84,7 +84,7 @@ export async function startLoops({
         failed: (loop, key, error, retryInMs) => logFailure(error, 'reconcile failed', { loop, key, retryInMs }),
       },
     })
-    // What waited for a turn, a node or an allowance may have it now.
+    // A new configuration may free a slot, a node or a budget for waiting keys.
     const unsubscribe = live.subscribe(() => controller.enqueueAll())
     metrics.observeQueues(() => controller.depths())
     metrics.leaderStatus.labels(config.leaderElection.name).set(1)

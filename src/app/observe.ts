@@ -1,4 +1,4 @@
-/** Turns what the store and the certificates tell into log lines and metrics. */
+/** Turns the observations of the store and the certificates into log lines and metrics. */
 import type { SystemsObserver } from '../locality/observer.ts'
 import type { EventObserver } from '../reconcile/event-recorder.ts'
 import type { MoverLogObserver } from '../reconcile/mover-logs.ts'

@@ -29,7 +29,7 @@ export function clusterRoles(): K8sObject[] {
   const { name } = LODESTONE
   const rules: PolicyRule[] = [
     ...readRules(kindsFor({ dependencies: false, movesData: false })),
-    // What the loops write.
+    // The objects that the loops write.
     {
       apiGroups: [dataSourceClaims.group],
       resources: ['datasourceclaims', 'datasourceclaims/status'],

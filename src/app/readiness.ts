@@ -1,8 +1,8 @@
-/** Says what keeps the application from being ready, in words. */
+/** Lists the reasons why the application is not ready, in words. */
 import type { ObjectStore } from '../store/store.ts'
 import type { ServingCertificates } from '../tls/source.ts'
 
-/** A quiet watch is heard of every minute or so by its bookmarks; after this silence the cache may be out of date. */
+/** A quiet watch sends bookmarks about every minute; after this silence the cache may be out of date. */
 const STALE_AFTER_MS = 5 * 60_000
 
 export interface ReadinessInput {

@@ -30,7 +30,7 @@ export function volumeRoles(): K8sObject[] {
       // Their labels name the nodes that have data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
-      // What movers wrote before they ended.
+      // The logs of movers that have ended.
       { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
       { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
       // Movers tell how far they are.

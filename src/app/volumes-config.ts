@@ -1,4 +1,4 @@
-/** The part of the configuration that is about volumes: what may be asked for, and how data is moved. */
+/** The volumes part of the configuration: the limits of requests, and the settings of movers. */
 import type { FieldError } from '../core/field-errors.ts'
 import { isNetwork } from '../core/mover/local-address.ts'
 import { BYTES } from '../core/quantity.ts'

@@ -6,7 +6,7 @@ export interface SystemsObserver {
   loaded(event: { system: string; file: string }): void
   /** The file of a system is gone, and with it the system. */
   removed(event: { system: string }): void
-  /** A file, or the folder, cannot be used; what it said last still holds. Told once until the problem changes. */
+  /** A file, or the folder, cannot be used; its last content still holds. Reported once until the problem changes. */
   configError(event: { file: string; message: string }): void
   /** One health check has ended. */
   health(event: {

@@ -19,7 +19,7 @@ import {
 import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {
-  /** Ends the checks and closes the plugin; what is being asked may end. */
+  /** Ends the checks and closes the plugin; running queries can finish. */
   close(): Promise<void>
 }
 

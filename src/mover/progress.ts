@@ -1,4 +1,4 @@
-/** Counts what of a mover's work is done. */
+/** Counts the completed work of a mover. */
 
 export interface Figures {
   totalBytes: number
@@ -9,7 +9,7 @@ export interface Figures {
 
 export class Progress {
   #figures: Figures = { totalBytes: 0, doneBytes: 0, totalFiles: 0, doneFiles: 0 }
-  /** What this process transferred, over all rounds. */
+  /** The bytes that this process transferred, over all rounds. */
   movedBytes = 0
 
   /** The work is known, or known anew. */

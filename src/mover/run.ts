@@ -38,7 +38,7 @@ const PROGRESS_EVERY_MS = 10_000
 /** Time for the last Events. A canceled mover must end within 2 s. */
 const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, cancelled: 1_000 }
 
-/** Does the work. Never throws: what goes wrong is in the result, which is also in the termination log and the Events. */
+/** Does the work. Never throws: an error is in the result, which is also in the termination log and the Events. */
 export async function runMover({ verb, attempt, work }: MoverTask, io: MoverIo): Promise<MoverResult> {
   const progress = new Progress()
   const cancel = await watchCancel(io.signal, io.cancelFile)
@@ -59,7 +59,7 @@ export async function runMover({ verb, attempt, work }: MoverTask, io: MoverIo):
     } catch (error) {
       const { doneBytes: bytes, doneFiles: files } = progress.figures()
       const partly = { ...result, bytes, files, movedBytes: progress.movedBytes }
-      // Whatever broke off because of the cancellation: it is what was asked for.
+      // Any error after the cancellation counts as the cancellation.
       if (cancel.signal.aborted) {
         const { message } = cancel.signal.reason as CancelledError
         return { ...partly, outcome: 'cancelled', message: `${message}, after ${formatBytes(bytes)}` }

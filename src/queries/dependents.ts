@@ -61,7 +61,7 @@ export function dependentType(object: { apiVersion: string; kind: string }): Res
   return dependentTypes.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
 }
 
-/** What the interpreter looks up, from the store's memory. */
+/** The lookups of the interpreter, from the store's memory. */
 function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects {
   return {
     servicesFor: (namespace, podLabels) =>
@@ -86,7 +86,7 @@ export function interpretObject(
   return interpretDependencies(workloadOf(object), relatedObjects(store, scope))
 }
 
-/** Whether this very object is in the cluster, of a kind whose dependencies are known: its uid is what only its readers know. */
+/** Whether this very object is in the cluster, of a kind whose dependencies are known. Only clients that can read it know its uid. */
 export function isStoredWorkload(object: K8sObject, store: ObjectStore): boolean {
   const type = workloadTypeOf(object)
   const { namespace, name = '', uid } = object.metadata
@@ -199,7 +199,7 @@ function selects({ spec }: Service, podLabels: Record<string, string>): boolean 
 }
 
 function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Workload[] {
-  // Of one that is gone only the name is known; what was attached of it is found by its labels.
+  // Only the name of a deleted claim is known; its attached bindings are found by their labels.
   if (!claim.spec) return []
   return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
 }

@@ -19,7 +19,7 @@ import { latestOf } from '../core/volume-manager/status/time.ts'
 import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
-/** What the loop remembers beside the store. */
+/** The memory of the loop beside the store. */
 export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
   /** Movers that exist, but are not in the cache. */
   uncached: readonly Pod[]

@@ -1,4 +1,4 @@
-/** Collects from a store's memory what the decision on a policy needs: which data-bound workload it selects, if any. */
+/** Collects from a store's memory the input of the decision on a policy: the data-bound workload that it selects, if any. */
 import { dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
@@ -27,7 +27,7 @@ import { bindingsOfWorkload } from './workload.ts'
  */
 const WORKLOADS = 'dataBound'
 
-/** Collects from memory what the decision on a policy needs; the loop asks the same way. */
+/** Collects from memory the input of the decision on a policy; the loop uses it as well. */
 export function gatherPolicyInput(
   policy: PropagationPolicy,
   stored: PropagationPolicy | undefined,

@@ -1,4 +1,4 @@
-/** The only writer: does what a plan says, one action after the other. */
+/** The only writer: applies the actions of a plan, one after the other. */
 import type { Plan, Write } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { EventRecorder } from './event-recorder.ts'

@@ -31,7 +31,7 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
 
-/** Kinds through which a workload needs others: a change of one changes what is needed. */
+/** Kinds through which a workload needs other objects: a change of one changes the dependencies of the workload. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
 
 /** With `none`, the loop releases everything that was attached before, and reads only bindings. */

@@ -11,7 +11,7 @@ export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqu
   loops: readonly ReconcileLoop[]
   /** At most so many scheduled workloads are moved a minute. */
   maxMovesPerMinute: number
-  /** How often everything is looked at again, in ms: bindings that were written while we were away are found then. */
+  /** The interval at which every key is reconciled again, in ms: this finds bindings that were written while Lodestone was down. */
   driftIntervalMs: number
   observer: ControllerObserver
 }
@@ -78,7 +78,7 @@ export function startController(input: ControllerInput): Controller {
   async function addEverything(): Promise<void> {
     for (const loop of loops) await addInSlices(loop, loop.allKeys(store))
   }
-  /** Only what a data system has a part in: a system whose health changes often must not have every binding looked at each time. */
+  /** Only the keys that depend on these data systems: a system whose health changes often must not cause a look at every binding. */
   async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
     for (const loop of loops) await addInSlices(loop, loop.keysOfSystems?.(names, store) ?? [])
   }

@@ -19,9 +19,9 @@ export interface ReconcileContext extends Writers {
   observer: LoopObserver
 }
 
-/** What loops tell the metrics. */
+/** The observations of loops for the metrics. */
 export interface LoopObserver {
-  /** A data system was asked. `result` is what it said, or the code of its error. */
+  /** A query to a data system has ended. `result` is its answer, or the code of its error. */
   asked(system: string, seconds: number, result: string): void
   /** A scheduled workload is taken away from where it runs. */
   moved(): void
@@ -33,12 +33,12 @@ export interface ReconcileLoop {
   /** The name of the loop in metrics and logs. */
   name: string
   concurrency: number
-  /** The keys that are to be looked at after a change. */
+  /** The keys to reconcile after a change. */
   keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
   /** The keys to look at after the configuration or the health of these data systems changed. */
   keysOfSystems?(systems: ReadonlySet<string>, store: ObjectStore): Iterable<string | undefined>
   /** Every key there is, for the first pass and the drift pass; undefined for an object that is none of our business. */
   allKeys(store: ObjectStore): Iterable<string | undefined>
-  /** Gathers, plans and applies. Gives the ms after which to look again, if so. */
+  /** Gathers, plans and applies. Returns the ms after which to reconcile again, if so. */
   reconcile(key: string, context: ReconcileContext): Promise<number | undefined>
 }

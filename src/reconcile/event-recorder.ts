@@ -5,7 +5,7 @@ import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 export interface EventRecorderInput {
-  /** Best one with a write limit of its own: a burst of Events must not hold up what they tell of. */
+  /** Best one with a write limit of its own: a burst of Events must not delay the other writes. */
   store: Pick<ObjectStore, 'create'>
   /** Milliseconds since the epoch. */
   now: () => number
@@ -13,14 +13,14 @@ export interface EventRecorderInput {
 }
 
 export interface EventObserver {
-  /** What became of one Event. `dropped`: too many waited already. */
+  /** The result of one Event. `dropped`: too many waited already. */
   recorded(result: 'written' | 'dropped' | 'failed', error?: unknown): void
 }
 
 export interface EventRecorder {
-  /** Takes an Event to be written soon. Never throws and never waits: what is lost is counted, as in client-go's recorder. */
+  /** Takes an Event to be written soon. Never throws and never waits: it counts lost Events, as client-go's recorder does. */
   record(event: EventAction): void
-  /** Writes nothing more; resolves when what is under way has ended. */
+  /** Writes nothing more; resolves when the write in progress has ended. */
   stop(): Promise<void>
 }
 

@@ -15,11 +15,11 @@ import { openVolumeEvictionLoop } from './volume-eviction.ts'
 import { openVolumeManagerLoop } from './volume-manager.ts'
 
 export interface LoopChoices {
-  /** Which policies are told to propagate dependencies. */
+  /** The policies that Lodestone makes propagate dependencies. */
   propagate: PropagateDepsMode
   /** Which dependencies Lodestone attaches; with `none` it releases those that it attached before. */
   distribution: Distribution | 'none'
-  /** How data is moved to the nodes of the cluster that is served; absent where that is not ours to do, as on a hub. */
+  /** The settings to move data to the nodes of the cluster; absent where Lodestone moves no data, as on a hub. */
   volumes?: () => VolumeSettings
   /** Where the logs of movers go; absent where there are none. */
   moverLogs?: MoverLogs

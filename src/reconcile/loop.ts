@@ -4,7 +4,7 @@ import { backoffMs } from '../core/backoff.ts'
 export interface LoopOptions {
   /** Reads, plans and applies. A thrown error is reported, and the run is repeated. */
   reconcile: () => Promise<void>
-  /** Runs without a trigger that often, in ms: what no event told us of is found then. */
+  /** The interval of runs without a trigger, in ms: they find changes that no event reported. */
   intervalMs: number
   onError: (error: unknown, retryInMs: number) => void
 }

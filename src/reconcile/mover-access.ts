@@ -5,7 +5,7 @@ import { ConflictError, type ObjectStore } from '../store/store.ts'
 import { applyWrite } from './apply.ts'
 
 export interface MoverAccess {
-  /** Creates what is missing. Only the first call for a ServiceAccount reads from the API server. */
+  /** Creates the missing objects. Only the first call for a ServiceAccount reads from the API server. */
   grant(namespace: string, serviceAccount: string, store: ObjectStore): Promise<void>
   /** Makes the next `grant` read again: the ServiceAccount may be gone, for example with its namespace. */
   forget(namespace: string, serviceAccount: string): void

@@ -1,4 +1,4 @@
-/** Remembers what the store does not have of movers. A restart costs a few reads and earlier retries, and nothing else (ADR 18). */
+/** Remembers the state of movers that is not in the store. A restart costs a few reads and earlier retries, and nothing else (ADR 18). */
 import { events } from '../api/event.ts'
 import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
@@ -10,7 +10,7 @@ import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
 import { managersToRetry, moversOf } from '../queries/movers.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
-/** What concerns the next attempts of one VolumeManager, by the names of its movers' Pods. */
+/** The inputs of the next attempts of one VolumeManager, by the names of its movers' Pods. */
 export interface RetryMemory {
   /** Why the API server rejected them. */
   refusals: Map<string, string>
@@ -59,7 +59,7 @@ export function rememberTriggers(change: StoreChange, store: ObjectStore, memory
   return keys
 }
 
-/** Forgets what the store has now: a mover that was observed, or its end. */
+/** Forgets the entries that the store has now: a mover that was observed, or its end. */
 export function forgetMover({ created, progress }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
   const key = keyOfObject({ metadata })
   created.delete(key)

@@ -62,7 +62,7 @@ export const resourceBindingLoop: ReconcileLoop = {
   },
 }
 
-/** Whether a binding has a claim, a volume or an annotation of ours; most have none. */
+/** Whether a binding has a claim, a volume or an annotation of Lodestone; most have none. */
 function concernsUs(binding: ResourceBinding, store: ObjectStore): boolean {
   return (
     hasOurAnnotations(binding.metadata.annotations) ||

@@ -4,7 +4,7 @@ import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../core/data-sourc
 import { signOf } from '../core/locality/error-code.ts'
 import { LocalityError, type LocalityQuery, type System } from '../locality/plugins/plugin.ts'
 
-/** The end of a query: its result, or what a plugin threw that is not a `LocalityError`. */
+/** The end of a query: its result, or an error of the plugin that is not a `LocalityError`. */
 export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }
 
 export interface QueryRequest {

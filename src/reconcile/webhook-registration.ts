@@ -31,9 +31,10 @@ export async function reconcileRegistration(
 }
 
 /**
- * Does the same for what Karmada's resource interpreter is told; without a wanted configuration, one of ours that is there is emptied.
+ * Does the same for the registration with Karmada's resource interpreter. Without a wanted configuration, it empties an existing one of
+ * Lodestone.
  *
- * @returns how many configurations were written: none where the API server does not serve the kind, which is no Karmada hub, or not yet
+ * @returns how many configurations were written: none where the API server does not serve the kind, which is no Karmada hub, or not yet.
  */
 export async function reconcileInterpreterRegistration(
   store: ObjectStore,

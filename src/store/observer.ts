@@ -1,4 +1,4 @@
-/** What a store tells the logs and the metrics: plain events, so that the store knows neither a logger nor a registry. */
+/** The events of a store for logs and metrics: plain calls, so that the store needs neither a logger nor a registry. */
 
 /** How a watch ended: as the server said, because it fell silent, at our own cap, expired (410), failed, or by `stop()`. */
 export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' | 'stopped'

@@ -1,4 +1,4 @@
-/** What every `ObjectStore` promises, as tests that each implementation runs. */
+/** The contract of every `ObjectStore`, as tests that each implementation runs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { secrets } from '../api/dependencies.ts'
 import { type Cluster, clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'

@@ -1,7 +1,7 @@
 /** The interface of every store: objects by key and by index, from memory, and writes. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 
-/** What the cache of a kind keeps, and its indexes. Declared once per kind in `store/kinds/cached-kinds.ts`. */
+/** The cached fields of a kind, and its indexes. Declared once per kind in `store/kinds/cached-kinds.ts`. */
 export interface CachedKind<T extends K8sObject> {
   type: ResourceType<T>
   /** Cuts a raw object down to what a decision reads: 100,000 bindings have to fit in memory. */

@@ -1,4 +1,4 @@
-/** Admission of claims: refuses what is malformed or not permitted, with every reason in one answer. */
+/** Admission of DataSourceClaims: rejects malformed and forbidden objects, with every reason in one answer. */
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { admitClaim } from '../core/data-source-claim/admit.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
@@ -20,7 +20,7 @@ export const dataSourceClaim = defineWebhook({
       claim,
       stored: (oldObject ?? undefined) as DataSourceClaim | undefined,
       errors,
-      // Whether a claim is permitted can only be told of one that is well-formed.
+      // Only the permission of a well-formed claim can be checked.
       refusal: errors.length === 0 ? refusalOfClaim(claim, store, clusterScopedClaims) : undefined,
     }
   },

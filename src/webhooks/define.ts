@@ -26,7 +26,7 @@ export interface GatherContext {
 
 /** An admission point, as the server and the registration see it. */
 export interface Webhook {
-  /** Kebab-case: its kind, or what its kinds are; the registered name is `<name>.lodestone.dev`. */
+  /** Kebab-case: its kind, or a common name of its kinds; the registered name is `<name>.lodestone.dev`. */
   name: string
   type: 'mutating' | 'validating'
   /** The kinds that it reviews. */
@@ -53,7 +53,7 @@ export interface ObjectRequest extends AdmissionRequest {
 }
 
 export interface WebhookDefinition<Input> extends Omit<Webhook, 'review'> {
-  /** Collects what the decision needs, from memory only. */
+  /** Collects the input of the decision, from memory only. */
   gather(request: ObjectRequest, context: GatherContext): Input
   /** The decision: pure. */
   decide(input: Input): Outcome
@@ -74,7 +74,7 @@ export interface KarmadaWebhookDefinition<T extends K8sObject, Input> extends Pi
   resource: ResourceType<T>
   /** The errors in the parts of an object that the decision reads. */
   validate(object: T): FieldError[]
-  /** Collects what the decision needs, from memory only; `stored` is absent when the object is being created. */
+  /** Collects the input of the decision, from memory only; `stored` is absent when the object is being created. */
   gather(object: T, stored: T | undefined, context: GatherContext): Input
   /** The decision: pure. */
   decide(input: Input): Outcome

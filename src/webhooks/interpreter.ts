@@ -1,4 +1,4 @@
-/** Where Karmada's resource interpreter asks for dependencies, and how it is told to ask. */
+/** The endpoint that Karmada's resource interpreter asks for dependencies, and its registration with Karmada. */
 import type { DependentObjectReference } from '../api/dependencies.ts'
 import {
   INTERPRET_DEPENDENCY,
@@ -21,8 +21,8 @@ export interface Interpreter {
 }
 
 /**
- * The kinds about which Karmada is told to ask: those with pods, for which more is known here than in Karmada. All others it goes on
- * interpreting by itself, also while Lodestone is away; and of what has no namespace it attaches nothing.
+ * The kinds about which Karmada asks Lodestone: those with pods, of which Lodestone finds more dependencies than Karmada does. Karmada goes
+ * on interpreting all other kinds itself, also while Lodestone is down. It attaches nothing to objects without a namespace.
  */
 export const interpreterTypes: readonly ResourceType[] = interpretedKinds
   .filter(({ type, templates, podSpecs }) => type.namespaced && (templates ?? podSpecs) !== undefined)

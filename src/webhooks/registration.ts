@@ -18,7 +18,7 @@ export interface Registration {
   /** PEM; absent when something else (cert-manager) fills it in. */
   caBundlePem?: string
   timeoutSeconds: number
-  /** Namespaces that are never looked at, our own among them. */
+  /** Namespaces that are never intercepted, among them the namespace of Lodestone. */
   excludedNamespaces: readonly string[]
 }
 
@@ -106,7 +106,7 @@ function matchConditions({ matchCondition }: Webhook, isNamespaced: boolean): Pi
   return conditions.length > 0 ? { matchConditions: conditions } : {}
 }
 
-/** How what is served at a path is called. */
+/** The client configuration with which the API server calls a path. */
 export function clientConfigOf(
   path: string,
   { target, caBundlePem }: Registration,

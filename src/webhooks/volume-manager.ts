@@ -9,7 +9,7 @@ export const volumeManager = defineWebhook({
   type: 'validating',
   resources: [volumeManagers],
   operations: ['CREATE', 'UPDATE'],
-  // The loop looks at what it is given in the same way, and says in the status what is wrong.
+  // The loop validates its input in the same way, and reports the errors in the status.
   failurePolicy: 'Ignore',
   gather: ({ object, oldObject }, { volumeLimits = DEFAULT_VOLUME_LIMITS }) => ({
     manager: object as VolumeManager,

@@ -1,4 +1,4 @@
-/** Admission of workloads whose pods ask for volumes: checks what they ask for, and labels the pods to come. */
+/** Admission of workloads whose pods ask for volumes: checks the requested volumes, and labels the pod templates. */
 import { VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import { pods } from '../api/pod.ts'
 import { interpretedKind, interpretedKinds } from '../core/dependencies/kinds.ts'

@@ -23,7 +23,7 @@ const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
   delegation: ['token'],
 }
 
-/** Completes `endpoint.auth`; what is wrong with it is added to `errors`. */
+/** Completes `endpoint.auth`; its errors are added to `errors`. */
 export function completeAuth(
   given: GivenAuth = {},
   allowed: readonly AuthType[],

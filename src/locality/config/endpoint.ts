@@ -11,7 +11,7 @@ export interface EndpointRules {
   defaultUrl?: string
 }
 
-/** Completes `endpoint`; what is wrong with it is added to `errors`. */
+/** Completes `endpoint`; its errors are added to `errors`. */
 export function completeEndpoint(
   endpoint: GivenSystem['endpoint'] = {},
   rules: EndpointRules,

@@ -24,7 +24,7 @@ async function readConfigFile(file: string): Promise<FolderFile | undefined> {
     if (size > MAX_FILE_BYTES) return { file, problem: 'is larger than 1 MiB' }
     return { file, text: await readFile(file, 'utf8') }
   } catch (error) {
-    // A file that cannot be read keeps what it said last; one that is gone was listed a moment too early.
+    // A file that cannot be read keeps its last content; a file that is gone was deleted after the listing.
     const { code } = error as NodeJS.ErrnoException
     return code === 'ENOENT' ? undefined : { file, problem: `cannot be read (${code})` }
   }

@@ -1,4 +1,4 @@
-/** What the configuration of one data system may say, as JSON Schema. Every key of volcano-global's plugin files is among it. */
+/** The JSON Schema of the configuration of one data system. It has every key of volcano-global's plugin files. */
 import { AUTH_SETTINGS, type AuthSettings, SECRETS } from '../auth/credentials.ts'
 
 const text = { type: 'string', minLength: 1 }

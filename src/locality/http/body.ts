@@ -64,7 +64,7 @@ async function decode(bytes: Buffer, encoding: string | undefined, what: string)
   try {
     return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES })
   } catch (cause) {
-    // zlib names what is wrong by its code; everything that is not about the size is about the content.
+    // zlib names its error by a code; every error that is not about the size is about the content.
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(what)
     throw new LocalityError('invalidResponse', `${what}: the answer is not valid gzip`, { cause })
   }

@@ -1,4 +1,4 @@
-/** Says what a failed request means: by the kind of the error and of its causes, or by the status; never by words. */
+/** Classifies a failed request: by the kind of the error and of its causes, or by the status; never by words. */
 import { LocalityError, type LocalityErrorCode } from '../plugins/plugin.ts'
 
 const UNREACHABLE = new Set([
@@ -24,7 +24,7 @@ const UNTRUSTED =
 const NONSENSE =
   /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW$|UND_ERR_RES_CONTENT_LENGTH_MISMATCH$|UND_ERR_RES_EXCEEDED_MAX_SIZE$)/
 
-/** Makes a `LocalityError` of what a request threw. `what` is the request, without anything secret. */
+/** Makes a `LocalityError` of the error of a request. `what` is the request, without anything secret. */
 export function errorOfFailure(what: string, error: unknown): LocalityError {
   if (error instanceof LocalityError) return error
   const codes = codesOf(error)
@@ -51,7 +51,7 @@ function codesOf(error: unknown, depth = 0): string[] {
   return [...codesOf(error.cause, depth + 1), ...gathered, ...(typeof own === 'string' ? [own] : [])]
 }
 
-/** Makes a `LocalityError` of an answer that is no answer. `detail` names what the system said, e.g. an exception's class. */
+/** Makes a `LocalityError` of an invalid response. `detail` names the error of the system, e.g. an exception's class. */
 export function errorOfStatus(
   { what, status, headers }: { what: string; status: number; headers: Readonly<Record<string, string>> },
   now: number,

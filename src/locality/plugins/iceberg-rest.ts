@@ -98,7 +98,7 @@ function tableRequest(base: string, paths: CatalogPaths, query: LocalityQuery) {
   }
 }
 
-/** A prefix may be several segments, and is in URL form already; what no path may hold is encoded, steps are refused. */
+/** A prefix may be several segments, and is in URL form already. Encodes characters that no path may have, and rejects dot segments. */
 function prefixPath(prefix: string | undefined): string {
   if (prefix === undefined) return ''
   const segments = prefix.split('/').filter((segment) => segment !== '')

@@ -57,14 +57,14 @@ export interface SystemHealth {
   error?: { code: LocalityErrorCode; message: string }
 }
 
-/** A configured system: its plugin, and what the configuration says around it. */
+/** A configured system: its plugin, and the rest of its configuration. */
 export interface System {
   readonly plugin: LocalityPlugin
   readonly refreshIntervalMs: number
   /** How many queries run at once while the system is healthy. */
   readonly maxConcurrent: number
   readonly retry: RetryPolicy
-  /** What the last check in the background found. */
+  /** The result of the last check in the background. */
   readonly health: SystemHealth
   /** The clusters that hold what is located there, sorted; none when nothing maps to it. */
   clustersOf(answer: Extract<LocalityAnswer, { kind: 'located' }>): string[]

@@ -41,7 +41,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     for (let page = 0; page < Number(maxPages); page++) {
       const url = listUrl(urlOf(place, region), place, token)
       const response = await http.send({ method: 'GET', url, ...(region !== undefined && { region }) }, signal)
-      // To be told a bucket's region takes no right, to list it takes one.
+      // Reading a bucket's region needs no permission; listing the bucket does.
       if (response.status === 401 || response.status === 403) return undefined
       if (response.status !== 200) throw http.refusal(response)
       const listed = parseListing(response.text)

@@ -50,7 +50,7 @@ export interface Done {
 /** A dataset that changes this often is being written: another attempt later does better. */
 const MAX_ROUNDS = 3
 
-/** Downloads. Throws a `MoverError`, or the signal's reason; what was downloaded stays for the next attempt. */
+/** Downloads. Throws a `MoverError`, or the signal's reason; downloaded data stays for the next attempt. */
 export async function download(input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.target, input.inPlace)
   const origin = originOf(input)
@@ -86,7 +86,7 @@ async function downloadListed(
   )
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
   try {
-    // In place there is more than the mover's: what a consumer left there is its own.
+    // In place, the directory may have files of a consumer, which the mover leaves alone.
     if (journal.resumed && !input.inPlace) await prune(place.files, manifest, signal)
     const left = await leftOf(manifest, journal, input.partSize)
     await needSpace(place.state, left.bytes, left.files, input.keepFree)

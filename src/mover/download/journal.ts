@@ -1,4 +1,4 @@
-/** Remembers on disk what of a download is done, so that a mover that was killed is followed by one that goes on. */
+/** Records the progress of a download on disk, so that the next mover continues after one that was killed. */
 import { open, readFile } from 'node:fs/promises'
 
 export interface Journal {
@@ -7,7 +7,7 @@ export interface Journal {
   isDone(id: string): boolean
   /** The parts of an object that are done. */
   partsOf(id: string): ReadonlySet<number>
-  /** Writes behind the caller's back, in order; only once what it speaks of is written itself. */
+  /** Writes in the background, in order; call it only after the data itself is written. */
   add(id: string, part?: number): void
   /** Discards the recorded work on an object. */
   forget(id: string): void
@@ -26,7 +26,7 @@ export async function openJournal(path: string, header: string): Promise<Journal
   const parts = new Map<string, Set<number>>()
   const resumed = await load(path, header, done, parts)
   const file = await open(path, resumed ? 'a' : 'w')
-  // The last line of a killed mover may be half there: what follows begins a line of its own.
+  // The last line of a killed mover may be incomplete, so the next entry begins on a new line.
   let pending = resumed ? '\n' : `${header}\n`
   let writing: Promise<void> | undefined
   let failure: unknown

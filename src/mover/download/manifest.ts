@@ -29,7 +29,7 @@ const WRITE_CHARACTERS = 1024 * 1024
 const LISTED_EVERY = 1000
 
 /**
- * Lists what a selection chooses and writes it to a file; `listed` is told now and then how much that is so far.
+ * Lists the objects of a selection and writes them to a file; now and then, `listed` gets the bytes and files so far.
  *
  * Throws a `MoverError` when there is nothing, when a key cannot be a path below the target, or when two would be the same file.
  */
@@ -160,14 +160,14 @@ function nothing(bucket: Bucket, { place, match }: Selection, seen: number): Mov
   )
 }
 
-/** Sees to it that every object can have its file, and gathers what cannot. */
+/** Checks that every object can have its file, and collects the objects that cannot. */
 class PathCheck {
   readonly #files = new Set<string>()
   readonly #folders = new Set<string>()
   readonly #refused: { code: 'UnsafeKey' | 'KeyConflict'; text: string }[] = []
   #count = 0
 
-  /** So many objects are no accident: what is left of the listing is not worth the time. */
+  /** So many objects are no accident: the rest of the listing is not worth the time. */
   get isHopeless(): boolean {
     return this.#count >= HOPELESS
   }

@@ -1,4 +1,4 @@
-/** Takes out of a staging directory what does not belong to the dataset any more: an earlier attempt may have had another listing. */
+/** Removes files from a staging directory that no longer belong to the dataset: an earlier attempt may have had another listing. */
 import { opendir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Manifest, shortHash } from './manifest.ts'

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { formatBytes } from '../../core/quantity.ts'
 import { MoverError } from '../mover-error.ts'
 
-/** Throws `NoSpace` unless so many bytes and files fit below the path and leave what is to be kept free. */
+/** Throws `NoSpace` unless so many bytes and files fit below the path and leave the reserved space free. */
 export async function needSpace(path: string, bytes: number, files: number, keepFree: number): Promise<void> {
   const { bavail, bsize, ffree, files: inodes } = await statfs(path)
   const free = bavail * bsize

@@ -64,7 +64,7 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Whether a path is a directory with nothing in it, such as the kubelet makes for a pod that mounts what is not there. */
+/** Whether a path is a directory with nothing in it, such as the kubelet makes for a pod that mounts a missing path. */
 export async function isEmptyDirectory(path: string): Promise<boolean> {
   try {
     const directory = await opendir(path)
@@ -89,7 +89,7 @@ export async function prepare({ state, files, parts }: Place): Promise<void> {
 export async function readCompletion(place: Place): Promise<Completion | undefined> {
   const text = await readFile(recordOf(place), 'utf8').catch(() => '')
   if (text === '' || !(await exists(place.target))) return undefined
-  // Killed one step before the end: what is at the target is not what the record speaks of.
+  // Killed one step before the end: the target does not have the data of the record.
   if (place.files !== place.target && (await exists(place.files))) return undefined
   try {
     const value: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Errors of connections: which of them another attempt may not have, and what to tell the user. */
+/** Errors of connections: whether another attempt may succeed, and the message for the user. */
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from '../s3/backoff.ts'
 import type { HttpRequest } from './messages.ts'

@@ -11,7 +11,7 @@ export type CredentialSource = () => Promise<AccessKeys | undefined>
 /** The kubelet writes a changed Secret within a minute or two; a mover may run for hours. */
 const REREAD_MS = 10_000
 
-/** As in the Secrets of VCK; the token is ours. */
+/** The keys of the Secrets of VCK; Lodestone adds the token. */
 const FILES = { accessKeyId: 'awsAccessKeyID', secretAccessKey: 'awsSecretAccessKey', sessionToken: 'awsSessionToken' }
 
 /** The key of the Secret that names the endpoints to which its keys may be sent. */

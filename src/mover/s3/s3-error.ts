@@ -1,4 +1,4 @@
-/** Error responses of S3 servers: whether another attempt may succeed, and what the user can do. */
+/** Error responses of S3 servers: whether another attempt may succeed, and the way out for the user. */
 import type { FailureCode } from '../../core/mover/contract.ts'
 import { textOf } from '../../core/s3/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'

@@ -75,7 +75,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
 }
 
-/** The ETag that S3 gives a file that is uploaded in parts of this size; `looked` is told how much was read, part by part. */
+/** The ETag that S3 gives a file that is uploaded in parts of this size; `looked` gets the number of bytes read, part by part. */
 export async function localEtag(
   file: FileHandle,
   size: number,

@@ -1,4 +1,4 @@
-/** Uploads a directory below a prefix: what is there already is left alone, and nothing is ever deleted there. */
+/** Uploads a directory below a prefix: leaves existing objects alone, and never deletes one. */
 import { type FileHandle, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

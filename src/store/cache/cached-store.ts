@@ -1,4 +1,4 @@
-/** The reading half of every store: one cache per kind, the guard against reading what was never read, and the listeners. */
+/** The reading half of every store: one cache per kind, the guard against reads before the first sync, and the listeners. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { metadataOf } from '../cluster/watch/metadata.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'

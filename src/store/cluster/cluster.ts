@@ -26,7 +26,7 @@ interface ContactAge {
 }
 
 export interface ClusterStore extends ObjectStore {
-  /** For readiness: an old contact means that the cache may be out of date. A quiet watch is heard of by its bookmarks. */
+  /** For readiness: an old contact means that the cache may be out of date. A quiet watch still sends bookmarks. */
   contactAges(): readonly ContactAge[]
 }
 

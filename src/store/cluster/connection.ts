@@ -1,4 +1,4 @@
-/** Finds an API server and proves who we are: from a kubeconfig file or a pod's service account, with client-node's plugins. */
+/** Finds an API server and authenticates: from a kubeconfig file or a pod's service account, with client-node's plugins. */
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { dirname, resolve } from 'node:path'
@@ -34,7 +34,7 @@ export function openConnection(source: ConnectionSource): ApiConnection {
   function reload(force: boolean): void {
     try {
       const now = readSource(source)
-      // The same configuration object keeps what its plugins remember: an exec plugin is not run every ten seconds.
+      // The same configuration object keeps the memory of its plugins: an exec plugin is not run every ten seconds.
       if (now === text && !force) return
       config = loadConfig(source, now)
       text = now

@@ -72,7 +72,7 @@ export class LeaseLock {
     }
   }
 
-  /** Gives it back, so that another can take it at once. Does nothing when it is not ours any more. */
+  /** Gives it back, so that another can take it at once. Does nothing when this replica no longer has it. */
   async release(): Promise<void> {
     const { store, namespace, name, identity } = this.#input
     this.#own = undefined
@@ -91,7 +91,7 @@ export class LeaseLock {
     return this.#seen === undefined ? 0 : Math.max(0, this.#seen.aliveUntilMs - this.#input.clock.now())
   }
 
-  /** False when others wrote: then nothing is known but what is read. */
+  /** False when another client wrote the lease: then only a new read tells its state. */
   async #renewed(own: Lease, signal: AbortSignal): Promise<boolean> {
     try {
       this.#own = await this.#input.store.update(leases, this.#mine(own))

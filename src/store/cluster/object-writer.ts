@@ -79,7 +79,7 @@ export async function readObject<T extends K8sObject>(
   }
 }
 
-/** Throws for an object without a resource version: replacing unguarded would undo what others wrote. */
+/** Throws for an object without a resource version: an unguarded replacement would undo the writes of other clients. */
 export function requireVersion(object: K8sObject): void {
   if (object.metadata.resourceVersion) return
   throw new Error(
@@ -87,7 +87,7 @@ export function requireVersion(object: K8sObject): void {
   )
 }
 
-/** Throws for an object with a resource version: an API server refuses to create what says that it exists. */
+/** Throws for an object with a resource version: an API server rejects the creation of such an object. */
 export function refuseVersion(object: K8sObject): void {
   if (!object.metadata.resourceVersion) return
   throw new Error(`${describe(object)}: an object to create must not have a metadata.resourceVersion`)

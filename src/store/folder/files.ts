@@ -1,11 +1,11 @@
-/** The manifests of a folder as last read: reads again only what changed, and keeps the last good objects of what broke. */
+/** The manifests of a folder as last read: reads only changed files again, and keeps the last good objects of broken ones. */
 import { readFile } from 'node:fs/promises'
 import type { K8sObject } from '../../api/meta.ts'
 import type { StoreObserver } from '../observer.ts'
 import { type Manifest, parseManifests } from './manifests.ts'
 import { isGone, type ScannedFile, scanFolder } from './scan.ts'
 
-/** One mistake of an object, as validators return it: where in the object, and what is wrong. */
+/** One error of an object, as validators return it: its path in the object, and its message. */
 interface FieldMistake {
   path: string
   message: string
@@ -36,7 +36,7 @@ export class FolderFiles {
     this.#validate = validate
   }
 
-  /** Reads what changed. Returns every manifest, by path and then line; one of a file that did not change is the same object. */
+  /** Reads the changed files. Returns every manifest, by path and then line; one of a file that did not change is the same object. */
   async refresh(): Promise<readonly Manifest[]> {
     const scan = this.#directory === undefined ? { files: [], errors: [] } : await scanFolder(this.#directory)
     const complaints = new Set<string>()
@@ -48,7 +48,7 @@ export class FolderFiles {
     this.#complaints = complaints
     const files = new Map<string, ReadFile>()
     for (const scanned of scan.files) files.set(scanned.file, await this.#read(scanned))
-    // A file below something that cannot be read now is not gone: what it said last still holds.
+    // A file below a folder that cannot be read now is not gone: its last content still holds.
     for (const [file, read] of this.#files) {
       if (!files.has(file) && scan.errors.some((error) => isBelow(file, error.file))) files.set(file, read)
     }

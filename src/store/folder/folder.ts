@@ -17,7 +17,7 @@ export interface FolderStoreInput {
   directory?: string
   kinds: readonly AnyCachedKind[]
   observer?: Partial<StoreObserver>
-  /** Says what is wrong with an object; one that has mistakes is reported with file and line, and not served. */
+  /** Returns the errors of an object. An object with errors is reported with file and line, and not served. */
   validate?: ValidateManifest
   /** Whether files are watched after `start`. Default true; a command that reads once says false. */
   watch?: boolean
@@ -29,7 +29,7 @@ export interface FolderStoreInput {
 export interface FolderStore extends ObjectStore {
   /** Every object that was read or written, of any kind, in the order of the files. Shared: do not change them. */
   objects(): readonly FolderObject[]
-  /** Reads the folder again, now; resolves when the store shows what it holds. */
+  /** Reads the folder again, now; resolves when the store shows its content. */
   rescan(): Promise<void>
 }
 
@@ -174,7 +174,7 @@ class ManifestStore extends CachedStore implements FolderStore {
     if (this.#kept.has(object)) return this.#kept.get(object)
     let kept: K8sObject | undefined
     try {
-      // A copy: what `keep` shares with the raw object must not be what a later write is compared with.
+      // A copy: a later write is compared with the raw object, so the cached object must share nothing with it.
       kept = kind.keep(structuredClone(object))
     } catch (error) {
       this.observer.error({ kind: kind.type.kind, message: `${describe(object)} cannot be cached`, error })

@@ -1,4 +1,4 @@
-/** Reads the objects of a YAML or JSON file, and says for each mistake in which line it is and what was expected. */
+/** Reads the objects of a YAML or JSON file, and reports each error with its line and the expected value. */
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'

@@ -1,4 +1,4 @@
-/** Every object of a folder store: what the files say, what was written over it, and which of the two holds. */
+/** Every object of a folder store: its manifest, the later writes, and the rule which of the two holds. */
 import { isDeepStrictEqual } from 'node:util'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
@@ -51,8 +51,8 @@ export class FolderObjects {
   }
 
   /**
-   * Takes over what the files say now. A manifest that changed wins over what was written; one that did not leaves it alone;
-   * an object whose manifest went goes too. The first manifest of an object holds: `duplicate` is told of any other.
+   * Takes over the current manifests. A changed manifest wins over earlier writes, and an unchanged one leaves them alone. An object
+   * whose manifest is gone is removed. The first manifest of an object holds: `duplicate` gets any other.
    */
   replaceManifests(manifests: readonly Manifest[], duplicate: (first: Manifest, second: Manifest) => void): void {
     const winners = new Map<string, Manifest>()
@@ -127,13 +127,13 @@ export class FolderObjects {
   }
 
   #replace(key: string, entry: Entry, object: K8sObject): K8sObject {
-    // As an API server: what changes nothing makes no new version, and so no event.
+    // As in an API server, a write that changes nothing makes no new version, and so no event.
     if (isDeepStrictEqual(entry.object, object)) return entry.object
     const { deletionTimestamp } = entry.object.metadata
     // A deletion is not taken back by a write from before it.
     const metadata = { ...object.metadata, ...(deletionTimestamp && { deletionTimestamp }) }
     const updated = this.#stamp(key, { ...object, metadata }, entry.object)
-    // The last finalizer of a deleted object is what still held it.
+    // A deleted object is gone when its last finalizer is removed.
     if (updated.metadata.deletionTimestamp && !updated.metadata.finalizers?.length) this.#remove(key, entry)
     else this.#entries.set(key, { ...entry, object: updated })
     return updated
@@ -167,7 +167,7 @@ export class FolderObjects {
     }
   }
 
-  /** A copy with what an API server adds: uid, generation, a version higher than every other, the default namespace. */
+  /** A copy with the fields that an API server adds: uid, generation, a version higher than every other, the default namespace. */
   #stamp(key: string, object: K8sObject, before?: K8sObject): K8sObject {
     const { namespace: given, ...metadata } = structuredClone(object.metadata)
     const namespace = this.#namespaceOf(object) || undefined

@@ -1,4 +1,4 @@
-/** What a patched object looks like in a folder store, by the rules of an API server. */
+/** Patches an object in a folder store, by the rules of an API server. */
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { applyMergePatch } from '../../core/merge-patch.ts'
 import { describe } from '../cluster/object-writer.ts'

@@ -120,7 +120,7 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       // For attached bindings, Lodestone's annotations about the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
-      // Only of the few that are held: what a policy asks for can release them.
+      // Only for the few bindings that are held: a change of their policy can release them.
       heldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
         return policy ? [objectKey(policy.namespace, policy.name)] : []

@@ -1,4 +1,4 @@
-/** The kinds that decisions read: what is kept of each, and by which keys it is found. */
+/** The kinds that decisions read: the cached fields of each, and its indexes. */
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { ingresses, serviceAccounts, services } from '../../api/dependencies.ts'
@@ -79,7 +79,7 @@ const clusterKind: CachedKind<Cluster> = {
       ...(ours?.length && { status: { apiEnablements: ours } }),
     }
   },
-  // The kinds of ours that a member serves: of those only, since the others go to members anyway.
+  // The kinds of Lodestone that a member serves. Other kinds go to members anyway.
   indexes: {
     serves: ({ status }) =>
       (status?.apiEnablements ?? []).flatMap(({ groupVersion, resources = [] }) =>
@@ -116,7 +116,7 @@ function policyKind(type: ResourceType<PropagationPolicy>): CachedKind<Propagati
   }
 }
 
-/** Our own kinds whole, but for the metadata: of that, what the loops write by and refer to is kept as well. */
+/** Keeps the whole object of Lodestone's own kinds, except for metadata that the loops do not need for writes and references. */
 function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, metadata, spec, status }: T) {
   const { uid, generation, finalizers } = metadata
   return {

@@ -1,4 +1,4 @@
-/** The kinds behind dependencies: workloads, cut to what they need, and what they need, mostly metadata only. */
+/** The kinds behind dependencies: workloads, cut to their dependencies, and the dependencies, mostly metadata only. */
 import { createHash } from 'node:crypto'
 import {
   configMaps,
@@ -58,7 +58,7 @@ export function workloadKind(type: ResourceType): CachedKind<Workload & Dependen
         dependencies.references
           .filter(({ name }) => !name)
           .map(({ kind, namespace }) => selectorKey({ kind, metadata: namespace ? { namespace } : {} })),
-      // Of those whose pods name volumes: under what the policies that select it are found.
+      // For workloads whose pods name volumes: the keys of the policies that may select them.
       dataBound: (workload) =>
         workload.dependencies.volumeManagers.length > 0 ? selectableKeys(referenceOf(workload)) : [],
     },

@@ -1,4 +1,4 @@
-/** Cuts metadata down to what decisions read. */
+/** Cuts metadata down to the fields that decisions read. */
 import type { ObjectMeta } from '../../api/meta.ts'
 import { intern } from '../cache/intern.ts'
 

@@ -49,7 +49,7 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   },
   indexes: {
     secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
-    // By what its directories, claims and labels of nodes are called.
+    // By the key in the names of its directories, PVCs and node labels.
     owner: (manager) => [ownerKey(manager)],
     // Those that wait for a turn: the queue of movers.
     waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
@@ -107,13 +107,13 @@ const nodeKind: CachedKind<Node> = {
 
 const asWorkload = workloadKind(pods)
 
-/** A pod; of the others than movers and those that wait for volumes, only what they need and what they use. */
+/** A pod. Only movers and pods that wait for volumes have more than their dependencies and the data that they use. */
 export interface CachedPod extends Workload, Dependent, CachedUse {
   spec?: Pod['spec']
   status?: NonNullable<Pod['status']>
 }
 
-/** Of others than movers: which data they have mounted, or had before they ended. */
+/** The data that a pod other than a mover has mounted, or had mounted before it ended. */
 export interface CachedUse {
   use?: PodUse
   pastUse?: PastUse

@@ -2,7 +2,7 @@
 import type { K8sObject } from '../../../api/meta.ts'
 import { PendingBytes } from './pending-bytes.ts'
 
-/** What a list says beside its items. */
+/** The fields of a list beside its items. */
 export interface ListEnvelope {
   metadata?: { resourceVersion?: string; continue?: string }
 }

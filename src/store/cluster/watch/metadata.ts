@@ -1,4 +1,4 @@
-/** Objects without what they hold: how an API server is asked for them, and how one that came whole is cut. */
+/** Metadata-only objects: the media types that request them, and the cut of an object that came whole. */
 import type { K8sObject } from '../../../api/meta.ts'
 
 /**
@@ -9,7 +9,7 @@ export function acceptFor(view: 'PartialObjectMetadata' | 'PartialObjectMetadata
   return metadataOnly ? `application/json;as=${view};g=meta.k8s.io;v=v1,application/json` : 'application/json'
 }
 
-/** The object without what it holds. */
+/** The object without its content. */
 export function metadataOf({ apiVersion, kind, metadata }: K8sObject): K8sObject {
   return { apiVersion, kind, metadata }
 }

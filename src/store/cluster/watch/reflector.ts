@@ -86,7 +86,7 @@ export class Reflector {
     try {
       return this.#version === undefined ? await this.#list() : await this.#watch(this.#version)
     } catch (error) {
-      // Both catch what they know; what they do not know is a mistake of ours, and even that must not end the kind.
+      // Both catch the expected errors. Any other error is a bug of Lodestone, and even a bug must not end the watch of the kind.
       this.#relist('rejected')
       return this.#failed('list', error)
     }
