@@ -84,6 +84,16 @@ describe('a value that another writer wrote there counts as absent', () => {
     { name: 'no JSON', key: BASE_AFFINITY_ANNOTATION, value: '{' },
     { name: 'an empty text', key: BASE_AFFINITY_ANNOTATION, value: '' },
     { name: 'null', key: BASE_AFFINITY_ANNOTATION, value: 'null' },
+    {
+      name: 'a member that no JSON Patch can set',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"__proto__":-1}}',
+    },
+    {
+      name: 'the same member, spelled with an escape',
+      key: BASE_AFFINITY_ANNOTATION,
+      value: '{"clusterAffinity":{"labelSelector":{"\\u005f_proto__":-1}}}',
+    },
     { name: 'a list', key: BASE_AFFINITY_ANNOTATION, value: '[]' },
     {
       name: 'names that are no list',

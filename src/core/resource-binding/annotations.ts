@@ -94,10 +94,19 @@ function parse(annotations: Annotations, key: string): unknown {
   const text = annotations?.[key]
   if (text === undefined || text.length > MAX_ANNOTATIONS_BYTES) return undefined
   try {
-    return JSON.parse(text)
+    return MAY_NAME_PROTOTYPE.test(text) ? JSON.parse(text, rejectPrototype) : JSON.parse(text)
   } catch {
     return undefined // Lodestone writes JSON only.
   }
+}
+
+/** A JSON string may spell each character as an escape. */
+const MAY_NAME_PROTOTYPE = /__proto__|\\u/
+
+/** A member of this name would come back in the placement, and no library applies a JSON Patch that sets it. */
+function rejectPrototype(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new SyntaxError(`a member is called ${key}`)
+  return value
 }
 
 function isAffinity(value: unknown): value is PlacementAffinity {
