@@ -87,6 +87,14 @@ describe('the annotations of a binding stay below what the API server allows', (
   })
 })
 
+test('a base that no annotation can restore is not narrowed, again and again', () => {
+  const placement = JSON.parse('{"clusterAffinity":{"labelSelector":{"__proto__":{}}}}')
+  const { state, binding } = decide({ binding: makeBinding({ placement }), claims: [located(['member1'])] })
+
+  expect(state).toBe('Held')
+  expect(binding.spec.placement).toBe(placement)
+})
+
 describe('a set of required clusters that is too large to list', () => {
   const clusters = fleet(1000)
   const [first = ''] = clusters

@@ -9,7 +9,9 @@ import {
   type BindingAnnotations,
   type LocalityAnnotation,
   MAX_ANNOTATIONS_BYTES,
+  MAY_NAME_PROTOTYPE,
   OUR_ANNOTATIONS,
+  parseAnnotation,
   textsOf,
 } from './annotations.ts'
 
@@ -53,7 +55,9 @@ function shortBase(
   base: BindingAnnotations['base'],
   policy: PlacementAffinity | undefined,
 ): BindingAnnotations['base'] {
-  if (base === undefined || base === BASE_OF_POLICY || JSON.stringify(base).length <= MAX_BASE_LENGTH) return base
+  if (base === undefined || base === BASE_OF_POLICY) return base
+  const text = JSON.stringify(base)
+  if (text.length <= MAX_BASE_LENGTH) return MAY_NAME_PROTOTYPE.test(text) && !parseAnnotation(text) ? undefined : base
   return policy && jsonEqual(base, policy) ? BASE_OF_POLICY : undefined
 }
 

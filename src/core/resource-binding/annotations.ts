@@ -92,7 +92,12 @@ export function hasOurAnnotations(annotations: Annotations): boolean {
 
 function parse(annotations: Annotations, key: string): unknown {
   const text = annotations?.[key]
-  if (text === undefined || text.length > MAX_ANNOTATIONS_BYTES) return undefined
+  return text === undefined ? undefined : parseAnnotation(text)
+}
+
+/** The value of an annotation; undefined for a text that Lodestone does not write. */
+export function parseAnnotation(text: string): unknown {
+  if (text.length > MAX_ANNOTATIONS_BYTES) return undefined
   try {
     return MAY_NAME_PROTOTYPE.test(text) ? JSON.parse(text, rejectPrototype) : JSON.parse(text)
   } catch {
@@ -100,8 +105,8 @@ function parse(annotations: Annotations, key: string): unknown {
   }
 }
 
-/** A JSON string may spell each character as an escape. */
-const MAY_NAME_PROTOTYPE = /__proto__|\\u/
+/** Matches each text that may have a member named `__proto__`: a JSON string may spell a character as an escape. */
+export const MAY_NAME_PROTOTYPE = /__proto__|\\u/
 
 /** A member of this name would come back in the placement, and no library applies a JSON Patch that sets it. */
 function rejectPrototype(key: string, value: unknown): unknown {
