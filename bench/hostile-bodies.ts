@@ -47,7 +47,7 @@ const created = (binding: ResourceBinding) => ({ object: binding })
 
 const bindings: HostileBody[] = [
   {
-    name: 'noted tiers × groups',
+    name: 'recorded tiers × groups',
     webhook: 'resource-binding',
     size: 2000,
     objects: (size) =>
@@ -59,7 +59,7 @@ const bindings: HostileBody[] = [
       ),
   },
   {
-    name: 'noted clusters × base names',
+    name: 'recorded clusters × base names',
     webhook: 'resource-binding',
     size: 40_000,
     objects: (size) =>
