@@ -4,7 +4,8 @@ import { collectionPath } from '../../api/meta.ts'
 import { until } from '../../time/clock.fake.ts'
 import { type ApiConnection, createConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
-import { FakeApiServer, hang, json, reset, status } from './api-server.fake.ts'
+import { hang, json, reset, status } from './api-responses.fake.ts'
+import { FakeApiServer } from './api-server.fake.ts'
 
 const path = collectionPath(resourceBindings)
 

@@ -4,30 +4,22 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { namespaces } from '../../api/namespace.ts'
-import { isObject } from '../../core/json.ts'
 import { applyMergePatch } from '../../core/merge-patch.ts'
 import { ApiObjects, type LoggedEvent } from './api-objects.fake.ts'
-
-export interface ApiRequest {
-  method: string
-  path: string
-  query: URLSearchParams
-  headers: IncomingMessage['headers']
-}
-
-/** Answers one request. */
-export type Answer = (response: ServerResponse) => void
-
-/** A watch that is open. */
-export interface OpenWatch {
-  query: URLSearchParams
-  send(type: string, object: unknown): void
-  /** Sends bytes as they are, for borders in odd places. */
-  sendBytes(bytes: Uint8Array | string): void
-  bookmark(): void
-  end(): void
-  reset(): void
-}
+import {
+  type Answer,
+  type ApiRequest,
+  answerWith,
+  isListOf,
+  isWatchOf,
+  json,
+  notFound,
+  pageNotFound,
+  status,
+  viewOf,
+  whole,
+} from './api-responses.fake.ts'
+import { type OpenWatch, openWatch } from './api-watch.fake.ts'
 
 interface Target {
   collection: string
@@ -230,88 +222,10 @@ export class FakeApiServer {
     const missed = this.objects.since(collection, Number(query.get('resourceVersion')))
     if (missed === undefined) return status(410, 'Expired')
     return (response) => {
-      const watch = this.#openWatch(query, response, viewOf(headers))
+      const watch = openWatch(query, response, viewOf(headers), () => this.objects.version)
       this.#watches.set(watch, collection)
       response.on('close', () => this.#watches.delete(watch))
       for (const event of missed) watch.send(event.type, event.object)
     }
   }
-
-  #openWatch(query: URLSearchParams, response: ServerResponse, view: View): OpenWatch {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.flushHeaders()
-    const sendBytes = (bytes: Uint8Array | string): void => void response.write(bytes)
-    const send = (type: string, object: unknown): void =>
-      sendBytes(`${JSON.stringify({ type, object: isObject(object) ? view(object) : object })}\n`)
-    return {
-      query,
-      send,
-      sendBytes,
-      bookmark: () => send('BOOKMARK', { metadata: { resourceVersion: this.objects.version } }),
-      end: () => void response.end(),
-      reset: () => void response.destroy(),
-    }
-  }
-}
-
-/** The view of an object in a response: as it is, or its metadata alone. */
-type View = (object: object) => object
-
-const whole: View = (object) => object
-
-/** A Status is one also among metadata. */
-const partial: View = (object) => {
-  const { kind, metadata } = object as Partial<K8sObject>
-  return kind === 'Status' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
-}
-
-function viewOf({ accept }: ApiRequest['headers']): View {
-  return accept?.includes(';as=PartialObjectMetadata') ? partial : whole
-}
-
-export function isListOf(type: ResourceType): (request: ApiRequest) => boolean {
-  return ({ method, path, query }) => method === 'GET' && path === collectionPath(type) && !query.has('watch')
-}
-
-export function isWatchOf(type: ResourceType): (request: ApiRequest) => boolean {
-  return ({ path, query }) => path === collectionPath(type) && query.has('watch')
-}
-
-/** Answers with a Status object. */
-export function status(code: number, reason = '', headers: Record<string, string> = {}): Answer {
-  return json(code, statusObject(code, reason), headers)
-}
-
-export function statusObject(code: number, reason = ''): object {
-  return { kind: 'Status', apiVersion: 'v1', code, reason, message: `the server says ${reason || code}` }
-}
-
-/** A 404 with the details of apimachinery's `NewNotFound`: they name what is missing. */
-function notFound({ type: { group, plural: kind }, name = '' }: Pick<Target, 'type' | 'name'>): Answer {
-  return json(404, { ...statusObject(404, 'NotFound'), details: { name, kind, ...(group && { group }) } })
-}
-
-/** The answer for a path that no API has, such as that of a missing CustomResourceDefinition. */
-function pageNotFound(response: ServerResponse): void {
-  response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
-  response.end('404 page not found\n')
-}
-
-export function json(code: number, body: unknown, headers: Record<string, string> = {}): Answer {
-  return (response) => {
-    response.writeHead(code, { 'content-type': 'application/json', ...headers })
-    response.end(JSON.stringify(body))
-  }
-}
-
-/** Takes the request and never answers. */
-export function hang(): void {}
-
-/** Breaks the connection. */
-export function reset(response: ServerResponse): void {
-  response.destroy()
-}
-
-function answerWith(code: number, body: unknown): Answer | undefined {
-  return body === undefined ? undefined : json(code, body)
 }

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { clusters, resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { buildBinding } from '../store.suite.ts'
+import { buildBinding } from '../objects.fake.ts'
 import { MissingPrerequisiteError, NotFoundError } from '../store.ts'
 import { createConnection } from './api-connection.ts'
 import { FakeApiServer } from './api-server.fake.ts'

@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { pods } from '../../api/pod.ts'
 import { createConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
-import { type Answer, FakeApiServer, hang, status } from './api-server.fake.ts'
+import { type Answer, hang, status } from './api-responses.fake.ts'
+import { FakeApiServer } from './api-server.fake.ts'
 import { openPodLogs } from './pod-log.ts'
 
 async function open(answer: Answer) {

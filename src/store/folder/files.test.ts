@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ResourceBinding } from '../../api/karmada.ts'
-import { buildBinding, buildCluster } from '../store.suite.ts'
+import { buildBinding, buildCluster } from '../objects.fake.ts'
 import { names, openFolder, replicas } from './folder.fake.ts'
 import type { FolderStoreInput } from './folder.ts'
 

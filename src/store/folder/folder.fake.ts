@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { resourceBindings } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import { bindingKind, clusterKind, secretKind } from '../store.suite.ts'
+import { bindingKind, clusterKind, secretKind } from '../objects.fake.ts'
 import { type FolderStore, type FolderStoreInput, openFolderStore } from './folder.ts'
 
 export interface TestFolder {

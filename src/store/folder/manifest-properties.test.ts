@@ -1,7 +1,7 @@
 /** Properties of every text of a manifest: it is read, or rejected with a line number. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { buildBinding } from '../store.suite.ts'
+import { buildBinding } from '../objects.fake.ts'
 import { parseManifests } from './manifests.ts'
 
 const other = JSON.stringify(buildBinding('other'))

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
 import { until } from '../../../time/clock.fake.ts'
-import { bindingKind, buildBinding } from '../../store.suite.ts'
-import { isListOf, isWatchOf, json, statusObject } from '../api-server.fake.ts'
+import { bindingKind, buildBinding } from '../../objects.fake.ts'
+import { isListOf, isWatchOf, json, statusObject } from '../api-responses.fake.ts'
 import { openStage, pass, type Stage } from './reflector.fake.ts'
 
 const kinds = [{ ...bindingKind, keep: (raw: unknown) => raw as never, indexes: {}, metadataOnly: true as const }]

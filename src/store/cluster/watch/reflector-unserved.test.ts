@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { clusters } from '../../../api/karmada.ts'
 import { settle, until } from '../../../time/clock.fake.ts'
-import { bindingKind, buildCluster, clusterKind } from '../../store.suite.ts'
-import { isListOf, isWatchOf, status } from '../api-server.fake.ts'
+import { bindingKind, buildCluster, clusterKind } from '../../objects.fake.ts'
+import { isListOf, isWatchOf, status } from '../api-responses.fake.ts'
 import { openStage, pass } from './reflector.fake.ts'
 
 const optionalClusters = { ...clusterKind, optional: true }

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
-import { buildBinding } from '../../store.suite.ts'
+import { buildBinding } from '../../objects.fake.ts'
 import { ListDecoder } from './list-decoder.ts'
 import { openStage, pass } from './reflector.fake.ts'
 import { FrameDecoder, FrameTooLargeError } from './watch-frames.ts'

@@ -1,0 +1,81 @@
+/** Responses of the fake API server, and the requests that a test gives them to. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
+
+export interface ApiRequest {
+  method: string
+  path: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+}
+
+/** Answers one request. */
+export type Answer = (response: ServerResponse) => void
+
+/** The view of an object in a response: as it is, or its metadata alone. */
+export type View = (object: object) => object
+
+export const whole: View = (object) => object
+
+/** A Status is one also among metadata. */
+const partial: View = (object) => {
+  const { kind, metadata } = object as Partial<K8sObject>
+  return kind === 'Status' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
+}
+
+export function viewOf({ accept }: ApiRequest['headers']): View {
+  return accept?.includes(';as=PartialObjectMetadata') ? partial : whole
+}
+
+export function isListOf(type: ResourceType): (request: ApiRequest) => boolean {
+  return ({ method, path, query }) => method === 'GET' && path === collectionPath(type) && !query.has('watch')
+}
+
+export function isWatchOf(type: ResourceType): (request: ApiRequest) => boolean {
+  return ({ path, query }) => path === collectionPath(type) && query.has('watch')
+}
+
+/** Answers with a Status object. */
+export function status(code: number, reason = '', headers: Record<string, string> = {}): Answer {
+  return json(code, statusObject(code, reason), headers)
+}
+
+export function statusObject(code: number, reason = ''): object {
+  return { kind: 'Status', apiVersion: 'v1', code, reason, message: `the server says ${reason || code}` }
+}
+
+/** A 404 with the details of apimachinery's `NewNotFound`: they name what is missing. */
+export function notFound({
+  type: { group, plural: kind },
+  name = '',
+}: {
+  type: ResourceType
+  name?: string | undefined
+}): Answer {
+  return json(404, { ...statusObject(404, 'NotFound'), details: { name, kind, ...(group && { group }) } })
+}
+
+/** The answer for a path that no API has, such as that of a missing CustomResourceDefinition. */
+export function pageNotFound(response: ServerResponse): void {
+  response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
+  response.end('404 page not found\n')
+}
+
+export function json(code: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  return (response) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify(body))
+  }
+}
+
+/** Takes the request and never answers. */
+export function hang(): void {}
+
+/** Breaks the connection. */
+export function reset(response: ServerResponse): void {
+  response.destroy()
+}
+
+export function answerWith(code: number, body: unknown): Answer | undefined {
+  return body === undefined ? undefined : json(code, body)
+}

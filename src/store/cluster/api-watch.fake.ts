@@ -1,0 +1,36 @@
+/** An open watch of the fake API server: sends events when a test or a change of an object says so. */
+import type { ServerResponse } from 'node:http'
+import { isObject } from '../../core/json.ts'
+import type { View } from './api-responses.fake.ts'
+
+export interface OpenWatch {
+  query: URLSearchParams
+  send(type: string, object: unknown): void
+  /** Sends bytes as they are, for borders in odd places. */
+  sendBytes(bytes: Uint8Array | string): void
+  bookmark(): void
+  end(): void
+  reset(): void
+}
+
+/** Begins the response of a watch. `version` gives the resource version that a bookmark carries. */
+export function openWatch(
+  query: URLSearchParams,
+  response: ServerResponse,
+  view: View,
+  version: () => string,
+): OpenWatch {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.flushHeaders()
+  const sendBytes = (bytes: Uint8Array | string): void => void response.write(bytes)
+  const send = (type: string, object: unknown): void =>
+    sendBytes(`${JSON.stringify({ type, object: isObject(object) ? view(object) : object })}\n`)
+  return {
+    query,
+    send,
+    sendBytes,
+    bookmark: () => send('BOOKMARK', { metadata: { resourceVersion: version() } }),
+    end: () => void response.end(),
+    reset: () => void response.destroy(),
+  }
+}
