@@ -9,7 +9,7 @@ export interface Catalog {
   /** A folder with the configuration of this one system. */
   systems: string
   /** How often it was asked for a table. */
-  questions(): Promise<number>
+  queries(): Promise<number>
 }
 
 /** Starts a catalog with so many tables that takes so long over an answer; it goes with the plane. */
@@ -34,8 +34,8 @@ export async function startCatalog(
   await writeFile(join(systems, 'amoro'), JSON.stringify(system))
   return {
     systems,
-    async questions() {
-      child.send('questions')
+    async queries() {
+      child.send('queries')
       const [count] = await once(child, 'message')
       return count
     },

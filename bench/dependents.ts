@@ -54,7 +54,7 @@ const needs = required.reduce((sum, count) => sum + count, 0)
 if (required.length !== dependents || needs !== workloads) throw new Error(`attached: ${required.length}, for ${needs}`)
 
 const rows = [
-  await measured('an object that nobody needs', unneeded, reconcileAll),
+  await measured('an object that no workload needs', unneeded, reconcileAll),
   await measured('whose turn it is', settings, async (objects) => void objects.flatMap(turnsOf)),
   await measured('… who needs it, and is its binding right: yes', settings, reconcileAll),
   await measured('… it is another version: its binding is written', settings, async (objects) => {

@@ -16,7 +16,7 @@ export interface LoopsRun {
   /** Those of the writes that lost a race. */
   conflicts: number
   /** To the catalog. */
-  questions: number
+  queries: number
   /** MiB. */
   memory: { now: number; peak: number }
   cpu: { own: number; apiServer: number }
@@ -59,7 +59,7 @@ export function report({ setting, claims, tables, answerMs, runs }: Report): str
         row('writes that count', (run) => limited(run)),
         ...kinds.map((kind) => row(`… ${kind}`, ({ writes }) => writes[kind] ?? 0, EVENTS.test(kind) ? 'beside' : '')),
         row('… of them lost to a race', ({ conflicts }) => conflicts),
-        row('questions to the catalog', ({ questions }) => questions, `≤ ${tables}`),
+        row('queries to the catalog', ({ queries }) => queries, `≤ ${tables}`),
         row('resident memory', ({ memory }) => `${mib(memory.now)} (peak ${Math.round(memory.peak)})`, '≤ 400 MiB'),
         row('CPU meanwhile, Lodestone', ({ cpu }) => `${cpu.own.toFixed(1)} s`),
         row('CPU meanwhile, kube-apiserver', ({ cpu }) => `${cpu.apiServer.toFixed(1)} s`),

@@ -93,7 +93,7 @@ async function measure({ plane, kubeconfig }: MeasuredPlane, allowed: number): P
     bindingsSeconds: (done.bindings - ready) / 1000,
     writes: byKind,
     conflicts,
-    questions: await catalog.questions(),
+    queries: await catalog.queries(),
     memory,
     cpu,
     admission: targets.map(({ target }, i) => ({

@@ -28,7 +28,7 @@ export async function watch(plane: ControlPlane, resource: string, listener: Lis
     body.on('error', () => undefined) // The plane goes down.
     // The server ends the watch of a client that cannot follow. A new one begins with everything that is there.
     body.on('end', () => {
-      log(`the watch of ${resource} has ended and begins again: figures of that moment are late`)
+      log(`the watch of ${resource} has ended and begins again; its events may be late`)
       open().catch((error) => log(String(error)))
     })
   }

@@ -97,8 +97,8 @@ describe('refused with the field and the reason is a pod', () => {
   test.each([
     [
       'of a VolumeManager that is not there',
-      '{"name": "nobody"}',
-      'there is no VolumeManager nobody in this namespace',
+      '{"name": "absent"}',
+      'there is no VolumeManager absent in this namespace',
     ],
     ['of a volume that is not there', '{"name": "mnist", "id": "x"}', 'has no such volume; it has vol1'],
     ['with an annotation that is wrong', '{"name": "mnist", "mountPath": "/d"}', 'is called mount-path here'],

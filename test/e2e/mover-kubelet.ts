@@ -233,7 +233,9 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
         const encoded = (secret['data'] as Record<string, string> | undefined)?.[secretRef.key]
         if (encoded === undefined) {
           if (secretRef.optional) continue
-          return { missing: `couldn't find key ${secretRef.key} in Secret ${pod.metadata.namespace}/${secretRef.name}` }
+          return {
+            missing: `could not find key ${secretRef.key} in Secret ${pod.metadata.namespace}/${secretRef.name}`,
+          }
         }
         env[name] = Buffer.from(encoded, 'base64').toString()
       } else if (valueFrom?.fieldRef) {

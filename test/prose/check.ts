@@ -1,6 +1,6 @@
 /**
- * `npm run check:prose`: checks the language of docs, comments and messages, and the commit subjects. `-- --all` adds the folders that
- * are not clean yet, `-- --count` prints one number per folder, `-- PATH…` checks these paths only.
+ * `npm run check:prose`: checks the language of docs, comments and messages, and the commit subjects. `-- --count` prints one number per
+ * folder, `-- PATH…` checks these paths only.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -18,34 +18,17 @@ const files = [
   '{src,test,bench}/**/*.ts',
 ]
 
-/** Folders that are not clean yet. The goal is an empty list. */
-const pending: readonly string[] = [
-  'bench/dependents.ts',
-  'bench/hostile-bodies.ts',
-  'bench/loops-report.ts',
-  'bench/watch.ts',
-  'src/api/volume-manager-schema.ts',
-  'src/core/workload/decide-pod.test.ts',
-  'src/core/workload/decide-workload.test.ts',
-  'src/mover/download/staging.ts',
-  'src/store/folder/files.test.ts',
-  'src/tls',
-  'test/e2e/injection.e2e.test.ts',
-  'test/e2e/mover-kubelet.ts',
-]
-
 /** These files name what they forbid. */
 const exempt = /^test\/prose\/(?:rules|.*\.test)\.ts$/
 
 const { values, positionals } = parseArgs({
-  options: { all: { type: 'boolean', default: false }, count: { type: 'boolean', default: false } },
+  options: { count: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
 
 const isBelow = (path: string, folders: readonly string[]) =>
   folders.some((folder) => path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`))
-const isWanted = (path: string) =>
-  positionals.length > 0 ? isBelow(path, positionals) : values.all || values.count || !isBelow(path, pending)
+const isWanted = (path: string) => positionals.length === 0 || isBelow(path, positionals)
 
 const findings = globSync(files)
   .filter((path) => !exempt.test(path) && isWanted(path))

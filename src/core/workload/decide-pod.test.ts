@@ -192,10 +192,10 @@ describe('a pod that names several volumes', () => {
   })
 
   test('gets all errors at once', () => {
-    const asks = [{ name: 'nobody' }, { name: 'lake', id: 'dirty' }, { name: 'mnist', containers: [{ name: 'x' }] }]
+    const asks = [{ name: 'absent' }, { name: 'lake', id: 'dirty' }, { name: 'mnist', containers: [{ name: 'x' }] }]
     expect(refused(makePod(asks))).toEqual([
       [`${ROOT}[1].id`, 'VolumeManager lake has no such volume; it has raw, clean'],
-      [`${ROOT}[0].name`, 'there is no VolumeManager nobody in this namespace; create it first'],
+      [`${ROOT}[0].name`, 'there is no VolumeManager absent in this namespace; create it first'],
       [`${ROOT}[2].containers[0].name`, 'there is no container x; the pod has main'],
     ])
   })

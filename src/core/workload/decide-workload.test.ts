@@ -122,7 +122,7 @@ describe('rejected before its pods is a workload', () => {
     ],
     [
       'that names such a container for a volume that does not exist yet',
-      deployment({}, { annotations: asks('{"name":"nobody","containers":[{"name":"x"}]}') }),
+      deployment({}, { annotations: asks('{"name":"absent","containers":[{"name":"x"}]}') }),
       'metadata.annotations[lodestone.dev/volumes].containers[0].name',
     ],
     [
@@ -151,9 +151,9 @@ describe('rejected before its pods is a workload', () => {
 
 describe('a workload whose VolumeManager', () => {
   test('does not exist yet is allowed with a warning: manifests are applied in any order', () => {
-    expect(decide(deployment({}, { annotations: asks('{"name":"nobody"}') }))).toMatchObject({
+    expect(decide(deployment({}, { annotations: asks('{"name":"absent"}') }))).toMatchObject({
       kind: 'patch',
-      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
+      warnings: ['lodestone: there is no VolumeManager absent in this namespace; create it first'],
     })
   })
 
@@ -164,20 +164,20 @@ describe('a workload whose VolumeManager', () => {
   })
 
   test('is on the members only causes no warning on a hub', () => {
-    const outcome = decide(deployment({}, { annotations: asks('{"name":"nobody"}') }), undefined, { isHub: true })
+    const outcome = decide(deployment({}, { annotations: asks('{"name":"absent"}') }), undefined, { isHub: true })
     expect(outcome).toMatchObject({ kind: 'patch' })
     expect(outcome).not.toHaveProperty('warnings')
   })
 })
 
 describe('errors and warnings', () => {
-  const both = '[{"name":"nobody"},{"name":"mnist","id":"x","mount-path":"/x"}]'
+  const both = '[{"name":"absent"},{"name":"mnist","id":"x","mount-path":"/x"}]'
 
   test('are returned together when some volumes are missing and others are invalid', () => {
     expect(decide(deployment({}, { annotations: asks(both) }))).toEqual({
       kind: 'deny',
       errors: [expect.objectContaining({ path: 'metadata.annotations[lodestone.dev/volumes][1].id' })],
-      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
+      warnings: ['lodestone: there is no VolumeManager absent in this namespace; create it first'],
     })
   })
 
@@ -190,10 +190,10 @@ describe('errors and warnings', () => {
   })
 
   test('warn also about a workload that needs no change', () => {
-    const annotations = asks('{"name":"nobody"}')
+    const annotations = asks('{"name":"absent"}')
     expect(decide(deployment({ labels: LABELLED, annotations }, { annotations }))).toEqual({
       kind: 'allow',
-      warnings: ['lodestone: there is no VolumeManager nobody in this namespace; create it first'],
+      warnings: ['lodestone: there is no VolumeManager absent in this namespace; create it first'],
     })
   })
 
@@ -217,7 +217,7 @@ describe('errors and warnings', () => {
     'do not concern container %s of the template, also before the volume is there',
     (name) => {
       const spec = { ...template().spec, initContainers: [{ name: 'init' }] }
-      const annotations = asks(JSON.stringify({ name: 'nobody', containers: [{ name }] }))
+      const annotations = asks(JSON.stringify({ name: 'absent', containers: [{ name }] }))
       expect(decide(workload('Deployment', { template: { spec } }, { annotations })).kind).toBe('patch')
     },
   )

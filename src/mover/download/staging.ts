@@ -122,7 +122,7 @@ export async function publish(place: Place, completion: Completion): Promise<voi
 
 function refuseTaken(cause: NodeJS.ErrnoException): never {
   if (cause.code !== 'ENOTEMPTY' && cause.code !== 'EEXIST' && cause.code !== 'ENOTDIR') throw cause
-  const message = `${cause.path} is complete, but somebody else wrote to its target meanwhile: delete that first`
+  const message = `${cause.path} is complete, but another process wrote to its target meanwhile; delete the target first`
   throw new MoverError('TargetExists', message, { cause })
 }
 

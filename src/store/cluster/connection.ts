@@ -20,7 +20,7 @@ class ConnectionConfigError extends UserError {
 
 /** Files are read again this often: a projected token changes hourly, a mounted kubeconfig when it is rotated. */
 const CREDENTIALS_TTL_MS = 10_000
-const NOBODY = '(nobody)'
+const ANONYMOUS = '(anonymous)'
 
 /**
  * Opens a connection; nothing is sent yet. Credentials (files, tokens, exec and auth-provider plugins) are read again every
@@ -132,8 +132,8 @@ function checkConfig(config: KubeConfig, file: string): void {
   }
   if (!context.user) {
     // Without a user client-node would leave out the cluster's CA as well.
-    config.users = [...config.users, { name: NOBODY }]
-    config.contexts = config.contexts.map((other) => (other === context ? { ...context, user: NOBODY } : other))
+    config.users = [...config.users, { name: ANONYMOUS }]
+    config.contexts = config.contexts.map((other) => (other === context ? { ...context, user: ANONYMOUS } : other))
   }
   if (config.getCurrentUser() === null) {
     throw new ConnectionConfigError(`kubeconfig ${file}: context ${name} names user ${context.user}, which is missing`)

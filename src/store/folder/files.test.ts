@@ -61,17 +61,17 @@ describe('a mistake in a file', () => {
 
   test('by which two files have the same object is told with both, and the first by path holds', async () => {
     const { directory, complaints, write, start } = await openFolder()
-    await write('a.yaml', buildBinding('twin', { replicas: 1 }))
-    await write('b.yaml', buildCluster('north-1'), buildBinding('twin', { replicas: 2 }))
+    await write('a.yaml', buildBinding('web', { replicas: 1 }))
+    await write('b.yaml', buildCluster('north-1'), buildBinding('web', { replicas: 2 }))
     const store = await start()
     await store.rescan()
-    expect(replicas(store, 'twin')).toBe(1)
+    expect(replicas(store, 'web')).toBe(1)
     expect(complaints).toEqual([
-      `b.yaml:3 ResourceBinding shop/twin is already in ${join(directory, 'a.yaml')}:1, which is used`,
+      `b.yaml:3 ResourceBinding shop/web is already in ${join(directory, 'a.yaml')}:1, which is used`,
     ])
     await rm(join(directory, 'a.yaml'))
     await store.rescan()
-    expect(replicas(store, 'twin')).toBe(2)
+    expect(replicas(store, 'web')).toBe(2)
   })
 
   test('in the version of an API is told with the one that is served', async () => {

@@ -62,10 +62,13 @@ describe('whose a thing is can be told by its name', () => {
     expect(owner).toBe(ownerKey(manager))
   })
 
-  test.each(['kubernetes.io/hostname', 'vck.intelai.org/default-sales-vol1'])('%s is nobody’s', (label) => {
-    expect(ownerOfNodeLabel(label)).toBeUndefined()
-  })
-  test.each(['/var/datasets/other', 'my-claim', ''])('"%s" is nobody’s', (place) => {
+  test.each(['kubernetes.io/hostname', 'vck.intelai.org/default-sales-vol1'])(
+    '%s belongs to no VolumeManager',
+    (label) => {
+      expect(ownerOfNodeLabel(label)).toBeUndefined()
+    },
+  )
+  test.each(['/var/datasets/other', 'my-claim', ''])('"%s" belongs to no VolumeManager', (place) => {
     expect(ownerOfPlace(place)).toBeUndefined()
     expect(directoryAround(place)).toBeUndefined()
   })
