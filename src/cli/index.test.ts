@@ -149,3 +149,39 @@ describe('a configuration file with mistakes ends with status 2, the file and ev
     expect(stderr).toContain(`${file}: `)
   })
 })
+
+describe('an error of a command', () => {
+  test.each([
+    {
+      name: 'in the arguments',
+      words: ['explain', 'deployment/app', '--kubeconfig', 'none', '--folder', 'none'],
+      want: 'lodestone explain: --folder and --kubeconfig exclude each other\n',
+    },
+    {
+      name: 'in the configuration',
+      words: ['certs', '--config', 'none.yaml'],
+      want: "lodestone certs: none.yaml: ENOENT: no such file or directory, open 'none.yaml'\n",
+    },
+    {
+      name: 'in the kubeconfig',
+      words: ['status', '--kubeconfig', 'none'],
+      want: "lodestone status: kubeconfig none: ENOENT: no such file or directory, open 'none'\n",
+    },
+  ])('$name ends it with status 2 and one line', async ({ words, want }) => {
+    expect(await runWords(words)).toEqual({ status: 2, stdout: '', stderr: want })
+  })
+
+  test('that the user cannot fix is thrown as it is, and printed by the entry point only', async () => {
+    const failure = new Error('write EPIPE')
+    const printed: string[] = []
+    const stdout = {
+      write() {
+        throw failure
+      },
+    }
+    const run = runWords(['manifests', 'crds'], { stdout, stderr: { write: (text) => printed.push(text) } })
+
+    await expect(run).rejects.toBe(failure)
+    expect(printed).toEqual([])
+  })
+})

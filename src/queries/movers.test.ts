@@ -1,0 +1,365 @@
+import { describe, expect, test } from 'vitest'
+import { makeObject, makePod, makeVolumeManager, NOW, nodesWith } from '../../test/builders.ts'
+import { makeChange, storeOf, typeOf } from '../../test/stores.ts'
+import { at, makeDeletion, makeMover, makeNode, makeReplica } from '../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../test/volume-world.ts'
+import { VOLUME_LABEL } from '../api/lodestone.ts'
+import type { K8sObject } from '../api/meta.ts'
+import type { Pod } from '../api/pod.ts'
+import type { VolumeManager, VolumeStatus } from '../api/volume-manager.ts'
+import { claimNameOf, dataPathOf, directoryOf, nodeLabelOf, volumeKey } from '../core/volume-manager/spec/names.ts'
+import {
+  concernedManagers,
+  gatherVolumeManager,
+  type KnownMovers,
+  lastEndOf,
+  managersToRetry,
+  usersOf,
+} from './movers.ts'
+
+const UID = '00000000-0000-0000-0000-00000000000a'
+const sales = makeVolumeManager([{}], { uid: UID })
+const [volume] = sales.spec.volumeConfigs
+if (!volume) throw new Error('a VolumeManager has a volume')
+const directory = directoryOf(sales, volume)
+const label = nodeLabelOf(sales, 'vol1', 'r')
+const claimName = claimNameOf(sales, volume)
+
+/** A VolumeManager of another name whose volume has these replicas and deletions. */
+function managerWith(name: string, status: Partial<VolumeStatus>, config = {}): VolumeManager {
+  const volumes = [{ id: 'vol1', nodeAffinity: {}, ...status }]
+  return makeVolumeManager([config], { name, uid: name, status: { volumes } })
+}
+
+const waiting = managerWith('waiting', { replicas: [makeReplica({ state: 'Queued', node: undefined as never })] })
+
+/** A pod that mounts the data of `sales`. */
+function makeUser(spec: Partial<Pod['spec']> = {}, status?: Pod['status'], name = 'trainer'): Pod {
+  const volumes = [{ name: 'data', hostPath: { path: dataPathOf(sales, volume as never) } }]
+  return { ...makePod([], { volumes, ...spec }, { name }), ...(status && { status }) }
+}
+
+const endedAt = (finishedAt: string): Pod['status'] => ({
+  phase: 'Succeeded',
+  containerStatuses: [{ name: 'main', state: { terminated: { finishedAt } } }],
+})
+
+/** PersistentVolume or claim of `sales`. */
+function makeStorage(kind: 'PersistentVolume' | 'PersistentVolumeClaim'): K8sObject {
+  const object = makeObject('v1', kind, claimName)
+  const { namespace: _, ...metadata } = object.metadata
+  const labels = { [VOLUME_LABEL]: volumeKey(sales, 'vol1') }
+  return { ...object, metadata: { ...(kind === 'PersistentVolume' ? metadata : object.metadata), labels } }
+}
+
+describe('the input of a plan', () => {
+  const mover = makeMover({}, { phase: 'Running' }, 'n1')
+  const ended = makeMover({ index: 1 }, { phase: 'Succeeded' }, 'n2')
+  const unread = makeMover({ index: 2 })
+  const foreign = { ...makeMover({ index: 3 }), metadata: { name: 'foreign', namespace: 'shop' } }
+  const memory: KnownMovers = {
+    uncached: [unread],
+    created: [unread, mover, foreign],
+    progress: new Map(),
+    refusals: new Map([['a', 'quota']]),
+    retryTriggers: new Map(),
+  }
+  const gather = async (manager: VolumeManager, objects: K8sObject[], known: Partial<KnownMovers> = {}) =>
+    gatherVolumeManager(manager, await storeOf(objects), VOLUME_SETTINGS, { ...memory, ...known }, NOW)
+
+  test('has the movers of the VolumeManager, those that only the API server has included', async () => {
+    const { movers } = await gather(sales, [mover, ended, foreign])
+
+    expect([...movers.keys()].sort()).toEqual([mover, ended, unread].map(({ metadata }) => metadata.name).sort())
+  })
+
+  test('counts each mover that has not ended once, of all VolumeManagers', async () => {
+    const { allowance } = await gather(sales, [mover, ended])
+    const names = allowance.active.map(({ metadata }) => metadata.name)
+
+    expect(names).toEqual([mover, unread, foreign].map(({ metadata }) => metadata.name))
+  })
+
+  test('allows the VolumeManager as many movers as it waits for', async () => {
+    const { allowance } = await gather(waiting, [waiting, sales])
+
+    expect(allowance.slots).toBe(1)
+  })
+
+  test('finds nodes by name, and by the label of the VolumeManager', async () => {
+    const { nodes } = await gather(sales, [makeNode('n1', { labels: { [label]: '' } }), makeNode('n2')])
+    const names = [nodes.get('n2'), nodes.get('n9'), ...nodes.all(), ...nodes.labelled()].map(
+      (node) => node?.metadata.name,
+    )
+
+    expect(names).toEqual(['n2', undefined, 'n1', 'n2', 'n1'])
+  })
+
+  test('has the PersistentVolumes and claims of the VolumeManager only', async () => {
+    const others = [makeObject('v1', 'PersistentVolume', 'pv'), makeObject('v1', 'PersistentVolumeClaim', 'pvc')]
+    const own = [makeStorage('PersistentVolume'), makeStorage('PersistentVolumeClaim')]
+    const { persistentVolumes, persistentVolumeClaims } = await gather(sales, [...own, ...others])
+
+    expect(
+      [...persistentVolumes, ...persistentVolumeClaims].map(({ kind, metadata }) => [kind, metadata.name]),
+    ).toEqual([
+      ['PersistentVolume', claimName],
+      ['PersistentVolumeClaim', claimName],
+    ])
+  })
+
+  test('finds the users of data, and when the last one ended', async () => {
+    const { users, lastEnd } = await gather(sales, [
+      makeUser({ nodeName: 'n1' }),
+      makeUser({ nodeName: 'n2' }, endedAt(at(5)), 'b'),
+    ])
+
+    expect([users(directory), lastEnd('n2', directory)]).toEqual([[{ pod: 'default/trainer', node: 'n1' }], at(5)])
+  })
+
+  test('has the settings, the memory of the loop and the time as they are', async () => {
+    const { manager, settings, progress, refusals, retryTriggers, now } = await gather(sales, [])
+
+    expect({ manager, settings, progress, refusals, retryTriggers, now }).toEqual({
+      manager: sales,
+      settings: VOLUME_SETTINGS,
+      progress: memory.progress,
+      refusals: memory.refusals,
+      retryTriggers: memory.retryTriggers,
+      now: NOW,
+    })
+  })
+})
+
+describe('the users of data are', () => {
+  const claimPod = (name: string) =>
+    makePod([], { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: name } }], nodeName: 'n1' })
+
+  test.each<{ name: string; pod: Pod; place?: string; want: object[] }>([
+    { name: 'pods that run', pod: makeUser({ nodeName: 'n1' }), want: [{ pod: 'default/trainer', node: 'n1' }] },
+    { name: 'pods that wait for a node', pod: makeUser(), want: [{ pod: 'default/trainer' }] },
+    {
+      name: 'pods of any namespace, for a directory',
+      pod: { ...makeUser(), metadata: { name: 'spy', namespace: 'shop' } },
+      want: [{ pod: 'shop/spy' }],
+    },
+    { name: 'no pods that ended', pod: makeUser({ nodeName: 'n1' }, endedAt(at(0))), want: [] },
+    { name: 'no pods with other directories', pod: makeUser({ volumes: [] }), want: [] },
+    {
+      name: 'pods of the namespace, for a claim',
+      pod: claimPod(claimName),
+      place: claimName,
+      want: [{ pod: 'default/trainer', node: 'n1' }],
+    },
+    {
+      name: 'no pods of other namespaces, for a claim',
+      pod: { ...claimPod(claimName), metadata: { name: 'spy', namespace: 'shop' } },
+      place: claimName,
+      want: [],
+    },
+  ])('$name', async ({ pod, place = directory, want }) => {
+    expect(usersOf(await storeOf([pod]), 'default', place)).toEqual(want)
+  })
+})
+
+test.each([
+  { name: 'is that of the last pod', node: 'n1', ends: [at(5), at(9), at(7)], want: at(9) },
+  { name: 'is not that of a pod on another node', node: 'n2', ends: [at(5)], want: undefined },
+  { name: 'is undefined without pods', node: 'n1', ends: [], want: undefined },
+])('the last end of a use $name', async ({ node, ends, want }) => {
+  const users = ends.map((end, i) => makeUser({ nodeName: 'n1' }, endedAt(end), `p${i}`))
+
+  expect(lastEndOf(await storeOf(users), node, directory)).toBe(want)
+})
+
+interface Change {
+  name: string
+  stored?: K8sObject[]
+  before?: K8sObject
+  after?: K8sObject
+  want: string[]
+}
+
+describe('a change concerns', () => {
+  const ready = managerWith('ready', { replicas: [makeReplica({ node: 'n9' })] })
+  const onNode = managerWith('on-node', { replicas: [makeReplica({ node: 'n1' })] })
+  const local = managerWith('local', {}, { sourceType: 'Local', options: { path: '/mnt/local/a' } })
+  const queued = (name: string, seconds: number) =>
+    managerWith(name, { replicas: [makeReplica({ state: 'Queued', since: at(seconds), node: undefined as never })] })
+  const queue = ['q5', 'q4', 'q3', 'q2', 'q1'].map((name, i) => queued(name, -i))
+  const next = ['default/q1', 'default/q2', 'default/q3', 'default/q4']
+  const running = makeMover({}, { phase: 'Running' }, 'n1')
+
+  test.each<Change>([
+    { name: 'a VolumeManager itself', after: sales, want: ['default/sales'] },
+    { name: 'a VolumeManager that is gone', before: sales, want: ['default/sales'] },
+    {
+      name: 'the first ones of the queue when a VolumeManager leaves it',
+      stored: queue,
+      before: waiting,
+      want: ['default/waiting', ...next],
+    },
+    {
+      name: 'no other one when a VolumeManager joins the queue',
+      stored: queue,
+      after: waiting,
+      want: ['default/waiting'],
+    },
+    { name: 'the VolumeManager of a mover', stored: queue, after: running, want: ['default/sales'] },
+    {
+      name: 'the first ones of the queue when a mover ends',
+      stored: queue,
+      after: makeMover({}, { phase: 'Succeeded' }, 'n1'),
+      want: ['default/sales', ...next],
+    },
+    {
+      name: 'the VolumeManager whose data a pod uses',
+      stored: [sales, onNode],
+      after: makeUser(),
+      want: ['default/sales'],
+    },
+    {
+      name: 'the VolumeManager whose data a pod used',
+      stored: [sales, onNode],
+      after: makeUser({ nodeName: 'n1' }, endedAt(at(0))),
+      want: ['default/sales'],
+    },
+    {
+      name: 'the VolumeManager whose claim a pod uses',
+      stored: [sales, onNode],
+      after: makePod([], { volumes: [{ name: 'd', persistentVolumeClaim: { claimName } }] }),
+      want: ['default/sales'],
+    },
+    { name: 'none when a pod has other mounts', stored: [sales], after: makePod([]), want: [] },
+    {
+      name: 'the VolumeManager of a PersistentVolume',
+      stored: [sales, onNode],
+      after: makeStorage('PersistentVolume'),
+      want: ['default/sales'],
+    },
+    {
+      name: 'the VolumeManager of a PersistentVolumeClaim',
+      stored: [sales, onNode],
+      before: makeStorage('PersistentVolumeClaim'),
+      want: ['default/sales'],
+    },
+    {
+      name: 'none when the PersistentVolume is not of a volume',
+      stored: [sales],
+      after: makeObject('v1', 'PersistentVolume', 'pv'),
+      want: [],
+    },
+    {
+      name: 'the ones that have data on a new node, wait for one, or have local data',
+      stored: [sales, onNode, waiting, local, ready],
+      after: makeNode('n1'),
+      want: ['default/on-node', 'default/waiting', 'default/local'],
+    },
+    {
+      name: 'only the owner of a node label that is removed',
+      stored: [sales, onNode, waiting, local],
+      before: makeNode('n1', { labels: { [label]: '', zone: 'a' } }),
+      after: makeNode('n1', { labels: { zone: 'a' } }),
+      want: ['default/sales'],
+    },
+    {
+      name: 'all that may use the node when it has another label',
+      stored: [sales, onNode, waiting, local],
+      before: makeNode('n1', { labels: { zone: 'a' } }),
+      after: makeNode('n1', { labels: { zone: 'b' } }),
+      want: ['default/on-node', 'default/waiting', 'default/local'],
+    },
+    { name: 'none for another kind', stored: [sales], after: makeObject('v1', 'ConfigMap', 'sales'), want: [] },
+  ])('$name', async ({ stored = [], want, ...change }) => {
+    const store = await storeOf(stored)
+    const found = concernedManagers(await makeChange(store, change), store)
+
+    expect([...new Set(found)]).toEqual(want)
+  })
+
+  test('none when nothing changed at a node', async () => {
+    const store = await storeOf([onNode, waiting])
+    const node = makeNode('n1')
+
+    expect(concernedManagers({ type: typeOf('v1', 'Node'), before: node, after: { ...node } }, store)).toEqual([])
+  })
+})
+
+describe('a change lets movers retry:', () => {
+  const failedReplica = { replicas: [makeReplica({ state: 'Failed', node: undefined as never })] }
+  const failed = managerWith('failed', failedReplica)
+  const elsewhere = managerWith('elsewhere', failedReplica, { nodeAffinity: nodesWith('disk') })
+  const deleting = managerWith(
+    'deleting',
+    { deletions: [makeDeletion({ state: 'Failed' })] },
+    { nodeAffinity: nodesWith('disk') },
+  )
+  const evicted = managerWith('evicting', { deletions: [makeDeletion({ cause: 'Evicted', node: 'n1' })] })
+  const pressed = (name: string) => {
+    const node = makeNode(name)
+    return {
+      ...node,
+      status: { conditions: [...(node.status?.conditions ?? []), { type: 'DiskPressure', status: 'True' }] },
+    }
+  }
+  const reading = managerWith('reading', {}, {})
+  const secret = makeObject('v1', 'Secret', 'aws-creds')
+
+  test.each<Omit<Change, 'want'> & { want: [string, string[]] | undefined }>([
+    {
+      name: 'a Secret that a VolumeManager names',
+      stored: [reading, makeVolumeManager([{ options: {} }])],
+      after: secret,
+      want: ['secret', ['default/reading']],
+    },
+    { name: 'not a Secret that is gone', stored: [reading], before: secret, want: undefined },
+    {
+      name: 'a new node that the failed data may use',
+      stored: [failed, elsewhere, waiting],
+      after: makeNode('n1'),
+      want: ['node', ['default/failed']],
+    },
+    {
+      name: 'a node that recovers with data to delete',
+      stored: [failed, elsewhere, deleting],
+      before: makeNode('n1', { unreadySince: at(-9) }),
+      after: makeNode('n1'),
+      want: ['node', ['default/failed', 'default/deleting']],
+    },
+    {
+      name: 'a node with free disk again',
+      stored: [failed],
+      before: pressed('n1'),
+      after: makeNode('n1'),
+      want: ['node', ['default/failed']],
+    },
+    {
+      name: 'not a node that was fit before',
+      stored: [failed],
+      before: makeNode('n1'),
+      after: makeNode('n1', { labels: { a: '' } }),
+      want: undefined,
+    },
+    { name: 'not a node with disk pressure', stored: [failed], after: pressed('n1'), want: undefined },
+    { name: 'not a node that is gone', stored: [failed], before: makeNode('n1'), want: undefined },
+    {
+      name: 'an eviction that ends on a node with free disk',
+      stored: [failed, makeNode('n1')],
+      before: evicted,
+      want: ['node', ['default/failed']],
+    },
+    {
+      name: 'not an eviction that ends on a node with disk pressure',
+      stored: [failed, pressed('n1')],
+      before: evicted,
+      want: undefined,
+    },
+    { name: 'not an eviction that ends on a node that is gone', stored: [failed], before: evicted, want: undefined },
+    { name: 'not an eviction that begins', stored: [failed, makeNode('n1')], after: evicted, want: undefined },
+    { name: 'not another change', stored: [failed], after: makeObject('v1', 'ConfigMap', 'a'), want: undefined },
+  ])('$name', async ({ stored = [], want, ...change }) => {
+    const store = await storeOf(stored)
+
+    expect(managersToRetry(await makeChange(store, change), store)).toEqual(want)
+  })
+})

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { makeCluster, makeVolumeManager } from '../../test/builders.ts'
+import { storeOf } from '../../test/stores.ts'
+import { volumeManagers } from '../api/volume-manager.ts'
+import { openFolderStore } from '../store/folder/folder.ts'
+import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import { NotSyncedError } from '../store/store.ts'
+import { isHub, volumeManagersOf } from './volumes.ts'
+
+const manager = makeVolumeManager()
+
+describe('the VolumeManagers that the pods of a namespace can mount', () => {
+  test.each([
+    { name: 'include one of that name', namespace: 'default', wanted: 'sales', want: ['vol1'] },
+    { name: 'do not include one of another name', namespace: 'default', wanted: 'orders', want: undefined },
+    { name: 'do not include one of another namespace', namespace: 'shop', wanted: 'sales', want: undefined },
+  ])('$name', async ({ namespace, wanted, want }) => {
+    const found = volumeManagersOf(await storeOf([manager]), namespace)(wanted)
+
+    expect(found?.volumes.map(({ id }) => id)).toEqual(want)
+  })
+
+  test('are read once for all pods, until the VolumeManager changes', async () => {
+    const store = await storeOf([manager])
+    const find = volumeManagersOf(store, 'default')
+    const before = find('sales')
+    const again = volumeManagersOf(store, 'default')('sales')
+    await store.patch(volumeManagers, { namespace: 'default', name: 'sales' }, { spec: { state: 'Completed' } })
+
+    expect(again).toBe(before)
+    expect(find('sales')?.refusal).toBe('it is Completed, and its data is deleted')
+  })
+
+  test('have no mount for a Local volume outside the allowed directories, whatever was allowed before', async () => {
+    const local = makeVolumeManager([{ sourceType: 'Local', options: { path: '/mnt/local/sales' } }])
+    const store = await storeOf([local])
+    const mountWith = (...localRoots: string[]) =>
+      volumeManagersOf(store, 'default', { allowedRoots: [], localRoots })('sales')?.volumes[0]?.source
+
+    expect([mountWith('/mnt/local'), mountWith('/mnt/other')]).toEqual([
+      { hostPath: { path: '/mnt/local/sales' } },
+      undefined,
+    ])
+  })
+
+  test('are not known before the store was read', () => {
+    const unread = openFolderStore({ kinds: cachedKinds })
+
+    expect(() => volumeManagersOf(unread, 'default')('sales')).toThrow(NotSyncedError)
+  })
+})
+
+test.each([
+  { name: 'with member clusters is a hub', objects: [makeCluster('member1')], want: true },
+  { name: 'without member clusters is none', objects: [manager], want: false },
+])('a cluster $name', async ({ objects, want }) => {
+  expect(isHub(await storeOf(objects))).toBe(want)
+})
