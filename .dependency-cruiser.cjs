@@ -1,5 +1,5 @@
-/** The floors of docs/architecture.md: a part imports only what stands below it; equals on one floor are strangers. */
-const floors = [
+/** The layers of docs/architecture.md: a folder imports only from layers below its own, and never from another folder of its layer. */
+const layers = [
   ['api'],
   ['core'],
   ['time'],
@@ -17,23 +17,23 @@ const error = (name, from, to) => ({ name, severity: 'error', from, to })
 
 module.exports = {
   forbidden: [
-    ...floors
+    ...layers
       .slice(0, -1)
-      .map((floor, i) =>
+      .map((layer, i) =>
         error(
-          `floor-${i}-looks-down-only`,
-          { path: at(floor) },
-          { path: [at(floors.slice(i + 1).flat()), '^src/main\\.ts$'] },
+          `layer-${i}-imports-only-from-below`,
+          { path: at(layer) },
+          { path: [at(layers.slice(i + 1).flat()), '^src/main\\.ts$'] },
         ),
       ),
-    ...floors
-      .filter((floor) => floor.length > 1)
-      .map((floor) =>
+    ...layers
+      .filter((layer) => layer.length > 1)
+      .map((layer) =>
         error(
-          `equals-are-strangers-${floor[0]}`,
-          { path: at(floor) },
+          `no-import-within-layer-of-${layer[0]}`,
+          { path: at(layer) },
           {
-            path: at(floor),
+            path: at(layer),
             pathNot: [
               '^src/$1/',
               '^src/telemetry/',
@@ -63,7 +63,7 @@ module.exports = {
       { path: '^src/store/', pathNot: '^src/store/(store|for-each-in-slices)\\.ts$' },
     ),
     error(
-      'plugins-are-strangers',
+      'no-import-between-plugins',
       { path: '^src/locality/plugins/([a-z0-9-]+)\\.ts$', pathNot: PLUGIN_PARTS },
       { path: '^src/locality/plugins/[a-z0-9-]+\\.ts$', pathNot: [PLUGIN_PARTS, '^src/locality/plugins/$1\\.ts$'] },
     ),

@@ -2,8 +2,10 @@
 
 import { dataSources } from './data-source.ts'
 import { dataSourceClaims } from './data-source-claim.ts'
+import { dataSourceClaimSchema } from './data-source-claim-schema.ts'
+import { dataSourceSchema } from './data-source-schema.ts'
 import type { K8sObject, ResourceType } from './meta.ts'
-import { dataSourceClaimSchema, dataSourceSchema, type Schema } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { volumeManagers } from './volume-manager.ts'
 import { volumeManagerSchema } from './volume-manager-schema.ts'
 

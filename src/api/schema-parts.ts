@@ -1,8 +1,16 @@
 /** Shared parts of JSON Schemas. */
-import type { Schema } from './schema.ts'
+import type { Condition } from './meta.ts'
+import type { FieldsOf, Schema } from './schema.ts'
 
 /** A string with a limit of its length. */
 export const string = (description: string, maxLength = 1024): Schema => ({ type: 'string', description, maxLength })
+/** A string that is not empty. */
+export const text = (description: string, maxLength: number): Schema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength,
+})
 export const time = (description: string): Schema => ({ type: 'string', format: 'date-time', description })
 /** A number that is not negative. */
 export const count = (description: string, format: 'int32' | 'int64' = 'int32'): Schema => ({
@@ -60,3 +68,41 @@ export const nodeAffinity = (description: string): Schema => ({
     }),
   },
 })
+
+/** The attributes of data, for claims and sources alike. */
+export const attributes: Schema = {
+  type: 'object',
+  description:
+    'Further identification of the data in its system, e.g. warehouse or snapshot. Claims share a DataSource only if these are equal.',
+  additionalProperties: { type: 'string', maxLength: 1024 },
+  maxProperties: 32,
+}
+
+/** The conditions of a status. */
+export const conditions: Schema = {
+  type: 'array',
+  description: 'The current conditions of the object, one per type.',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+  items: {
+    type: 'object',
+    required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+    properties: {
+      type: { type: 'string', description: 'The type of the condition.', maxLength: 316 },
+      status: { type: 'string', description: 'The status of the condition.', enum: ['True', 'False', 'Unknown'] },
+      reason: { type: 'string', description: 'The reason, as one CamelCase word.', minLength: 1, maxLength: 1024 },
+      message: { type: 'string', description: 'The reason, as a sentence.', maxLength: 32768 },
+      lastTransitionTime: {
+        type: 'string',
+        format: 'date-time',
+        description: 'Time of the last change of the status.',
+      },
+      observedGeneration: {
+        type: 'integer',
+        format: 'int64',
+        minimum: 0,
+        description: 'The generation of the spec that was observed.',
+      },
+    } satisfies FieldsOf<Condition>,
+  },
+}

@@ -1,7 +1,7 @@
 /** JSON Schema of VolumeManagers: only shapes, so that admission can say everything else at once and in VCK's words. */
 import type { Toleration } from './node.ts'
-import { conditions, type FieldsOf, type Schema } from './schema.ts'
-import { count, listOf, nodeAffinity, string, strings } from './schema-parts.ts'
+import type { FieldsOf, Schema } from './schema.ts'
+import { conditions, count, listOf, nodeAffinity, string, strings } from './schema-parts.ts'
 import type {
   MoverOverrides,
   ResourceRequirements,

@@ -11,7 +11,7 @@ import type { ObjectStore, PodLogReader } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Config } from './config.ts'
-import { openDomainFigures } from './domain-figures.ts'
+import { openDomainMetrics } from './domain-metrics.ts'
 import { openFailureLog } from './failure-log.ts'
 import { startLeader } from './leader.ts'
 import type { LiveConfig } from './live-config.ts'
@@ -51,7 +51,7 @@ export async function startLoops({
     observer: observeSystems(log, metrics),
   })
   const logFailure = openFailureLog(log, now)
-  const figures = openDomainFigures(store, now)
+  const figures = openDomainMetrics(store, now)
   metrics.observeDomain(figures.read)
   async function run(signal: AbortSignal): Promise<void> {
     const events = openEventRecorder({ store: eventStore, now, observer: observeEvents(logFailure, metrics) })

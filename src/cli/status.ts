@@ -94,7 +94,7 @@ function renderStatus(
     `${paint('bold', `${title} (${rows.length})`)}\n${rows.length === 0 ? '' : formatColumns([head, ...rows])}`
   return [
     table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'LOCATION'], claimRows(store, { namespace, scope }, now)),
-    table('HOLDS', ['BINDING', 'SINCE', 'REASON'], heldRows(store, namespace, now)),
+    table('HOLDS', ['BINDING', 'SINCE', 'REASON'], holdRows(store, namespace, now)),
     table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
     table('SYSTEMS', ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'], systemRows(store, now)),
   ].join('\n')
@@ -119,7 +119,7 @@ function claimRows(store: ObjectStore, { namespace, scope }: Shown, now: number)
     .sort(byFirst)
 }
 
-function heldRows(store: ObjectStore, namespace: string | undefined, now: number): string[][] {
+function holdRows(store: ObjectStore, namespace: string | undefined, now: number): string[][] {
   return [resourceBindings, clusterResourceBindings]
     .flatMap((type) => [...store.list(type)])
     .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)

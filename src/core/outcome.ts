@@ -24,6 +24,11 @@ export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
+/** A decision in words, for a user: `OnHold` gives `on hold`. */
+export function decisionInWords(decision: string): string {
+  return decision.replace(/\B[A-Z]/g, ' $&').toLowerCase()
+}
+
 /** Allows an object without errors and rejects one with errors. */
 export function refuseErrors(errors: FieldError[]): Outcome {
   return errors.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors }

@@ -7,8 +7,8 @@ import {
   type MoverOutcome,
   type MoverResult,
   type MoverVerb,
-  terminationMessage,
 } from '../core/mover/contract.ts'
+import { terminationMessage } from '../core/mover/termination-message.ts'
 import { formatBytes } from '../core/quantity.ts'
 import { type CancelledError, watchCancel } from './cancel.ts'
 import type { Done } from './download/download.ts'
@@ -16,7 +16,7 @@ import type { EventReporter } from './events.ts'
 import { asMoverError, MoverError } from './mover-error.ts'
 import { Progress } from './progress.ts'
 
-export interface MoverTask {
+export interface MoverRun {
   verb: MoverVerb
   attempt: number
   work: (progress: Progress, signal: AbortSignal) => Promise<Done>
@@ -36,17 +36,17 @@ export interface MoverIo {
 
 const PROGRESS_EVERY_MS = 10_000
 /** Time for the last Events. A canceled mover must end within 2 s. */
-const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, cancelled: 1_000 }
+const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, canceled: 1_000 }
 
 /** Does the work. Never throws: an error is in the result, which is also in the termination log and the Events. */
-export async function runMover({ verb, attempt, work }: MoverTask, io: MoverIo): Promise<MoverResult> {
+export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): Promise<MoverResult> {
   const progress = new Progress()
   const cancel = await watchCancel(io.signal, io.cancelFile)
 
   function tell(moment: MoverMoment, message: string): void {
-    const figures = progress.figures()
-    io.log(moment === 'failed' ? 'error' : 'info', { verb, attempt, moment, ...figures }, message)
-    io.events?.report({ moment, message, ...figures })
+    const counts = progress.counts()
+    io.log(moment === 'failed' ? 'error' : 'info', { verb, attempt, moment, ...counts }, message)
+    io.events?.report({ moment, message, ...counts })
   }
 
   async function attemptWork(): Promise<MoverResult> {
@@ -57,12 +57,12 @@ export async function runMover({ verb, attempt, work }: MoverTask, io: MoverIo):
       const done = await work(progress, cancel.signal)
       return { ...result, ...done, outcome: 'completed', movedBytes: progress.movedBytes }
     } catch (error) {
-      const { doneBytes: bytes, doneFiles: files } = progress.figures()
+      const { doneBytes: bytes, doneFiles: files } = progress.counts()
       const partly = { ...result, bytes, files, movedBytes: progress.movedBytes }
       // Any error after the cancellation counts as the cancellation.
       if (cancel.signal.aborted) {
         const { message } = cancel.signal.reason as CancelledError
-        return { ...partly, outcome: 'cancelled', message: `${message}, after ${formatBytes(bytes)}` }
+        return { ...partly, outcome: 'canceled', message: `${message}, after ${formatBytes(bytes)}` }
       }
       const { code, message, cause } = asMoverError(error)
       io.log('error', { code, err: cause ?? error }, message)
@@ -86,7 +86,7 @@ export async function runMover({ verb, attempt, work }: MoverTask, io: MoverIo):
 }
 
 function describe(progress: Progress): string {
-  const { doneBytes, totalBytes, doneFiles, totalFiles } = progress.figures()
+  const { doneBytes, totalBytes, doneFiles, totalFiles } = progress.counts()
   const of = (done: string | number, total: string | number) => (totalFiles === 0 ? `${done}` : `${done} of ${total}`)
   return `${of(formatBytes(doneBytes), formatBytes(totalBytes))}, ${of(doneFiles, totalFiles)} files`
 }

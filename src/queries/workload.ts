@@ -8,8 +8,10 @@ import type { ObjectName, ObjectStore } from '../store/store.ts'
 
 /** The bindings of a workload; none from a store that holds no bindings. Throws `NotSyncedError` before they are read. */
 export function bindingsOfWorkload(workload: WorkloadReference, store: ObjectStore): ResourceBinding[] {
-  const held = store.typesWithIndex('workload').filter(({ kind }) => isBinding(kind)) as ResourceType<ResourceBinding>[]
-  return held.flatMap((type) => store.byIndex(type, 'workload', workloadKey(workload)))
+  const cachedTypes = store
+    .typesWithIndex('workload')
+    .filter(({ kind }) => isBinding(kind)) as ResourceType<ResourceBinding>[]
+  return cachedTypes.flatMap((type) => store.byIndex(type, 'workload', workloadKey(workload)))
 }
 
 /** The bindings of the workloads that a claim may mean. */

@@ -40,7 +40,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
   return {
     name: 'attached-binding',
     concurrency: 16,
-    keysOf: (change, store) => new Set(attaches ? keysOf(change, store) : notedKeys(change)),
+    keysOf: (change, store) => new Set(attaches ? keysOf(change, store) : annotatedKeys(change)),
     *allKeys(store) {
       for (const type of [resourceBindings, clusterResourceBindings]) {
         for (const binding of store.list(type)) {
@@ -82,7 +82,7 @@ function gather(named: K8sObject, distribution: Distribution, { store, clusterSc
   }
 }
 
-function* notedKeys({ type, before, after }: StoreChange): Iterable<string> {
+function* annotatedKeys({ type, before, after }: StoreChange): Iterable<string> {
   if (!isBinding(type.kind)) return
   for (const binding of [before, after] as (ResourceBinding | undefined)[]) if (binding) yield* ownKeys(binding)
 }

@@ -35,11 +35,11 @@ export const resourceBindingLoop: ReconcileLoop = {
         .flatMap((claim) => bindingsOfClaim(claim, store))
         .map(keyOfObject)
     }
-    // A policy that no longer requires a claim releases the bindings that were held for ClaimMissing.
+    // A policy that no longer requires a claim releases the bindings that are on hold for ClaimMissing.
     if (isPolicy(type.kind)) {
       return objects.flatMap((policy) =>
         [resourceBindings, clusterResourceBindings].flatMap((bindings) =>
-          store.byIndex(bindings, 'heldByPolicy', keyOfObject(policy)).map(keyOfObject),
+          store.byIndex(bindings, 'onHoldByPolicy', keyOfObject(policy)).map(keyOfObject),
         ),
       )
     }

@@ -56,7 +56,7 @@ interface Line {
 
 function openLine(system: System, { now, signal, observe }: SystemQueriesInput): Line {
   const waiting = new Set<QueryRequest>()
-  const cancelled = new WeakSet<QueryRequest>()
+  const canceled = new WeakSet<QueryRequest>()
   let record = NEW_RECORD
   let running = 0
   let timer: NodeJS.Timeout | undefined
@@ -88,7 +88,7 @@ function openLine(system: System, { now, signal, observe }: SystemQueriesInput):
       const retryAfterMs = end.kind === 'failed' ? end.retryAfterMs : undefined
       record = afterQuery(record, signOf(code), { now: now(), health: system.health, retryAfterMs })
     }
-    if (!cancelled.has(request)) request.done(end)
+    if (!canceled.has(request)) request.done(end)
     resume()
   }
 
@@ -97,7 +97,7 @@ function openLine(system: System, { now, signal, observe }: SystemQueriesInput):
       waiting.add(request)
       resume()
       return () => {
-        cancelled.add(request)
+        canceled.add(request)
         waiting.delete(request)
       }
     },

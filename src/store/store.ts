@@ -44,7 +44,7 @@ export interface ObjectStore {
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
   /** The cached kinds that have an index of this name; stores differ in the kinds that they cache. */
   typesWithIndex(index: string): readonly ResourceType[]
-  /** How many objects of the kind are held. */
+  /** How many objects of the kind are cached. */
   size(type: ResourceType): number
   /** The cached kinds. */
   kinds(): readonly ResourceType[]

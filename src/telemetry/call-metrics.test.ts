@@ -11,7 +11,7 @@ test('every call is in the metrics immediately', async () => {
 
   count({ status: 200, decision: 'Narrowed', seconds: 0.0002 })
   const after = await samples(registry)
-  for (let i = 0; i < 300; i++) count({ status: 200, decision: 'Held', seconds: 0.002 })
+  for (let i = 0; i < 300; i++) count({ status: 200, decision: 'OnHold', seconds: 0.002 })
   count({ status: 400, seconds: 0.00001 })
 
   expect(after).toContain('controller_runtime_webhook_requests_total{webhook="resource-binding",code="200"} 1')
@@ -20,7 +20,7 @@ test('every call is in the metrics immediately', async () => {
       'controller_runtime_webhook_requests_total{webhook="resource-binding",code="200"} 301',
       'controller_runtime_webhook_requests_total{webhook="resource-binding",code="400"} 1',
       'lodestone_decisions_total{webhook="resource-binding",result="Narrowed"} 1',
-      'lodestone_decisions_total{webhook="resource-binding",result="Held"} 300',
+      'lodestone_decisions_total{webhook="resource-binding",result="OnHold"} 300',
       'controller_runtime_webhook_latency_seconds_bucket{le="0.0001",webhook="resource-binding"} 1',
       'controller_runtime_webhook_latency_seconds_bucket{le="0.00025",webhook="resource-binding"} 2',
       'controller_runtime_webhook_latency_seconds_count{webhook="resource-binding"} 302',

@@ -27,14 +27,14 @@ export interface Metrics extends ServerMetrics {
   events: Counter<'result'>
   systemHealthy: Gauge<'system'>
   /** Sets the source of the metrics of claims, holds and sources, which is called at each scrape. */
-  observeDomain(read: () => DomainFigures): void
+  observeDomain(read: () => DomainMetrics): void
   certificateExpiry: Gauge
 }
 
-export interface DomainFigures {
+export interface DomainMetrics {
   /** Claims by phase. */
   claims: Record<string, number>
-  held: number
+  onHold: number
   /** Seconds since the longest unconfirmed location was confirmed, by system. */
   sourceAges: Record<string, number>
 }
@@ -44,7 +44,7 @@ export function openMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  let readDomain: () => DomainFigures = () => ({ claims: {}, held: 0, sourceAges: {} })
+  let readDomain: () => DomainMetrics = () => ({ claims: {}, onHold: 0, sourceAges: {} })
   new Gauge({
     name: 'lodestone_claims',
     help: 'DataSourceClaims by phase',
@@ -60,7 +60,7 @@ export function openMetrics(): Metrics {
     help: 'Workloads on hold',
     registers,
     collect() {
-      this.set(readDomain().held)
+      this.set(readDomain().onHold)
     },
   })
   new Gauge({

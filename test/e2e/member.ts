@@ -46,7 +46,7 @@ export interface Member {
   // The pods of a VolumeManager's movers that are there.
   moversOf(name: string): Promise<Pod[]>
   // The nodes with the label of the first volume.
-  labelledNodes(manager: VolumeManager): Promise<string[]>
+  labeledNodes(manager: VolumeManager): Promise<string[]>
   // The node of the one pod of an app, once it runs.
   nodeOf(app: string): Promise<string>
   // Where a volume's data is on a node, as a folder of this machine.
@@ -125,7 +125,7 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
     },
     podsOf,
     moversOf: (name) => podsWith('vckname', name),
-    labelledNodes: async (manager) => {
+    labeledNodes: async (manager) => {
       const { id, revision = '' } = firstVolume(manager)
       const label = nodeLabelOf(manager, id, revision)
       const nodes = await plane.listJson('nodes')

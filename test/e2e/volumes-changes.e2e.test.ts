@@ -73,7 +73,7 @@ describe('a VolumeManager in use', () => {
     await cluster.plane.eventually('it is there only', async () => cluster.nodesWith(volume).join() === 'node-2')
     const manager = await cluster.reached('moved', 'Running')
     await cluster.plane.eventually('the labels are right', async () => {
-      return (await cluster.labelledNodes(manager)).join() === 'node-2'
+      return (await cluster.labeledNodes(manager)).join() === 'node-2'
     })
   })
 
@@ -137,7 +137,7 @@ test('two of one name in two namespaces, however long the name, have data and no
   expect(cluster.nodesWith(mineVolume)).toEqual([])
   const [node = ''] = cluster.nodesWith(theirVolume)
   expect(await filesIn(cluster.dataOn(node, theirVolume))).toEqual({ 'a.txt': 'new' })
-  expect(await cluster.labelledNodes(theirs)).toEqual([node])
+  expect(await cluster.labeledNodes(theirs)).toEqual([node])
 })
 
 describe('refused with the way out is', () => {

@@ -127,7 +127,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
         await cluster.plane.kubectl(['delete', 'pod', mover?.metadata.name ?? '', '--wait=false'])
       },
       // Whether its last word was read before it was gone.
-      reason: /^(PodDeleted|Cancelled)$/,
+      reason: /^(PodDeleted|Canceled)$/,
       says: 'the mover',
     },
   ])('a mover $name: another one follows', async ({ name, end, reason, says }) => {

@@ -112,7 +112,7 @@ test('the mover that docs/movers.md has for an example brings and deletes data w
   const there = cluster.nodesWith(volume)
   expect(there).toHaveLength(2)
   for (const node of there) expect(await filesIn(cluster.dataOn(node, volume))).toEqual({ 'a.txt': 'packed' })
-  expect(await cluster.labelledNodes(await cluster.reached('tarball', 'Running'))).toEqual(there)
+  expect(await cluster.labeledNodes(await cluster.reached('tarball', 'Running'))).toEqual(there)
   await cluster.plane.kubectl(['delete', 'vm', 'tarball', '--timeout=60s'], { timeoutMs: 70_000 })
   expect(cluster.nodesWith(volume)).toEqual([])
 

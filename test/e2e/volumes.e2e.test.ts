@@ -43,7 +43,7 @@ describe('data of a bucket on two of five nodes', () => {
     for (const node of there) expect(await filesIn(cluster.dataOn(node, volume))).toEqual(TRAIN)
     expect(downloaded('two')).toBe(2 * BYTES)
     expect(volume.replicas.map(({ node }) => node).sort()).toEqual(there)
-    expect(await cluster.labelledNodes(manager)).toEqual(there)
+    expect(await cluster.labeledNodes(manager)).toEqual(there)
   })
 
   test('has the movers gone and their Events told about the VolumeManager', async () => {
@@ -226,7 +226,7 @@ describe('a controller that is killed leads to one download for each replica', (
     expect(there).toHaveLength(2)
     for (const node of there) expect(await filesIn(cluster.dataOn(node, volume))).toEqual(TRAIN)
     expect(downloaded(name)).toBe(2 * BYTES)
-    expect(await cluster.labelledNodes(manager)).toEqual(there)
+    expect(await cluster.labeledNodes(manager)).toEqual(there)
   }
 })
 
@@ -245,7 +245,7 @@ describe('a VolumeManager that changes', () => {
       plane.eventually(`the data is on ${count} nodes`, async () => {
         const found = await cluster.reached('scale', 'Running')
         const there = cluster.nodesWith(firstVolume(found))
-        return there.length === count && (await cluster.labelledNodes(found)).length === count && there
+        return there.length === count && (await cluster.labeledNodes(found)).length === count && there
       })
 
     await scale(3)
@@ -306,7 +306,7 @@ describe('a VolumeManager that is deleted', () => {
     await plane.kubectl(['delete', 'vm', 'gone', '--timeout=60s'], { timeoutMs: 70_000 })
 
     expect(cluster.nodesWith(volume)).toEqual([])
-    expect(await cluster.labelledNodes(manager)).toEqual([])
+    expect(await cluster.labeledNodes(manager)).toEqual([])
     await plane.kubectl(['taint', 'node', tainted, 'maintenance-'])
   })
 

@@ -118,7 +118,7 @@ describe('a mover that is canceled', () => {
 
     expect(status).toBe(4)
     expect(took).toBeLessThan(2000)
-    expect(readResult(root)).toMatchObject({ outcome: 'cancelled', bytes: 8 * PART, movedBytes: 8 * PART })
+    expect(readResult(root)).toMatchObject({ outcome: 'canceled', bytes: 8 * PART, movedBytes: 8 * PART })
     expect(await readdir(root)).not.toContain('data')
     s3.misbehave(() => undefined)
     release()
@@ -131,7 +131,7 @@ describe('a mover that is canceled', () => {
 
     const { status, result } = await runMover(root, [...words, '--cancel-file', join(root, 'cancel')])
 
-    expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'cancelled' })
+    expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'canceled' })
     expect(s3.requests).toEqual([])
   })
 

@@ -133,7 +133,7 @@ describe('an upload', () => {
     const words = ['upload', '--endpoint', s3.url, '--source', join(root, 'data'), '--target', 's3://lake/results/']
     const { status, result } = await runMover(root, [...words, '--watch', '1'], { signal: ending.signal })
 
-    expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'cancelled' })
+    expect({ status, outcome: result.outcome }).toEqual({ status: 4, outcome: 'canceled' })
     expect(Object.keys(stored())).toContain('results/b')
   })
 })

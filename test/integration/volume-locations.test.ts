@@ -200,7 +200,7 @@ describe('a workload that was not read yet, while its binding was', () => {
 
     expect(await decide([makeCluster('member1')], binding)).toBe('Untouched')
     expect(await decide([serving], makeBinding(SCHEDULED))).toBe('Untouched')
-    expect(await decide([serving], binding)).toBe('Held')
+    expect(await decide([serving], binding)).toBe('OnHold')
   })
 })
 

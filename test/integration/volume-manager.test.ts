@@ -773,7 +773,7 @@ describe('data that is to be deleted', () => {
       await world.reconcile()
       await world.live()
     }
-    world.fate = (pod) => (isDelete(pod) ? 'completes' : failed('Cancelled', true))
+    world.fate = (pod) => (isDelete(pod) ? 'completes' : failed('Canceled', true))
     await world.deleteManager()
     for (let i = 0; i < 4; i++) await world.pass(60)
 

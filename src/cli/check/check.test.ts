@@ -46,7 +46,7 @@ describe('a workload', () => {
     const { status, stdout } = await runWords(['check', makeFile(workload), '--folder', hub])
 
     expect(status).toBe(0)
-    expect(stdout).toContain(`● ${title}: held\n`)
+    expect(stdout).toContain(`● ${title}: on hold\n`)
     expect(stdout).toContain('scheduling: true')
   })
 
@@ -109,7 +109,7 @@ describe('a binding that is there already', () => {
       derivedFrom: 'Deployment default/app',
       operation: 'UPDATE',
     })
-    expect(review.decision).not.toBe('Held')
+    expect(review.decision).not.toBe('OnHold')
   })
 
   test('is narrowed when it is given itself', async () => {

@@ -2,6 +2,7 @@
 import { diffLines } from 'diff'
 import { stringify } from 'yaml'
 import { diffJson } from '../../core/admission/diff.ts'
+import { decisionInWords } from '../../core/outcome.ts'
 import type { painter } from '../command.ts'
 import type { Reviewed } from './review.ts'
 
@@ -11,9 +12,13 @@ type Paint = ReturnType<typeof painter>
 export function renderReview(review: Reviewed, paint: Paint): string {
   const { object, derivedFrom, outcome, decision, reason, warnings, errors } = review
   const mark =
-    outcome === 'denied' ? paint('red', '✘') : HELD.has(decision ?? '') ? paint('yellow', '●') : paint('green', '✔')
+    outcome === 'denied'
+      ? paint('red', '✘')
+      : ATTENTION.has(decision ?? '')
+        ? paint('yellow', '●')
+        : paint('green', '✔')
   const title = derivedFrom ? `${derivedFrom} → ${object}` : object
-  const word = outcome === 'denied' ? paint('red', 'denied') : decision ? decision.toLowerCase() : outcome
+  const word = outcome === 'denied' ? paint('red', 'denied') : decision ? decisionInWords(decision) : outcome
   return [
     `${mark} ${paint('bold', title)}: ${word}`,
     ...(reason ? [`    ${reason}`] : []),
@@ -28,7 +33,8 @@ export function renderReview(review: Reviewed, paint: Paint): string {
     .concat('\n')
 }
 
-const HELD: ReadonlySet<string> = new Set(['Held', 'Ignored', 'Released', 'Relaxed', 'Kept'])
+/** Decisions that a user should look at: the workload does not simply follow its data. */
+const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Ignored', 'Released', 'Relaxed', 'Kept'])
 
 /** The change as a diff of YAML, with three lines around each change; empty without a change. */
 export function renderDiff({ before, after }: Reviewed, paint: Paint, indent = ''): string {

@@ -28,7 +28,7 @@ export interface Reviewed {
   derivedFrom?: string
   operation: 'CREATE' | 'UPDATE'
   outcome: 'allowed' | 'patched' | 'denied'
-  /** The decision, e.g. Narrowed or Held; absent for kinds without one. */
+  /** The decision, e.g. Narrowed or OnHold; absent for kinds without one. */
   decision?: string
   reason?: string
   warnings: string[]

@@ -89,7 +89,7 @@ test('a workload with an unknown location is shown on hold, with the reason', as
 
   expect(status).toBe(0)
   expect(stdout).toContain('│  └─ unknown: ')
-  expect(stdout).toContain('(as Karmada would create it): Held\n')
+  expect(stdout).toContain('(as Karmada would create it): OnHold\n')
   expect(stdout).toContain('   └─ after:  no cluster, until the hold ends\n')
 })
 

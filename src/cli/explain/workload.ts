@@ -142,7 +142,7 @@ function bindingNode(binding: ResourceBinding, input: BindingInput): TreeNode {
       ...(message ? [{ text: message }] : []),
       { text: `before: ${describeAffinity(before)}` },
       {
-        text: `after:  ${state === 'Held' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
+        text: `after:  ${state === 'OnHold' ? 'no cluster, until the hold ends' : describeAffinity(affinityOf(decided.spec.placement))}`,
       },
       ...(stored ? [{ text: `scheduled to: ${scheduled || 'none yet'}` }] : []),
     ],

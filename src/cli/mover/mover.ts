@@ -7,7 +7,7 @@ import { download } from '../../mover/download/download.ts'
 import { openEventReporter } from '../../mover/events.ts'
 import { openHttpClient } from '../../mover/http/client.ts'
 import { prepareDirectory } from '../../mover/prepare.ts'
-import { type MoverIo, type MoverTask, runMover } from '../../mover/run.ts'
+import { type MoverIo, type MoverRun, runMover } from '../../mover/run.ts'
 import { DEFAULT_RETRY } from '../../mover/s3/backoff.ts'
 import { credentialsFromDirectory, credentialsFromEnvironment } from '../../mover/s3/credentials.ts'
 import { openBucket } from '../../mover/s3/s3.ts'
@@ -55,7 +55,7 @@ export const mover: Command = {
 
 const KUBELET_TERMINATION_LOG = '/dev/termination-log'
 
-type Work = { work: MoverTask['work']; close: () => Promise<void> }
+type Work = { work: MoverRun['work']; close: () => Promise<void> }
 
 const VERBS: Readonly<Record<MoverVerb, (words: Words, io: CommandIo) => Work>> = {
   download: downloadWork,

@@ -144,7 +144,7 @@ describe('a response', () => {
   })
 
   test('carries audit annotations, and no empty list of warnings', () => {
-    const response = encode(makeRequest(), { kind: 'allow', warnings: [], auditAnnotations: { decision: 'Held' } })
-    expect(response).toEqual({ uid: 'b5a1', allowed: true, auditAnnotations: { decision: 'Held' } })
+    const response = encode(makeRequest(), { kind: 'allow', warnings: [], auditAnnotations: { decision: 'OnHold' } })
+    expect(response).toEqual({ uid: 'b5a1', allowed: true, auditAnnotations: { decision: 'OnHold' } })
   })
 })

@@ -1,7 +1,7 @@
 /** Validates a DataSourceClaim: its shape by schema, then its meaning. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { dataSourceClaimSchema } from '../../api/data-source-claim-schema.ts'
 import { groupOf } from '../../api/meta.ts'
-import { dataSourceClaimSchema } from '../../api/schema.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject } from '../json.ts'
 import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../names.ts'

@@ -34,7 +34,7 @@ export interface Retry {
 }
 
 const FIRST_MS = 1_000
-/** While nothing is known, workloads may be held: they go on within seconds after the system recovers. */
+/** While nothing is known, workloads may be on hold: they continue within seconds after the system recovers. */
 const LAST_UNKNOWN_MS = 3_000
 
 /**

@@ -1,6 +1,6 @@
 /** Validates a DataSource: its shape by schema, then its meaning. */
 import type { DataSource } from '../../api/data-source.ts'
-import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schema.ts'
+import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/data-source-schema.ts'
 import type { FieldError } from '../field-errors.ts'
 import { labelProblem } from '../names.ts'
 import { compileSchema } from '../schema-errors.ts'

@@ -1,69 +1,16 @@
 /** The contract between a mover and its controller. */
-import { describe, expect, test } from 'vitest'
-import { exitStatusOf, FAILURES, type MoverResult, readTerminationMessage, terminationMessage } from './contract.ts'
-
-const result: MoverResult = {
-  v: 1,
-  verb: 'download',
-  outcome: 'failed',
-  attempt: 3,
-  code: 'NoSpace',
-  retry: false,
-  bytes: 10,
-  files: 1,
-  movedBytes: 5,
-  message: 'no room',
-}
+import { expect, test } from 'vitest'
+import { exitStatusOf, FAILURES } from './contract.ts'
 
 test.each([
   { outcome: 'completed', want: 0 },
   { outcome: 'failed', retry: true, want: 1 },
   { outcome: 'failed', retry: false, want: 3 },
-  { outcome: 'cancelled', want: 4 },
+  { outcome: 'canceled', want: 4 },
 ] as const)('$outcome (retry: $retry) ends with $want', ({ want, ...ending }) => {
   expect(exitStatusOf(ending)).toBe(want)
 })
 
 test('every failure says whether another attempt makes sense', () => {
   expect(Object.values(FAILURES).every(({ retry }) => typeof retry === 'boolean')).toBe(true)
-})
-
-describe('a termination message', () => {
-  test('is read as it was written', () => {
-    expect(readTerminationMessage(terminationMessage(result))).toEqual(result)
-  })
-
-  test('of another mover may have a code of its own', () => {
-    expect(readTerminationMessage(JSON.stringify({ ...result, code: 'QuotaExceeded' }))?.code).toBe('QuotaExceeded')
-  })
-
-  test.each([
-    { name: 'plain', char: 'x' },
-    { name: 'of several bytes', char: 'é€' },
-    { name: 'outside the basic plane', char: '😀' },
-    { name: 'that JSON escapes', char: '"\n' },
-    { name: 'half a character', char: '\uD800' },
-  ])('has at most 4096 bytes, and nearly so many, however long its text of characters $name is', ({ char }) => {
-    const text = terminationMessage({ ...result, message: char.repeat(5000) })
-    const bytes = new TextEncoder().encode(text).length
-
-    expect(bytes).toBeLessThanOrEqual(4096)
-    expect(bytes).toBeGreaterThan(4080)
-    expect(readTerminationMessage(text)).toMatchObject({ code: 'NoSpace', message: expect.stringMatching(/…$/) })
-  })
-
-  test.each([
-    { name: 'nothing', text: '' },
-    { name: 'the last lines of a crash', text: 'FATAL ERROR: Reached heap limit' },
-    { name: 'other JSON', text: '{"message":"x"}' },
-    { name: 'another version', text: JSON.stringify({ ...result, v: 2 }) },
-    { name: 'an unknown outcome', text: JSON.stringify({ ...result, outcome: 'done' }) },
-    { name: 'fewer bytes than none', text: JSON.stringify({ ...result, bytes: -1 }) },
-    { name: 'a code that is no word', text: JSON.stringify({ ...result, code: 'no room' }) },
-    { name: 'a retry that is neither yes nor no', text: JSON.stringify({ ...result, retry: 'no' }) },
-    { name: 'bytes that are no number', text: JSON.stringify({ ...result, bytes: '10' }) },
-    { name: 'a list', text: '[]' },
-  ])('of $name is none', ({ text }) => {
-    expect(readTerminationMessage(text)).toBeUndefined()
-  })
 })

@@ -63,7 +63,7 @@ describe('the annotations of a binding stay below what the API server allows', (
       claims: [located(fleet(120))],
     })
 
-    expect(state).toBe('Held')
+    expect(state).toBe('OnHold')
     expect(binding.spec.suspension).toEqual({ scheduling: true })
     expect(message).toContain('use fewer or shorter cluster affinities')
   })
@@ -91,7 +91,7 @@ test('a base that no annotation can restore is not narrowed, again and again', (
   const placement = JSON.parse('{"clusterAffinity":{"labelSelector":{"__proto__":{}}}}')
   const { state, binding } = decide({ binding: makeBinding({ placement }), claims: [located(['member1'])] })
 
-  expect(state).toBe('Held')
+  expect(state).toBe('OnHold')
   expect(binding.spec.placement).toBe(placement)
 })
 

@@ -200,7 +200,7 @@ describe('a value that another writer wrote there counts as absent', () => {
           ...(update && { stored: binding }),
           ...(!claimed && { claims: [] }),
         })
-        expect(['Narrowed', 'Kept', 'Restored', 'Relaxed', 'Ignored', 'Held']).toContain(decideBinding(input).state)
+        expect(['Narrowed', 'Kept', 'Restored', 'Relaxed', 'Ignored', 'OnHold']).toContain(decideBinding(input).state)
       }),
       { numRuns: 1000 },
     )

@@ -25,7 +25,7 @@ export interface HoldAnnotation {
   reason: HoldReason
   /** RFC 3339; when the hold began. */
   since: string
-  /** The hold lasted longer than its claims allow: the binding goes on without the affinity and is not held again. */
+  /** The hold lasted longer than its claims allow: the binding goes on without the affinity and is not put on hold again. */
   released?: true
 }
 

@@ -34,7 +34,7 @@ describe('a workload that is not scheduled', () => {
     {
       name: 'is on hold while the location is unknown',
       given: { claims: [unknown()] },
-      want: { state: 'Held', affinity: base, written: ['hold'] },
+      want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
       name: 'goes on without its data where the claim says so',
@@ -44,17 +44,17 @@ describe('a workload that is not scheduled', () => {
     {
       name: 'is on hold while its data is nowhere',
       given: { claims: [nowhere()] },
-      want: { state: 'Held', affinity: base, written: ['hold'] },
+      want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
       name: 'is on hold while the policy allows no cluster with the data',
       given: { claims: [located(['m9'])] },
-      want: { state: 'Held', affinity: base, written: ['hold'] },
+      want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
       name: 'is on hold while the claim is missing that its policy requires',
       given: { claims: [], policy: makePolicyInput({ requiresClaim: true }) },
-      want: { state: 'Held', affinity: base, written: ['hold'] },
+      want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
       name: 'gets its base back without a claim',
@@ -142,7 +142,7 @@ describe('a scheduled workload', () => {
 
 test('a decision that does not fit into the annotations puts the workload on hold, with the way out', () => {
   const { state, annotations } = holdTooLarge(parseInput(makeInput()), base)
-  expect([state, annotations.hold?.message]).toEqual(['Held', expect.stringContaining('fewer annotations')])
+  expect([state, annotations.hold?.message]).toEqual(['OnHold', expect.stringContaining('fewer annotations')])
 })
 
 test.each([

@@ -22,14 +22,14 @@ import { mayMove } from './rebalance.ts'
 
 /**
  * - Narrowed: only clusters with the data (or those first).
- * - Held: not scheduled until the location is known and satisfiable.
+ * - OnHold: not scheduled until the location is known and satisfiable.
  * - Kept: scheduled, so the last narrowing stands although the location is unknown, or moved and the workload may not, or not yet.
  * - Relaxed: the base stands, since the narrowed affinity would delete the workload or lies outside the base.
  * - Released: the hold took too long; the base stands.
  * - Ignored: the location is unknown or unsatisfiable and the claims say to go on, or the workload is not to move yet; the base stands.
  * - Restored: no claim is left; the base stands, and the annotations are removed.
  */
-export type PlacementState = 'Narrowed' | 'Held' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
+export type PlacementState = 'Narrowed' | 'OnHold' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
 
 export interface PlacementDecision {
   state: PlacementState
@@ -127,7 +127,7 @@ function holdOrGoOn(input: ParsedInput, base: PlacementAffinity, causes: readonl
     { message, reason: first.reason },
     shortest(holding.map(({ timeoutSeconds }) => timeoutSeconds)),
   )
-  return { state: hold.released ? 'Released' : 'Held', affinity: base, annotations: { hold }, message }
+  return { state: hold.released ? 'Released' : 'OnHold', affinity: base, annotations: { hold }, message }
 }
 
 function goOn(state: PlacementState, base: PlacementAffinity, message: string): PlacementDecision {

@@ -452,7 +452,7 @@ describe('a binding that is created', () => {
         const { spec } = input.binding
         if (!spec.clusters?.length && !spec.gracefulEvictionTasks?.length) return
         const { binding: decided, state } = decideBinding(input)
-        expect(state).not.toBe('Held')
+        expect(state).not.toBe('OnHold')
         expect(decided.spec.suspension).toEqual(spec.suspension)
       }),
       runs,
@@ -657,7 +657,7 @@ describe('a binding that lives', () => {
         play(drawn, (input, { state, binding: decided }) => {
           const objects = [input.binding, input.stored]
           const isScheduled = objects.some((b) => b?.spec.clusters?.length || b?.spec.gracefulEvictionTasks?.length)
-          expect({ isScheduled, held: state === 'Held' && isScheduled }).toEqual({ isScheduled, held: false })
+          expect({ isScheduled, held: state === 'OnHold' && isScheduled }).toEqual({ isScheduled, held: false })
           expect(JSON.stringify(foreignPart(decided))).toBe(JSON.stringify(foreignPart(input.binding)))
         })
       }),

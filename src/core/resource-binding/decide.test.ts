@@ -74,7 +74,7 @@ describe('a binding that is not scheduled', () => {
     {
       name: 'is held while the location is unknown',
       claims: [unknown()],
-      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
+      want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
     },
     {
       name: 'goes on while the location is unknown, if the claim says so',
@@ -84,7 +84,7 @@ describe('a binding that is not scheduled', () => {
     {
       name: 'is held when there is no such data',
       claims: [nowhere()],
-      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
+      want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
       name: 'goes on without data, if the claim says so',
@@ -94,7 +94,7 @@ describe('a binding that is not scheduled', () => {
     {
       name: 'is held when no allowed cluster has the data',
       claims: [located(['member9'])],
-      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
+      want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
       name: 'goes on then, if the claim says so',
@@ -107,7 +107,7 @@ describe('a binding that is not scheduled', () => {
       placement: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
       want: {
         ...nothing,
-        state: 'Held',
+        state: 'OnHold',
         affinity: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
         suspension: { scheduling: true },
         hold: 'Unsatisfiable',
@@ -116,7 +116,7 @@ describe('a binding that is not scheduled', () => {
     {
       name: 'is held when one of two claims is unknown',
       claims: [located(['member2']), unknown({ claim: 'default/b' })],
-      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
+      want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
     },
     {
       name: 'is narrowed to what is known when the other claim may be ignored',
@@ -126,7 +126,7 @@ describe('a binding that is not scheduled', () => {
     {
       name: 'is held when two claims share no cluster and either of them holds',
       claims: [located(['member1'], ignore), located(['member2'], { claim: 'default/b' })],
-      want: { ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
+      want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
       name: 'prefers what is only preferred',
@@ -362,7 +362,7 @@ describe('a policy that requires a claim', () => {
   test('holds a binding that has none yet', () => {
     expect(summary(decide({ claims: [], policy }))).toEqual({
       ...nothing,
-      state: 'Held',
+      state: 'OnHold',
       affinity: three,
       suspension: { scheduling: true },
       hold: 'ClaimMissing',
@@ -391,7 +391,7 @@ describe('a policy that requires a claim', () => {
     const before = narrowed()
     expect(summary(lookAgain(before, [], { policy }))).toEqual({
       ...nothing,
-      state: 'Held',
+      state: 'OnHold',
       affinity: three,
       suspension: { scheduling: true },
       hold: 'ClaimMissing',
@@ -419,7 +419,7 @@ describe('a hold', () => {
   test('does not claim the suspension of another writer', () => {
     expect(
       summary(decide({ binding: makeBinding({ suspension: { scheduling: true } }), claims: [unknown()] })),
-    ).toEqual({ ...nothing, state: 'Held', affinity: three, suspension: { scheduling: true } })
+    ).toEqual({ ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true } })
   })
 
   test('does not lift the suspension of another writer', () => {
@@ -498,7 +498,7 @@ describe('a hold', () => {
 
     test('ends at the shortest one of several claims', () => {
       const claims = [unknown({ holdTimeoutSeconds: 600 }), unknown({ claim: 'default/b', holdTimeoutSeconds: 60 })]
-      expect([at(59, claims).state, at(60, claims).state]).toEqual(['Held', 'Released'])
+      expect([at(59, claims).state, at(60, claims).state]).toEqual(['OnHold', 'Released'])
     })
 
     test('leaves a suspension alone that another writer set after the release', () => {
@@ -561,7 +561,7 @@ describe('the response', () => {
   })
 
   test.each<{ name: string; input: Partial<BindingInput>; want: string }>([
-    { name: 'a hold', input: { claims: [unknown()] }, want: 'lodestone: held: ' },
+    { name: 'a hold', input: { claims: [unknown()] }, want: 'lodestone: on hold: ' },
     {
       name: 'a binding that goes on without its data',
       input: { claims: [unknown(ignore)] },
@@ -589,7 +589,7 @@ describe('the response', () => {
 test('more claims than can be combined keep a workload on hold, and the message says what to do', () => {
   const claims = Array.from({ length: 65 }, (_, i) => located(['member2'], { claim: `default/claim-${i}` }))
   const { state, binding, message } = decideBinding(makeInput({ claims }))
-  expect({ state, suspension: binding.spec.suspension }).toEqual({ state: 'Held', suspension: { scheduling: true } })
+  expect({ state, suspension: binding.spec.suspension }).toEqual({ state: 'OnHold', suspension: { scheduling: true } })
   expect(message).toBe('65 claims: more than 64 claims name this workload; delete some')
 })
 

@@ -1,7 +1,7 @@
 /** Decides on a binding, at admission and in the loop: the changed binding and the reason. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
-import { cut, type Outcome } from '../outcome.ts'
+import { cut, decisionInWords, type Outcome } from '../outcome.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { hasOurAnnotations, OUR_ANNOTATIONS } from './annotations.ts'
 import { baseCandidates, meetsCondition } from './base.ts'
@@ -87,14 +87,14 @@ function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; dec
 /** The response of admission: a patch when the binding changes, and a warning when the decision is not a plain narrowing. */
 export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
   const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
-  if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${state.toLowerCase()}: ${message}`)]
+  if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${decisionInWords(state)}: ${message}`)]
   if (state !== 'Untouched') {
     outcome.auditAnnotations = message ? { decision: state, reason: cut(message, 512) } : { decision: state }
   }
   return outcome
 }
 
-const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['Held', 'Kept', 'Relaxed', 'Released', 'Ignored'])
+const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['OnHold', 'Kept', 'Relaxed', 'Released', 'Ignored'])
 
 /**
  * Decides where the annotations have no room for the decision: the workload is put on hold. If the workload runs, or the hold does not fit

@@ -28,7 +28,7 @@ function summary({ state, binding }: BindingDecision) {
   return { state, since, released, suspended: binding.spec.suspension?.scheduling }
 }
 
-const begins = { state: 'Held', since: at(0), released: undefined, suspended: true }
+const begins = { state: 'OnHold', since: at(0), released: undefined, suspended: true }
 const crafted = [
   { name: 'says that it is released', hold: { since: at(0), reason: 'Unresolved', released: true } },
   { name: 'says that it was released long ago', hold: { since: at(-90 * MINUTE), reason: 'x', released: true } },
@@ -59,7 +59,7 @@ describe('where a hold is stored, its annotation counts and that of the request 
     const stored = heldFor(10_000)
     const decision = decideBinding(makeInput({ binding: sent(hold), stored, claims }))
 
-    expect(summary(decision)).toEqual({ state: 'Held', since: at(-10_000), released: undefined, suspended: true })
+    expect(summary(decision)).toEqual({ state: 'OnHold', since: at(-10_000), released: undefined, suspended: true })
     expect(decision.binding.metadata.annotations?.[HOLD_ANNOTATION]).toBe(
       stored.metadata.annotations?.[HOLD_ANNOTATION],
     )
@@ -146,7 +146,7 @@ test('no annotation that a requester can write releases a hold of a minute that 
   await fc.assert(
     fc.property(note, (hold) => {
       const once = decideBinding(makeInput({ binding: sent(hold), claims }))
-      expect(once.state).toBe('Held')
+      expect(once.state).toBe('OnHold')
       expect(decideBinding(makeInput({ binding: once.binding, claims })).binding).toBe(once.binding)
     }),
   )

@@ -39,7 +39,7 @@ describe('oracle A: two required claims', () => {
     test('hold the binding when the policy allows no cluster that holds both, and never leave an empty list', () => {
       const { state, binding } = decideBinding(makeInput({ binding: makeBinding({ placement: one('c9') }), claims }))
       expect({ state, placement: binding.spec.placement, suspension: binding.spec.suspension }).toEqual({
-        state: 'Held',
+        state: 'OnHold',
         placement: one('c9'),
         suspension: { scheduling: true },
       })
@@ -74,7 +74,7 @@ describe('oracle B: groups', () => {
 
   test('that all become empty hold the binding as it is', () => {
     const { state, binding } = decide('c9')
-    expect([state, binding.spec.placement, binding.spec.suspension]).toEqual(['Held', groups, { scheduling: true }])
+    expect([state, binding.spec.placement, binding.spec.suspension]).toEqual(['OnHold', groups, { scheduling: true }])
   })
 })
 

@@ -120,19 +120,21 @@ describe('an Event says that', () => {
     {
       name: 'a workload is put on hold when it is created',
       after: held,
-      want: [['Warning', 'LocalityHeld', holdOf(held).message]],
+      want: [['Warning', 'LocalityHold', holdOf(held).message]],
     },
     {
       name: 'a workload is put on hold later',
       before: plain,
       after: held,
-      want: [['Warning', 'LocalityHeld', holdOf(held).message]],
+      want: [['Warning', 'LocalityHold', holdOf(held).message]],
     },
     {
       name: 'a hold is released',
       before: held,
       after: released,
-      want: [['Warning', 'LocalityHoldReleased', `held too long, scheduled without its data: ${holdOf(held).message}`]],
+      want: [
+        ['Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${holdOf(held).message}`],
+      ],
     },
     { name: 'a release goes on', before: released, after: released, want: [] },
     {

@@ -44,9 +44,9 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
     message,
   })
   return [
-    ...(is.hold && !is.hold.released && !was.hold ? [event('Warning', 'LocalityHeld', is.hold.message)] : []),
+    ...(is.hold && !is.hold.released && !was.hold ? [event('Warning', 'LocalityHold', is.hold.message)] : []),
     ...(is.hold?.released && !was.hold?.released
-      ? [event('Warning', 'LocalityHoldReleased', `held too long, scheduled without its data: ${is.hold.message}`)]
+      ? [event('Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${is.hold.message}`)]
       : []),
     ...(was.hold && !is.hold
       ? [event('Normal', 'LocalityHoldEnded', is.locality?.message ?? 'nothing holds it any more')]
@@ -76,9 +76,9 @@ function requeueAfter(decided: ResourceBinding, { binding, claims, now }: Bindin
   if (hold?.released && !readAnnotations(binding.metadata.annotations).hold?.released)
     times.push(now + RELEASE_RETRY_MS)
   if (hold && !hold.released) {
-    const heldSince = Date.parse(hold.since)
+    const holdSince = Date.parse(hold.since)
     const seconds = claims.flatMap(({ holdTimeoutSeconds }) => holdTimeoutSeconds ?? [])
-    times.push(...seconds.map((timeout) => heldSince + timeout * 1000))
+    times.push(...seconds.map((timeout) => holdSince + timeout * 1000))
   }
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }

@@ -25,7 +25,8 @@ export const DEFAULT_RETRY: RetryOptions = { retries: 8, firstDelayMs: 200, maxD
 /** The longest delay that a server may ask for: a mover that waits longer looks stalled. */
 const LONGEST_RETRY_AFTER_MS = 120_000
 
-export class Backoff {
+/** The attempts of one request: counts failures and waits between them. */
+export class RequestBackoff {
   readonly #options: RetryOptions
   #failures = 0
 
@@ -59,7 +60,7 @@ export async function withRetries<T>(
   signal: AbortSignal,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const backoff = new Backoff(options)
+  const backoff = new RequestBackoff(options)
   for (;;) {
     try {
       return await attempt()

@@ -2,7 +2,7 @@
 import type { ListedObject } from '../../core/s3/listing.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import { Backoff, RetryableError } from './backoff.ts'
+import { RequestBackoff, RetryableError } from './backoff.ts'
 import type { Bucket } from './s3.ts'
 import { errorOfResponse } from './s3-error.ts'
 
@@ -26,7 +26,7 @@ export async function fetchRange(
   signal: AbortSignal,
   begin?: (headers: HttpResponse['headers']) => void,
 ): Promise<void> {
-  const backoff = new Backoff(bucket.retry)
+  const backoff = new RequestBackoff(bucket.retry)
   let at = start
   let hasBegun = false
 

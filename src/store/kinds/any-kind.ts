@@ -10,7 +10,7 @@ export interface AnyCachedKind {
   optional?: boolean
 }
 
-/** A kind whatever its version: one object must not be held twice because two versions of its API exist. */
+/** A kind whatever its version: one object must not be cached twice because two versions of its API exist. */
 export function kindKey(type: { group: string; kind: string }): string {
   return type.group === '' ? type.kind : `${type.kind}.${type.group}`
 }

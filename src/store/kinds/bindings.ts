@@ -1,4 +1,4 @@
-/** Bindings as they are held: by far the most objects, so cut the closest. */
+/** Bindings as they are cached: they are by far the most objects, so only the fields that are read are kept. */
 import {
   BINDING_ID_LABEL,
   type BindingSpec,
@@ -120,8 +120,8 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
       // For attached bindings, Lodestone's annotations about the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
-      // Only for the few bindings that are held: a change of their policy can release them.
-      heldByPolicy: ({ metadata }) => {
+      // Only for the few bindings that are on hold: a change of their policy can release them.
+      onHoldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
         return policy ? [objectKey(policy.namespace, policy.name)] : []
       },

@@ -27,7 +27,7 @@ export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds
   ({ type }) => type as ResourceType<Workload>,
 )
 
-/** Workloads as others are, but held for the sake of volumes as well (volume-kinds.ts). */
+/** Workloads as other workloads, but cached for volumes as well (volumes.ts). */
 const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
 export const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
 

@@ -1,4 +1,4 @@
-/** The kinds behind volumes: VolumeManagers, nodes, claims, and pods, of which only movers and those that wait are held whole. */
+/** The kinds behind volumes: VolumeManagers, nodes, claims, and pods, of which only movers and waiting pods are cached whole. */
 import {
   DELETE_IN_USE_ANNOTATION,
   MOVER_LABEL,

@@ -57,8 +57,8 @@ describe('a mover that has ended', () => {
     },
     {
       name: 'because it was told to',
-      status: ended('Failed', { message: said({ outcome: 'cancelled' }) }),
-      want: { code: 'Cancelled', retry: true },
+      status: ended('Failed', { message: said({ outcome: 'canceled' }) }),
+      want: { code: 'Canceled', retry: true },
     },
     {
       name: 'with lines of a log',

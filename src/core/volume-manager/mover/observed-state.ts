@@ -1,6 +1,6 @@
 /** The observed state of a mover, read from its Pod: the phase decides, and the termination message carries the result. */
 import type { Pod } from '../../../api/pod.ts'
-import { type ReadMoverResult, readTerminationMessage } from '../../mover/contract.ts'
+import { type ReadMoverResult, readTerminationMessage } from '../../mover/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
 import { endTimeOf } from '../replica/pod-use.ts'
@@ -178,7 +178,7 @@ function failureOf(pod: Pod): MoverFailure {
   if (result?.code !== undefined) {
     return failure(result.code, result.message || result.code, result.retry !== false, NODE_CODES.has(result.code))
   }
-  if (result?.outcome === 'cancelled') return failure('Cancelled', MESSAGES.Cancelled(), true)
+  if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true)
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
   // The next attempt would have the same options.
   if (terminated?.exitCode === WRONG_OPTIONS) return failure('WrongOptions', said, false)

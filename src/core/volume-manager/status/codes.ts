@@ -24,7 +24,7 @@ export const MESSAGES = {
   Stalled: () => 'made no progress for too long',
   PodDeleted: () => 'the mover pod was deleted',
   OOMKilled: () => 'the mover ran out of memory',
-  Cancelled: () => 'the mover was stopped',
+  Canceled: () => 'the mover was stopped',
 } as const
 
 /** Reasons of replicas that wait for something other than a slot. */

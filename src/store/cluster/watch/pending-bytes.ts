@@ -6,7 +6,7 @@ export class PendingBytes {
   #parts: Uint8Array[] = []
   #size = 0
 
-  /** @param tooLarge makes the error that is thrown when more than `maxBytes` are held */
+  /** @param tooLarge makes the error that is thrown when more than `maxBytes` are pending */
   constructor(maxBytes: number, tooLarge: () => Error) {
     this.#maxBytes = maxBytes
     this.#tooLarge = tooLarge

@@ -5,29 +5,29 @@ import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindi
 import { keyOfObject } from '../api/meta.ts'
 import { readAnnotations } from '../core/resource-binding/annotations.ts'
 import type { ObjectStore } from '../store/store.ts'
-import type { DomainFigures } from '../telemetry/metrics.ts'
+import type { DomainMetrics } from '../telemetry/metrics.ts'
 
 /** Opens the counters on a synced store. `now` gives ms since the epoch. */
-export function openDomainFigures(
+export function openDomainMetrics(
   store: ObjectStore,
   now: () => number,
-): { read: () => DomainFigures; stop: () => void } {
-  const held = new Set<string>()
-  const note = (kind: string, binding: ResourceBinding | undefined, gone: ResourceBinding | undefined) => {
+): { read: () => DomainMetrics; stop: () => void } {
+  const onHold = new Set<string>()
+  const update = (kind: string, binding: ResourceBinding | undefined, gone: ResourceBinding | undefined) => {
     const { metadata } = (binding ?? gone) as ResourceBinding
     const key = `${kind} ${keyOfObject({ metadata })}`
     const { hold } = readAnnotations(binding?.metadata.annotations)
-    if (hold && !hold.released) held.add(key)
-    else held.delete(key)
+    if (hold && !hold.released) onHold.add(key)
+    else onHold.delete(key)
   }
   for (const type of [resourceBindings, clusterResourceBindings]) {
-    for (const binding of store.list(type)) note(type.kind, binding, undefined)
+    for (const binding of store.list(type)) update(type.kind, binding, undefined)
   }
   const stop = store.subscribe(({ type, before, after }) => {
     if (!isBinding(type.kind)) return
-    note(type.kind, after as ResourceBinding | undefined, before as ResourceBinding | undefined)
+    update(type.kind, after as ResourceBinding | undefined, before as ResourceBinding | undefined)
   })
-  return { read: () => ({ claims: claimsByPhase(store), held: held.size, sourceAges: oldest(store, now()) }), stop }
+  return { read: () => ({ claims: claimsByPhase(store), onHold: onHold.size, sourceAges: oldest(store, now()) }), stop }
 }
 
 function claimsByPhase(store: ObjectStore): Record<string, number> {
