@@ -57,7 +57,14 @@ test.each<Case>([
     due: 3,
   },
   {
-    name: 'names three pods',
+    name: 'names all of three pods',
+    of: old,
+    observed: { users: users('c', 'b', 'a') },
+    want: { message: 'in use by default/a, default/b, default/c' },
+    due: 3,
+  },
+  {
+    name: 'names three of many pods',
     of: old,
     observed: { users: users('d', 'c', 'b', 'a', 'e') },
     want: { message: 'in use by default/a, default/b, default/c and 2 more' },
@@ -105,6 +112,12 @@ test.each<Case>([
     observed: { mover: { kind: 'failed', code: 'Unexpected', message: 'no', retry: false, elsewhere: false } },
     want: { state: 'Failed', reason: 'Unexpected', message: 'no', failures: 2, bytes: undefined, retryTime: at(20) },
     due: 20,
+  },
+  {
+    name: 'fails when its mover is gone',
+    of: { state: 'Deleting' },
+    want: { state: 'Failed', reason: 'PodDeleted', retryTime: at(10) },
+    due: 10,
   },
   {
     name: 'waits for its retry',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { at, makeDeletion, makeNode, makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
 import {
@@ -27,6 +27,9 @@ function manager(
   return makeVolumeManager([config], { name, resourceVersion: '7', status: { volumes } })
 }
 
+/** Its volume has neither replicas nor deletions. */
+const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vol1', nodeAffinity: {} }] } })
+
 const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): EvictionInput => ({
   ...{ node: PRESSED, managers, users: () => [], lastEnd: () => undefined, lastAt: undefined, now: NOW },
   settings: { enabled: true, pauseSeconds: 300 },
@@ -45,7 +48,24 @@ describe('a node that is short of disk', () => {
     },
     {
       name: 'loses the first by name of equal ones',
-      managers: [manager('b', {}), manager('a', {})],
+      managers: [manager('c', {}), manager('a', {}), manager('b', {})],
+      want: 'default/a',
+    },
+    {
+      name: 'keeps what is no longer in the spec, which is deleted anyway',
+      managers: [manager('a', {}, { ...EVICTABLE, id: 'vol2' })],
+      want: undefined,
+    },
+    {
+      name: 'keeps what another volume allows to evict',
+      managers: [
+        { ...manager('a', {}), spec: { volumeConfigs: [makeVolume(), makeVolume({ ...EVICTABLE, id: 'b' })] } },
+      ],
+      want: undefined,
+    },
+    {
+      name: 'loses data beside VolumeManagers and volumes without any',
+      managers: [makeVolumeManager(), { ...makeVolumeManager(), status: {} }, withEmpty, manager('a', {})],
       want: 'default/a',
     },
     { name: 'keeps what its volume does not allow to evict', managers: [manager('a', {}, {})], want: undefined },
@@ -96,13 +116,23 @@ describe('a node that is short of disk', () => {
       want: undefined,
     },
     {
+      name: 'keeps everything while data of another VolumeManager on it is being deleted',
+      managers: [manager('a', {}), withEmpty, manager('b', { node: 'n2' }, {}, [{ cause: 'ScaledDown' }])],
+      want: undefined,
+    },
+    {
+      name: 'loses data while data on another node is being deleted',
+      managers: [manager('a', {}, EVICTABLE, [{ cause: 'Evicted', node: 'n2' }])],
+      want: 'default/a',
+    },
+    {
       name: 'loses data while only the rest of a failed download is being deleted',
       managers: [manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
       want: 'default/a',
     },
     {
       name: 'counts as short of disk when a mover found no free disk',
-      managers: [manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
+      managers: [withEmpty, manager('a', {}, EVICTABLE, [{ cause: 'NoSpace' }])],
       more: { node: NODE },
       want: 'default/a',
     },
@@ -130,7 +160,9 @@ describe('a node that is short of disk', () => {
   })
 
   test('has a deletion and an evicted replica in the status, and an Event', () => {
-    const before = manager('a', { bytes: 9, nodeUID: 'u', lastUsedTime: at(-9) })
+    const one = manager('a', { bytes: 9, nodeUID: 'u', lastUsedTime: at(-9) })
+    const other = { id: 'vol2', nodeAffinity: {}, replicas: [makeReplica({ node: 'n2' })] }
+    const before = { ...one, status: { volumes: [other, ...(one.status?.volumes ?? [])] } }
 
     const { actions } = planEviction(inputOf([before]))
 
@@ -146,11 +178,14 @@ describe('a node that is short of disk', () => {
       of: { type: volumeManagers, namespace: 'default', name: 'a' },
       patch: {
         metadata: { resourceVersion: '7' },
-        status: { volumes: [{ id: 'vol1', nodeAffinity: {}, replicas: replicas, deletions, nextIndex: 6 }] },
+        status: { volumes: [other, { id: 'vol1', nodeAffinity: {}, replicas, deletions, nextIndex: 6 }] },
       },
       subresource: 'status',
     })
-    expect(event).toMatchObject({ kind: 'event', reason: 'ReplicaEvicted', type: 'Warning' })
+    expect(event).toEqual({
+      ...{ kind: 'event', about: before, type: 'Warning', reason: 'ReplicaEvicted' },
+      message: 'vol1 on n1: the node is short of disk, and no pod uses the data',
+    })
   })
 })
 

@@ -9,6 +9,11 @@ import {
   makeVolumeInput,
   PATH,
 } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import { type FailureCode, terminationMessage } from '../../mover/contract.ts'
+import { deletionMover, uploadMover } from '../mover/build.ts'
 import { nodeLabelsOf } from '../spec/names.ts'
 import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
 
@@ -52,11 +57,41 @@ describe('a replica is observed', () => {
     expect(stateOf({ nodes: [] })()).toMatchObject([{ state: 'Queued', reason: 'NodeGone' }])
   })
 
-  test.each([
-    { name: 'a pod that waits for a node', node: undefined, state: 'Queued' },
-    { name: 'a pod on a node', node: 'n2', state: 'Evicted' },
-  ])('by $name, when it was evicted', ({ node, state }) => {
-    const users = (path: string) => (path === PATH ? [{ pod: 'default/p', ...(node && { node }) }] : [])
+  test('by the movers before: the same data counts once', () => {
+    const moving = [0, 1].map((index) => makeReplica({ index, state: 'Starting', node: undefined as never }))
+    const movers = moving.map(({ index }) => makeMover({ index }, { phase: 'Succeeded' }, 'n2'))
+
+    expect(stateOf({ movers })(moving)).toMatchObject([{ state: 'Ready' }, { state: 'Queued', reason: 'NodeTaken' }])
+  })
+
+  test.each<{ name: string; other: Partial<ReplicaStatus> }>([
+    { name: 'that is not complete', other: { node: 'n2', state: 'Downloading' } },
+    { name: 'on another node', other: { node: 'n3' } },
+    { name: 'in another directory', other: { node: 'n2', path: '/old' } },
+  ])('without the data of another replica $name', ({ other }) => {
+    const moving = makeReplica({ index: 1, state: 'Starting', node: undefined as never })
+    const movers = [
+      makeMover({ index: 1 }, { phase: 'Succeeded' }, 'n2'),
+      makeMover({ index: 0 }, { phase: 'Running' }, 'n2'),
+    ]
+
+    expect(stateOf({ movers })([makeReplica(other), moving])[1]).toMatchObject({ state: 'Ready', node: 'n2' })
+  })
+
+  test('without other replicas, for data on no node', () => {
+    const moving = makeReplica({ state: 'Starting', node: undefined as never, path: undefined as never })
+    const movers = [makeMover({}, { phase: 'Succeeded' }, 'n2')]
+
+    expect(stateOf({ movers })([moving])).toMatchObject([{ state: 'Ready' }])
+  })
+
+  test.each<{ name: string; on: (string | undefined)[]; state: string }>([
+    { name: 'a pod that waits for a node', on: [undefined], state: 'Queued' },
+    { name: 'a pod that waits for a node beside one on a node', on: ['n2', undefined], state: 'Queued' },
+    { name: 'a pod on a node', on: ['n2'], state: 'Evicted' },
+  ])('by $name, when it was evicted', ({ on, state }) => {
+    const users = (path: string) =>
+      path === PATH ? on.map((node) => ({ pod: 'default/p', ...(node && { node }) })) : []
 
     expect(stateOf({ users })([makeReplica({ state: 'Evicted', node: undefined as never })])).toMatchObject([{ state }])
   })
@@ -68,41 +103,127 @@ describe('a replica is observed', () => {
   })
 })
 
+describe('a node that a failed mover left', () => {
+  const moving = makeReplica({ state: 'Downloading', node: 'n1' })
+  const failedWith = (code: FailureCode, nodeName = 'n2', path = PATH) => {
+    const message = terminationMessage({
+      ...{ v: 1, verb: 'download', outcome: 'failed', attempt: 1, code, retry: true, message: 'no' },
+      ...{ bytes: 0, files: 0, movedBytes: 0 },
+    })
+    const containerStatuses = [{ name: 'mover', state: { terminated: { exitCode: 1, message } } }]
+    return makeMover({ path }, { phase: 'Failed', containerStatuses }, nodeName)
+  }
+  const setOf = (input: Parameters<typeof makeVolumeInput>[0], replica = moving) =>
+    stepReplicas(makeVolumeInput(input), 'vol1', config, {
+      ...{ id: 'vol1', nodeAffinity: {}, replicas: [replica], nextIndex: 5 },
+    })
+
+  test('because its disk is full is cleaned up for that cause', () => {
+    const { deletions, nextIndex } = setOf({ movers: [failedWith('NoSpace')] })
+
+    expect(deletions).toEqual([makeDeletion({ index: 5, node: 'n2', nodeLabels: [], cause: 'NoSpace' })])
+    expect(nextIndex).toBe(6)
+  })
+
+  test.each<{ name: string; input: () => Parameters<typeof makeVolumeInput>[0] }>([
+    { name: 'where the next one continues', input: () => ({ movers: [failedWith('AccessDenied')] }) },
+    { name: 'that is gone', input: () => ({ movers: [failedWith('NoSpace', 'n9')] }) },
+    { name: 'that it left complete', input: () => ({ movers: [makeMover({}, { phase: 'Succeeded' }, 'n2')] }) },
+  ])('is not cleaned up $name', ({ input }) => {
+    expect(setOf(input()).deletions).toEqual([])
+  })
+
+  test('is not cleaned up for data on no node', () => {
+    const { path: _, ...mounted } = moving
+
+    expect(setOf({ movers: [failedWith('NoSpace')] }, mounted).deletions).toEqual([])
+  })
+})
+
+describe('an upload is observed', () => {
+  const resync = makeVolume({ options: { ...config.options, resync: 'true' } })
+  const replica = makeReplica({
+    ...{ lastUsedTime: at(-60), uploads: 4 },
+    upload: { state: 'Uploading', attempt: 4, since: at(-30) },
+  })
+  const moverOfAttempt = (attempt: number) => {
+    const upload = { state: 'Uploading', attempt, since: at(-30) } as const
+    const { movers: settings } = VOLUME_SETTINGS
+    const pod = uploadMover({
+      ...{ manager: makeVolumeManager(), config: resync, replica: { ...replica, upload }, slot: 0, settings },
+      networks: [],
+    })
+    return { ...pod, status: { phase: 'Succeeded' } }
+  }
+  const stateWith = (attempt: number) =>
+    stepReplicas(makeVolumeInput({ movers: [moverOfAttempt(attempt)] }), 'vol1', resync, {
+      ...{ id: 'vol1', nodeAffinity: {}, replicas: [replica] },
+    }).replicas
+
+  test('by its mover', () => {
+    expect(stateWith(4)).toEqual([makeReplica({ lastUsedTime: at(-60), uploads: 4, uploadedTime: at(-30) })])
+  })
+
+  test('not by the mover of another attempt', () => {
+    expect(stateWith(3)).toMatchObject([{ upload: { state: 'Failed', reason: 'PodDeleted' } }])
+  })
+})
+
 describe('a deletion is observed', () => {
   const manager = makeVolumeManager()
   const [LABEL = ''] = nodeLabelsOf(manager, 'vol1', 'r')
   const old = makeDeletion({ since: at(-60), nodeLabels: [LABEL] })
   const labelled = [makeNode('n1', { labels: { [LABEL]: 'true' } })]
-  const reasonOf = (input: Parameters<typeof makeVolumeInput>[0], replicas = [] as ReturnType<typeof makeReplica>[]) =>
-    stepDeletions(makeVolumeInput(input), 'vol1', { replicas, deletions: [old], nextIndex: 5 }).deletions.map(
-      ({ reason, state }) => reason ?? state,
-    )
+  const moverOf = (deletion = old): Pod => {
+    const { movers: settings } = VOLUME_SETTINGS
+    const pod = deletionMover({ manager, id: 'vol1', config, deletion, slot: 0, settings })
+    return { ...pod, spec: { ...pod.spec, nodeName: 'n1' }, status: { phase: 'Succeeded' } }
+  }
 
-  test.each<{ name: string; reasons: string[]; want: string[] }>([
-    { name: 'by the label of its node', reasons: reasonOf({ nodes: labelled }), want: ['NodeLabel'] },
+  test.each<{
+    name: string
+    input: () => Parameters<typeof makeVolumeInput>[0]
+    replicas?: ReplicaStatus[]
+    of?: Partial<DeletionStatus>
+    want: string[]
+  }>([
+    { name: 'by the label of its node', input: () => ({ nodes: labelled }), want: ['NodeLabel'] },
     {
       name: 'without a label that another replica on the node needs',
-      reasons: reasonOf({ nodes: labelled }, [makeReplica({ index: 3 })]),
+      input: () => ({ nodes: labelled }),
+      replicas: [makeReplica({ index: 3 })],
       want: ['Queued'],
+    },
+    {
+      name: 'by the label of its node, which only a replica on another node needs',
+      input: () => ({ nodes: labelled }),
+      replicas: [makeReplica({ index: 3, node: 'n2' })],
+      want: ['NodeLabel'],
     },
     {
       name: 'by a mover that writes its directory',
-      reasons: reasonOf({ movers: [makeMover({}, {}, 'n1')] }),
+      input: () => ({ movers: [makeMover({}, {}, 'n1')] }),
       want: ['MoverRunning'],
     },
-    {
-      name: 'without a mover on another node',
-      reasons: reasonOf({ movers: [makeMover({}, {}, 'n2')] }),
-      want: ['Queued'],
-    },
+    { name: 'without a mover on another node', input: () => ({ movers: [makeMover({}, {}, 'n2')] }), want: ['Queued'] },
     {
       name: 'without a mover in another directory',
-      reasons: reasonOf({ movers: [makeMover({ path: '/other' }, {}, 'n1')] }),
+      input: () => ({ movers: [makeMover({ path: '/other' }, {}, 'n1')] }),
       want: ['Queued'],
     },
-    { name: 'by its node', reasons: reasonOf({ nodes: [] }), want: [] },
-  ])('$name', ({ reasons, want }) => {
-    expect(reasons).toEqual(want)
+    {
+      name: 'without the mover of an earlier attempt, which writes nothing',
+      input: () => ({ movers: [moverOf()] }),
+      of: { attempt: 2 },
+      want: ['Queued'],
+    },
+    { name: 'by its mover', input: () => ({ movers: [moverOf()] }), of: { state: 'Deleting' }, want: [] },
+    { name: 'by its node', input: () => ({ nodes: [] }), want: [] },
+  ])('$name', ({ input, replicas = [], of = {}, want }) => {
+    const set = { replicas, deletions: [{ ...old, ...of }], nextIndex: 5 }
+    const { deletions } = stepDeletions(makeVolumeInput(input()), 'vol1', set)
+
+    expect(deletions.map(({ reason, state }) => reason ?? state)).toEqual(want)
   })
 })
 

@@ -68,7 +68,7 @@ function observeReplica(
     ...observed,
     node: name === undefined ? undefined : nodeStateOf(nodes, name),
     nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
-    isDemanded: replica.state === 'Evicted' && path !== undefined && users(path).some(({ node }) => node === undefined),
+    isDemanded: path !== undefined && users(path).some(({ node }) => node === undefined),
     settings,
     now,
   }

@@ -21,16 +21,45 @@ function makePod(status: PodStatus, spec: Partial<Pod['spec']> = {}): Pod {
 describe('a pod that has data mounted', () => {
   test('uses it until it has ended, and then has used it', () => {
     const running = makePod({ phase: 'Running' })
-    const ended = makePod({ phase: 'Failed', containerStatuses: finished(at(5)) })
 
     expect([useOf(running), pastUseOf(running)]).toEqual([
       { node: 'n1', directories: [directory], claims: [] },
       undefined,
     ])
-    expect([useOf(ended), pastUseOf(ended)]).toEqual([
-      undefined,
-      { node: 'n1', directories: [directory], endTime: at(5) },
-    ])
+    for (const phase of ['Succeeded', 'Failed'] as const) {
+      const ended = makePod({ phase, containerStatuses: finished(at(5)) })
+
+      expect([useOf(ended), pastUseOf(ended)]).toEqual([
+        undefined,
+        { node: 'n1', directories: [directory], endTime: at(5) },
+      ])
+    }
+  })
+
+  test('uses a claim beside a directory', () => {
+    const volumes = [
+      { name: 'data', hostPath: { path: `${directory}/data` } },
+      { name: 'nfs', persistentVolumeClaim: { claimName: 'sales' } },
+    ]
+
+    expect(useOf(makePod({}, { volumes }))).toEqual({ node: 'n1', directories: [directory], claims: ['sales'] })
+  })
+
+  test('uses it before a kubelet reports a status', () => {
+    const { status: _, ...pod } = makePod({})
+
+    expect([useOf(pod), pastUseOf(pod)]).toEqual([{ node: 'n1', directories: [directory], claims: [] }, undefined])
+  })
+
+  test.each<{ name: string; spec: Partial<Pod['spec']> }>([
+    { name: 'other volumes', spec: { volumes: [{ name: 'tmp' }, { name: 'logs', hostPath: { path: '/var/log' } }] } },
+    { name: 'no volumes', spec: { volumes: [] } },
+  ])('uses no data with $name', ({ spec }) => {
+    expect(useOf(makePod({ phase: 'Running' }, spec))).toBeUndefined()
+  })
+
+  test('has used none if no time of its end is known', () => {
+    expect(pastUseOf(makePod({ phase: 'Failed' }))).toBeUndefined()
   })
 
   test.each([
@@ -42,7 +71,10 @@ describe('a pod that has data mounted', () => {
 })
 
 describe('the end of a pod', () => {
-  const ready = [{ type: 'Ready', status: 'False', lastTransitionTime: at(7) }]
+  const ready = [
+    { type: 'Initialized', status: 'True', lastTransitionTime: at(2) },
+    { type: 'Ready', status: 'False', lastTransitionTime: at(7) },
+  ]
 
   test.each<{ name: string; status: PodStatus; want: string | undefined }>([
     {
@@ -52,7 +84,7 @@ describe('the end of a pod', () => {
     },
     {
       name: 'is that of a container that was to prepare the others, where it came to no more',
-      status: { initContainerStatuses: finished(at(2)), containerStatuses: [{ name: 'c', state: {} }] },
+      status: { initContainerStatuses: finished(at(2)), containerStatuses: [{ name: 'c', state: {} }, { name: 'd' }] },
       want: at(2),
     },
     {

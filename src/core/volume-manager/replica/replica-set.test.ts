@@ -38,30 +38,41 @@ describe('the replicas of a volume', () => {
     },
     {
       name: 'are dropped when too many: those that wait first',
-      set: setOf({}, { state: 'Queued', node: undefined as never }),
+      set: setOf({ state: 'Queued', node: undefined as never }, {}),
       wants: wanted(1),
-      replicas: ['0 Ready'],
+      replicas: ['1 Ready'],
     },
     {
-      name: 'are dropped when too many: evicted ones before all others',
-      set: setOf({ state: 'Downloading' }, { state: 'Evicted' }),
+      name: 'are dropped when too many: as many as are surplus',
+      set: setOf({}, {}, {}, {}),
       wants: wanted(1),
-      replicas: ['0 Downloading'],
-      deletions: ['n2 ScaledDown'],
+      replicas: ['0 Ready'],
+      deletions: ['n4 ScaledDown', 'n3 ScaledDown', 'n2 ScaledDown'],
+    },
+    {
+      name: 'are dropped when too many: the less complete ones first',
+      set: setOf(
+        ...(['Ready', 'Downloading', 'Starting', 'Queued', 'Failed', 'Evicted'] as const)
+          .toReversed()
+          .map((state) => ({ state })),
+      ),
+      wants: wanted(1),
+      replicas: ['5 Ready'],
+      deletions: ['n1', 'n2', 'n3', 'n4', 'n5'].map((node) => `${node} ScaledDown`),
     },
     {
       name: 'are dropped when too many: unused ones before those in use',
-      set: setOf({ inUse: true, lastUsedTime: at(-900) }, { lastUsedTime: at(-1) }),
+      set: setOf({ since: at(-1) }, { inUse: true, since: at(-900), lastUsedTime: at(-900) }),
       wants: wanted(1),
-      replicas: ['0 Ready'],
-      deletions: ['n2 ScaledDown'],
+      replicas: ['1 Ready'],
+      deletions: ['n1 ScaledDown'],
     },
     {
       name: 'are dropped when too many: the least recently used ones',
-      set: setOf({ since: at(-900), lastUsedTime: at(-5) }, { since: at(-900), lastUsedTime: at(-9) }),
+      set: setOf({ since: at(-900), lastUsedTime: at(-9) }, { since: at(-900), lastUsedTime: at(-5) }),
       wants: wanted(1),
-      replicas: ['0 Ready'],
-      deletions: ['n2 ScaledDown'],
+      replicas: ['1 Ready'],
+      deletions: ['n1 ScaledDown'],
     },
     {
       name: 'are dropped when too many: the newest of equal ones',
@@ -109,6 +120,12 @@ describe('the replicas of a volume', () => {
       replicas: ['0 Ready', '10 Queued'],
     },
     {
+      name: 'on a node that is not allowed are completed first',
+      set: setOf({ state: 'Downloading' }),
+      wants: wanted(1, { allows: () => false }),
+      replicas: ['0 Downloading'],
+    },
+    {
       name: 'on a node that is not allowed are moved then',
       set: setOf({}, {}),
       wants: wanted(1, { allows: (node) => node !== 'n1' }),
@@ -141,6 +158,12 @@ describe('the replicas of a volume', () => {
       { index: 10, state: 'Queued', revision: 'r', path: PATH, shard: 'a', attempt: 1, since: at(0) },
     ])
     expect([nextIndex, dueAt]).toEqual([11, NOW + 60_000])
+  })
+
+  test('that are added to a volume on no node have neither a directory nor a part', () => {
+    const { replicas } = arrangeReplicas(setOf(), wanted(1, { path: undefined }), NOW)
+
+    expect(replicas).toStrictEqual([{ index: 10, state: 'Queued', revision: 'r', attempt: 1, since: at(0) }])
   })
 })
 

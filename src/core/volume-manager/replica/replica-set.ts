@@ -1,5 +1,5 @@
 /** Arranges the replicas of a volume: adds those that are missing, and drops those that are surplus or outdated. */
-import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { DeletionCause } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { isReady } from './replica.ts'
@@ -127,7 +127,8 @@ function arrangeShard(
   const missing = count - placed.length
   if (missing > 0) return addReplicas(set, wanted, shard, missing, now)
   const surplus = leastValuable(placed).slice(0, -missing)
-  const isServed = placed.filter(isReady).length - surplus.filter(isReady).length >= count
+  // Ready replicas are the last to be dropped.
+  const isServed = placed.filter(isReady).length >= count
   const misplaced = isServed ? ofShard.filter(isMisplaced) : []
   const less = surplus.reduce((left, one) => dropReplica(left, one, 'ScaledDown', wanted, now), set)
   return misplaced.reduce((left, one) => dropReplica(left, one, 'Moved', wanted, now), less)
@@ -165,9 +166,17 @@ function leastValuable(replicas: readonly ReplicaStatus[]): ReplicaStatus[] {
   return [...replicas].sort((a, b) => worthOf(a) - worthOf(b) || lastUse(a) - lastUse(b) || b.index - a.index)
 }
 
+const BY_WORTH = [
+  'Evicted',
+  'Failed',
+  'Queued',
+  'Starting',
+  'Downloading',
+  'Ready',
+] satisfies ReplicaState[] as string[]
+
 function worthOf({ state, inUse }: ReplicaStatus): number {
-  if (state === 'Ready') return inUse ? 5 : 4
-  return ['Evicted', 'Failed', 'Queued', 'Starting', 'Downloading'].indexOf(state) / 2
+  return BY_WORTH.indexOf(state) + Number(inUse === true)
 }
 
 /** When a replica was last used, or became ready, in ms since the epoch; for the order of eviction. */

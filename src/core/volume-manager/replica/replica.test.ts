@@ -70,6 +70,13 @@ test.each<Case>([
     due: 10,
   },
   {
+    name: 'Starting waits as long as the timeout of the start',
+    replica: { state: 'Starting', since: at(-1800) },
+    observed: { mover: STARTING },
+    want: { state: 'Starting' },
+    due: 0,
+  },
+  {
     name: 'Starting fails after the timeout of the start, and tries another node',
     replica: { state: 'Starting', since: at(-1801) },
     observed: { mover: { ...STARTING, node: 'n1' } },
@@ -94,6 +101,20 @@ test.each<Case>([
     replica: downloading,
     observed: { mover: RUNNING, progress: { attempt: 1, bytes: 6, files: 1, totalBytes: 9 } },
     want: { bytes: 6, totalBytes: 9, progressTime: at(0) },
+    due: 30,
+  },
+  {
+    name: 'Downloading records bytes of a known total',
+    replica: { ...downloading, totalBytes: 9 },
+    observed: { mover: RUNNING, progress: { attempt: 1, bytes: 6, files: 1, totalBytes: 9 } },
+    want: { bytes: 6, totalBytes: 9, progressTime: at(0) },
+    due: 30,
+  },
+  {
+    name: 'Downloading makes no progress when its mover reports the same bytes',
+    replica: { ...downloading, totalBytes: 9 },
+    observed: { mover: RUNNING, progress: { attempt: 1, bytes: 5, files: 1, totalBytes: 9 } },
+    want: { bytes: 5, progressTime: at(-10) },
     due: 30,
   },
   {
@@ -163,8 +184,17 @@ test.each<Case>([
     name: 'Downloading is queued for another node when that one has the data already',
     replica: { ...downloading, failures: 1 },
     observed: { mover: succeeded(), nodeHasData: true },
-    want: { state: 'Queued', reason: 'NodeTaken', node: undefined, attempt: 2, failures: 1, bytes: undefined },
+    want: {
+      ...{ state: 'Queued', reason: 'NodeTaken', message: 'node n2 has the data already', attempt: 2 },
+      ...{ node: undefined, failures: 1, bytes: undefined },
+    },
     due: 60,
+  },
+  {
+    name: 'Downloading is Ready when its mover succeeded on a node that is gone now',
+    replica: downloading,
+    observed: { mover: succeeded(), node: { kind: 'gone' } },
+    want: { state: 'Ready', node: 'n2', nodeUID: undefined },
   },
   {
     name: 'Downloading fails for good with an error that only the user can repair',
@@ -209,6 +239,12 @@ test.each<Case>([
     due: 30,
   },
   { name: 'Ready stays while its node is ready', replica: { nodeUID: 'u1' }, want: { state: 'Ready' } },
+  {
+    name: 'Ready stays on a node whose uid is not known',
+    replica: { nodeUID: 'u1' },
+    observed: { node: { ...READY_NODE, uid: undefined } },
+    want: { state: 'Ready', node: 'n1' },
+  },
   {
     name: 'Ready without a node stays',
     replica: { node: undefined as never },

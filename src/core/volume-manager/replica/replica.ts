@@ -93,7 +93,7 @@ function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: Replic
 
 function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step {
   const { mover, now, settings } = observed
-  if (!mover) return fail(replica, { ...DELETED, ...(replica.node && { node: replica.node }) }, now)
+  if (!mover) return fail(replica, DELETED, now)
   switch (mover.kind) {
     case 'failed':
       return fail(replica, mover, now)
@@ -112,8 +112,7 @@ function stepMoving(replica: ReplicaStatus, observed: ReplicaObservation): Step 
 
 function stepRunning(replica: ReplicaStatus, node: string | undefined, observed: ReplicaObservation): Step {
   const { progress, now, settings } = observed
-  const running =
-    replica.state === 'Downloading' ? replica : transition.enter(replica, 'Downloading', now, { reason: 'Downloading' })
+  const running = transition.enter(replica, 'Downloading', now, { reason: 'Downloading' })
   const placed = { ...running, ...(node && { node }) }
   // While the mover lists a bucket, only the total grows.
   const { bytes, totalBytes = replica.totalBytes } = progress ?? {}
@@ -163,7 +162,7 @@ function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step 
     const { nodeUID: _, ...onNode } = replica
     return queueAgain(onNode, 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
   }
-  if (node.isReady) return { next: replica.state === 'Unreachable' ? transition.enter(replica, 'Ready', now) : replica }
+  if (node.isReady) return { next: transition.enter(replica, 'Ready', now) }
   const lostAt = lossAt(observed) ?? now
   if (now < lostAt) return { next: replica, ...(isReady(replica) && { dueAt: lostAt }) }
   const explanation = { reason: 'NodeNotReady', message: MESSAGES.NodeNotReady(name) }

@@ -72,7 +72,12 @@ describe('the work of a mover', () => {
   const failedWith = (reason: string) => ({ state: 'Failed', reason, failures: 1 })
 
   test.each<{ name: string; of?: Partial<UploadStatus>; observed: Partial<Observation>; want: object }>([
-    { name: 'waits for a mover that starts', observed: { mover: STARTING }, want: { state: 'Uploading' } },
+    {
+      name: 'waits for a mover that starts, without an explanation',
+      of: { reason: 'Unschedulable', message: '0/3 nodes' },
+      observed: { mover: STARTING },
+      want: { state: 'Uploading', reason: undefined, message: undefined },
+    },
     {
       name: 'shows why its mover waits',
       observed: { mover: { kind: 'waiting', reason: 'Unschedulable', message: '0/3 nodes' } },

@@ -28,8 +28,10 @@ test.each([
   expect(isWrittenBack(withOptions({ resync }))).toBe(want)
 })
 
-test('without the option, and without the volume, no changes are written back', () => {
-  expect([isWrittenBack(makeVolume()), isWrittenBack(undefined)]).toEqual([false, false])
+test('without the option, without options and without the volume, no changes are written back', () => {
+  const { options: _, ...withoutOptions } = makeVolume()
+
+  expect([makeVolume(), withoutOptions, undefined].map(isWrittenBack)).toEqual([false, false, false])
 })
 
 test.each<{ name: string; replica: Partial<ReplicaStatus>; want: boolean }>([
@@ -76,6 +78,13 @@ describe('an upload', () => {
       replica: used,
       observed: { config: makeVolume() },
       want: { upload: undefined },
+    },
+    {
+      name: 'is not queued for a volume that is no longer in the spec, whose pods are looked at',
+      replica: inUse,
+      observed: { config: undefined },
+      want: { upload: undefined },
+      due: 60,
     },
     {
       name: 'is dropped when the volume has no resync any more',
@@ -134,6 +143,17 @@ describe('an upload', () => {
         }),
       },
       due: 20,
+    },
+    {
+      name: 'fails when its mover is gone',
+      replica: { ...used, upload: upload() },
+      want: {
+        upload: upload({
+          ...{ state: 'Failed', since: at(0), reason: 'PodDeleted', message: 'the mover pod was deleted' },
+          ...{ failures: 1, retryTime: at(10) },
+        }),
+      },
+      due: 10,
     },
     {
       name: 'waits for its retry',

@@ -71,4 +71,10 @@ describe('the use of data', () => {
   test('is none by a pod on another node', () => {
     expect(seen({}, { users: ['n2'] })).toEqual(unused)
   })
+
+  test('is none while the data is not complete', () => {
+    const incomplete = { ...unused, state: 'Downloading' } as const
+
+    expect(seen(incomplete, { users: ['n1'] })).toEqual(incomplete)
+  })
 })

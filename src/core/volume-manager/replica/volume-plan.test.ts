@@ -8,14 +8,18 @@ import {
   makeReplica,
   makeVolumeInput,
 } from '../../../../test/volume-builders.ts'
-import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import { DELETE_IN_USE_ANNOTATION, MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { VolumeConfig, VolumeStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { type MoverTask, readTask } from '../mover/task.ts'
 import { directoryOf } from '../spec/names.ts'
 import { revisionOf } from '../spec/source-types.ts'
 import { planVolume, type VolumePlan } from './volume-plan.ts'
 
+const LOCAL = { sourceType: 'Local', options: { path: '/mnt/local/sales' }, nodeAffinity: nodesWith('disk') }
+const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs', path: '/' } } as const
+const onNoPath = ({ path: _, ...replica }: ReplicaStatus) => replica
 const RESYNC = { options: { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/', resync: 'true' } }
 
 interface Case {
@@ -52,6 +56,12 @@ function planOf({
   )
 }
 
+/** The mover as if its task were another one. */
+function asTask(task: Partial<MoverTask>, pod: Pod): Pod {
+  const annotations = { [MOVER_TASK_ANNOTATION]: JSON.stringify({ ...readTask(pod), ...task }) }
+  return { ...pod, metadata: { ...pod.metadata, annotations } }
+}
+
 const short = ({ set }: VolumePlan) => ({
   replicas: set.replicas.map(({ index, state }) => `${index} ${state}`),
   deletions: set.deletions.map(({ node, cause, state }) => `${node} ${cause} ${state}`),
@@ -62,10 +72,17 @@ describe('the plan of a volume', () => {
     { name: 'adds the replicas of a new one', config: { replicas: 2 }, replicas: ['0 Queued', '1 Queued'] },
     {
       name: 'adds one replica for NFS, to check it',
-      config: { sourceType: 'NFS', accessMode: 'ReadOnlyMany', replicas: 3, options: { server: 'nfs', path: '/' } },
+      config: { ...NFS, replicas: 3 },
       replicas: ['0 Queued'],
     },
     { name: 'adds none when its spec is invalid', config: { options: {} }, replicas: [] },
+    { name: 'adds none for local data', config: LOCAL, replicas: [] },
+    {
+      name: 'keeps the check of NFS, whatever nodes are allowed',
+      config: { ...NFS, nodeAffinity: nodesWith('disk') },
+      volume: ({ revision }) => ({ replicas: [{ ...onNoPath(makeReplica()), revision }] }),
+      replicas: ['0 Ready'],
+    },
     {
       name: 'keeps what it has when its spec becomes invalid',
       config: { labels: {} },
@@ -92,6 +109,23 @@ describe('the plan of a volume', () => {
       goal: 'deleted',
       volume: (current) => ({ replicas: [makeReplica({ ...current, lastUsedTime: at(-9) })] }),
       replicas: ['0 Ready'],
+    },
+    {
+      name: 'deletes data with changes that are not to be written back',
+      goal: 'deleted',
+      volume: (current) => ({ replicas: [makeReplica({ ...current, lastUsedTime: at(-9) })] }),
+      replicas: [],
+      deletions: ['n1 Removed Waiting'],
+    },
+    {
+      name: 'deletes incomplete data, in which nothing was changed',
+      config: RESYNC,
+      goal: 'deleted',
+      volume: (current) => ({
+        replicas: [makeReplica({ ...current, state: 'Failed', retryTime: at(9), lastUsedTime: at(-9) })],
+      }),
+      replicas: [],
+      deletions: ['n1 Removed Waiting'],
     },
     {
       name: 'deletes data with changes when the user asked for it',
@@ -126,6 +160,41 @@ describe('the plan of a volume', () => {
       deletions: ['n3 Abandoned Waiting'],
     },
     {
+      name: 'cleans up after a mover in another directory of a node that has data',
+      volume: (current) => ({ replicas: [makeReplica(current), makeReplica({ ...current, index: 1, node: 'n2' })] }),
+      config: { replicas: 2 },
+      movers: (path) => [
+        makeMover({ path: '/old', index: 9 }, { phase: 'Running' }, 'n1'),
+        makeMover({ path, index: 8 }, { phase: 'Running' }, 'n2'),
+      ],
+      replicas: ['0 Ready', '1 Ready'],
+      deletions: ['n1 Abandoned Waiting'],
+    },
+    {
+      name: 'does not clean up after a mover that has no node, and writes nothing',
+      volume: () => ({}),
+      movers: (path) => [makeMover({ path, index: 9 }, { phase: 'Pending' })],
+      replicas: ['5 Queued'],
+    },
+    {
+      name: 'does not clean up after a mover without a directory',
+      volume: () => ({}),
+      movers: () => [makeMover({ path: undefined as never, index: 9 }, { phase: 'Running' }, 'n3')],
+      replicas: ['5 Queued'],
+    },
+    {
+      name: 'does not clean up after a mover of another role',
+      volume: () => ({}),
+      movers: (path) => [asTask({ role: 'deletion' }, makeMover({ path, index: 9 }, { phase: 'Running' }, 'n3'))],
+      replicas: ['5 Queued'],
+    },
+    {
+      name: 'does not clean up after movers of other volumes',
+      volume: () => ({}),
+      movers: (path) => [asTask({ id: 'vol2' }, makeMover({ path, index: 9 }, { phase: 'Running' }, 'n3'))],
+      replicas: ['5 Queued'],
+    },
+    {
       name: 'drops a deletion whose node is gone',
       volume: ({ path }) => ({ deletions: [makeDeletion({ node: 'n9', path })] }),
       replicas: ['5 Queued'],
@@ -155,6 +224,17 @@ describe('the plan of a volume', () => {
       given: { config: { replicas: 4 } },
       want: 'replicas [4] greater than number of nodes [3]',
     },
+    { name: 'more than nodes of NFS', given: { config: { ...NFS, replicas: 4 } }, want: undefined },
+    {
+      name: 'more than nodes of local data',
+      given: { config: { ...LOCAL, replicas: 2 } },
+      want: 'replicas [2] greater than number of nodes [0]',
+    },
+    {
+      name: 'unset and no allowed node with local data',
+      given: { config: { ...LOCAL, replicas: undefined as never } },
+      want: 'replicas [1] greater than number of nodes [0]',
+    },
     {
       name: 'more than allowed nodes',
       given: { config: { nodeAffinity: nodesWith('disk') } },
@@ -162,6 +242,26 @@ describe('the plan of a volume', () => {
     },
   ])('has a message for too few nodes, with replicas $name', ({ given, want }) => {
     expect(planOf(given).shortage).toBe(want)
+  })
+
+  test.each<{ name: string; given: Case; problems: string[]; isMoved: boolean }>([
+    { name: 'is valid', given: {}, problems: [], isMoved: true },
+    {
+      name: 'is invalid',
+      given: { config: { labels: {} } },
+      problems: ['labels cannot be empty'],
+      isMoved: false,
+    },
+    {
+      name: 'is invalid and no longer wanted',
+      given: { config: { labels: {} }, goal: 'deleted' },
+      problems: [],
+      isMoved: false,
+    },
+  ])('has movers and no problems only when its spec is valid: $name', ({ given, problems, isMoved }) => {
+    const plan = planOf(given)
+
+    expect([plan.problems, plan.moverConfig !== undefined]).toEqual([problems, isMoved])
   })
 
   test('names the movers whose result the status does not wait for', () => {
