@@ -11,6 +11,7 @@ test.each([
     want: 'https://wh.s3.eu-west-1.amazonaws.com',
   },
   { base: 'https://minio:9000/s3', region: 'dc1', pathStyle: true, want: 'https://minio:9000/s3/wh' },
+  { base: 'https://minio:9000/', region: 'dc1', pathStyle: true, want: 'https://minio:9000/wh' },
   { base: 'https://minio:9000', region: 'dc1', pathStyle: false, want: 'https://wh.minio:9000' },
 ])('addresses a bucket as $want', ({ base, region, pathStyle, want }) => {
   expect(bucketUrl(base, 'wh', region, pathStyle)).toBe(want)

@@ -8,6 +8,16 @@ const page = (inner: string) =>
 test.each([
   { name: 'an empty page', xml: page('<KeyCount>0</KeyCount>'), want: { objects: [] } },
   {
+    name: 'a page without an XML declaration',
+    xml: '<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>',
+    want: { objects: [] },
+  },
+  {
+    name: 'a page with a byte order mark, and blanks around its declaration',
+    xml: '\uFEFF \n<?xml version="1.0"?> \n <ListBucketResult></ListBucketResult>',
+    want: { objects: [] },
+  },
+  {
     name: 'objects whose keys look like markup',
     xml: page(
       '<Contents><Key>&lt;Size&gt;9&lt;/Size&gt;</Key><ETag>&quot;e-1&quot;</ETag><Size>5</Size></Contents><Contents><Key>b</Key><ETag>"f"</ETag><Size>7</Size></Contents>',
@@ -41,6 +51,28 @@ test.each([
     xml: page('<IsTruncated>true</IsTruncated><Contents><Key>a</Key><Size>1</Size></Contents>'),
     want: undefined,
   },
+  { name: 'an object without a key', xml: page('<Contents><Size>1</Size></Contents>'), want: undefined },
+  {
+    name: 'an object without a key on a page of encoded keys',
+    xml: page('<EncodingType>url</EncodingType><Contents><Size>1</Size></Contents>'),
+    want: undefined,
+  },
+  { name: 'an object without a size', xml: page('<Contents><Key>a</Key></Contents>'), want: undefined },
+  {
+    name: 'an object that does not end, which is left out',
+    xml: page('<Contents><Key>a</Key><Size>1</Size>'),
+    want: { objects: [] },
+  },
+  {
+    name: 'an ETag with a quote inside',
+    xml: page('<Contents><Key>a</Key><Size>1</Size><ETag>"a"b"</ETag></Contents>'),
+    want: { objects: [{ key: 'a', size: 1, etag: 'a"b' }] },
+  },
+  {
+    name: 'an ETag with a line break, which would end a header',
+    xml: page('<Contents><Key>a</Key><Size>1</Size><ETag>"a&#10;b"</ETag></Contents>'),
+    want: undefined,
+  },
   { name: 'a size that is none', xml: page('<Contents><Key>a</Key><Size>-1</Size></Contents>'), want: undefined },
   {
     name: 'a key that is not encoded as the page says',
@@ -53,6 +85,11 @@ test.each([
     want: { objects: [{ key: '&#x110000;&#xD800;&#99999999999;&constructor;A', size: 1, etag: '' }] },
   },
   {
+    name: 'the longest token',
+    xml: page(`<IsTruncated>true</IsTruncated><NextContinuationToken>${'a'.repeat(4_096)}</NextContinuationToken>`),
+    want: { objects: [], next: 'a'.repeat(4_096) },
+  },
+  {
     name: 'a token that is longer than any',
     xml: page(`<IsTruncated>true</IsTruncated><NextContinuationToken>${'a'.repeat(4_097)}</NextContinuationToken>`),
     want: undefined,
@@ -60,6 +97,7 @@ test.each([
   { name: 'the last page', xml: page('<IsTruncated>false</IsTruncated>'), want: { objects: [] } },
   { name: 'a page that was cut', xml: '<ListBucketResult><Contents><Size>1</Size>', want: undefined },
   { name: 'an error', xml: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', want: undefined },
+  { name: 'a listing inside of HTML', xml: '<html><ListBucketResult></ListBucketResult>', want: undefined },
   { name: 'HTML', xml: '<html><ListBucketResult></ListBucketResult></html>', want: undefined },
 ])('$name', ({ xml, want }) => {
   expect(parseListing(xml)).toEqual(want)

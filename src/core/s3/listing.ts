@@ -26,10 +26,7 @@ const MAX_TOKEN_LENGTH = 4096
  * first page must not count as all.
  */
 export function parseListing(xml: string): ListingPage | undefined {
-  if (
-    !/^(?:\uFEFF)?\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]/.test(xml) ||
-    !xml.trimEnd().endsWith('</ListBucketResult>')
-  ) {
+  if (!/^\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]/.test(xml) || !xml.trimEnd().endsWith('</ListBucketResult>')) {
     return undefined
   }
   // Only a store that was asked for it, and knows it, encodes keys.
@@ -59,8 +56,8 @@ function* contentsOf(xml: string): Generator<string> {
 const SIZE = /^\d{1,16}$/
 
 function readObject(xml: string, encoded: boolean): ListedObject | undefined {
-  const text = textOf(xml, 'Key')
-  const key = text !== undefined && encoded ? decodeKey(text) : text
+  const text = textOf(xml, 'Key') ?? ''
+  const key = encoded ? decodeKey(text) : text
   const size = textOf(xml, 'Size') ?? ''
   const etag = (textOf(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
   // It is sent back in a header, which a line break would end.

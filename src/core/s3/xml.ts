@@ -11,7 +11,6 @@ export function textOf(xml: string, element: string): string | undefined {
 }
 
 function unescapeXml(text: string): string {
-  if (!text.includes('&')) return text
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|([a-z]+));/gi, (whole, hex, decimal, name) => {
     if (hex !== undefined) return character(Number.parseInt(hex, 16)) ?? whole
     if (decimal !== undefined) return character(Number(decimal)) ?? whole
