@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { makeClaim, makeSource } from '../../../test/builders.ts'
-import { sourceKeyOfClaim, sourceKeyOfSource, workloadKey, workloadKeysOfClaim } from './keys.ts'
+import { makeClaim, makeForeignClaim, makeSource } from '../../../test/builders.ts'
+import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import {
+  boundSourceOf,
+  otherNamespaceOf,
+  queryOfClaim,
+  sourceKeyOfClaim,
+  sourceKeyOfSource,
+  workloadKey,
+  workloadKeysOfClaim,
+} from './keys.ts'
 
 const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 
@@ -19,6 +28,13 @@ describe('a claim finds', () => {
   test('the workload in the namespace that it gives, only', () => {
     const claim = makeClaim({ workload: { ...app, namespace: 'shop' } })
     expect(workloadKeysOfClaim(claim)).toEqual([workloadKey({ ...app, namespace: 'shop' })])
+  })
+
+  test('the cluster-scoped workload, where the claim has no namespace itself', () => {
+    const claim = { ...makeClaim(), metadata: { name: 'sales' } }
+    expect(workloadKeysOfClaim(claim)).toEqual([
+      workloadKey({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }),
+    ])
   })
 
   test('without one, the workload in its own namespace or a cluster-scoped one', () => {
@@ -45,6 +61,12 @@ describe('a claim finds', () => {
       want: true,
     },
     { name: 'no attributes like empty ones', claim: { attributes: {} }, source: {}, want: true },
+    {
+      name: 'not one with another value of an attribute',
+      claim: { attributes: { a: '1' } },
+      source: { attributes: { a: '2' } },
+      want: false,
+    },
     { name: 'not one with other attributes', claim: { attributes: { a: '1' } }, source: {}, want: false },
     {
       name: 'not one whose parts only look the same when joined',
@@ -54,6 +76,58 @@ describe('a claim finds', () => {
     },
   ])('$name', ({ claim, source, want }) => {
     expect(sourceKeyOfClaim(makeClaim(claim)) === sourceKeyOfSource(makeSource(source))).toBe(want)
+  })
+})
+
+test.each([
+  { name: 'of another namespace', claim: makeForeignClaim(), want: 'default' },
+  { name: 'of its own namespace', claim: makeForeignClaim({ namespace: 'default' }), want: undefined },
+  { name: 'without a namespace', claim: makeClaim(), want: undefined },
+])('a claim that names a workload $name reaches into $want', ({ claim, want }) => {
+  expect(otherNamespaceOf(claim)).toBe(want)
+})
+
+test.each([
+  { name: 'without attributes', claim: {}, want: {} },
+  { name: 'with attributes', claim: { attributes: { a: '1' } }, want: { attributes: { a: '1' } } },
+])('the query of a claim $name is the spec of its source', ({ claim, want }) => {
+  expect(queryOfClaim(makeClaim(claim))).toStrictEqual({
+    system: 'amoro',
+    type: 'table',
+    name: 'lake.shop.sales',
+    ...want,
+  })
+})
+
+describe('a claim is bound to', () => {
+  const condition = (type: string, observedGeneration?: number) => ({
+    type,
+    status: 'True' as const,
+    reason: 'Located',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    ...(observedGeneration && { observedGeneration }),
+  })
+  test.each<{ name: string; status: DataSourceClaim['status']; want: string | undefined }>([
+    { name: 'no source without a status', status: undefined, want: undefined },
+    { name: 'the source in its status', status: { boundDataSource: 'a' }, want: 'a' },
+    {
+      name: 'that source when the status is of this generation',
+      status: { boundDataSource: 'a', conditions: [condition('Resolved', 1), condition('Bound', 2)] },
+      want: 'a',
+    },
+    {
+      name: 'that source when no generation was observed',
+      status: { boundDataSource: 'a', conditions: [condition('Bound')] },
+      want: 'a',
+    },
+    {
+      name: 'no source after an edit of its spec',
+      status: { boundDataSource: 'a', conditions: [condition('Resolved', 2), condition('Bound', 1)] },
+      want: undefined,
+    },
+  ])('$name', ({ status, want }) => {
+    expect(boundSourceOf({ ...makeClaim({}, { generation: 2 }), ...(status && { status }) })).toBe(want)
   })
 })
 

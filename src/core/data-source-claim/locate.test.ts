@@ -1,69 +1,86 @@
 import { describe, expect, test } from 'vitest'
 import { makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import type { DataSource } from '../../api/data-source.ts'
-import { type Answer, type ClaimTerms, locateClaim } from './locate.ts'
+import { type Answer, type ClaimTerms, locateClaim, staleAt } from './locate.ts'
 
+const located: Answer = { kind: 'located', clusters: ['member2'], bytes: undefined }
+const nowhere = (why: string): Answer => ({ kind: 'nowhere', reason: `DataSource amoro-table-lake.shop.sales ${why}` })
+const unknown = (why: string): Answer => ({ kind: 'unknown', reason: `DataSource amoro-table-lake.shop.sales ${why}` })
 const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString()
 
-test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: number; want: Answer['kind'] }>([
-  { name: 'without a source the location is unknown', source: undefined, want: 'unknown' },
+test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: number; want: Answer }>([
+  {
+    name: 'without a source the location is unknown',
+    source: undefined,
+    want: { kind: 'unknown', reason: 'no DataSource for amoro table lake.shop.sales yet' },
+  },
   {
     name: 'a source that was never resolved knows nothing',
     source: makeSource({ locality: undefined as never }),
-    want: 'unknown',
+    want: unknown('has no locality yet'),
   },
   {
     name: 'so does one with a location but no clusters yet',
     source: makeSource({ locality: { location: 's3://a/b' } }),
-    want: 'unknown',
+    want: unknown('has no locality yet'),
   },
   {
     name: 'an empty list of clusters is an answer: nowhere',
     source: makeSource({ locality: { clusterNames: [] } }),
-    want: 'nowhere',
+    want: nowhere('is in none of the clusters'),
   },
   {
     name: 'data that is not there is nowhere, whatever the last locality was',
     source: makeSource({}, { status: { phase: 'Unavailable' } }),
-    want: 'nowhere',
+    want: nowhere('is Unavailable'),
   },
   {
     name: 'a source made by hand is believed, however old',
     source: makeSource(),
     maxStalenessSeconds: 60,
-    want: 'located',
+    want: located,
   },
   {
     name: 'a fresh location counts',
     source: makeSource({}, { status: { lastResolvedTime: ago(60) } }),
     maxStalenessSeconds: 60,
-    want: 'located',
+    want: located,
   },
   {
     name: 'a stale one is unknown',
     source: makeSource({}, { status: { lastResolvedTime: ago(61) } }),
     maxStalenessSeconds: 60,
-    want: 'unknown',
+    want: unknown('is older than 60 s'),
   },
   {
     name: 'without a limit it stands for ever',
     source: makeSource({}, { status: { lastResolvedTime: ago(1e9) } }),
-    want: 'located',
+    want: located,
   },
   {
     name: 'a time that cannot be parsed is no age',
     source: makeSource({}, { status: { lastResolvedTime: 'yesterday' } }),
     maxStalenessSeconds: 60,
-    want: 'located',
+    want: located,
   },
   {
     name: 'errors since then change nothing',
     source: makeSource({}, { status: { phase: 'Available', lastError: 'timeout' } }),
-    want: 'located',
+    want: located,
   },
 ])('$name', ({ source, maxStalenessSeconds, want }) => {
   const claim = makeClaim(maxStalenessSeconds === undefined ? {} : { policy: { maxStalenessSeconds } })
-  expect(locateClaim(claim, source, NOW).answer.kind).toBe(want)
+  expect(locateClaim(claim, source, NOW).answer).toEqual(want)
+})
+
+test.each<{ name: string; maxStalenessSeconds?: number; status?: DataSource['status']; want: number | undefined }>([
+  { name: 'after the time of its claim', maxStalenessSeconds: 60, status: { lastResolvedTime: ago(10) }, want: 50 },
+  { name: 'never without such a time', status: { lastResolvedTime: ago(10) }, want: undefined },
+  { name: 'never when it is written by hand', maxStalenessSeconds: 60, want: undefined },
+])('a location is too old $name', ({ maxStalenessSeconds, status, want }) => {
+  const claim = makeClaim(maxStalenessSeconds === undefined ? {} : { policy: { maxStalenessSeconds } })
+  const at = staleAt(claim, makeSource({}, status && { status }))
+  expect(at).toBe(want && NOW + want * 1000)
 })
 
 test('clusters come sorted and once, with the bytes', () => {
@@ -96,5 +113,10 @@ describe('terms', () => {
     } as const
     const { answer: _answer, ...terms } = locateClaim(makeClaim({ policy }), undefined, NOW)
     expect(terms).toEqual({ claim: 'default/sales', ...policy })
+  })
+
+  test('of a deleted claim say until when it is honored', () => {
+    const claim = makeClaim({}, { deletionTimestamp: ago(2) })
+    expect(locateClaim(claim, undefined, NOW).honoredUntil).toBe(NOW + 3000)
   })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
-import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import type { Action, Plan } from '../plan.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { HONOR_MS } from './honored.ts'
 import { type ClaimPlanInput, planClaim } from './plan.ts'
 
@@ -23,80 +23,201 @@ function planWhole(overrides: Partial<ClaimPlanInput> = {}): Plan {
   return planClaim({ ...input, ...overrides })
 }
 
-const goes = { kind: 'patch', patch: { metadata: { finalizers: [] } } }
+const of = { type: dataSourceClaims, namespace: 'default', name: 'sales' }
+const withFinalizers = (...finalizers: string[]): Action => ({
+  kind: 'patch',
+  of,
+  patch: { metadata: { resourceVersion: '7', finalizers } },
+})
+const goes = withFinalizers()
 
 const statusIn = (actions: Action[]) =>
   actions.flatMap((action) =>
     action.kind === 'patch' && action.subresource ? [action.patch['status'] as DataSourceClaim['status']] : [],
   )[0]
 
-test('a new claim gets its finalizer beside those of others, for the version that was read', () => {
-  const [first] = plan({ claim: makeClaim({}, { finalizers: ['other.io/x'], resourceVersion: '7' }) })
-
-  expect(first).toMatchObject({
-    kind: 'patch',
-    patch: { metadata: { resourceVersion: '7', finalizers: ['other.io/x', 'lodestone.dev/claim'] } },
-  })
-})
-
-test.each([
-  { name: 'located: Bound', source: available, phase: 'Bound', reason: 'Located' },
-  {
-    name: 'not answered yet: Pending',
-    source: makeSource({ locality: undefined } as never),
-    phase: 'Pending',
-    reason: 'Resolving',
-  },
-  {
-    name: 'no such data: Failed',
-    source: makeSource({}, { status: { phase: 'Unavailable' } }),
-    phase: 'Failed',
-    reason: 'NotFound',
-  },
-  {
-    name: 'in none of our clusters: Bound, and said',
-    source: makeSource({ locality: { clusterNames: [] } }),
-    phase: 'Bound',
-    reason: 'Elsewhere',
-  },
-])('$name', ({ source, phase, reason }) => {
-  const actions = plan({ source })
-
-  expect(statusIn(actions)).toMatchObject({ phase })
-  expect(statusIn(actions)?.conditions).toContainEqual(expect.objectContaining({ type: 'Bound', reason }))
-  expect(actions.filter(({ kind }) => kind === 'event')).toMatchObject([{ reason }])
-})
-
-test('a claim whose name is taken says which DataSource has it, and the way out', () => {
-  const nameHolder = makeSource({ name: 'lake.shop.users' })
-  const { conditions } = statusIn(plan({ source: undefined, nameHolder })) ?? {}
-
-  expect(conditions).toContainEqual(
-    expect.objectContaining({
-      type: 'Bound',
-      reason: 'NameTaken',
-      message:
-        'DataSource amoro-table-lake.shop.sales exists but describes different data; delete it, and one for this claim is created',
-    }),
-  )
-})
-
-test('a claim that is not permitted is Pending although its data is known, and says why', () => {
-  const actions = plan({ refusal: 'namespace default does not allow claims of namespace other; ask' })
-  const status = statusIn(actions)
-
-  expect(status).toEqual({
-    phase: 'Pending',
-    boundDataSource: null,
-    conditions: ['Bound', 'Resolved'].map((type) =>
-      expect.objectContaining({
-        type,
-        reason: 'NotPermitted',
-        message: 'namespace default does not allow claims of namespace other; ask',
-      }),
+/** The written status and the Events, with a line for each condition and Event. */
+function summary(actions: Action[]) {
+  const { phase, boundDataSource, conditions = [] } = statusIn(actions) ?? {}
+  return {
+    phase,
+    bound: boundDataSource as string | null | undefined,
+    conditions: conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`),
+    events: actions.flatMap((action) =>
+      action.kind === 'event' ? [`${action.type} ${action.reason}: ${action.message}`] : [],
     ),
-  })
-  expect(actions.filter(({ kind }) => kind === 'event')).toMatchObject([{ type: 'Warning', reason: 'NotPermitted' }])
+  }
+}
+
+test('a new claim gets its finalizer beside those of others, for the version that was read', () => {
+  const claim = makeClaim({}, { finalizers: ['other.io/x'], resourceVersion: '7' })
+  expect(plan({ claim })).toEqual([withFinalizers('other.io/x', 'lodestone.dev/claim')])
+  expect(plan({ claim: makeClaim({}, { resourceVersion: '7' }) })).toEqual([withFinalizers('lodestone.dev/claim')])
+})
+
+test('the status of a claim is one patch for the version that was read, with an Event about the claim', () => {
+  const claim = makeClaim({}, { ...held, generation: 3 })
+  const condition = { status: 'True', lastTransitionTime: '2026-01-02T03:04:05.000Z', observedGeneration: 3 }
+  expect(plan({ claim })).toEqual([
+    {
+      kind: 'patch',
+      of,
+      patch: {
+        metadata: { resourceVersion: '7' },
+        status: {
+          phase: 'Bound',
+          boundDataSource: 'amoro-table-lake.shop.sales',
+          conditions: [
+            { type: 'Bound', reason: 'Located', message: 'the data is in member2', ...condition },
+            {
+              type: 'Resolved',
+              reason: 'Answered',
+              message: 'DataSource amoro-table-lake.shop.sales answers',
+              ...condition,
+            },
+          ],
+        },
+      },
+      subresource: 'status',
+    },
+    { kind: 'event', about: claim, type: 'Normal', reason: 'Located', message: 'the data is in member2' },
+  ])
+})
+
+const UNRESOLVED = 'Resolving: DataSource amoro-table-lake.shop.sales has no locality yet'
+const NO_SOURCE = 'no DataSource for amoro table lake.shop.sales yet'
+const TAKEN =
+  'DataSource amoro-table-lake.shop.sales exists but describes different data; delete it, and one for this claim is created'
+const REFUSAL = 'namespace default does not allow claims of namespace other; ask'
+const stale = {
+  type: 'Stale',
+  status: 'True' as const,
+  reason: 'NotAnswered',
+  message: 'HTTP 503',
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+}
+
+test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeof summary> }>([
+  {
+    name: 'whose data is in several clusters is Bound, and lists them',
+    given: { source: makeSource({ locality: { clusterNames: ['member2', 'member1'] } }) },
+    want: {
+      phase: 'Bound',
+      bound: 'amoro-table-lake.shop.sales',
+      conditions: [
+        'Bound=True Located: the data is in member1, member2',
+        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
+      ],
+      events: ['Normal Located: the data is in member1, member2'],
+    },
+  },
+  {
+    name: 'whose source has no answer yet is Pending',
+    given: { source: makeSource({ locality: undefined } as never) },
+    want: {
+      phase: 'Pending',
+      bound: null,
+      conditions: [
+        `Bound=False ${UNRESOLVED}`,
+        'Resolved=Unknown Unknown: DataSource amoro-table-lake.shop.sales has no locality yet',
+      ],
+      events: [`Normal ${UNRESOLVED}`],
+    },
+  },
+  {
+    name: 'whose data does not exist is Failed',
+    given: { source: makeSource({}, { status: { phase: 'Unavailable' } }) },
+    want: {
+      phase: 'Failed',
+      bound: null,
+      conditions: [
+        'Bound=False NotFound: DataSource amoro-table-lake.shop.sales is Unavailable',
+        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
+      ],
+      events: ['Warning NotFound: DataSource amoro-table-lake.shop.sales is Unavailable'],
+    },
+  },
+  {
+    name: 'whose data is in none of our clusters is Bound, and the message says so',
+    given: { source: makeSource({ locality: { clusterNames: [] } }) },
+    want: {
+      phase: 'Bound',
+      bound: 'amoro-table-lake.shop.sales',
+      conditions: [
+        'Bound=True Elsewhere: DataSource amoro-table-lake.shop.sales is in none of the clusters',
+        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
+      ],
+      events: ['Normal Elsewhere: DataSource amoro-table-lake.shop.sales is in none of the clusters'],
+    },
+  },
+  {
+    name: 'whose data system stopped answering stays Bound, and is not resolved',
+    given: { source: makeSource({}, { status: { phase: 'Available', conditions: [stale] } }) },
+    want: {
+      phase: 'Bound',
+      bound: 'amoro-table-lake.shop.sales',
+      conditions: ['Bound=True Located: the data is in member2', 'Resolved=False Stale: HTTP 503'],
+      events: ['Normal Located: the data is in member2'],
+    },
+  },
+  {
+    name: 'whose data system answers again is resolved',
+    given: { source: makeSource({}, { status: { conditions: [{ ...stale, status: 'False' }] } }) },
+    want: {
+      phase: 'Bound',
+      bound: 'amoro-table-lake.shop.sales',
+      conditions: [
+        'Bound=True Located: the data is in member2',
+        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
+      ],
+      events: ['Normal Located: the data is in member2'],
+    },
+  },
+  {
+    name: 'without a source is Pending',
+    given: { source: undefined },
+    want: {
+      phase: 'Pending',
+      bound: null,
+      conditions: [`Bound=False Resolving: ${NO_SOURCE}`, `Resolved=Unknown Unknown: ${NO_SOURCE}`],
+      events: [`Normal Resolving: ${NO_SOURCE}`],
+    },
+  },
+  {
+    name: 'for a data system that is not configured is Pending, with a warning',
+    given: { source: undefined, systemKnown: false },
+    want: {
+      phase: 'Pending',
+      bound: null,
+      conditions: [
+        'Bound=False SystemUnknown: no data system amoro is configured, and no DataSource answers',
+        'Resolved=Unknown Unknown: no data system amoro is configured, and no DataSource answers',
+      ],
+      events: ['Warning SystemUnknown: no data system amoro is configured, and no DataSource answers'],
+    },
+  },
+  {
+    name: 'whose name is taken says which DataSource has it, and the way out',
+    given: { source: undefined, nameHolder: makeSource({ name: 'lake.shop.users' }) },
+    want: {
+      phase: 'Pending',
+      bound: null,
+      conditions: [`Bound=False NameTaken: ${TAKEN}`, `Resolved=Unknown Unknown: ${TAKEN}`],
+      events: [`Warning NameTaken: ${TAKEN}`],
+    },
+  },
+  {
+    name: 'that is not permitted is Pending although its data is known, and says why',
+    given: { refusal: REFUSAL },
+    want: {
+      phase: 'Pending',
+      bound: null,
+      conditions: [`Bound=False NotPermitted: ${REFUSAL}`, `Resolved=Unknown NotPermitted: ${REFUSAL}`],
+      events: [`Warning NotPermitted: ${REFUSAL}`],
+    },
+  },
+])('a claim $name', ({ given, want }) => {
+  expect(summary(plan(given))).toEqual(want)
 })
 
 test('a status that is right is not written again', () => {
@@ -105,19 +226,59 @@ test('a status that is right is not written again', () => {
   expect(plan({ claim: { ...makeClaim({}, held), status } as DataSourceClaim })).toEqual([])
 })
 
+test('a status of the same phase is written without an Event', () => {
+  const claim = { ...makeClaim({}, held), status: { phase: 'Bound' } } as DataSourceClaim
+
+  expect(summary(plan({ claim }))).toMatchObject({ phase: 'Bound', events: [] })
+})
+
+test.each([
+  { name: 'just after its location is too old', secondsAgo: 10, want: 50_001 },
+  { name: 'at once where it is as old as it may be', secondsAgo: 60, want: 1 },
+  { name: 'not again where it is too old', secondsAgo: 61, want: undefined },
+  { name: 'not again where it is not permitted', secondsAgo: 10, refusal: REFUSAL, want: undefined },
+])('a claim with a limit of 60 s is planned again $name', ({ secondsAgo, refusal, want }) => {
+  const claim = makeClaim({ policy: { maxStalenessSeconds: 60 } }, held)
+  const lastResolvedTime = new Date(NOW - secondsAgo * 1000).toISOString()
+  const source = makeSource({}, { status: { phase: 'Available', lastResolvedTime } })
+
+  expect(planWhole({ claim, source, refusal }).requeueAfterMs).toBe(want)
+})
+
+test('a claim without such a limit is planned again only after a change', () => {
+  expect(Object.keys(planWhole())).toEqual(['actions'])
+})
+
 test('a claim that is being deleted waits for the bindings that are narrowed for it, then goes', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: '2026-01-01T00:00:00Z' })
   const note = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member2'] }
   const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(note) } })
 
   expect(plan({ claim, bindings: [narrowed] })).toEqual([])
-  expect(plan({ claim, bindings: [makeBinding()] })).toMatchObject([goes])
+  expect(plan({ claim, bindings: [makeBinding()] })).toEqual([goes])
+})
+
+test('a claim that is being deleted does not wait for bindings that are narrowed for another claim', () => {
+  const claim = makeClaim({}, { ...held, deletionTimestamp: '2026-01-01T00:00:00Z' })
+  const note = { state: 'Narrowed', message: '', claims: ['default/users'], required: ['member2'] }
+  const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(note) } })
+
+  expect(plan({ claim, bindings: [narrowed] })).toEqual([goes])
+})
+
+test('a claim that is being deleted keeps the finalizers of others', () => {
+  const deleted = { resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' }
+  const ours = makeClaim({}, { ...deleted, finalizers: ['other.io/x', 'lodestone.dev/claim'] })
+
+  expect(plan({ claim: ours })).toEqual([withFinalizers('other.io/x')])
+  expect(planWhole({ claim: makeClaim({}, { ...deleted, finalizers: ['other.io/x'] }) })).toEqual(NOTHING)
+  expect(planWhole({ claim: makeClaim({}, deleted) })).toEqual(NOTHING)
 })
 
 test('it goes at once with its workload, and else when its leave is over', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: new Date(NOW - 2000).toISOString() })
 
   expect(planWhole({ claim, bindings: [makeBinding()] })).toEqual({ actions: [], requeueAfterMs: HONOR_MS - 2000 })
-  expect(plan({ claim, bindings: [makeBinding()], now: NOW + HONOR_MS })).toMatchObject([goes])
-  expect(plan({ claim })).toMatchObject([goes])
+  expect(plan({ claim, bindings: [makeBinding()], now: NOW + HONOR_MS })).toEqual([goes])
+  expect(plan({ claim })).toEqual([goes])
 })
