@@ -1,9 +1,11 @@
 /** Objects around VolumeManagers for table tests: valid by default, with what matters to the case stated in the case. */
+import { MOVER_TASK_ANNOTATION } from '../src/api/lodestone.ts'
 import type { Node } from '../src/api/node.ts'
 import type { Pod } from '../src/api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-manager.ts'
 import type { VolumeManagerInput } from '../src/core/volume-manager/input.ts'
 import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
+import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
 import { toTime } from '../src/core/volume-manager/status/time.ts'
 import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
 import { VOLUME_SETTINGS } from './volume-world.ts'
@@ -48,6 +50,12 @@ export function makeMover(more: Partial<ReplicaStatus> = {}, status: Pod['status
     networks: [],
   })
   return { ...pod, spec: { ...pod.spec, ...(nodeName && { nodeName }) }, status }
+}
+
+/** The mover as if its task were another one. */
+export function asTask(task: Partial<MoverTask>, pod: Pod): Pod {
+  const annotations = { [MOVER_TASK_ANNOTATION]: JSON.stringify({ ...readTask(pod), ...task }) }
+  return { ...pod, metadata: { ...pod.metadata, annotations } }
 }
 
 interface InputParts extends Omit<Partial<VolumeManagerInput>, 'nodes' | 'movers'> {

@@ -9,10 +9,10 @@ import {
   makeVolumeInput,
   PATH,
 } from '../../../../test/volume-builders.ts'
-import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import { ended, moverSays, VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
-import { type FailureCode, terminationMessage } from '../../mover/contract.ts'
+import type { FailureCode } from '../../mover/contract.ts'
 import { deletionMover, uploadMover } from '../mover/build.ts'
 import { nodeLabelsOf } from '../spec/names.ts'
 import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
@@ -105,14 +105,8 @@ describe('a replica is observed', () => {
 
 describe('a node that a failed mover left', () => {
   const moving = makeReplica({ state: 'Downloading', node: 'n1' })
-  const failedWith = (code: FailureCode, nodeName = 'n2', path = PATH) => {
-    const message = terminationMessage({
-      ...{ v: 1, verb: 'download', outcome: 'failed', attempt: 1, code, retry: true, message: 'no' },
-      ...{ bytes: 0, files: 0, movedBytes: 0 },
-    })
-    const containerStatuses = [{ name: 'mover', state: { terminated: { exitCode: 1, message } } }]
-    return makeMover({ path }, { phase: 'Failed', containerStatuses }, nodeName)
-  }
+  const failedWith = (code: FailureCode, nodeName = 'n2') =>
+    makeMover({}, ended('Failed', { message: moverSays({ outcome: 'failed', code }) }), nodeName)
   const setOf = (input: Parameters<typeof makeVolumeInput>[0], replica = moving) =>
     stepReplicas(makeVolumeInput(input), 'vol1', config, {
       ...{ id: 'vol1', nodeAffinity: {}, replicas: [replica], nextIndex: 5 },

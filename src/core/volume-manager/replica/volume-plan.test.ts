@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW, nodesWith } from '../../../../test/builders.ts'
 import {
+  asTask,
   at,
   makeDeletion,
   makeMover,
@@ -8,11 +9,10 @@ import {
   makeReplica,
   makeVolumeInput,
 } from '../../../../test/volume-builders.ts'
-import { DELETE_IN_USE_ANNOTATION, MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
+import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { type MoverTask, readTask } from '../mover/task.ts'
 import { directoryOf } from '../spec/names.ts'
 import { revisionOf } from '../spec/source-types.ts'
 import { planVolume, type VolumePlan } from './volume-plan.ts'
@@ -54,12 +54,6 @@ function planOf({
     isInSpec ? first : undefined,
     goal,
   )
-}
-
-/** The mover as if its task were another one. */
-function asTask(task: Partial<MoverTask>, pod: Pod): Pod {
-  const annotations = { [MOVER_TASK_ANNOTATION]: JSON.stringify({ ...readTask(pod), ...task }) }
-  return { ...pod, metadata: { ...pod.metadata, annotations } }
 }
 
 const short = ({ set }: VolumePlan) => ({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolume, nodesWith } from '../../../../test/builders.ts'
+import { makePod, makeVolume, nodesWith } from '../../../../test/builders.ts'
 import {
+  asTask,
   makeDeletion,
   makeMover,
   makeNode,
@@ -46,6 +47,14 @@ test.each<{ name: string; movers: Pod[]; want: string }>([
   { name: 'with a mover that has its node', movers: [makeMover({}, {}, 'n1')], want: 'idle' },
   { name: 'with a mover that has ended', movers: [makeMover({}, { phase: 'Failed' })], want: 'idle' },
   { name: 'with a mover to another directory', movers: [makeMover({ path: '/other' })], want: 'idle' },
+  { name: 'with a mover of another volume', movers: [asTask({ id: 'vol2' }, makeMover())], want: 'idle' },
+  { name: 'with a mover of another role', movers: [asTask({ role: 'deletion' }, makeMover())], want: 'idle' },
+  { name: 'with a pod that is no mover', movers: [makePod([])], want: 'idle' },
+  {
+    name: 'with a mover that waits beside one for which there is no node',
+    movers: [makeMover(), makeMover({ index: 1 }, UNSCHEDULABLE)],
+    want: 'unschedulable',
+  },
   { name: 'with a mover that waits for the scheduler', movers: [makeMover()], want: 'searching' },
   { name: 'with a mover for which there is no node', movers: [makeMover({}, UNSCHEDULABLE)], want: 'unschedulable' },
 ])('the search for a node $name is $want', ({ movers, want }) => {
@@ -90,6 +99,21 @@ describe('the mover of a replica', () => {
       want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n2', 'n3'] },
     },
     {
+      name: 'avoids by name a node with one label of two',
+      plan: planOf({ replicas: [makeReplica({ node: 'labelled', shard: 'a' })] }),
+      want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['labelled'] },
+    },
+    {
+      name: 'avoids by name a node that the cache does not have',
+      plan: planOf({ replicas: [makeReplica({ node: 'n9' })] }),
+      want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n9'] },
+    },
+    {
+      name: 'avoids no node for a replica that has none, and none for the deletion of other data',
+      plan: planOf({ replicas: [queued], deletions: [makeDeletion({ path: '/other' })] }),
+      want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: [] },
+    },
+    {
       name: 'avoids the nodes of other movers of the volume',
       movers: [makeMover({ index: 1 }, {}, 'n2'), makeMover({ index: 2 }, { phase: 'Succeeded' }, 'n1')],
       want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n1', 'n2'] },
@@ -103,6 +127,7 @@ describe('the mover of a replica', () => {
 
 describe('a slot', () => {
   const anywhere = { affinity: undefined, withoutLabels: [], notOn: ['n4'] }
+  const { path: _, ...onNoPath } = makeReplica()
   const nodes = [
     ...['n1', 'n2', 'n3', 'n4'].map((name) => makeNode(name, { labels: { data: '' } })),
     makeNode('unready', { labels: { data: '' }, unreadySince: '2026-01-01T00:00:00Z' }),
@@ -116,6 +141,15 @@ describe('a slot', () => {
     { name: 'is refused when all of them are full', placement: anywhere, perNode: 0, want: undefined },
   ])('$name', ({ placement, perNode, want }) => {
     expect(slotFor(placement, planOf(), makeVolumeInput({ nodes }), openNodeSlots([], perNode))).toBe(want)
+  })
+
+  test.each([
+    { name: 'with other data', plan: planOf({ replicas: [makeReplica({ node: 'n1', path: '/other' })] }) },
+    { name: 'with the same data, if it is mounted', plan: planOf({ isMounted: true, replicas: [onNoPath] }) },
+  ])('is taken on a node $name', ({ plan }) => {
+    const input = makeVolumeInput({ nodes: nodes.slice(0, 1) })
+
+    expect(slotFor(anywhere, plan, input, openNodeSlots([], 1))).toBe(0)
   })
 
   test('is taken only for nodes that are allowed, ready, and without the data', () => {

@@ -1,11 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
-import { at, makeDeletion, makeMover, makeReplica, makeVolumeInput } from '../../../../test/volume-builders.ts'
-import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
+import { asTask, at, makeDeletion, makeMover, makeReplica, makeVolumeInput } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { PersistentVolumeClaim } from '../../../api/persistent-volume.ts'
+import type { Pod } from '../../../api/pod.ts'
+import type {
+  ReplicaStatus,
+  UploadStatus,
+  VolumeConfig,
+  VolumeManager,
+  VolumeStatus,
+} from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { readTask } from '../mover/task.ts'
 import { planVolume } from '../replica/volume-plan.ts'
-import { directoryOf } from '../spec/names.ts'
+import { claimNameOf, directoryOf } from '../spec/names.ts'
 import { revisionOf } from '../spec/source-types.ts'
 import { startMovers } from './start.ts'
 
@@ -14,6 +23,13 @@ const current = { revision: revisionOf(config) }
 const path = directoryOf(makeVolumeManager(), config)
 const UNSCHEDULABLE = { conditions: [{ type: 'PodScheduled', status: 'False' }] }
 const queued = makeReplica({ ...current, path, state: 'Queued', node: undefined as never })
+
+const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs', path: '/' } } as const
+const mounted: ReplicaStatus = {
+  ...{ index: 0, state: 'Queued', attempt: 1, since: at(0) },
+  revision: revisionOf({ ...config, ...NFS }),
+}
+const moversOf = (...pods: Pod[]) => new Map(pods.map((pod) => [pod.metadata.name ?? '', pod]))
 
 /** Plans the volumes of a manager with this status, and starts what may start. */
 function start(
@@ -29,6 +45,7 @@ function start(
   const plans = manager.spec.volumeConfigs.map((one) => planVolume(input, one.id, one, 'present'))
   const started = startMovers(input, plans)
   return {
+    pods: started.pods,
     tasks: started.pods.map((pod) => {
       const { id, role, index } = readTask(pod) ?? {}
       return `${id} ${role} ${index}`
@@ -37,6 +54,7 @@ function start(
   }
 }
 
+const full = Array.from({ length: 5 }, () => makeMover({}, { phase: 'Running' }, 'n1'))
 const slots = (count: number) => ({ allowance: { slots: count, active: [] } })
 
 describe('a replica that waits', () => {
@@ -60,8 +78,27 @@ describe('a replica that waits', () => {
       reason: 'InvalidSpec',
     },
     {
+      name: 'is not started before the status records its next attempt',
+      volume: { replicas: [{ ...queued, state: 'Failed', retryTime: at(0) }] },
+    },
+    {
+      name: 'is not started before its last mover is gone',
+      more: { movers: moversOf(makeMover({ path, attempt: 9 }, { phase: 'Failed' })) },
+    },
+    {
+      name: 'is stuck while the data on its node is being deleted',
+      volume: { replicas: [{ ...queued, node: 'n1' }], deletions: [makeDeletion({ path })] },
+      reason: 'NoNode',
+    },
+    {
+      name: 'is stuck before its claim exists',
+      more: { configs: [NFS] },
+      volume: { replicas: [mounted] },
+      reason: 'NoClaim',
+    },
+    {
       name: 'is stuck while a mover of its volume is unschedulable',
-      more: { configs: [{ replicas: 2 }], movers: new Map([['other', makeMover({ index: 5, path }, UNSCHEDULABLE)]]) },
+      more: { configs: [{ replicas: 2 }], movers: moversOf(makeMover({ index: 5, path }, UNSCHEDULABLE)) },
       volume: { replicas: [queued, makeReplica({ ...current, index: 5, path, state: 'Starting' })] },
       reason: 'NoNode',
     },
@@ -70,6 +107,42 @@ describe('a replica that waits', () => {
 
     expect(tasks).toEqual([])
     expect(sets[0]?.replicas[0]).toMatchObject({ state: 'Queued', ...(reason && { reason }) })
+  })
+
+  test('without a reason stays without one when its volume is invalid', () => {
+    const ready = makeReplica({ ...current, path })
+    const { sets } = start([{ replicas: [ready] }], { configs: [{ labels: {} }] })
+
+    expect(sets[0]?.replicas).toEqual([ready])
+  })
+
+  test.each([
+    { name: 'of another replica', mover: makeMover({ path: '/old', index: 3 }, { phase: 'Failed' }) },
+    { name: 'of another role', mover: asTask({ role: 'upload' }, makeMover({ path })) },
+    { name: 'of another volume', mover: asTask({ id: 'vol2' }, makeMover({ path })) },
+  ])('is started beside a mover $name', ({ mover }) => {
+    expect(start([{ replicas: [queued] }], { movers: moversOf(mover) }).tasks).toEqual(['vol1 replica 0'])
+  })
+
+  test('of NFS is started when its claim exists', () => {
+    const manager = makeVolumeManager([NFS])
+    const [nfs] = manager.spec.volumeConfigs as [VolumeConfig]
+    const claimWith = (name: string): PersistentVolumeClaim => ({
+      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } },
+    })
+    const tasksWith = (...names: string[]) =>
+      start([{ replicas: [mounted] }], {
+        ...{ configs: [NFS], persistentVolumeClaims: names.map(claimWith) },
+      }).tasks
+
+    expect([tasksWith('other', claimNameOf(manager, nfs)), tasksWith('other')]).toEqual([['vol1 replica 0'], []])
+  })
+
+  test('has a mover that may reach the allowed local networks', () => {
+    const settings = { ...VOLUME_SETTINGS, allowedLocalNetworks: ['127.0.0.0/8'] }
+    const { pods } = start([{ replicas: [queued] }], { settings })
+
+    expect(pods[0]?.spec.containers[0]?.args?.join(' ')).toContain('--local-network 127.0.0.0/8')
   })
 
   test('waits while another replica searches its node', () => {
@@ -97,9 +170,20 @@ describe('the slots', () => {
   ])('of $count go to deletions first, and then by priority', ({ count, want }) => {
     const deletions = [makeDeletion({ index: 7, state: 'Queued', node: 'n3', path: '/old', nodeLabels: [] })]
 
-    expect(
-      start([{ replicas: [queued] }, { replicas: [second], deletions }], { configs, ...slots(count) }).tasks,
-    ).toEqual(want)
+    const { tasks, sets } = start([{ replicas: [queued] }, { replicas: [second], deletions }], {
+      ...{ configs, ...slots(count) },
+    })
+
+    expect(tasks).toEqual(want)
+    expect(sets.map(({ deletions }) => deletions.length)).toEqual([0, 1])
+  })
+
+  test('go to volumes without a priority before those with one below zero', () => {
+    const configs = [{ priority: -1 }, { id: 'vol2' }]
+
+    expect(start([{ replicas: [queued] }, { replicas: [second] }], { configs, ...slots(1) }).tasks).toEqual([
+      'vol2 replica 0',
+    ])
   })
 
   test('go to an upload of a volume that is written back', () => {
@@ -113,10 +197,35 @@ describe('the slots', () => {
     expect(sets[0]?.replicas[0]).toMatchObject({ upload: { state: 'Uploading', since: at(0) }, uploads: 1 })
   })
 
+  test.each<{ name: string; upload?: UploadStatus; more?: Parameters<typeof start>[1] }>([
+    { name: 'that the status does not record' },
+    {
+      name: 'whose next attempt the status does not record',
+      upload: { state: 'Failed', attempt: 1, since: at(-5), retryTime: at(0) },
+    },
+    {
+      name: 'before its last mover is gone',
+      upload: { state: 'Queued', attempt: 2, since: at(-5) },
+      more: { movers: moversOf(asTask({ role: 'upload' }, makeMover({}, { phase: 'Failed' }))) },
+    },
+    {
+      name: 'on a node that is full',
+      upload: { state: 'Queued', attempt: 2, since: at(-5) },
+      more: { allowance: { slots: 9, active: full } },
+    },
+  ])('do not go to an upload $name', ({ upload, more = {} }) => {
+    const options = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/', resync: 'true' }
+    const replicas = [makeReplica({ ...current, index: 0, lastUsedTime: at(-9), ...(upload && { upload }) })]
+
+    const { tasks, sets } = start([{ replicas }], { configs: [{ options }], ...more })
+
+    expect(tasks).toEqual([])
+    expect(sets[0]?.replicas[0]).toMatchObject({ upload: { state: 'Queued' } })
+  })
+
   test('do not go to a deletion on a node that is full', () => {
     const deletions = [makeDeletion({ index: 7, state: 'Queued', path: '/old', nodeLabels: [] })]
-    const active = Array.from({ length: 5 }, () => makeMover({}, { phase: 'Running' }, 'n1'))
 
-    expect(start([{ deletions }], { allowance: { slots: 9, active } }).tasks).toEqual([])
+    expect(start([{ deletions }], { allowance: { slots: 9, active: full } }).tasks).toEqual([])
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import type { Waiting } from '../persistent-volumes.ts'
 import { statusEvents, statusOf } from './conditions.ts'
 import type { VolumeSummary } from './summary.ts'
 
@@ -71,10 +72,75 @@ describe('what kubectl get shows', () => {
   })
 })
 
+describe('the whole status', () => {
+  const condition = (type: string, status: 'True' | 'False', reason: string, message: string) => ({
+    ...{ type, status, reason, message, observedGeneration: 3, lastTransitionTime: new Date(NOW).toISOString() },
+  })
+  const statusWith = (summaries: VolumeSummary[]) =>
+    statusOf({ manager: makeVolumeManager([{}], { generation: 3 }), now: NOW } as VolumeManagerInput, summaries, [])
+
+  test('of complete volumes', () => {
+    const summaries = [summary('usable', [{ node: 'n1' }]), summary('usable', [{ node: 'n2' }], { id: 'vol2' })]
+    const done = 'successfully deployed all sub-resources'
+
+    expect(statusWith(summaries)).toEqual({
+      ...{ state: 'Running', message: done, observedGeneration: 3, ready: '2/2', nodes: 'n1,n2' },
+      volumes: summaries.map(({ status }) => status),
+      conditions: [
+        condition('Ready', 'True', 'Deployed', done),
+        condition('ReplicasReady', 'True', 'Complete', 'vol1: 1 ready; vol2: 1 ready'),
+      ],
+    })
+  })
+
+  test('of usable volumes of which one is not complete', () => {
+    const summaries = [
+      summary('usable', [{ node: 'n1' }]),
+      summary('usable', [{ node: 'n1' }, { state: 'Queued' }], { id: 'vol2' }),
+    ]
+    const done = 'successfully deployed all sub-resources'
+
+    expect(statusWith(summaries)).toMatchObject({
+      ...{ state: 'Running', ready: '2/2', nodes: 'n1' },
+      conditions: [
+        condition('Ready', 'True', 'Deployed', done),
+        condition('ReplicasReady', 'False', 'Deployed', 'vol1: 1 ready; vol2: 1 ready (Queued)'),
+      ],
+    })
+  })
+
+  test('of a volume that waits beside a complete one', () => {
+    const summaries = [
+      summary('usable', [{ node: 'n1' }]),
+      { ...summary('pending', []), status: { id: 'vol2', nodeAffinity: {} } },
+    ]
+    const text = 'vol1: 1 ready; vol2: 0 ready'
+
+    expect(statusWith(summaries)).toMatchObject({
+      ...{ state: 'Pending', ready: '1/2' },
+      conditions: [
+        condition('Ready', 'False', 'Deploying', text),
+        condition('ReplicasReady', 'False', 'Deploying', text),
+      ],
+    })
+  })
+
+  test('of volumes that failed has the reasons of all, up to 1024 characters', () => {
+    const short = [summary('failed', [], { message: 'a' }), summary('failed', [], { id: 'vol2', message: 'b' })]
+    const long = [summary('failed', [{ state: 'Failed', message: 'y'.repeat(2000) }], { message: 'x'.repeat(2000) })]
+    const messages = [short, long].map((summaries) => statusWith(summaries).conditions?.map(({ message }) => message))
+
+    expect(messages).toEqual([
+      ['vol1: a; vol2: b', 'vol1: 0 ready; vol2: 0 ready'],
+      ['vol1: '.padEnd(1024, 'x'), 'vol1: 0 ready (Failed: '.padEnd(1024, 'y')],
+    ])
+  })
+})
+
 describe('the state of a VolumeManager', () => {
   const deleting = () => summary('deleting', [], { message: 'deleting: n1: text' })
   const withReason = (reason: string) => ({ ...deleting(), reason })
-  const claim = { reason: 'InUse' as const, message: 'claim a is in use by default/p' }
+  const claim: Waiting = { reason: 'InUse', message: 'claim a is in use by default/p' }
   const gone = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
   test.each<{
@@ -82,7 +148,7 @@ describe('the state of a VolumeManager', () => {
     metadata?: object
     wanted?: 'Completed' | 'Failed'
     summaries: VolumeSummary[]
-    waiting?: (typeof claim)[]
+    waiting?: Waiting[]
     want: [state: string, reason: string, message: string]
   }>([
     {
@@ -143,6 +209,19 @@ describe('the state of a VolumeManager', () => {
       want: ['Pending', 'InUse', 'the data is being deleted: claim a is in use by default/p'],
     },
     {
+      name: 'names the first volume whose data is not deleted yet',
+      wanted: 'Completed',
+      summaries: [summary('deleted', [], { id: 'vol0' }), withReason('NodeLabel')],
+      want: ['Pending', 'Deleting', 'the data is being deleted: vol1: deleting: n1: text'],
+    },
+    {
+      name: 'is Pending while a claim is being deleted',
+      metadata: gone,
+      summaries: [],
+      waiting: [{ reason: 'Terminating', message: 'claim a is being deleted' }],
+      want: ['Pending', 'Deleting', 'the data is being deleted: claim a is being deleted'],
+    },
+    {
       name: 'is Completed when all data is deleted',
       wanted: 'Completed',
       summaries: [summary('deleted', [])],
@@ -201,8 +280,70 @@ describe('the Events about a new status', () => {
       after: [replica('Queued', { reason: 'NodeGone', message: 'gone', node: undefined as never })],
       want: ['Normal Pending: Beginning sub-resource deployment', 'Warning ReplicaLost: vol1 on n1: NodeGone: gone'],
     },
+    {
+      name: 'are about a node that is not ready',
+      before: [replica('Ready')],
+      after: [{ ...replica('Unreachable', { reason: 'NodeNotReady' }), state: 'usable' }],
+      want: ['Warning ReplicaUnreachable: vol1 on n1: NodeNotReady'],
+    },
+    {
+      name: 'are about data that is evicted from the node that it was on',
+      before: [replica('Ready')],
+      after: [{ ...replica('Evicted', { node: undefined as never }), state: 'usable' }],
+      want: ['Warning ReplicaEvicted: vol1 on n1: Evicted'],
+    },
+    {
+      name: 'are about a mover that never had a node',
+      before: [replica('Starting', { node: undefined as never })],
+      after: [replica('Failed', { node: undefined as never, reason: 'PrepareTimeout' })],
+      want: ['Warning MoverFailed: vol1: PrepareTimeout'],
+    },
+    {
+      name: 'are about the replica that changed, of the volume that changed',
+      before: [
+        summary('usable', [{ node: 'n1' }, { node: 'n2' }]),
+        summary('usable', [{ node: 'n3' }], { id: 'vol2' }),
+      ],
+      after: [
+        summary('usable', [{ node: 'n1' }, { node: 'n2', state: 'Unreachable' }]),
+        summary('usable', [{ node: 'n3' }], { id: 'vol2' }),
+      ],
+      want: ['Warning ReplicaUnreachable: vol1 on n2: Unreachable'],
+    },
+    {
+      name: 'are none about a replica that failed before',
+      before: [replica('Failed')],
+      after: [replica('Failed')],
+      want: [],
+    },
+    {
+      name: 'are none about a replica that the last status does not have',
+      before: [summary('pending', [])],
+      after: [replica('Failed')],
+      want: [],
+    },
+    {
+      name: 'are none about replicas of a volume without any',
+      before: [summary('pending', [])],
+      after: [{ ...summary('pending', []), status: { id: 'vol1', nodeAffinity: {} } }],
+      want: [],
+    },
     { name: 'are none about a retry', before: [replica('Failed')], after: [replica('Queued')], want: [] },
   ])('$name', ({ before, after, want }) => {
     expect(eventsOf(before, after)).toEqual(want)
+  })
+
+  test('are about the first state of a new VolumeManager', () => {
+    const manager = makeVolumeManager()
+
+    expect(statusEvents(manager, of(summary('pending', [])), [])).toEqual([
+      {
+        kind: 'event',
+        about: manager,
+        type: 'Normal',
+        reason: 'Pending',
+        message: 'Beginning sub-resource deployment',
+      },
+    ])
   })
 })

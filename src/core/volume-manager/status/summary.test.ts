@@ -105,6 +105,24 @@ describe('a volume', () => {
       message: /-3\]: NoSpace: full$/,
     },
     {
+      name: 'that failed three times without a reason',
+      plan: planOf({ replicas: [makeReplica({ state: 'Failed', failures: 3 })] }),
+      state: 'failed',
+      message: /-1\]: failed 3 times$/,
+    },
+    {
+      name: 'that failed three times without a message',
+      plan: planOf({ replicas: [makeReplica({ state: 'Failed', failures: 3, reason: 'NoSpace' })] }),
+      state: 'failed',
+      message: /-1\]: NoSpace: $/,
+    },
+    {
+      name: 'that has data, whatever failed before',
+      plan: planOf({ count: 2, replicas: [makeReplica({ failures: 3, isPermanent: true }), downloading] }),
+      state: 'pending',
+      message: undefined,
+    },
+    {
       name: 'that failed once for good',
       plan: planOf({ replicas: [failing(1, { isPermanent: true })] }),
       state: 'failed',
@@ -172,10 +190,31 @@ describe('a volume', () => {
       message: 'deleting: n1: changes are written back: AccessDenied: no',
     },
     {
+      name: 'whose changes are being written back, with data on other nodes',
+      plan: planOf({
+        wanted: undefined as never,
+        replicas: [
+          makeReplica({ inUse: true }),
+          makeReplica({ node: 'n2', upload: { state: 'Uploading', attempt: 1 } }),
+        ],
+      }),
+      state: 'deleting',
+      message: 'deleting: n2: changes are written back',
+    },
+    {
       name: 'whose changes are not written back yet',
       plan: planOf({ wanted: undefined as never, replicas: [makeReplica({ inUse: true })] }),
       state: 'deleting',
       message: 'deleting: n1: in use; its changes are written back after that',
+    },
+    {
+      name: 'whose data waits for its deletion',
+      plan: planOf({
+        wanted: undefined as never,
+        set: { replicas: [], deletions: [makeDeletion()], nextIndex: 3 },
+      }),
+      state: 'deleting',
+      message: 'deleting: n1: Waiting',
     },
     {
       name: 'with a mover that is stopped',
@@ -229,12 +268,65 @@ describe('a volume', () => {
     })
   })
 
+  test('has its replicas and deletions in its status', () => {
+    const replicas = [makeReplica({ state: 'Queued', node: undefined as never })]
+    const deletions = [makeDeletion()]
+    const set = { replicas, deletions, nextIndex: 3 }
+    const { status } = summarize(makeVolumeInput(), planOf({ set }))
+
+    expect(status).toStrictEqual({
+      ...{ id: 'vol1', volumeSource: expect.anything(), nodeAffinity: expect.anything(), revision: 'r' },
+      ...{ readyReplicas: 0, ...set },
+    })
+  })
+
+  test('has nothing but its id and its message when it is gone', () => {
+    const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never }))
+
+    expect(status).toStrictEqual({ id: 'vol1', message: 'deleted', nodeAffinity: {}, nextIndex: 3 })
+  })
+
+  test('is complete only with all of each part', () => {
+    const counts = new Map([
+      ['a', 1],
+      ['b', 2],
+    ])
+    const parts = (...shards: string[]) =>
+      shards.map((shard, index) => makeReplica({ shard, index, node: `n${index + 1}` }))
+    const stateOf = (replicas: ReplicaStatus[], before?: VolumePlan['before']) => {
+      const plan = planOf({ replicas, before })
+      const { state, isComplete } = summarize(makeVolumeInput(), {
+        ...plan,
+        wanted: plan.wanted && { ...plan.wanted, counts },
+      })
+      return [state, isComplete]
+    }
+
+    expect([
+      stateOf(parts('a', 'b', 'b')),
+      stateOf(parts('a', 'b')),
+      stateOf(parts('a', 'b'), DEPLOYED),
+      stateOf(parts('b', 'b'), DEPLOYED),
+    ]).toEqual([
+      ['usable', true],
+      ['pending', false],
+      ['usable', false],
+      ['pending', false],
+    ])
+  })
+
   test('keeps what pods use while its spec is invalid', () => {
     const before = { ...DEPLOYED, volumeSource: { hostPath: { path: '/data' } }, nodeAffinity: nodesWith('data') }
 
     const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['a'], before }))
 
     expect(status).toEqual({ ...before, message: 'a', nextIndex: 3 })
+  })
+
+  test('publishes nothing when its spec was never valid', () => {
+    const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['a'] }))
+
+    expect(status).toStrictEqual({ id: 'vol1', message: 'a', nodeAffinity: {}, nextIndex: 3 })
   })
 })
 
