@@ -9,20 +9,22 @@ export interface VolumeManagerInput {
   manager: VolumeManager
   settings: VolumeSettings
   nodes: NodeLookup
-  /** The movers of this VolumeManager by name, including those that ended, and those that only the API server has yet. */
+  /** The mover Pods of this VolumeManager by name, including Pods that have ended and Pods that the cache does not have yet. */
   movers: ReadonlyMap<string, Pod>
-  /** Why the API server rejected movers, by the names of their Pods. */
+  /** Why the API server rejected movers, by Pod name. */
   refusals: ReadonlyMap<string, string>
-  /** The last reports of running movers, by the names of their Pods. */
+  /** The last reports of running movers, by Pod name. */
   progress: ReadonlyMap<string, MoverProgress>
-  /** The pods that have data of this VolumeManager mounted and have not ended, by the directory or the name of the claim. */
+  /**
+   * Returns the pods that mount data of this VolumeManager and have not ended. The argument is a directory of nodes or the name of a claim.
+   */
   users: (directoryOrClaim: string) => readonly VolumeUser[]
   lastEnd: LastEnd
-  /** Those of this VolumeManager, for NFS. */
+  /** The PersistentVolumes that Lodestone created for NFS volumes of this VolumeManager. */
   persistentVolumes: readonly PersistentVolume[]
   persistentVolumeClaims: readonly PersistentVolumeClaim[]
   allowance: MoverAllowance
-  /** The changes since the creation of each mover that works or failed, by the names of their Pods. */
+  /** The retry triggers since the creation of each mover that works or failed, by Pod name. */
   retryTriggers: ReadonlyMap<string, ReadonlySet<RetryTrigger>>
   now: number
 }
@@ -45,8 +47,8 @@ export interface MoverProgress {
 }
 
 /**
- * When the last pod ended that had a directory of a node mounted, by the clock of that node. Undefined when no such pod exists, or exists
- * any more.
+ * Returns when the last pod that mounted a directory of a node ended, by the clock of that node. Returns undefined when the cache has no
+ * such pod.
  */
 export type LastEnd = (node: string, directory: string) => string | undefined
 
@@ -57,9 +59,9 @@ export interface VolumeUser {
   node?: string
 }
 
-/** How many movers may start now. */
+/** The number of movers that a VolumeManager may start now. */
 export interface MoverAllowance {
   slots: number
-  /** The movers of all VolumeManagers that have not ended; they take per-node slots. */
+  /** The movers of all VolumeManagers that have not ended. They occupy per-node slots. */
   active: readonly Pod[]
 }

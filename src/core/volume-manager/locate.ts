@@ -1,4 +1,6 @@
-/** Locates the data of a VolumeManager on a hub, as for a claim: it is in the members in which the VolumeManager is Running. */
+/**
+ * Locates the data of a VolumeManager on a hub, as for a claim. The data is in the member clusters in which the VolumeManager is Running.
+ */
 import type { AggregatedStatusItem, BindingResource, ResourceBinding } from '../../api/karmada.ts'
 import { objectKey } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
@@ -11,26 +13,29 @@ export interface VolumeUse {
   namespace: string
   name: string
   enforcement: 'Required' | 'Preferred'
-  /** Undefined when it does not exist. */
+  /** Undefined when the VolumeManager does not exist on the hub. */
   manager: VolumeManager | undefined
-  /** Of the VolumeManager. */
+  /** The ResourceBinding of the VolumeManager. */
   binding: ResourceBinding | undefined
-  /** Whether a policy selects it, and Karmada has not placed it yet. */
+  /** Whether a policy selects the VolumeManager, and Karmada has not placed it yet. */
   isSelected: boolean
   /** Whether the dependencies of the workload are propagated with it. */
   dependenciesFollow: boolean
 }
 
-/** In seconds: manifests are applied together, and the policy of the VolumeManager may be the last one. */
+/** Seconds that a workload waits for a policy of its VolumeManager. Users apply manifests together, and the policy may be the last one. */
 const POLICY_TIMEOUT = 10
 
-/** In seconds: a watch is behind for moments only, and a binding without a workload must not stay on hold. */
+/**
+ * Seconds that a binding waits for its workload to be cached. A watch is behind for moments only, and a binding without a workload must not
+ * stay on hold.
+ */
 const WORKLOAD_TIMEOUT = 10
 
 /** The defaults of a claim without a policy. */
 const TERMS = { onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' } as const
 
-/** The location for a workload that is not cached yet: its pods may name VolumeManagers. */
+/** The answer for a workload that is not cached yet: unknown, because its pods may name VolumeManagers. */
 export function locateUnread({ kind, namespace, name }: BindingResource): ClaimAnswer {
   return {
     claim: `${kind} ${objectKey(namespace, name)}`,
@@ -42,8 +47,8 @@ export function locateUnread({ kind, namespace, name }: BindingResource): ClaimA
 }
 
 /**
- * Where the data is, as for a claim. Undefined for a VolumeManager without a placement of its own: it is a dependency, follows its
- * workloads, and so does not restrict them.
+ * Locates the data of a VolumeManager, as for a claim. Returns undefined when Karmada propagates the VolumeManager as a dependency of its
+ * workloads: it follows them, and so does not restrict them.
  */
 export function locateVolumeManager(use: VolumeUse): ClaimAnswer | undefined {
   const { namespace, name, enforcement, manager, binding, isSelected, dependenciesFollow } = use
@@ -82,7 +87,7 @@ function stateIn({ status }: AggregatedStatusItem): string {
   return stringsAt(status, 'state')[0] ?? 'Pending'
 }
 
-/** A member that still downloads reports fewer bytes than the others. */
+/** Returns the largest size in any member: a member that still downloads reports fewer bytes. */
 function mostBytes(members: readonly AggregatedStatusItem[]): number | undefined {
   const sums = members.flatMap(({ status }) => {
     const bytes = valuesAt(status, 'volumes.*.bytes').filter((value) => typeof value === 'number')
@@ -100,10 +105,10 @@ function described(members: readonly AggregatedStatusItem[]): string {
   return ` (${each.join(', ')})`
 }
 
-/** The part of a member's status of a VolumeManager that the hub caches: all that its location depends on. */
+/** Returns the fields of a member's status on which the location depends. The hub caches only these. */
 export function keepMemberStatus({ clusterName, status }: AggregatedStatusItem): AggregatedStatusItem {
   const [state] = stringsAt(status, 'state')
-  // The condition has the reason; VCK's message beside it is general.
+  // The condition names the reason. VCK's own message is general.
   const ready = valuesAt(status, 'conditions.*').find((each) => stringsAt(each, 'type')[0] === 'Ready')
   const [message] = [...stringsAt(ready, 'message'), ...stringsAt(status, 'message')]
   const bytes = valuesAt(status, 'volumes.*.bytes')

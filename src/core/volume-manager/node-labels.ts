@@ -8,7 +8,10 @@ import { isUsable } from './replica/replica.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
 import { ownerKey, ownerOfNodeLabel } from './spec/names.ts'
 
-/** One patch for each node whose labels of this VolumeManager are wrong. The uid in it spares a node that was replaced since. */
+/**
+ * Returns one patch for each node with missing or surplus labels of this VolumeManager. Each patch has the uid of the node, so that it
+ * fails when the node was replaced since.
+ */
 export function planNodeLabels({ manager, nodes }: VolumeManagerInput, plans: readonly VolumePlan[]): Write[] {
   const wanted = new Map<string, Set<string>>()
   for (const { id, config, set } of plans) {

@@ -18,21 +18,21 @@ import { MESSAGES } from './status/codes.ts'
 const STORAGE_CLASS = 'vck'
 
 export interface PersistentVolumePlan {
-  /** Creates what is missing, and deletes what is neither wanted nor used. */
+  /** Creates missing objects, and deletes objects that are neither wanted nor used. */
   writes: Write[]
   /** Objects that still exist although they are not wanted, and why. */
   waiting: Waiting[]
 }
 
-/** A PersistentVolume or claim that is not gone yet. */
+/** A PersistentVolume or claim that still exists although it is not wanted. */
 export interface Waiting {
   reason: 'InUse' | 'Terminating'
   message: string
 }
 
 /**
- * The PersistentVolumes and claims of a VolumeManager. With VCK's templates any claim of the class could bind the volume. Here the volume
- * names the claim, and the claim names the volume.
+ * Plans the PersistentVolumes and claims of a VolumeManager. With VCK's templates, any claim of the StorageClass could bind the volume.
+ * Here the volume and the claim name each other.
  */
 export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly VolumePlan[]): PersistentVolumePlan {
   const { manager, users, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
@@ -43,7 +43,7 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
         : [],
     ),
   )
-  // A volume with an invalid spec keeps what it has.
+  // A volume with an invalid spec keeps its PersistentVolume and claim.
   const kept = plans.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
   const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
     !wanted.has(metadata.name ?? '') &&
@@ -65,7 +65,7 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
       ...unwanted
         .filter((claim) => !used.includes(claim))
         .map((claim): Write => ({ kind: 'delete', type: persistentVolumeClaims, object: claim })),
-      // The volume outlives its claim: the claim's pods have it mounted.
+      // A PersistentVolume is deleted after its claim, because pods of the claim mount it.
       ...volumes
         .filter((volume) => isUnwanted(volume) && !there.has(volume.metadata.name))
         .map((volume): Write => ({ kind: 'delete', type: persistentVolumes, object: volume })),
@@ -90,8 +90,8 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
 }
 
 /**
- * Whether the controller that binds volumes has observed this one. A claim that is created earlier is bound 15 seconds later
- * (kube-controller-manager, `--pvclaimbinder-sync-period`).
+ * Whether kube-controller-manager has observed the volume. It binds a claim that was created before that 15 seconds later
+ * (`--pvclaimbinder-sync-period`).
  */
 function isObserved(volume: PersistentVolume | undefined): boolean {
   return volume !== undefined && volume.status?.phase !== 'Pending'

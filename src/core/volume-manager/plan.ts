@@ -26,9 +26,9 @@ const MIN_REQUEUE_MS = 1000
  *             │                        │    │
  *             └──────── retried ───────┴────┘ the last replica is lost
  * ```
- * Everything is derived from the spec, the status, the movers and the nodes: a plan that was applied in part is made again. The order
- * makes that safe. Created objects have the same name in every attempt. A node gets its label before the status shows its data. A mover
- * is deleted after the status has its result. Data is deleted after its node label is removed and no pod uses it.
+ * The plan depends only on the spec, the status, the movers and the nodes, so a plan that was applied in part is made again. The order of
+ * the actions makes that safe. Created objects have the same name in every attempt. A node gets its label before the status shows its data.
+ * A mover is deleted after the status has its result. Data is deleted after its node label is removed and no pod uses it.
  */
 export function planVolumeManager(input: VolumeManagerInput): Plan {
   const { manager } = input
@@ -73,7 +73,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     ...labels,
     ...started.pods.map((pod): Write => ({ kind: 'create', type: pods, object: pod })),
     ...(change ? [patchStatus(manager, change)] : []),
-    // After the status, which has the result of the mover.
+    // A mover is deleted after the status has its result.
     ...plans.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
   const events: Action[] = change ? statusEvents(manager, status, shown) : []
@@ -89,8 +89,8 @@ function isCompleted({ spec }: VolumeManager): boolean {
 }
 
 /**
- * The ids of the spec in its order, then those of volumes that are being deleted. Last are those of movers of an earlier VolumeManager of
- * the same name.
+ * The ids of the volumes: first those of the spec in its order, then those of the status, then those of movers. The last two include
+ * volumes whose data is being deleted, and volumes of an earlier VolumeManager of the same name.
  */
 function idsOf({ manager, movers }: VolumeManagerInput, configs: readonly { id: string }[]): string[] {
   const known = [...configs, ...(manager.status?.volumes ?? [])].map(({ id }) => id)

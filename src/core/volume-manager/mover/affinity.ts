@@ -1,4 +1,4 @@
-/** The affinity of a mover's Pod, and what is read back from the Pod: its node, its directory and its per-node slot. */
+/** Builds the affinity of a mover Pod, and reads the node, the directory and the per-node slot from a mover Pod. */
 import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
@@ -13,7 +13,7 @@ export type MoverPlacement =
 const HOSTNAME = 'kubernetes.io/hostname'
 
 /**
- * Keeps two movers of one volume off one node, and two movers of one per-node slot, of any VolumeManager.
+ * Allows at most one mover of each volume, and one mover of each per-node slot, on a node. Slots are shared by all VolumeManagers.
  *
  * @param key the `volumeKey` of the volume
  */
@@ -62,7 +62,7 @@ function requiredNodes(placement: MoverPlacement): NodeAffinity {
   }
 }
 
-/** Adds requirements to every term: one matching term is enough for the scheduler. */
+/** Adds the requirements to every term, because one matching term is enough for the scheduler. */
 function withRequirements(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   expressions: readonly NodeSelectorRequirement[],
@@ -76,7 +76,7 @@ function withRequirements(
   }
 }
 
-/** The node that a mover is on, or is pinned to; undefined for a mover that the scheduler has yet to place. */
+/** The node that a mover runs on or is pinned to; undefined for a mover that the scheduler has not placed yet. */
 export function nodeOfMover({ spec }: Pod): string | undefined {
   if (spec?.nodeName) return spec.nodeName
   const [term] = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
@@ -89,7 +89,7 @@ export function directoryOfMover({ spec }: Pod): string | undefined {
   return spec?.volumes?.find(({ hostPath }) => hostPath !== undefined)?.hostPath?.path
 }
 
-/** The number of a mover's slot on its node; undefined for a mover without a readable number. */
+/** The number of a mover's slot on its node; undefined when its label is missing or is not an integer. */
 export function slotOfMover({ metadata }: Pod): number | undefined {
   const slot = Number(metadata.labels?.[MOVER_SLOT_LABEL])
   return Number.isInteger(slot) ? slot : undefined

@@ -73,7 +73,7 @@ function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: Replica
   return path === undefined ? undefined : { at: MOUNT_PATH, volume: hostPath(path) }
 }
 
-/** The mover that writes changes back to the source. It skips objects that are the same there. */
+/** The mover that writes changes back to the source. It skips files that are unchanged in the source. */
 export function uploadMover({
   manager,
   config,
@@ -115,7 +115,7 @@ interface DeletionInput extends Pick<TransferInput, 'manager' | 'slot' | 'settin
 export function deletionMover({ manager, id, config, deletion, slot, settings }: DeletionInput): Pod {
   return moverPod({
     manager,
-    // With the image that wrote the data: only that one knows its files.
+    // Uses the image that wrote the data: only this image knows its files.
     config,
     task: taskOf(manager, id, 'deletion', deletion),
     args: ['delete', ...ROOT, '--target', TARGET],
@@ -127,7 +127,7 @@ export function deletionMover({ manager, id, config, deletion, slot, settings }:
   })
 }
 
-/** The directory of this volume, and no other part of the node. */
+/** Mounts only the directory of this volume from the node. */
 function hostPath(path: string) {
   return { hostPath: { path, type: 'DirectoryOrCreate' } }
 }

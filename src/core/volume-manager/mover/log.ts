@@ -14,7 +14,7 @@ export interface MoverLogHead extends Partial<MoverTask> {
   exitCode?: number
 }
 
-/** The head of the log of a mover that has ended. */
+/** Reads from the Pod of a mover which task it had and how it ended. */
 export function moverLogHead(pod: Pod): MoverLogHead {
   const { spec, status } = pod
   const exitCode = status?.containerStatuses?.[0]?.state?.terminated?.exitCode

@@ -1,4 +1,4 @@
-/** The observed state of a mover, read from its Pod: the phase decides, and the termination message carries the result. */
+/** Derives the state of a mover from its Pod: the phase gives the state, and the termination message gives the result. */
 import type { Pod } from '../../../api/pod.ts'
 import { type ReadMoverResult, readTerminationMessage } from '../../mover/termination-message.ts'
 import { cut } from '../../outcome.ts'
@@ -34,13 +34,13 @@ export type MoverState =
   | MoverSuccess
   | MoverFailure
 
-/** A mover without a problem, before it runs. */
+/** The state of a mover that waits without a problem. */
 const STARTING = { reason: 'Starting', message: MESSAGES.Starting() } as const
 
-/** Characters. Messages come from images and components that Lodestone does not control. */
+/** In characters. Images and components that Lodestone does not control write these messages. */
 const MAX_MESSAGE_LENGTH = 512
 
-/** Reasons of Pods that the kubelet or a controller ended, and whether the node is the cause (pkg/kubelet, pkg/controller). */
+/** The `status.reason` of Pods that the kubelet or a controller ended (pkg/kubelet, pkg/controller), and whether the node is the cause. */
 const POD_REASONS: Readonly<Record<string, { elsewhere: boolean }>> = {
   Evicted: { elsewhere: true },
   DeadlineExceeded: { elsewhere: false },
@@ -66,7 +66,7 @@ const GRACE_WAITS = new Set([
 ])
 const GRACE_MS = 60_000
 
-/** Codes of movers whose cause is the node: its disk is full, or the directory has files of a pod. */
+/** Codes of failed movers for which the node is the cause: its disk is full, or the directory has files of a pod. */
 const NODE_CODES = new Set(['NoSpace', 'TargetExists'])
 
 /** Whether a mover that failed with this code may succeed when a node is added, recovers or gets free disk. */
@@ -83,7 +83,7 @@ export interface ObservedMover {
   mover: MoverState | undefined
   /** The last report of the mover; undefined before its first report. */
   progress: MoverProgress | undefined
-  /** The changes since the mover was created: with one of them, a retry need not wait for its time. */
+  /** The retry triggers since the mover was created. With one of them, a failed mover is retried before its retry time. */
   retryTriggers: ReadonlySet<RetryTrigger>
 }
 
@@ -92,7 +92,7 @@ const NO_TRIGGERS: ReadonlySet<RetryTrigger> = new Set()
 /**
  * Observes the mover of a task.
  *
- * @param since when the work of the mover entered its state
+ * @param since when the replica, the upload or the deletion entered its state
  */
 export function observeMover(
   { manager, movers, refusals, progress, retryTriggers, now }: VolumeManagerInput,
@@ -110,7 +110,7 @@ export function observeMover(
 /**
  * The state of a mover's Pod.
  *
- * @param waitedMs how long the mover has existed
+ * @param waitedMs time since the replica, the upload or the deletion entered its state
  */
 export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
   const node = pod.spec?.nodeName ? { node: pod.spec.nodeName } : {}
@@ -126,7 +126,7 @@ export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
   return pod.status?.phase === 'Running' ? { kind: 'running', ...node } : waiting(pod, waitedMs, node)
 }
 
-/** A mover that was created and does not exist: deleted by a user, by a drain, or with its node. */
+/** The failure of a mover whose Pod was deleted by a user, by a drain, or with its node. */
 export const DELETED: MoverFailure = {
   kind: 'failed',
   code: 'PodDeleted',
@@ -135,14 +135,14 @@ export const DELETED: MoverFailure = {
   elsewhere: false,
 }
 
-/** A mover that the API server rejects: because of a policy or a quota, or because its Pod is invalid. */
+/** The failure of a mover whose Pod the API server rejected: because of a policy or a quota, or because the Pod is invalid. */
 function refused(message: string): MoverFailure {
   return failure('CreateRefused', message, false)
 }
 
-/** A mover that takes too long counts as failed. */
+/** The failure of a mover that exceeded a timeout. */
 export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {
-  // Where it did not start, another node may be better. Where it stopped, a part of the data is there.
+  // A mover that did not start may start on another node. A mover that stalled has left a part of the data on its node.
   const elsewhere = code === 'PrepareTimeout'
   return {
     kind: 'failed',
@@ -167,7 +167,7 @@ function succeeded(pod: Pod, node: { node?: string }): MoverState {
 function failureOf(pod: Pod): MoverFailure {
   const { reason, message } = pod.status ?? {}
   const known = reason === undefined ? undefined : podReason(reason)
-  // After an eviction there is no termination message, or an old one.
+  // After an eviction, the termination message is missing or outdated.
   if (reason !== undefined && known) {
     const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)
     return failure(reason, said, true, known.elsewhere)
@@ -180,7 +180,7 @@ function failureOf(pod: Pod): MoverFailure {
   }
   if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true)
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
-  // The next attempt would have the same options.
+  // A retry would have the same options.
   if (terminated?.exitCode === WRONG_OPTIONS) return failure('WrongOptions', said, false)
   return failure(terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected', said, true)
 }
@@ -207,9 +207,9 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
     const message = cut(unscheduled.message ?? 'no node can take the mover', MAX_MESSAGE_LENGTH)
     return { kind: 'waiting', ...node, reason: unscheduled.reason ?? 'Unschedulable', message }
   }
-  // Every mover waits for some seconds: that is not worth a write of the status.
+  // Every mover waits for some seconds. This is not worth a write of the status.
   if (!pod.spec?.nodeName || waitedMs <= GRACE_MS) return { kind: 'waiting', ...node, ...STARTING }
-  // A kubelet reports only in Events why it does not create a container.
+  // The kubelet reports only in Events why it does not create a container.
   const message = `its container was not created within a minute, for example because a volume cannot be mounted; see kubectl describe pod ${pod.metadata.name}`
   return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
 }

@@ -1,4 +1,4 @@
-/** The Pod of a mover: minimal rights, one directory of its node, and a name that is the same in every attempt to create it. */
+/** Builds the Pod of a mover, with minimal rights and one directory of its node. Its name is the same in every attempt to create it. */
 import { MOVER_LABEL, MOVER_SLOT_LABEL, MOVER_TASK_ANNOTATION, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
 import type { Toleration } from '../../../api/node.ts'
@@ -28,13 +28,13 @@ export interface MoverPodInput {
   settings: VolumeSettings['movers']
 }
 
-/** Where a mover sees its directory. */
+/** The path at which a mover mounts the directory of its volume. */
 export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
 
 /**
- * Files of pods may be readable for their owners only: root without capabilities cannot read them. To delete them takes FOWNER as well:
- * in directories with the sticky bit only owners delete.
+ * The capabilities of each role. Only the owner of a file may be able to read it; root needs a capability to read it too. Deletion also
+ * needs FOWNER: in a directory with the sticky bit, only the owner can delete a file.
  */
 const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
   replica: [],
@@ -42,7 +42,7 @@ const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
   deletion: ['DAC_OVERRIDE', 'FOWNER'],
 }
 
-/** The Pod of a mover, ready to be created. */
+/** The Pod of a mover, for a create request. */
 export function moverPod(input: MoverPodInput): Pod {
   const { manager, config, task, settings, placement, slot } = input
   const { namespace, name = '', uid } = manager.metadata
@@ -142,7 +142,7 @@ function priorityOf({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorit
   return priorityClassName === undefined ? {} : { priorityClassName }
 }
 
-/** VCK's time limit, when the volume has one. The next attempt continues with what arrived in time. */
+/** VCK's option `timeoutForDataDownload`. The next attempt continues with the data that arrived in time. */
 function deadlineOf({ config, task }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
   const ms = task.role === 'replica' ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
   return ms === undefined ? {} : { activeDeadlineSeconds: Math.max(1, Math.ceil(ms / 1000)) }
@@ -155,7 +155,10 @@ function tolerationsOf({ config, placement }: MoverPodInput): Toleration[] {
 
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 
-/** VCK's labels have names as values, which may be too long for labels or have invalid characters. */
+/**
+ * Returns the text, or its hash when it is not a valid label value. VCK's labels have names as values, which may be too long or have
+ * invalid characters.
+ */
 function labelValue(text: string): string {
   return LABEL_VALUE.test(text) ? text : fnv1a(text)
 }

@@ -1,14 +1,14 @@
-/** Reads the progress of a mover from the Event that it keeps current. */
+/** Reads the progress of a mover from the Event that the mover updates. */
 import type { K8sObject } from '../../../api/meta.ts'
 import { isCount, isObject } from '../../json.ts'
 import type { MoverProgress } from '../input.ts'
 
-/** The name of the Event with the progress of a mover: one object per Pod, which the mover patches. */
+/** The name of the Event with the progress of a mover. A mover patches one Event only. */
 export function progressEventName(pod: string): string {
   return `${pod}.data-path-progress`
 }
 
-/** The progress; undefined when the Event has none that can be read. It informs only: an invalid one is no error. */
+/** Parses the progress in an Event; undefined when the Event is missing or its message is invalid. */
 export function readProgress(event: K8sObject | undefined): MoverProgress | undefined {
   const { message } = (event ?? {}) as { message?: unknown }
   if (typeof message !== 'string') return undefined

@@ -5,7 +5,7 @@ import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover/contract.ts'
 import { parseSourceUrl } from '../spec/options.ts'
 
 export interface MoverSource {
-  /** `s3://bucket/key`, with a slash at the end for everything below it; as the user wrote it for another image. */
+  /** `s3://bucket/key`; a prefix ends in a slash. For another mover image, it is the URL in the spec. */
   url: string
   endpoint: string | undefined
   /** Undefined when the mover reads it from the server. */
@@ -17,7 +17,7 @@ export interface MoverSource {
   folder?: string
 }
 
-/** Where Pachyderm serves S3 in the cluster. */
+/** The default address of Pachyderm's S3 gateway. */
 const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
 const PACHYDERM_GATEWAY_PORT = 30600
 
@@ -42,7 +42,7 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
   return {
     // A user who names another image knows which URLs it reads. Lodestone's mover reads every scheme as S3, as VCK does.
     url: mover?.image === undefined ? `s3://${parsed.bucket}/${parsed.key}` : (options['sourceURL'] ?? ''),
-    // Without one it is AWS, which is the mover's default.
+    // Without an endpoint, the mover uses AWS.
     endpoint: options['endpointURL'] || undefined,
     region: options['region'] || undefined,
     verify: options['verify'] || undefined,
@@ -51,15 +51,16 @@ function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefine
 }
 
 /**
- * Through Pachyderm's S3 gateway: the bucket is `<branch>.<repo>`, and the token is both halves of the credentials. The address of pachd
- * that older manifests have is its gRPC port's; the gateway is on the same host.
+ * The source in Pachyderm's S3 gateway. The bucket is `<branch>.<repo>`, and the token is both the key ID and the secret key. Older
+ * manifests have the address of pachd's gRPC port; the gateway is on the same host.
  */
 function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   const { repo, branch, inputPath = '', outputPath = '', pachydermServiceAddress } = options
   const secret = options['pachAuthSecretName']
   const host = pachydermServiceAddress?.replace(/:\d+$/, '')
   const endpoint = options['s3GatewayURL'] || (host ? `http://${host}:${PACHYDERM_GATEWAY_PORT}` : PACHYDERM_GATEWAY)
-  // Unlike an S3 key, the token itself is in every request. Its Secret must allow every endpoint except the cluster's own Pachyderm.
+  // Each request contains the token itself, unlike an S3 secret key. So the Secret must list the endpoint, unless it is the default
+  // gateway.
   const endpoints = endpoint === PACHYDERM_GATEWAY ? { optional: true as const } : {}
   return {
     url: `s3://${branch}.${repo}/${inputPath.replace(/^\/+/, '')}`,

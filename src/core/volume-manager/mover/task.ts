@@ -1,4 +1,4 @@
-/** The task of a mover, recorded on its Pod, and the tasks that a status records. */
+/** The task of a mover, which is an annotation of its Pod; and the movers that a status expects. */
 import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
@@ -9,18 +9,18 @@ import { moverName } from '../spec/names.ts'
 export interface MoverTask {
   /** `namespace/name` of the VolumeManager. */
   manager: string
-  /** The volume's. */
+  /** The id of the volume. */
   id: string
-  /** To download a replica, to upload its changes, or to delete data. */
+  /** `replica` downloads the data of a replica, `upload` writes its changes back, and `deletion` deletes data. */
   role: 'replica' | 'upload' | 'deletion'
-  /** Of the replica or the deletion. */
+  /** The index of the replica or the deletion. */
   index: number
   attempt: number
 }
 
 const ROLES: readonly unknown[] = ['replica', 'upload', 'deletion'] satisfies MoverTask['role'][]
 
-/** The task in the annotation of a Pod; undefined for a Pod without one that can be read. */
+/** The task in the annotation of a Pod; undefined when the annotation is missing or invalid. */
 export function readTask(pod: Pick<Pod, 'metadata'>): MoverTask | undefined {
   const text = pod.metadata.annotations?.[MOVER_TASK_ANNOTATION]
   if (text === undefined) return undefined
@@ -60,7 +60,7 @@ export function nameOfTask(manager: VolumeManager, { id, role, index, attempt }:
   return moverName(manager, id, role, index, attempt)
 }
 
-/** The mover of a task. Its name alone proves nothing: a user may have created a Pod with it. */
+/** Finds the mover of a task. It compares the annotation too, since a user may have created a Pod with the same name. */
 export function moverOf(manager: VolumeManager, task: MoverTask, movers: ReadonlyMap<string, Pod>): Pod | undefined {
   const pod = movers.get(nameOfTask(manager, task))
   return pod && jsonEqual(readTask(pod), task) ? pod : undefined
@@ -69,17 +69,19 @@ export function moverOf(manager: VolumeManager, task: MoverTask, movers: Readonl
 const AT_WORK: readonly string[] = ['Starting', 'Downloading', 'Uploading', 'Deleting']
 const UNSETTLED: readonly string[] = [...AT_WORK, 'Queued', 'Failed']
 
-/** The names of the movers of one volume that work, as the status records it. */
+/** The names of the movers that work for a volume, according to its status. */
 export function moversAtWork(manager: VolumeManager, volume: Volume): string[] {
   return namesOf(manager, volume, (state) => AT_WORK.includes(state))
 }
 
-/** The names of all movers that should exist. The cache may be behind the status: read a missing one from the API server. */
+/**
+ * The names of all movers that should exist. The cache may be behind the status, so the caller reads missing movers from the API server.
+ */
 export function expectedMovers(manager: VolumeManager): string[] {
   return (manager.status?.volumes ?? []).flatMap((volume) => moversAtWork(manager, volume))
 }
 
-/** The names of all movers that wait for a slot, work, or failed and have no successor yet. */
+/** The names of all movers that wait for a slot, work, or failed and were not retried yet. */
 export function unsettledMovers(manager: VolumeManager): string[] {
   return (manager.status?.volumes ?? []).flatMap((volume) =>
     namesOf(manager, volume, (state) => UNSETTLED.includes(state)),

@@ -1,4 +1,4 @@
-/** The states of a deletion: data is deleted only after its node label is removed and no pod uses it. */
+/** The state machine of a deletion: data is deleted only after its node label is removed and no pod uses it. */
 import type { DeletionState, DeletionStatus } from '../../../api/volume-manager.ts'
 import type { VolumeUser } from '../input.ts'
 import { MESSAGES } from '../status/codes.ts'
@@ -15,9 +15,9 @@ import {
 } from './transition.ts'
 
 export interface DeletionObservation extends Observation {
-  /** Whether the Node object is gone, and the data with it. */
+  /** Whether the Node object does not exist any more. Then the data counts as deleted. */
   nodeGone: boolean
-  /** Whether the node still has a label that leads pods there. */
+  /** Whether the node still has a label for the data, so that pods may be scheduled to it. */
   labelled: boolean
   /** The pods on that node that have the data mounted. */
   users: readonly VolumeUser[]
@@ -45,12 +45,14 @@ const STATES: Readonly<Record<DeletionState, (deletion: DeletionStatus, observed
   },
 }
 
-/** The deletion with a mover that is created now. */
+/** Enters Deleting, for a mover that is created now. */
 export function startDeleting(deletion: DeletionStatus, now: number): DeletionStatus {
   return enter(withoutProgress(deletion) as DeletionStatus, 'Deleting', now)
 }
 
-/** A mover without a record in the status: the controller that created it was stopped before it could write the status. */
+/**
+ * Steps a deletion that waits. If it has a mover, the controller was stopped between the creation of the mover and the write of the status.
+ */
 function stepWaiting(deletion: DeletionStatus, observed: DeletionObservation): Step {
   return observed.mover
     ? stepDeleting(startDeleting(deletion, observed.now), observed)
@@ -58,8 +60,8 @@ function stepWaiting(deletion: DeletionStatus, observed: DeletionObservation): S
 }
 
 /**
- * How often a waiting deletion is checked. A pod that was scheduled to the node before the node lost its label may stay unobserved for as
- * long.
+ * How often a waiting deletion is checked, and how long it waits after its node label was removed. The cache may receive a pod that was
+ * scheduled before that with such a delay.
  */
 const GRACE_MS = 3_000
 
@@ -90,7 +92,7 @@ function named(users: readonly VolumeUser[]): string {
   return rest > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${rest} more` : names.join(', ')
 }
 
-/** A deletion is retried as soon after every failure: the data of another source may need its disk. */
+/** Steps a deletion with a mover. The retry delay is the same for all failures, permanent ones too: other data may need the disk. */
 function stepDeleting(deletion: DeletionStatus, observed: DeletionObservation): Step {
   const { mover } = observed
   return stepWork(deletion, mover?.kind === 'failed' ? { ...observed, mover: { ...mover, retry: true } } : observed)

@@ -1,4 +1,4 @@
-/** Plans the eviction on a node that is short of disk: the least recently used replica that its volume allows to evict. */
+/** Plans evictions on a node that is short of disk. The least recently used replica whose volume allows eviction is evicted first. */
 import { keyOfObject, nameOfObject } from '../../../api/meta.ts'
 import type { Node } from '../../../api/node.ts'
 import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
@@ -31,7 +31,7 @@ export interface EvictionPlan extends Plan {
   evicted?: Eviction
 }
 
-/** Which volume loses its replica on a node. */
+/** The volume and the node of an evicted replica. */
 export interface Eviction {
   /** `namespace/name`. */
   volumeManager: string
@@ -46,7 +46,7 @@ interface Candidate {
 }
 
 /**
- * Evicts one replica at a time, and the next one only after the first is deleted and a pause is over. The reason: the kubelet reports disk
+ * Plans the eviction of at most one replica. The next one follows after the data is deleted and a pause is over. The kubelet reports disk
  * pressure for minutes after disk is free.
  */
 export function planEviction(input: EvictionInput): EvictionPlan {
@@ -92,7 +92,7 @@ function isFreeingDisk(node: string, { status }: VolumeManager): boolean {
   )
 }
 
-/** The replicas that may be evicted. Ends of pods count even if the loop of the VolumeManager has not recorded them yet. */
+/** The replicas that may be evicted. The ends of pods count even if the status does not record them yet. */
 function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: EvictionInput): Candidate[] {
   if (manager.metadata.deletionTimestamp) return []
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {

@@ -1,4 +1,4 @@
-/** Observes movers, nodes and pods around each replica and deletion of a volume, and takes each of them one step. */
+/** Observes the mover, the node and the pods of each replica and deletion of a volume, and computes their next status. */
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type {
@@ -21,7 +21,7 @@ import { earliest } from './transition.ts'
 import { stepUpload } from './upload.ts'
 import { recordUse } from './use.ts'
 
-/** Every replica one step further, with deletions for the nodes that replicas left. */
+/** Computes the next status of every replica, and adds deletions for the nodes that replicas left. */
 export function stepReplicas(
   input: VolumeManagerInput,
   id: string,
@@ -74,13 +74,13 @@ function observeReplica(
   }
 }
 
-/** The mover of an upload; without an upload no task has attempt 0. */
+/** Observes the mover of an upload. Without an upload there is none, since no task has attempt 0. */
 function observeUpload(input: VolumeManagerInput, id: string, { index, upload }: ReplicaStatus) {
   const task = taskOf(input.manager, id, 'upload', { index, attempt: upload?.attempt ?? 0 })
   return observeMover(input, task, upload?.since)
 }
 
-/** The node and directory of data, as a key; none for a replica that is on no node. */
+/** The node and directory of data, as a key; empty for a replica that is on no node. */
 function placeOf({ node, path }: ReplicaStatus): string[] {
   return node === undefined || path === undefined ? [] : [`${node}:${path}`]
 }
@@ -92,7 +92,7 @@ function nodeStateOf(nodes: VolumeManagerInput['nodes'], name: string): NodeStat
   return { kind: 'present', uid: node.metadata.uid, isReady: ready, unreadySince: since }
 }
 
-/** Every deletion one step further, without those whose data is gone. */
+/** Computes the next status of every deletion, and removes deletions whose data is gone. */
 export function stepDeletions(input: VolumeManagerInput, id: string, set: ReplicaSet): ReplicaSet {
   const steps = set.deletions.flatMap((deletion) => {
     const step = stepDeletion(deletion, observeDeletion(input, id, deletion, set.replicas))
@@ -131,12 +131,12 @@ function isWriting(pod: Pod, { node, path }: DeletionStatus): boolean {
   return pod.spec?.nodeName === node && directoryOfMover(pod) === path && readTask(pod)?.role !== 'deletion'
 }
 
-/** Whether the user asked for the deletion of data that pods use. */
+/** Whether an annotation allows the deletion of data that pods use. */
 export function isDeletedInUse({ metadata }: VolumeManager): boolean {
   return metadata.annotations?.[DELETE_IN_USE_ANNOTATION] === 'true'
 }
 
-/** Gives the labels of a node that has a replica of the volume; none for a replica that is on no node. */
+/** Returns a function that gives the labels of the node of a replica; none for a replica without a directory. */
 export function nodeLabelsFor(manager: VolumeManager, id: string): (replica: ReplicaStatus) => string[] {
   return ({ revision, shard, path }) => (path === undefined ? [] : nodeLabelsOf(manager, id, revision, shard))
 }

@@ -1,4 +1,4 @@
-/** Reads from a pod which data of volumes it has mounted, or had mounted before it ended. */
+/** Reads from a pod which directories and claims of volumes it mounts, or mounted before it ended. */
 import type { Pod, PodStatus } from '../../../api/pod.ts'
 import { directoryAround } from '../spec/names.ts'
 import { latestOf } from '../status/time.ts'
@@ -18,7 +18,7 @@ export interface PastUse {
   endTime: string
 }
 
-/** The use by a pod; undefined for a pod that uses no data, or has ended. A pod that is being deleted still runs. */
+/** The data that a pod uses; undefined for a pod that uses none or has ended. A pod that is being deleted still runs. */
 export function useOf({ spec, status }: Pod): PodUse | undefined {
   if (isEnded(status)) return undefined
   const directories = directoriesOf(spec)
@@ -36,8 +36,8 @@ export function pastUseOf({ spec, status }: Pod): PastUse | undefined {
 }
 
 /**
- * When a pod ended, by the clock of its node. A kubelet has no time for a container that it cannot find (reason
- * `ContainerStatusUnknown`, pkg/kubelet/status). Then the time counts at which the pod ceased to be ready, or else its start.
+ * When a pod ended, by the clock of its node. The kubelet reports no end time for a container that it cannot find (reason
+ * `ContainerStatusUnknown`, pkg/kubelet/status). Then the result is the time at which the pod ceased to be ready, or its start time.
  */
 export function endTimeOf({
   containerStatuses = [],

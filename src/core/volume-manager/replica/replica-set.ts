@@ -1,4 +1,4 @@
-/** Arranges the replicas of a volume: adds those that are missing, and drops those that are surplus or outdated. */
+/** Arranges the replicas of a volume: adds missing replicas, and drops surplus or outdated ones. */
 import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { DeletionCause } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
@@ -10,7 +10,7 @@ export interface Wanted {
   revision: string
   /** The directory of the data; undefined for a volume that is on no node. */
   path: string | undefined
-  /** How many replicas of each part; the part without a name is all of the data. */
+  /** The number of replicas of each part. The key undefined is all of the data. */
   counts: ReadonlyMap<string | undefined, number>
   /** Whether the data may be on the node. */
   allows(node: string): boolean
@@ -20,7 +20,7 @@ export interface Wanted {
   mustStay(replica: ReplicaStatus): boolean
 }
 
-/** The inputs of the deletion of a replica. */
+/** The inputs of dropping a replica. */
 export type DropRules = Pick<Wanted, 'labelsOf' | 'mustStay'>
 
 export interface ReplicaSet {
@@ -31,12 +31,12 @@ export interface ReplicaSet {
   dueAt?: number | undefined
 }
 
-/** Drops every replica. The deletion of data that pods use waits for them later. */
+/** Drops every replica, except those that must stay. The deletion of data that pods use waits for these pods (deletion.ts). */
 export function deleteAll(set: ReplicaSet, rules: DropRules, now: number): ReplicaSet {
   return set.replicas.reduce((left, replica) => dropReplica(left, replica, 'Removed', rules, now), set)
 }
 
-/** The set as wanted, before any mover starts. */
+/** Returns the set with the wanted replicas, before any mover starts. */
 export function arrangeReplicas(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   const withoutIncomplete = dropIncomplete(set, wanted, now)
   const complete = [...wanted.counts].reduce(
@@ -68,7 +68,7 @@ function causeOfFailure(code: string | undefined): DeletionCause {
   return code === 'NoSpace' ? 'NoSpace' : 'Abandoned'
 }
 
-/** Adds a deletion for a node on which a mover may have left a part of the data. No label led pods to it. */
+/** Adds a deletion for a node on which a mover may have left a part of the data. The node has no label for this data. */
 export function abandonNode(
   set: ReplicaSet,
   left: { node: string; path: string; revision: string; code?: string | undefined },
@@ -99,7 +99,7 @@ function dropIncomplete(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSe
     .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
 }
 
-/** Drops outdated replicas when all current ones are ready: a mistake in the source must not delete the existing data. */
+/** Drops outdated replicas after all current ones are ready: a mistake in the source must not delete the existing data. */
 function dropOutdated(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
   const isComplete = [...wanted.counts].every(
     ([shard, count]) =>
@@ -121,7 +121,7 @@ function arrangeShard(
   const ofShard = set.replicas.filter(
     (one) => isCurrent(one, wanted) && one.shard === shard && one.state !== 'Unreachable',
   )
-  // A replica on a node that is no longer allowed serves until another one replaces it.
+  // A replica on a node that is no longer allowed stays until another replica is ready.
   const isMisplaced = (one: ReplicaStatus) => isReady(one) && one.node !== undefined && !wanted.allows(one.node)
   const placed = ofShard.filter((one) => !isMisplaced(one))
   const missing = count - placed.length
@@ -161,7 +161,7 @@ function addReplicas(
   }
 }
 
-/** In the order in which they are dropped: incomplete ones, then unused ones, then the least recently used. */
+/** Sorts replicas by the order in which they are dropped: incomplete replicas, then unused ones, then the least recently used. */
 function leastValuable(replicas: readonly ReplicaStatus[]): ReplicaStatus[] {
   return [...replicas].sort((a, b) => worthOf(a) - worthOf(b) || lastUse(a) - lastUse(b) || b.index - a.index)
 }

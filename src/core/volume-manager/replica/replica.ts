@@ -1,4 +1,4 @@
-/** The states of one replica: from its status and what is observed around it to its next status. */
+/** The state machine of one replica: computes its next status from its status and the observed state. */
 import type { ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { MESSAGES } from '../status/codes.ts'
@@ -6,7 +6,7 @@ import { fromTime, toTime } from '../status/time.ts'
 import type { Observation, Transition } from './transition.ts'
 import * as transition from './transition.ts'
 
-/** The observed state around a replica. */
+/** The observed state of a replica: its mover, its node and its pods. */
 export interface ReplicaObservation extends Observation {
   /** Its node; undefined when it has none. */
   node: NodeState | undefined
@@ -14,7 +14,7 @@ export interface ReplicaObservation extends Observation {
   nodeHasData: boolean
   /** Whether a pod that has no node yet needs the data. */
   isDemanded: boolean
-  /** Of its volume; undefined for one that is no longer in the spec. */
+  /** The source type of its volume; undefined for a volume that is no longer in the spec. */
   sourceType: string | undefined
 }
 
@@ -26,7 +26,7 @@ export type NodeState =
 type Step = Transition<ReplicaStatus>
 
 const STATES: Readonly<Record<ReplicaState, (replica: ReplicaStatus, observed: ReplicaObservation) => Step>> = {
-  // A mover without a record in the status: the controller that created it was stopped before it could write the status.
+  // If a mover exists, the controller was stopped between the creation of the mover and the write of the status.
   Queued: (replica, observed) =>
     observed.mover
       ? stepMoving(start(replica, observed).next, observed)
@@ -56,7 +56,7 @@ export function isUsable(replica: ReplicaStatus, sourceType: string | undefined)
   return isReady(replica) || (sourceType === 'Stream' && state === 'Downloading' && bytes > 0 && node !== undefined)
 }
 
-/** The replica with a mover that is created now. */
+/** Enters Starting, for a mover that is created now. */
 export function start(replica: ReplicaStatus, { settings, now }: Pick<ReplicaObservation, 'settings' | 'now'>): Step {
   return starting(replica, { reason: 'Starting', message: MESSAGES.Starting() }, { settings, now })
 }
@@ -71,14 +71,14 @@ function starting(
   return { next, dueAt: Math.min(now + transition.PROGRESS_MS, timeoutAt) }
 }
 
-/** Queues the replica for another mover, as if nothing had failed. */
+/** Queues the replica for another mover, and drops its failures. */
 function queueAgain(replica: ReplicaStatus, reason: string, message: string, now: number): Step {
   const { bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = withoutFailures(replica)
   const next = transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, { reason, message })
   return transition.inQueue(next, now)
 }
 
-/** Retries when the time has come, or when the cause of the failure may be repaired. */
+/** Retries at the retry time, or earlier after a change that may have repaired the cause. */
 function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: ReplicaObservation): Step {
   const { reason, message } = replica
   const isDue =
@@ -128,7 +128,7 @@ function stepRunning(replica: ReplicaStatus, node: string | undefined, observed:
     : downloading(placed, observed)
 }
 
-/** The pods of a stream wait for its first bytes, and not for all of it. */
+/** How often a stream without bytes is checked. Its pods wait only for the first bytes. */
 const FIRST_BYTES_MS = 5_000
 
 function downloading(next: ReplicaStatus, { sourceType, now }: ReplicaObservation): Step {
@@ -145,20 +145,21 @@ function arrive(replica: ReplicaStatus, { node, bytes, endTime }: MoverSuccess, 
     ...(node && { node }),
     ...(uid && { nodeUID: uid }),
     ...(bytes !== undefined && { bytes }),
-    // Pods that ended before this second used other data. In that second, which is how exact these times are, a pod may have used this.
+    // Pods that ended before this time used other data. Times are exact to one second, so a pod that ended in the same second may have used
+    // this data.
     ...(endMs !== undefined && { lastEndTime: toTime(endMs - 1000) }),
   }
   return { next: transition.enter(arrived, 'Ready', observed.now), dueAt: lossAt(observed) }
 }
 
-/** A replica whose data is on a node: it is as safe as the node. */
+/** Steps a replica whose data is on a node. Its state follows the state of the node. */
 function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step {
   const { node, now } = observed
   const { node: name, nodeUID, inUse: _inUse, ...rest } = replica
   if (name === undefined) return { next: replica }
   if (node === undefined || node.kind === 'gone') return queueAgain(rest, 'NodeGone', MESSAGES.NodeGone(name), now)
   if (node.uid !== undefined && nodeUID !== undefined && node.uid !== nodeUID) {
-    // Its disk may be the old one or an empty one. A mover finds out, and downloads only what is missing.
+    // The disk of the new node may be the old one. A mover checks it, and downloads only missing data.
     const { nodeUID: _, ...onNode } = replica
     return queueAgain(onNode, 'NodeReplaced', MESSAGES.NodeReplaced(name), now)
   }
@@ -169,7 +170,7 @@ function stepPlaced(replica: ReplicaStatus, observed: ReplicaObservation): Step 
   return { next: transition.enter(replica, 'Unreachable', now, explanation) }
 }
 
-/** When the replica counts as lost because its node is not ready; undefined while it is ready. */
+/** When the replica counts as lost because its node is not ready; undefined while the node is ready. */
 function lossAt({ node, settings, now }: ReplicaObservation): number | undefined {
   if (node?.kind !== 'present' || node.isReady) return undefined
   return (node.unreadySince ?? now) + settings.nodeLossSeconds * 1000
@@ -178,12 +179,12 @@ function lossAt({ node, settings, now }: ReplicaObservation): number | undefined
 function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step {
   const { node: _node, nodeUID: _uid, isPermanent: _permanent, ...rest } = replica
   const node = failure.node ?? replica.node
-  // Where it can continue, it does: what arrived so far is on that node.
+  // Unless the node is the cause, the next attempt continues with the data on the same node.
   const placed = failure.elsewhere || !node ? rest : { ...rest, node }
   return transition.fail({ ...placed, ...(!failure.retry && { isPermanent: true }) }, failure, now)
 }
 
-/** Two movers of one volume ran on one node, one after the other: the data counts once. That is no failure. */
+/** Queues a replica for another node, because this node has another replica of the same data. This is not a failure. */
 function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): Step {
   const { node: _node, nodeUID: _uid, bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
   const explanation = { reason: 'NodeTaken', message: MESSAGES.NodeTaken(node ?? '') }
@@ -198,7 +199,7 @@ function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
   return rest
 }
 
-/** A replica continues where it was, unless that node does not exist any more. */
+/** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
 function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaStatus {
   if (replica.node === undefined || node?.kind !== 'gone') return replica
   const { node: _node, nodeUID: _uid, bytes: _bytes, ...rest } = replica

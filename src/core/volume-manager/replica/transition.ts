@@ -1,4 +1,4 @@
-/** The transition helper of replicas, uploads and deletions: their next status, and when time alone changes it. */
+/** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
 import type { RecordedProgress } from '../../../api/volume-manager.ts'
 import { backoffMs } from '../../backoff.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue } from '../mover/observed-state.ts'
@@ -8,7 +8,7 @@ import { fromTime, toTime } from '../status/time.ts'
 
 export interface Transition<T> {
   next: T
-  /** When to look again although nothing changed, in ms since the epoch. Absent when only a change matters. */
+  /** When the status must be computed again although nothing changed, in ms since the epoch. Absent when only a change matters. */
   dueAt?: number | undefined
 }
 
@@ -22,7 +22,7 @@ export interface StateStatus {
   retryTime?: string
 }
 
-/** The observed state around a replica, an upload or a deletion. */
+/** The observed mover of a replica, an upload or a deletion, with the settings and the time. */
 export interface Observation extends ObservedMover {
   settings: VolumeSettings
   now: number
@@ -30,10 +30,10 @@ export interface Observation extends ObservedMover {
 
 /** How often the progress of a running mover is read. */
 export const PROGRESS_MS = 30_000
-/** A freed slot wakes the queue; this interval covers an event that was missed. */
+/** How often queued work is checked. A freed slot requeues it earlier; the interval covers an event that was missed. */
 const QUEUE_MS = 60_000
 
-/** Enters a state. `since` changes with the state only; reason, message and retry time of the last state are dropped. */
+/** Enters a state. `since` changes only with the state. The reason, message and retry time of the last state are dropped. */
 export function enter<T extends StateStatus>(
   status: T,
   state: T['state'],
@@ -46,7 +46,7 @@ export function enter<T extends StateStatus>(
   return { ...rest, state, ...(reason && { reason }), ...(message && { message }), since } as T
 }
 
-/** Stays in a state that a slot or a mover ends. */
+/** Stays in a state that ends when a slot is free or when the mover changes. */
 export function inQueue<T>(next: T, now: number): Transition<T> {
   return { next, dueAt: now + QUEUE_MS }
 }
@@ -55,7 +55,7 @@ const BACKOFF = { firstMs: 10_000, lastMs: 600_000 }
 /** A failure that only a change can repair is retried less often. */
 const PERMANENT_BACKOFF = { firstMs: 60_000, lastMs: 600_000 }
 
-/** Enters Failed, to be retried later the more failures there were in a row. */
+/** Enters Failed. The retry delay grows with the number of failures in a row. */
 export function fail<T extends StateStatus>(
   status: T,
   { code, message, retry }: Pick<MoverFailure, 'code' | 'message' | 'retry'>,
@@ -67,7 +67,7 @@ export function fail<T extends StateStatus>(
   return { next, dueAt: fromTime(retryTime) }
 }
 
-/** Whether the time of a retry has come. Without a readable time it has. */
+/** Whether the retry time has passed. A missing or invalid retry time has passed. */
 export function isRetryDue({ retryTime }: StateStatus, now: number): boolean {
   return now >= (fromTime(retryTime) ?? 0)
 }
@@ -82,7 +82,7 @@ interface Work extends StateStatus, RecordedProgress {
 }
 
 /**
- * Steps an upload or a deletion that has a mover. The mover fails when it does not start in time, or makes no progress for too long.
+ * Steps an upload or a deletion that has a mover. A mover that does not start in time, or makes no progress for too long, counts as failed.
  *
  * @returns undefined when the mover succeeded
  */
@@ -107,7 +107,7 @@ export function stepWork<T extends Work>(
   if (isNew) {
     return inQueue({ ...(rest as T), bytes: progress.bytes, files: progress.files, progressTime: toTime(now) }, now)
   }
-  // The timeout begins when the mover is first seen to run.
+  // The timeout begins when the mover is first observed to run.
   if (progressTime === undefined) return inQueue({ ...(rest as T), progressTime: toTime(now) }, now)
   return isOver(fromTime(progressTime), progressTimeoutSeconds)
     ? failWork(work, overdue('Stalled', MESSAGES.Stalled(), mover.node), now)

@@ -1,4 +1,4 @@
-/** The states of an upload: changes that pods made to the data are written back to the source (VCK's option `resync`). */
+/** The state machine of an upload, which writes the changes of pods back to the source (VCK's option `resync`). */
 import type { ReplicaStatus, UploadStatus, VolumeConfig } from '../../../api/volume-manager.ts'
 import { parseDuration } from '../../locality/duration.ts'
 import { parseBoolean } from '../spec/options.ts'
@@ -24,14 +24,14 @@ export function isWrittenBack(config: VolumeConfig | undefined): boolean {
   return parseBoolean(config?.options?.['resync'] ?? '') ?? false
 }
 
-/** Whether pods may have changed the data since it was last written back. Data that was never used is unchanged. */
+/** Whether pods may have changed the data since the last upload. Data that was never used is unchanged. */
 export function hasChanges({ lastUsedTime, uploadedTime, inUse }: ReplicaStatus): boolean {
   if (inUse) return true
   const used = fromTime(lastUsedTime)
   return used !== undefined && used >= (fromTime(uploadedTime) ?? 0)
 }
 
-/** The replica with the next status of its upload. */
+/** Computes the next status of the upload of a replica. */
 export function stepUpload(replica: ReplicaStatus, observed: UploadObservation): Transition<ReplicaStatus> {
   const { upload, ...rest } = replica
   const { config, now } = observed
@@ -51,18 +51,21 @@ export function stepUpload(replica: ReplicaStatus, observed: UploadObservation):
   }
 }
 
-/** The replica with a mover for its upload that is created now. */
+/** Enters Uploading, for a mover that is created now. */
 export function startUpload(replica: ReplicaStatus, now: number): ReplicaStatus {
   const { upload } = replica
   return upload ? { ...replica, upload: enter(upload, 'Uploading', now), uploads: upload.attempt } : replica
 }
 
-/** Without an upload: while pods use the data, the end of their use may be missed, and the interval may end. */
+/**
+ * The transition of a replica without an upload. While pods use the data, it is checked again: the end of the use may be missed, or an
+ * interval may end.
+ */
 function idle(next: ReplicaStatus, config: VolumeConfig | undefined, now: number): Transition<ReplicaStatus> {
   return next.inUse ? { next, dueAt: earliest(inQueue(next, now).dueAt, nextUploadAt(next, config)) } : { next }
 }
 
-/** When the last pod ended; while pods use the data, only after each interval that the volume asks for. */
+/** Whether an upload is due: after the last pod has ended, or after `resyncInterval` while pods use the data. */
 function isDue(replica: ReplicaStatus, { config, retryTriggers, now }: UploadObservation): boolean {
   const { upload, inUse } = replica
   const isTime = upload === undefined || isRetryDue(upload, now) || retryTriggers.has('secret')
@@ -70,7 +73,7 @@ function isDue(replica: ReplicaStatus, { config, retryTriggers, now }: UploadObs
   return !inUse || now >= (nextUploadAt(replica, config) ?? Number.POSITIVE_INFINITY)
 }
 
-/** When changes are written back next while pods use the data, in ms since the epoch; undefined without an interval. */
+/** The time of the next upload while pods use the data, in ms since the epoch; undefined without `resyncInterval`. */
 function nextUploadAt(
   { uploadedTime, lastUsedTime }: ReplicaStatus,
   config: VolumeConfig | undefined,
@@ -93,7 +96,7 @@ function stepUploading(
   const { upload: _, ...rest } = replica
   const { config, now } = observed
   const step = stepWork(upload, observed)
-  // The mover may have missed what changed while it ran.
+  // The upload may lack changes that pods made while the mover ran.
   if (!step) return idle({ ...rest, uploadedTime: upload.since ?? toTime(now) }, config, now)
   return { next: { ...rest, upload: step.next }, dueAt: step.dueAt }
 }

@@ -1,15 +1,15 @@
-/** Records whether pods use a replica, and when they last did: uploads and evictions depend on it. */
+/** Records whether pods use a replica, and when they last used it. Uploads and evictions depend on these fields. */
 import type { ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { LastEnd, VolumeManagerInput } from '../input.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { isReady } from './replica.ts'
 import { lastUse } from './replica-set.ts'
 
-/** The replica with its use by pods that run, and by pods that have ended. */
+/** Records the use by running pods and by pods that have ended. */
 export function recordUse(replica: ReplicaStatus, { users, lastEnd, now }: VolumeManagerInput): ReplicaStatus {
   const { path, node, inUse: wasUsed = false } = replica
   const isUsed = isReady(replica) && path !== undefined && users(path).some((user) => user.node === node)
-  // While it is in use it counts as changed. Many pods may end: only the end of the last one is worth a write of the status.
+  // A replica in use counts as changed anyway. Only the end of the last of its pods is worth a write of the status.
   const recorded = isUsed ? replica : recordEnd(replica, lastEnd, now)
   if (isUsed === wasUsed) return recorded
   const { inUse: _, ...rest } = recorded
@@ -17,8 +17,8 @@ export function recordUse(replica: ReplicaStatus, { users, lastEnd, now }: Volum
 }
 
 /**
- * The replica with its use by a pod that ended, and may have started, since the last look. Only times of one node are compared, since its
- * clock may be off: the status has the last recorded end by the same clock.
+ * Records the end of a pod that the controller may never have observed running. It compares times of one node only, since clocks of nodes
+ * differ: the status has the last recorded end by the same clock.
  */
 export function recordEnd(replica: ReplicaStatus, lastEnd: LastEnd, now: number): ReplicaStatus {
   const { node, path, lastEndTime } = replica

@@ -1,4 +1,4 @@
-/** Plans one volume: the replicas and deletions that it has, and those that it needs, before any mover starts. */
+/** Plans one volume: steps its replicas and deletions, and arranges the wanted replicas. No mover is started yet. */
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
@@ -18,7 +18,7 @@ export interface VolumePlan {
   id: string
   /** Undefined for a volume that is no longer in the spec. */
   config: VolumeConfig | undefined
-  /** The same when it is valid, so that movers can be created for it. */
+  /** The config when it is valid; undefined when no mover can be created for the volume. */
   moverConfig: VolumeConfig | undefined
   before: VolumeStatus | undefined
   set: ReplicaSet
@@ -28,11 +28,11 @@ export interface VolumePlan {
   problems: string[]
   /** Why there cannot be as many replicas as wanted. */
   shortage: string | undefined
-  /** Movers whose result the status does not wait for. */
+  /** Movers whose result the status does not expect. They are deleted. */
   orphans: Pod[]
 }
 
-/** Plans a volume. `goal`: whether the VolumeManager keeps its data or deletes all of it. */
+/** Plans a volume. `goal` is whether the VolumeManager keeps its data or deletes all of it. */
 export function planVolume(
   input: VolumeManagerInput,
   id: string,
@@ -68,7 +68,7 @@ export function planVolume(
   }
 }
 
-/** Data with changes that are to be written back is not dropped, unless the user asked for that. */
+/** A replica with changes that are not written back yet must stay, unless an annotation allows its deletion. */
 function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | undefined): DropRules {
   return {
     labelsOf: nodeLabelsFor(manager, id),
@@ -92,7 +92,7 @@ function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig):
   }
 }
 
-/** The message of VCK, with the number of nodes on which the data may be. */
+/** VCK's message when fewer nodes are allowed than replicas are wanted; undefined when there are enough nodes. */
 function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
   const { delivery } = sourceTypeOf(config.sourceType)
   if (delivery === 'mounted') return undefined
@@ -106,7 +106,7 @@ function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted:
   return `replicas [${count}] greater than number of nodes [${allowed}]`
 }
 
-/** Adds a deletion for what an orphaned mover may have written to its node. */
+/** Adds a deletion for data that an orphaned mover may have written to its node. */
 function deleteWritten(set: ReplicaSet, pod: Pod, now: number): ReplicaSet {
   const node = pod.spec?.nodeName
   const path = directoryOfMover(pod)

@@ -1,13 +1,13 @@
 /** Node affinities, matched as the scheduler matches them (k8s.io/component-helpers, scheduling/corev1/nodeaffinity). */
 import type { Node, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 
-/** Whether the required part of an affinity allows the node; without one, every node is allowed. */
+/** Whether the required terms of an affinity allow the node. Without required terms, every node is allowed. */
 export function allowsNode(affinity: NodeAffinity | undefined, node: Pick<Node, 'metadata'>): boolean {
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
 }
 
-/** A term without requirements matches nothing. */
+/** Whether a term matches the node. A term without requirements matches no node. */
 function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: Pick<Node, 'metadata'>) {
   if (matchExpressions.length + matchFields.length === 0) return false
   const { labels = {}, name } = node.metadata
@@ -47,7 +47,7 @@ interface AffinityProblem {
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']
 
-/** What the API server rejects in a Pod with this affinity, and what matches no node. */
+/** Returns the fields of an affinity that the API server would reject in a Pod, and an empty list of terms, which matches no node. */
 export function affinityProblems(affinity: NodeAffinity | undefined): AffinityProblem[] {
   const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution
   const path = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'

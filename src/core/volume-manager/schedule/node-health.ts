@@ -7,7 +7,7 @@ export interface NodeHealth {
   since?: number
 }
 
-/** By the condition Ready. A node without it counts as ready, as in a folder of manifests. */
+/** Reads the condition Ready. A node without it counts as ready, because manifests in a folder have no status. */
 export function healthOf({ status }: Node): NodeHealth {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   if (!ready || ready.status === 'True') return { isReady: true }

@@ -1,4 +1,4 @@
-/** Decides where the mover of a replica may run, and whether a node is free for it. */
+/** Decides where the mover of a replica may run, and takes a per-node slot for it. */
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
@@ -11,8 +11,8 @@ import { healthOf } from './node-health.ts'
 import type { NodeSlots } from './slots.ts'
 
 /**
- * Whether the scheduler still searches a node for a mover of the same data. One search runs at a time, since the
- * scheduler ignores movers that have ended. Otherwise two quick movers could run on one node, the second before the node has its label.
+ * Whether the scheduler has yet to place a mover of the same data. Only one mover at a time waits for its node, since the scheduler ignores
+ * movers that have ended. Otherwise two quick movers could run on one node, the second before the node has its label.
  */
 export function searchState(
   { id, wanted }: VolumePlan,
@@ -43,7 +43,7 @@ export function placementOf(
   const deleting = set.deletions.filter(({ path }) => path === replica.path).map(({ node }) => node)
   if (replica.node !== undefined) return deleting.includes(replica.node) ? undefined : { on: replica.node }
   if (wanted?.path === undefined) return { affinity: config?.nodeAffinity, withoutLabels: [], notOn: [] }
-  // The label keeps movers off nodes with the data. Before a node has its label, its name does.
+  // Nodes with the data are excluded by their label. A node that does not have its label yet is excluded by name.
   const unlabelled = set.replicas
     .filter((one) => one.path === replica.path && one.node !== undefined && !hasLabels(one, plan, input))
     .flatMap(({ node }) => node ?? [])
@@ -61,7 +61,10 @@ function hasLabels(replica: ReplicaStatus, { wanted }: VolumePlan, { nodes }: Vo
   return wanted?.labelsOf(replica).every((label) => labels?.[label] !== undefined) ?? false
 }
 
-/** A slot on a node that could take the mover: a mover without a node would only wait, and keep a slot. */
+/**
+ * Takes a slot on a node that could run the mover; undefined when there is none. Without such a node, the mover would only wait and occupy
+ * a slot.
+ */
 export function slotFor(
   placement: MoverPlacement,
   plan: VolumePlan,
@@ -73,7 +76,7 @@ export function slotFor(
     : slots.takeAmong(freeNodes(plan, input, slots, placement.notOn))
 }
 
-/** The nodes that could take a replica now. */
+/** The nodes that could run the mover of a replica now. */
 function freeNodes(
   { config, set, wanted }: VolumePlan,
   { nodes }: VolumeManagerInput,

@@ -28,13 +28,13 @@ interface Turn {
   since: number
 }
 
-/** Objects in memory never change: the turns of each version of a VolumeManager are read and sorted once. */
+/** Cached objects never change, so the turns of each version of a VolumeManager are read and sorted once. */
 const knownTurns = new WeakMap<object, readonly Turn[]>()
 
 /**
- * The first turns in the queue, each as the `namespace/name` of its VolumeManager, which has one turn for each of its movers that wait.
- * The order: deletions, which free disk; then by priority; then by how long the turn has waited. Behind them all, turns that could not
- * start when their VolumeManager was last planned.
+ * Returns the first turns, each as the `namespace/name` of its VolumeManager. A VolumeManager has one turn for each waiting mover.
+ * Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Turns that could not start when their
+ * VolumeManager was last planned are last.
  *
  * @param waiting the VolumeManagers that wait (`isInQueue`)
  */
@@ -56,7 +56,7 @@ export function firstManagers(waiting: Iterable<VolumeManager>, count: number): 
   return first.map(({ manager }) => manager)
 }
 
-/** Puts a turn where it belongs among the first `count`; false when all of those are before it. */
+/** Inserts a turn at its place among the first `count` turns; returns false when it is after all of them. */
 function insert(first: Turn[], turn: Turn, count: number): boolean {
   let at = first.length
   while (at > 0 && compareTurns(turn, first[at - 1] as Turn) < 0) at--
@@ -69,7 +69,7 @@ function insert(first: Turn[], turn: Turn, count: number): boolean {
 function compareTurns(a: Turn, b: Turn): number {
   return (
     Number(a.isStuck) - Number(b.isStuck) ||
-    // Two deletions are both of infinite priority.
+    // Two deletions have infinite priority, and Infinity - Infinity is NaN.
     (a.priority === b.priority ? 0 : b.priority - a.priority) ||
     a.since - b.since ||
     (a.manager < b.manager ? -1 : Number(a.manager > b.manager))
@@ -102,11 +102,11 @@ function readTurns({ metadata, spec, status }: VolumeManager): Turn[] {
 }
 
 export interface AllowanceInput {
-  /** `namespace/name` of the VolumeManager that asks. */
+  /** `namespace/name` of the VolumeManager that is planned. */
   manager: string
-  /** The VolumeManagers that wait. */
+  /** The VolumeManagers with waiting movers. */
   waiting: readonly VolumeManager[]
-  /** The movers that have not ended, of all VolumeManagers, including those that are in no cache yet. */
+  /** The movers of all VolumeManagers that have not ended, including movers that the cache does not have yet. */
   active: readonly Pod[]
   settings: VolumeSettings['movers']
 }

@@ -1,6 +1,6 @@
 /**
- * Per-node slots: limit the movers of each node exactly, although the scheduler chooses the nodes. A node has as many slots as it may
- * have movers, and each mover has one slot. The scheduler puts no two movers of one slot on one node (mover/affinity.ts).
+ * Per-node slots limit the movers of each node exactly, although the scheduler chooses the nodes. A node has as many slots as it may have
+ * movers, and each mover has one slot. The scheduler puts no two movers of one slot on one node (mover/affinity.ts).
  */
 import type { Pod } from '../../../api/pod.ts'
 import { isUnschedulable, nodeOfMover, slotOfMover } from '../mover/affinity.ts'
@@ -10,19 +10,19 @@ export interface NodeSlots {
   isFull(node: string): boolean
   /** Takes a slot of this node; undefined when it is full. */
   takeOn(node: string): number | undefined
-  /** Takes the slot that is free on most of these nodes, for a mover that may run on each of them. Undefined when all are full. */
+  /** Takes the slot that is free on most of these nodes, for a mover that may run on any of them. Undefined when all are full. */
   takeAmong(nodes: ReadonlySet<string>): number | undefined
 }
 
 /**
- * The slots with those that are taken now.
+ * Creates the slots of all nodes. The active movers occupy theirs.
  *
- * @param active the movers that have not ended, including those that are in no cache yet
+ * @param active the movers that have not ended, including movers that the cache does not have yet
  * @param perNode how many movers a node may have
  */
 export function openNodeSlots(active: readonly Pod[], perNode: number): NodeSlots {
   const taken = new Map<string, (number | undefined)[]>()
-  /** Slots of movers that the scheduler has yet to place. An unschedulable mover takes no slot from others. */
+  /** Slots of movers that the scheduler has not placed yet. An unschedulable mover occupies no slot. */
   const unplaced: (number | undefined)[] = []
   for (const pod of active) {
     const node = nodeOfMover(pod)

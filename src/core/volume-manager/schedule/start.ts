@@ -1,4 +1,4 @@
-/** Starts movers: as many as there are free slots, on nodes with a free per-node slot, deletions and uploads first. */
+/** Starts movers within the allowance and the per-node slots, deletions and uploads first. */
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
@@ -20,18 +20,18 @@ export interface Started {
   pods: Pod[]
 }
 
-/** Slots that are still free, and the movers that took the others. */
+/** The free slots, and the movers that took slots. */
 interface Starter {
   input: VolumeManagerInput
   nodeSlots: NodeSlots
-  /** In the whole cluster, for this VolumeManager. */
+  /** How many more movers this VolumeManager may start. */
   free: number
   pods: Pod[]
 }
 
 /**
- * Starts the movers of the plans that may start; all others stay queued. It starts only the work that the status records as queued. A
- * plan that was not applied to its end is made again, and finds its own movers by their numbers.
+ * Starts the movers that have a free slot. Other work stays queued. Only work that the stored status records as Queued is started. A plan
+ * that was applied in part is made again, and finds its movers by their index and attempt.
  */
 export function startMovers(input: VolumeManagerInput, plans: readonly VolumePlan[]): Started {
   const { allowance, settings } = input
@@ -98,7 +98,7 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
   const { config, wanted, set } = plan
   const { input, nodeSlots } = starter
   if (!config || !wanted) {
-    // Without a valid spec nothing can be downloaded: other VolumeManagers go first.
+    // A volume with an invalid spec cannot be downloaded, so other VolumeManagers go first.
     return { ...plan, set: { ...set, replicas: set.replicas.map((replica) => stuck(replica, 'InvalidSpec')) } }
   }
   let search = searchState(plan, input)
@@ -128,12 +128,12 @@ function transferOf({ manager, settings }: VolumeManagerInput) {
   return { manager, settings: settings.movers, networks: settings.allowedLocalNetworks }
 }
 
-/** A replica that cannot start although there is a slot lets the others go first. */
+/** Marks a queued replica that cannot start although a slot is free, so that other replicas go first. */
 function stuck(replica: ReplicaStatus, reason: 'NoNode' | 'NoClaim' | 'InvalidSpec'): ReplicaStatus {
   return replica.state === 'Queued' ? { ...replica, reason, message: MESSAGES[reason]() } : replica
 }
 
-/** An upload starts after the last mover of the replica is gone. */
+/** An upload starts after the Pod of the previous upload is gone. */
 function mayUpload(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
   const { index, upload } = replica
   const known = before?.replicas?.find((one) => one.index === index)?.upload
@@ -146,7 +146,7 @@ function isKnownQueued<T extends ReplicaStatus | DeletionStatus>(one: T, before:
   return one.state === 'Queued' && before.some(isSame)
 }
 
-/** A replica starts after its last mover is gone: two would write to one directory. */
+/** A download starts after the Pod of the previous download is gone, since two movers would write to one directory. */
 function mayStart(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
   return isKnownQueued(replica, before?.replicas) && !hasMover(movers, id, 'replica', replica.index)
 }

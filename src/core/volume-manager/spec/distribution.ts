@@ -1,11 +1,11 @@
-/** Reads VCK's option `distributionStrategy`: which part of the data is on how many nodes. */
+/** Parses VCK's option `distributionStrategy`, which gives the number of nodes for each part of the data. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { isObject } from '../../json.ts'
 
-/** Each part has its own nodes, label and entry in the status. */
+/** The most parts of a volume. Each part has its own nodes, label and entry in the status. */
 export const MAX_PARTS = 100
 
-/** The parts by their patterns; undefined when the option is no JSON object of numbers. */
+/** The number of replicas by pattern; undefined when the option is not a JSON object of non-negative integers. */
 export function parseDistribution(text: string): Map<string, number> | undefined {
   let value: unknown
   try {
@@ -21,7 +21,7 @@ export function parseDistribution(text: string): Map<string, number> | undefined
   return new Map(patterns.map((pattern) => [pattern, Number(value[pattern])]))
 }
 
-/** The names of the parts of a volume, sorted; none when every node gets all of the data. */
+/** The names of the parts of a volume, sorted; empty when every node gets all of the data. */
 export function shardNames({ options = {} }: VolumeConfig): string[] {
   const { distributionStrategy } = options
   return distributionStrategy === undefined
@@ -29,7 +29,7 @@ export function shardNames({ options = {} }: VolumeConfig): string[] {
     : [...(parseDistribution(distributionStrategy)?.keys() ?? [])].slice(0, MAX_PARTS)
 }
 
-/** The number of replicas of each part. The part without a name is all of the data. */
+/** The number of replicas of each part. The key undefined is all of the data. */
 export function wantedReplicas(config: VolumeConfig): Map<string | undefined, number> {
   const { replicas = 1, options = {} } = config
   const parts = options['distributionStrategy'] && parseDistribution(options['distributionStrategy'])

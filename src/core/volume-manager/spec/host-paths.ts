@@ -1,7 +1,7 @@
 /** Decides which directories of a node a volume may use, for downloaded data and for `Local` volumes. */
 import { isVolumeDirectory } from './names.ts'
 
-/** The directories of nodes that the configuration names. None of the first list overlaps one of the second. */
+/** The directories of nodes that the configuration names. No directory of one list overlaps a directory of the other. */
 export interface HostRoots {
   /** Lodestone creates and deletes the directories of volumes below these. */
   allowedRoots: readonly string[]
@@ -9,7 +9,7 @@ export interface HostRoots {
   localRoots: readonly string[]
 }
 
-/** `data`: directories of volumes are made below it. `local`: pods mount it. */
+/** `data`: Lodestone creates the directories of volumes below the path. `local`: pods mount the path itself. */
 export type HostPathUse = 'data' | 'local'
 
 /** Why a volume may not use a path of a node. */
@@ -30,10 +30,10 @@ export function isPlainPath(path: string): boolean {
   return path.startsWith('/') && isPlainRelativePath(path.slice(1))
 }
 
-/** The same for a relative path. */
+/** Whether a relative path has no empty parts, `.`, `..` or control characters. */
 export function isPlainRelativePath(path: string): boolean {
   const parts = path.replace(/\/$/, '').split('/')
-  // Control characters break lines in logs and messages. Half a surrogate pair becomes another name when it is encoded.
+  // Control characters break lines in logs and messages. A lone surrogate becomes another character when it is encoded.
   return (
     path.isWellFormed() && parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/\p{Cc}/u.test(part))
   )

@@ -9,7 +9,7 @@ export const DEFAULT_DATA_PATH = '/var/datasets'
 
 /** VCK's prefix of all names. */
 const PREFIX = 'vck-resource-'
-/** Its labels on nodes. */
+/** VCK's prefix of node labels. */
 const NODE_LABEL_PREFIX = 'vck.intelai.org/'
 
 type Owner = Pick<VolumeManager, 'metadata'>
@@ -23,7 +23,7 @@ export function directoryOf(manager: Owner, config: VolumeConfig, revision: stri
   return `${root}/${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revision]))}`
 }
 
-/** The data in the directory of a volume. Beside it the mover keeps incomplete data. */
+/** The directory of complete data, inside the directory of a volume. The mover keeps incomplete data beside it. */
 export function dataPathOf(manager: Owner, config: VolumeConfig, revision?: string): string {
   return `${directoryOf(manager, config, revision)}/data`
 }
@@ -34,14 +34,14 @@ export function volumeKey(manager: Owner, id: string): string {
 }
 
 /**
- * The label of the nodes that have a volume, or one part of it. It has at most 63 characters after the slash and is unique. VCK's
- * `<namespace>-<name>-<id>` is neither.
+ * The label of the nodes that have a volume, or one part of it. It is unique and has at most 63 characters after the slash, unlike VCK's
+ * `<namespace>-<name>-<id>`.
  */
 export function nodeLabelOf(manager: Owner, id: string, revision: string, shard?: string): string {
   return `${NODE_LABEL_PREFIX}${compactOwner(manager)}-${fnv1a(JSON.stringify([id, revision, shard ?? null]))}`
 }
 
-/** The key of a VolumeManager, with which its labels on nodes and objects begin. */
+/** The key of a VolumeManager: the first part of its labels on nodes and objects. */
 export function ownerKey(manager: Owner): string {
   return compactOwner(manager)
 }
@@ -84,7 +84,7 @@ export function nodeLabelsOf(manager: Owner, id: string, revision: string, shard
   return shard === undefined ? [whole] : [whole, nodeLabelOf(manager, id, revision, shard)]
 }
 
-/** The name of the mover of one attempt. A second creation fails, since the name is the same. */
+/** The name of the mover of one attempt. The name is deterministic, so that a second creation fails. */
 export function moverName(manager: Owner, id: string, role: string, index: number, attempt: number): string {
   return `${PREFIX}${fnv1a(JSON.stringify([ownerOf(manager), id, role, index]))}-${attempt}`
 }
@@ -94,7 +94,7 @@ export function claimNameOf(manager: Owner, config: VolumeConfig): string {
   return `${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revisionOf(config)]))}`
 }
 
-/** A manifest that is not stored has no uid. */
+/** The uid, or a hash of the name for a manifest that is not stored. */
 function ownerOf({ metadata: { uid, namespace, name = '' } }: Owner): string {
   return uid ?? fnv1a(objectKey(namespace, name))
 }

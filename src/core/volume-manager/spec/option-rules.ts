@@ -1,4 +1,4 @@
-/** The rules of single options, and their messages: those of VCK where it has one. */
+/** The validation rules of single options. Their messages are those of VCK, where VCK has the rule. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { FieldErrorCode } from '../../field-errors.ts'
 import { parseDuration } from '../../locality/duration.ts'
@@ -28,7 +28,7 @@ export function problem(field: string, code: FieldErrorCode, message: string, st
   return { field, code, message, ...(statusMessage && { statusMessage }) }
 }
 
-/** The option must be set and not empty. */
+/** Requires an option that is not empty. */
 export function required(option: string): Rule {
   return ({ options = {} }) =>
     options[option]
@@ -53,7 +53,7 @@ function whenSet(
   }
 }
 
-/** The key is required. An empty name means that the data is public. */
+/** Requires the option. An empty value means that the data is public. */
 export const credentials: Rule = ({ options = {} }) =>
   options['awsCredentialsSecretName'] === undefined
     ? problem(
@@ -64,7 +64,7 @@ export const credentials: Rule = ({ options = {} }) =>
       )
     : undefined
 
-/** A name without a namespace: a volume uses no Secret of another namespace. */
+/** Requires the name of a Secret, without a namespace: a volume uses no Secret of another namespace. */
 export function secretName(option: string): Rule {
   return whenSet(option, (name) => {
     const wrong = subdomainProblem(name)
@@ -86,7 +86,7 @@ export function endpoint(option: string): Rule {
   )
 }
 
-/** An option of older manifests: the host of Pachyderm, with the port of its own protocol. */
+/** An option of older manifests: the host and the gRPC port of Pachyderm. */
 export const pachydermAddress: Rule = whenSet('pachydermServiceAddress', (address, _config, limits) =>
   isEndpoint(`http://${address}`) && !address.includes('/')
     ? hostMessage('pachydermServiceAddress', hostOf(`http://${address}`), limits)
@@ -101,7 +101,7 @@ export const sourceHost: Rule = ({ options = {}, mover }, { allowedLocalNetworks
   return fault === undefined ? undefined : problem('options.sourceURL', 'Forbidden', notAllowed('sourceURL', fault))
 }
 
-/** A mover connects from a node, whose loopback and link-local addresses are not for tenants. */
+/** Rejects loopback and link-local hosts: a mover connects from a node, and tenants must not reach such addresses of nodes. */
 function hostMessage(option: string, host: string, { allowedLocalNetworks }: VolumeLimits): string | undefined {
   const fault = localHostFault(host, allowedLocalNetworks)
   return fault && notAllowed(option, fault)
@@ -169,7 +169,10 @@ export const distribution: Rule = whenSet('distributionStrategy', (text, { repli
     : `total number of replicas: [${total}] in distributionStrategy [${cut(text)}], does not match number of replicas provided: [${replicas}]`
 })
 
-/** A directory of nodes: for `data` movers write it, for `local` pods mount it. Without the option VCK's default applies to `data`. */
+/**
+ * Checks a directory of nodes: movers write to it (`data`), or pods mount it (`local`). Without the option, VCK's default applies to
+ * `data`.
+ */
 export function hostDirectory(option: string, use: HostPathUse): Rule {
   return (config, limits) => {
     const given = config.options?.[option]
@@ -206,7 +209,7 @@ export const outputPath: Rule = whenSet('outputPath', (path) =>
   isPlainRelativePath(path) ? undefined : 'outputPath has to be a path inside the volume, without "." and "..".',
 )
 
-/** Of the longest IPv6 address: a longer text would make the pattern slow. */
+/** The length of the longest IPv6 address. The pattern would be slow for longer text. */
 const MAX_HOST_LENGTH = 45
 const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
 
@@ -217,7 +220,7 @@ export const server: Rule = whenSet('server', (host, _config, limits) =>
     : 'server is not a valid IP. Nor is it the name of a host.',
 )
 
-/** A volume refers to no other namespace. */
+/** Rejects options that name a namespace: a volume refers only to objects in the namespace of its VolumeManager. */
 export const ownNamespace: Rule = ({ options = {} }) => {
   const option = Object.keys(options).find((name) => name.toLowerCase().endsWith('namespace'))
   return option === undefined

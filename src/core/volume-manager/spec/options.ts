@@ -1,4 +1,4 @@
-/** Parses the options of a volume, which are all strings; undefined for an invalid one. */
+/** Parses the options of a volume, which are all strings. The result is undefined for an invalid value. */
 
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']
@@ -17,7 +17,7 @@ export interface SourceUrl {
 
 const SOURCE_URL = /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/([^/?#@\s]+)(?:\/([^?#]*))?$/
 
-/** `s3://bucket/key`. As in VCK, the host is the bucket for every scheme. */
+/** Parses `s3://bucket/key`. As in VCK, the host is the bucket for every scheme. */
 export function parseSourceUrl(text: string): SourceUrl | undefined {
   const [, bucket, key = ''] = SOURCE_URL.exec(text) ?? []
   return bucket === undefined ? undefined : { bucket, key }
@@ -35,7 +35,7 @@ export function hostOf(endpoint: string): string {
   return /^https?:\/\/(\[[^\]]*\]|[^:/]*)/.exec(endpoint)?.[1] ?? ''
 }
 
-/** A quantity of Kubernetes, such as 5Gi, not below zero. */
+/** A Kubernetes quantity that is not negative, for example 5Gi. */
 export const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/
 
 export function isQuantity(text: string): boolean {

@@ -1,4 +1,4 @@
-/** Derives the volume source and the node affinity that the status publishes for pods from the spec, before any data arrives. */
+/** Derives the volume source and the node affinity in the status from the spec. Both are known before any data arrives. */
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { PublishedSource, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { shardNames } from './distribution.ts'
@@ -18,7 +18,7 @@ export interface PublishedShard {
   nodeAffinity: NodeAffinity
 }
 
-/** The published part of a volume's status, now or later. Pods may have it before the data arrives, if they do not start before that. */
+/** The volume source and the node affinity of a volume. A pod may have them before the data arrives, if it does not start before that. */
 export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
   const { id, options = {} } = config
   switch (sourceTypeOf(config.sourceType).delivery) {
@@ -44,7 +44,7 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig): Pub
   }
 }
 
-/** The parts of a volume, sorted by name; none where every node gets all of the data. */
+/** The parts of a volume, sorted by name; empty when every node gets all of the data. */
 export function publishShards(manager: VolumeManager, config: VolumeConfig): PublishedShard[] {
   if (sourceTypeOf(config.sourceType).delivery !== 'moved') return []
   const revision = revisionOf(config)
@@ -54,12 +54,12 @@ export function publishShards(manager: VolumeManager, config: VolumeConfig): Pub
   }))
 }
 
-/** Whether pods and movers can only read the data. The field exists because VCK requires ReadWriteOnce for S3. */
+/** Whether pods and movers can only read the data. The field `readOnly` exists because VCK requires ReadWriteOnce for S3. */
 export function isReadOnly({ accessMode, readOnly }: VolumeConfig): boolean {
   return accessMode === 'ReadOnlyMany' || readOnly === true
 }
 
-/** As in VCK: the label exists, with any value. */
+/** Requires the label with any value, as VCK does. */
 function nodesWith(key: string): NodeAffinity {
   return {
     requiredDuringSchedulingIgnoredDuringExecution: {

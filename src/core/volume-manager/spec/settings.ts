@@ -1,4 +1,4 @@
-/** The settings of volumes in the configuration, and the limits that it sets to the specs of users. */
+/** The settings of volumes in the configuration, and its limits for the specs of users. */
 import type { ResourceRequirements } from '../../../api/volume-manager.ts'
 import type { HostRoots } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
@@ -22,7 +22,7 @@ export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
 export interface VolumeSettings extends VolumeLimits {
   movers: {
     image: string
-    /** In the namespace of each VolumeManager. Lodestone creates it with the right to write Events, and no other. */
+    /** In the namespace of each VolumeManager. Lodestone creates it, and its only right is to write Events. */
     serviceAccountName: string
     imagePullSecrets: string[]
     priorityClassName?: string
@@ -34,7 +34,7 @@ export interface VolumeSettings extends VolumeLimits {
     maxPerNode: number
     /** How long a mover may take to start: to get a node, its image and its mount. */
     prepareTimeoutSeconds: number
-    /** How long a mover may make no progress. */
+    /** How long a mover may run without progress. */
     progressTimeoutSeconds: number
     /** How many of the last lines of a mover's log Lodestone logs when the mover ends; 0 for none. */
     logLines: number

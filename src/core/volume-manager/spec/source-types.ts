@@ -1,4 +1,4 @@
-/** The table of source types: which options identify the data, and how it gets to nodes; and the revision of the data. */
+/** The table of source types: the options that identify the data, and how it gets to nodes. Also the revision of the data. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { fnv1a } from '../../hash.ts'
 import { shardNames } from './distribution.ts'
@@ -15,7 +15,7 @@ const S3: SourceType = { name: 'S3', contentOptions: ['sourceURL', 'endpointURL'
 
 const SOURCE_TYPES: Readonly<Record<string, SourceType>> = {
   S3,
-  // VCK's first S3 type, removed there in June 2018: the same data by other means.
+  // VCK's first S3 type, which VCK removed in June 2018. It identifies the same data as S3.
   'S3-Dev': S3,
   NFS: { name: 'NFS', contentOptions: ['server', 'path'], delivery: 'mounted' },
   Pachyderm: {
@@ -31,14 +31,14 @@ const UNKNOWN: SourceType = { name: '', contentOptions: [], delivery: 'present' 
 
 export const SOURCE_TYPE_NAMES: readonly string[] = Object.keys(SOURCE_TYPES)
 
-/** The row of a source type. An unknown one moves nothing. */
+/** The row of a source type. An unknown type moves no data. */
 export function sourceTypeOf(name: string): SourceType {
   return Object.hasOwn(SOURCE_TYPES, name) ? (SOURCE_TYPES[name] ?? UNKNOWN) : UNKNOWN
 }
 
 /**
- * A digest of the source and of how the data is divided: data of another revision is other data. The number of copies, their nodes and
- * their readers are not part of it. The directory is, since data in another directory is another copy.
+ * A digest of the source, the parts and the root directory of the data: data of another revision is other data. The number of replicas,
+ * their nodes and their pods are not part of the digest. The root directory is, since data in another directory is another copy.
  */
 export function revisionOf(config: VolumeConfig): string {
   const { options = {} } = config

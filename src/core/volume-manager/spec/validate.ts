@@ -1,4 +1,4 @@
-/** Validates VolumeManagers: first by the schema, then by the rules of each volume; all errors at once. */
+/** Validates VolumeManagers by the schema and by the rules of each volume. It reports all errors at once. */
 import { apiVersionOf } from '../../../api/meta.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
 import { volumeManagerSchema } from '../../../api/volume-manager-schema.ts'
@@ -14,7 +14,7 @@ const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
 /** The API groups of earlier versions of VCK. */
 const OLDER_GROUPS = /^(aipg\.intel\.com|kvc\.kubeflow\.org|vck\.intelai\.org)\/v\d+$/
 
-/** Options that were members of the volume itself before June 2018. */
+/** Options that were fields of the volume itself before June 2018. */
 const MOVED_TO_OPTIONS = ['sourceURL', 'endpointURL'] as const
 
 /** Whether an object is a VolumeManager of any version of VCK. */
@@ -76,7 +76,7 @@ function versionErrors(apiVersion: string): FieldError[] {
   ]
 }
 
-/** @param areShaped whether all of them match the schema of a volume */
+/** @param areShaped whether all volumes match the schema */
 function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShaped: boolean): FieldError[] {
   const ids = configs.map((config) => (isObject(config) ? config['id'] : undefined))
   return configs.flatMap((config, i) => {
@@ -104,7 +104,7 @@ function movedErrors(config: Record<string, unknown>, at: string): FieldError[] 
   }))
 }
 
-/** Whether the rules apply: errors of the schema are reported already. */
+/** Whether the rules apply to a volume. They do not if it violates the schema, which is reported already. */
 function isVolume(
   config: Record<string, unknown>,
   isShaped: boolean,

@@ -1,7 +1,7 @@
 /** The codes of VolumeManagers, in one table with their messages. Decisions read the code, never the message. */
 import type { VolumeStatus } from '../../../api/volume-manager.ts'
 
-/** `reason` of replicas and deletions. Codes of failed movers come from the mover or its Pod and are not in this table. */
+/** `reason` of replicas and deletions. Other codes of failed movers come from the mover or its Pod. */
 export const MESSAGES = {
   // A replica that waits.
   NoNode: () => 'no node can take the replica now',
@@ -19,7 +19,7 @@ export const MESSAGES = {
   InUse: (pods: string) => `in use by ${pods}`,
   NodeLabel: () => 'pods may still be on their way to the node',
   MoverRunning: () => 'a mover still writes the data',
-  // A mover that failed by our decision.
+  // A mover that failed without a code in its termination message.
   PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
   Stalled: () => 'made no progress for too long',
   PodDeleted: () => 'the mover pod was deleted',

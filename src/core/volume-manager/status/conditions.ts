@@ -1,4 +1,4 @@
-/** The status of a VolumeManager: VCK's states and messages, the conditions, and the Events about changes of both. */
+/** The status of a VolumeManager: VCK's states and messages, the conditions, and the Events about their changes. */
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { VolumeManager, VolumeManagerState, VolumeManagerStatus } from '../../../api/volume-manager.ts'
 import { condition, withConditions } from '../../conditions.ts'
@@ -16,9 +16,9 @@ const MESSAGES = {
   wantedFailed: 'Added with desired state as failed and controller marked volume manager as Failed',
 } as const
 
-/** Characters of a condition's message. */
+/** The most characters of a condition's message. */
 const MOST = 1024
-/** Nodes that are named in a column. */
+/** The most nodes that `status.nodes` names. */
 const NODES_SHOWN = 8
 
 interface State {
@@ -87,7 +87,7 @@ function stateOf(manager: VolumeManager, summaries: readonly VolumeSummary[], wa
   return { state: 'Pending', message: MESSAGES.begun, reason: 'Deploying', detail: replicasMessage(present) }
 }
 
-/** The names of the nodes with complete data, sorted; of many, the first. */
+/** The names of the nodes with complete data, sorted and cut after `NODES_SHOWN`. */
 function nodesOf(summaries: readonly VolumeSummary[]): string {
   const ready = summaries.flatMap(({ status }) => (status.replicas ?? []).filter(({ state }) => state === 'Ready'))
   const nodes = sortedUnique(ready.flatMap(({ node }) => node ?? []))

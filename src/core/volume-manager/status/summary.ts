@@ -55,7 +55,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
     before?.revision === wanted?.revision &&
     counted.every(({ wanted: count, there }) => there >= Math.min(count, 1))
   const failure = problems.length > 0 ? problems.join('; ') : (plan.shortage ?? failureOf(input.manager, plan))
-  // A failed replica of a usable volume is a condition, not a failure.
+  // A failed replica does not make a usable volume fail. The condition ReplicasReady reports it.
   const isFine = wanted !== undefined && (isComplete || isKept)
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
   const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
@@ -76,7 +76,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
   }
 }
 
-/** The published data that pods use stays published when the spec becomes invalid. */
+/** The volume source stays published when the spec becomes invalid, because pods use it. */
 function keptSource(
   before: VolumeStatus | undefined,
 ): Pick<VolumeStatus, 'volumeSource' | 'nodeAffinity' | 'revision'> {
@@ -121,7 +121,7 @@ function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | un
   return `error during data download using pod [name: ${pod}]: ${reason}`
 }
 
-/** What keeps the data of a volume: its first upload, or its first deletion. */
+/** Why the data of a volume is not deleted yet: its first upload, or its first deletion. */
 function obstacleOf({ set, orphans }: VolumePlan): { reason?: string | undefined; message: string } {
   const [deletion, ...deletions] = set.deletions
   const uploading = set.replicas.find(({ upload }) => upload)

@@ -1,17 +1,17 @@
-/** Times as a status has them. */
+/** Formats and parses the times of a status. */
 
-/** To the second, as Kubernetes writes times. */
+/** Formats ms since the epoch to the second, as Kubernetes does. */
 export function toTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** In ms since the epoch; undefined for one that is absent or no time. */
+/** Parses a time into ms since the epoch; undefined when it is missing or invalid. */
 export function fromTime(text: string | undefined): number | undefined {
   const ms = Date.parse(text ?? '')
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** The latest of some times, as it is written; undefined where none is a time. */
+/** The latest of some times, unchanged; undefined when none is valid. */
 export function latestOf(times: readonly string[]): string | undefined {
   let latest: string | undefined
   let latestMs = Number.NEGATIVE_INFINITY
