@@ -21,8 +21,8 @@ export interface Queue {
 }
 
 const BACKOFF = { firstMs: 5, lastMs: 300_000 }
-/** So many turns may begin before the event loop has one: a backlog of keys with nothing to do is one long stretch of microtasks. */
-const TURNS_WITHOUT_REST = 25
+/** Runs that start before the queue yields to the event loop: without it, a backlog of unchanged keys is one long run of microtasks. */
+const RUNS_BEFORE_YIELD = 25
 
 /**
  * The rules are those of client-go (util/workqueue). A key never runs twice at once, and a key that is added while it runs runs again
@@ -35,8 +35,8 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
   const timers = new Map<string, { timer: NodeJS.Timeout; at: number }>()
   const failures = new Map<string, number>()
   let stopped = false
-  let turns = 0
-  let resting = false
+  let startedRuns = 0
+  let yielding = false
 
   function add(key: string, delayMs = 0): void {
     if (stopped) return
@@ -61,29 +61,29 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
 
   function pump(): void {
     for (const [key, since] of due) {
-      if (stopped || resting || running.size >= concurrency) return
-      if (turns === TURNS_WITHOUT_REST) {
-        rest()
+      if (stopped || yielding || running.size >= concurrency) return
+      if (startedRuns === RUNS_BEFORE_YIELD) {
+        yieldToEventLoop()
         return
       }
-      turns++
+      startedRuns++
       due.delete(key)
       // Before its run begins: a run that adds its own key at once runs again afterwards, not within itself.
       running.set(key, undefined)
-      running.set(key, turn(key, since))
+      running.set(key, runOnce(key, since))
     }
   }
 
-  function rest(): void {
-    resting = true
+  function yieldToEventLoop(): void {
+    yielding = true
     setImmediate(() => {
-      resting = false
-      turns = 0
+      yielding = false
+      startedRuns = 0
       pump()
     })
   }
 
-  async function turn(key: string, since: number): Promise<void> {
+  async function runOnce(key: string, since: number): Promise<void> {
     const started = performance.now()
     let nextMs: number | undefined
     let failed = false

@@ -4,7 +4,7 @@ import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import { toTime } from '../status/time.ts'
-import { allowanceOf, firstManagers, firstTurns, isInQueue } from './queue.ts'
+import { allowanceOf, firstEntries, firstManagers, isInQueue } from './queue.ts'
 
 const queued = (since: number, more: Partial<ReplicaStatus> = {}): ReplicaStatus => ({
   ...{ index: since, state: 'Queued', revision: 'r', attempt: 1, since: toTime(NOW + since * 1000) },
@@ -32,7 +32,7 @@ describe('the queue of movers', () => {
   test.each<{ name: string; waiting: VolumeManager[]; want: string[] }>([
     { name: 'is empty where nothing waits', waiting: [manager('a', { replicas: [ready()] })], want: [] },
     {
-      name: 'has the turn that waits longest first',
+      name: 'puts the entry that waits longest first',
       waiting: [manager('a', { replicas: [queued(5)] }), manager('b', { replicas: [queued(3)] })],
       want: ['b', 'a'],
     },
@@ -57,7 +57,7 @@ describe('the queue of movers', () => {
       want: ['a', 'b'],
     },
     {
-      name: 'has turns that could not start behind all others',
+      name: 'puts entries that could not start last',
       waiting: [
         manager('a', { replicas: [queued(0, { reason: 'NoNode' })] }, 9),
         manager('b', { replicas: [queued(9, { reason: 'Demanded' })] }),
@@ -65,7 +65,7 @@ describe('the queue of movers', () => {
       want: ['b', 'a'],
     },
     {
-      name: 'has one turn for each mover that waits, and none for a deletion that may not start',
+      name: 'has one entry for each waiting mover, and none for a deletion that may not start',
       waiting: [
         manager('a', { replicas: [queued(1), queued(3)], deletions: [deletion(0, 'Waiting')] }),
         manager('b', { replicas: [queued(2)] }),
@@ -80,9 +80,9 @@ describe('the queue of movers', () => {
   ])('$name', ({ waiting, want }) => {
     const keys = want.map((name) => `default/${name}`)
 
-    expect(firstTurns(waiting, 10)).toEqual(keys)
-    expect(firstTurns([...waiting].reverse(), 10)).toEqual(keys)
-    expect(firstTurns(waiting, 1)).toEqual(keys.slice(0, 1))
+    expect(firstEntries(waiting, 10)).toEqual(keys)
+    expect(firstEntries([...waiting].reverse(), 10)).toEqual(keys)
+    expect(firstEntries(waiting, 1)).toEqual(keys.slice(0, 1))
     expect(firstManagers(waiting, 10)).toEqual([...new Set(keys)])
     expect(waiting.some(isInQueue)).toBe(want.length > 0)
   })
@@ -98,11 +98,11 @@ describe('the queue of movers', () => {
       return Object.defineProperty({ ...rest }, 'status', { get }) as VolumeManager
     }
     const waiting = Array.from({ length: 1000 }, (_, i) => counted(`m${i}`, 1000 - i))
-    firstTurns(waiting, 20)
+    firstEntries(waiting, 20)
     const readsOfAll = reads
     waiting[7] = counted('changed', -1)
 
-    const [first] = firstTurns(waiting, 20)
+    const [first] = firstEntries(waiting, 20)
     firstManagers(waiting, 4)
 
     expect(first).toBe('default/changed')
@@ -111,8 +111,8 @@ describe('the queue of movers', () => {
 })
 
 test.each([
-  { name: 'as many as it has turns among the free slots', maxInAll: 3, active: 1, want: 1 },
-  { name: 'all of its turns while there are slots', maxInAll: 9, active: 1, want: 2 },
+  { name: 'as many as it has entries among the free slots', maxInAll: 3, active: 1, want: 1 },
+  { name: 'all of its entries while there are slots', maxInAll: 9, active: 1, want: 2 },
   { name: 'none while all slots are taken', maxInAll: 3, active: 3, want: 0 },
   { name: 'none while more movers run than are allowed now', maxInAll: 3, active: 5, want: 0 },
 ])('a VolumeManager may start $name', ({ maxInAll, active, want }) => {

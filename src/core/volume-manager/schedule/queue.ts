@@ -20,7 +20,8 @@ export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
   )
 }
 
-interface Turn {
+/** A mover that waits for a slot. */
+interface QueueEntry {
   manager: string
   /** Whether it could not start when its VolumeManager was last planned. */
   isStuck: boolean
@@ -28,45 +29,45 @@ interface Turn {
   since: number
 }
 
-/** Cached objects never change, so the turns of each version of a VolumeManager are read and sorted once. */
-const knownTurns = new WeakMap<object, readonly Turn[]>()
+/** Objects in memory never change: the entries of each version of a VolumeManager are read and sorted once. */
+const knownEntries = new WeakMap<object, readonly QueueEntry[]>()
 
 /**
- * Returns the first turns, each as the `namespace/name` of its VolumeManager. A VolumeManager has one turn for each waiting mover.
- * Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Turns that could not start when their
- * VolumeManager was last planned are last.
+ * The first entries of the queue, each as the `namespace/name` of its VolumeManager, which has one entry for each waiting mover.
+ * The order: deletions, which free disk; then by priority; then by waiting time. Entries that could not start when their VolumeManager
+ * was last planned come last.
  *
  * @param waiting the VolumeManagers that wait (`isInQueue`)
  */
-export function firstTurns(waiting: Iterable<VolumeManager>, count: number): string[] {
-  const first: Turn[] = []
+export function firstEntries(waiting: Iterable<VolumeManager>, count: number): string[] {
+  const first: QueueEntry[] = []
   for (const manager of waiting) {
-    for (const turn of turnsOf(manager)) if (!insert(first, turn, count)) break
+    for (const entry of entriesOf(manager)) if (!insert(first, entry, count)) break
   }
   return first.map(({ manager }) => manager)
 }
 
 /** The first VolumeManagers of the queue, each once. */
 export function firstManagers(waiting: Iterable<VolumeManager>, count: number): string[] {
-  const first: Turn[] = []
+  const first: QueueEntry[] = []
   for (const manager of waiting) {
-    const [best] = turnsOf(manager)
+    const [best] = entriesOf(manager)
     if (best) insert(first, best, count)
   }
   return first.map(({ manager }) => manager)
 }
 
-/** Inserts a turn at its place among the first `count` turns; returns false when it is after all of them. */
-function insert(first: Turn[], turn: Turn, count: number): boolean {
+/** Inserts an entry into the first `count` in order; returns false when all of them come before it. */
+function insert(first: QueueEntry[], entry: QueueEntry, count: number): boolean {
   let at = first.length
-  while (at > 0 && compareTurns(turn, first[at - 1] as Turn) < 0) at--
+  while (at > 0 && compareEntries(entry, first[at - 1] as QueueEntry) < 0) at--
   if (at >= count) return false
-  first.splice(at, 0, turn)
+  first.splice(at, 0, entry)
   if (first.length > count) first.pop()
   return true
 }
 
-function compareTurns(a: Turn, b: Turn): number {
+function compareEntries(a: QueueEntry, b: QueueEntry): number {
   return (
     Number(a.isStuck) - Number(b.isStuck) ||
     // Two deletions have infinite priority, and Infinity - Infinity is NaN.
@@ -76,27 +77,27 @@ function compareTurns(a: Turn, b: Turn): number {
   )
 }
 
-function turnsOf(manager: VolumeManager): readonly Turn[] {
-  const known = knownTurns.get(manager)
+function entriesOf(manager: VolumeManager): readonly QueueEntry[] {
+  const known = knownEntries.get(manager)
   if (known) return known
-  const turns = readTurns(manager).sort(compareTurns)
-  knownTurns.set(manager, turns)
-  return turns
+  const entries = readEntries(manager).sort(compareEntries)
+  knownEntries.set(manager, entries)
+  return entries
 }
 
-function readTurns({ metadata, spec, status }: VolumeManager): Turn[] {
+function readEntries({ metadata, spec, status }: VolumeManager): QueueEntry[] {
   const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
-    const turn = ({ since }: Pick<UploadStatus, 'since'>) => ({
+    const entry = ({ since }: Pick<UploadStatus, 'since'>) => ({
       manager,
       isStuck: false,
       since: fromTime(since) ?? 0,
     })
     return [
-      ...deletions.filter(isWaiting).map((one) => ({ ...turn(one), priority: Number.POSITIVE_INFINITY })),
-      ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...turn(upload), priority }] : [])),
-      ...replicas.filter(isWaiting).map((one) => ({ ...turn(one), priority, isStuck: STUCK.has(one.reason) })),
+      ...deletions.filter(isWaiting).map((one) => ({ ...entry(one), priority: Number.POSITIVE_INFINITY })),
+      ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...entry(upload), priority }] : [])),
+      ...replicas.filter(isWaiting).map((one) => ({ ...entry(one), priority, isStuck: STUCK.has(one.reason) })),
     ]
   })
 }
@@ -114,6 +115,6 @@ export interface AllowanceInput {
 /** How many movers a VolumeManager may start now without overtaking another one. */
 export function allowanceOf({ manager, waiting, active, settings }: AllowanceInput): MoverAllowance {
   const free = Math.max(0, settings.maxInAll - active.length)
-  const slots = free === 0 ? 0 : firstTurns(waiting, free).filter((one) => one === manager).length
+  const slots = free === 0 ? 0 : firstEntries(waiting, free).filter((one) => one === manager).length
   return { slots, active }
 }
