@@ -1,6 +1,6 @@
 // Certificates in a Secret of a real API server: what replicas share, and that they agree.
 import { X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ApiConnection } from '../../src/store/cluster/api-connection.ts'
 import { openClusterStore } from '../../src/store/cluster/cluster.ts'
 import { openConnection } from '../../src/store/cluster/connection.ts'
@@ -42,6 +42,10 @@ beforeAll(async () => {
   connection = openConnection({ kubeconfig: await plane.kubeconfigFor('lodestone') })
 })
 
+beforeEach(async () => {
+  await plane.kubectl(['delete', 'secret', where.name, '-n', where.namespace, '--ignore-not-found'])
+})
+
 afterAll(async () => {
   await connection?.close()
   await plane?.stopAll()
@@ -67,11 +71,13 @@ test('replicas that start at once end with one CA and one certificate', async ()
 })
 
 test('a replica that starts later serves what is there', async () => {
+  const first = await openReplica()
   const before = await plane.getJson('secrets', where.name, where.namespace)
 
-  const replica = await openReplica()
-  replica.stop()
+  const later = await openReplica()
+  for (const replica of [first, later]) replica.stop()
 
+  expect(later.current()).toEqual(first.current())
   expect(await plane.getJson('secrets', where.name, where.namespace)).toEqual(before)
 })
 

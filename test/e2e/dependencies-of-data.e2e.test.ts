@@ -46,7 +46,7 @@ test('a claim, a VolumeManager and the Secret with which it reads its source are
 })
 
 test('a workload that names a VolumeManager makes its policy propagate, without any claim', async () => {
-  const data = volumeManager('other-data', secret('bucket-password'))
+  const data = volumeManager('other-data', secret('other-password'))
   const workload = deployment('reader')
   const template = workload.spec['template'] as { metadata: { annotations?: Record<string, string> } }
   template.metadata.annotations = { 'lodestone.dev/volumes': '[{"name":"other-data"}]' }

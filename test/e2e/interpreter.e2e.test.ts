@@ -1,5 +1,5 @@
 // Karmada's own distributor asks Lodestone what a workload needs, and attaches what only Lodestone knows of.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -25,10 +25,7 @@ afterAll(async () => {
 
 test('Karmada is told to ask, in words that its own webhook lets pass', async () => {
   // The installation creates it empty, and Lodestone fills it in when it has started.
-  const { metadata, webhooks } = (await plane.eventually('the configuration has a webhook', async () => {
-    const found = await configuration()
-    return found?.webhooks?.length ? found : undefined
-  })) as Configuration
+  const { metadata, webhooks } = await filledIn()
   const [entry] = webhooks
 
   expect(metadata.labels).toEqual({ 'app.kubernetes.io/name': 'lodestone' })
@@ -45,73 +42,81 @@ test('Karmada is told to ask, in words that its own webhook lets pass', async ()
 })
 
 describe('a Deployment whose policy propagates dependencies', () => {
-  beforeAll(async () => {
-    await create(
-      service('web'),
-      configMap('web-settings'),
-      policy('web', { propagateDeps: true }),
-      deployment('web', { needs: [configMap('web-settings')] }),
-    )
-  })
-
   test('needs what its pods name and the Service that selects them', async () => {
-    await plane.eventually('Karmada records both', async () => {
-      expect(await noted('web-deployment')).toEqual(['ConfigMap/web-settings', 'Service/web'])
-      return true
-    })
+    await createWithDependencies('needy')
+
+    await recordsDependenciesOf('needy')
   })
 
   test('has its Service attached to where it is scheduled', async () => {
-    const attached = await plane.eventually('a binding of the Service', () =>
-      plane.getJson(bindings, 'web-service', 'default'),
-    )
-    const { clusters = [] } = ((await plane.getJson(bindings, 'web-deployment', 'default')) as SpecObject).spec
-    expect((attached as SpecObject).spec['requiredBy']).toEqual([
-      { namespace: 'default', name: 'web-deployment', clusters },
-    ])
+    await createWithDependencies('attached')
+
+    await recordsDependenciesOf('attached')
+    await plane.eventually('the Service is attached', async () => {
+      const attached = await plane.getJson(bindings, 'attached-service', 'default')
+      const { clusters = [] } = ((await plane.getJson(bindings, 'attached-deployment', 'default')) as SpecObject).spec
+      expect((attached as SpecObject | undefined)?.spec['requiredBy']).toEqual([
+        { namespace: 'default', name: 'attached-deployment', clusters },
+      ])
+      return (clusters as unknown[]).length > 0
+    })
   })
 
-  test('was asked about in calls that are counted and logged', async () => {
+  test('is asked about in calls that are counted and logged', async () => {
+    await createWithDependencies('asked')
+
+    await recordsDependenciesOf('asked')
     expect(
       await lodestone.metric('controller_runtime_webhook_requests_total', 'webhook="dependencies",code="200"'),
     ).toBeGreaterThan(0)
     // Lines are gathered before they are written.
     await plane.eventually('the request is logged', async () => {
       const lines = (await lodestone.readLog()).split('\n').filter((line) => line.includes('"msg":"interpreted"'))
-      return lines.join('\n').includes('"object":"apps/v1 Deployment default/web"')
+      return lines.join('\n').includes('"object":"apps/v1 Deployment default/asked"')
     })
   })
 
   test('keeps what it has while Lodestone is away', async () => {
+    await createWithDependencies('kept')
+    await recordsDependenciesOf('kept')
+    await plane.eventually('the Service is attached', () => plane.getJson(bindings, 'kept-service', 'default'))
+
+    onTestFinished(() => lodestone.restart())
     await lodestone.stop()
-    await plane.kubectl(['scale', 'deployment', 'web', '--replicas=3'])
+    await plane.kubectl(['scale', 'deployment', 'kept', '--replicas=3'])
     await plane.eventually('Karmada fails to ask', async () => {
-      const { stdout } = await plane.kubectl(['get', 'events', '-o', 'json'])
+      const { stdout } = await plane.kubectl(['describe', 'deployment', 'kept'])
       return stdout.includes('GetDependenciesFailed')
     })
 
-    expect(await noted('web-deployment')).toEqual(['ConfigMap/web-settings', 'Service/web'])
-    expect(await plane.getJson(bindings, 'web-service', 'default')).toMatchObject({
-      spec: { requiredBy: [{ name: 'web-deployment' }] },
+    expect(await noted('kept-deployment')).toEqual(['ConfigMap/kept-settings', 'Service/kept'])
+    expect(await plane.getJson(bindings, 'kept-service', 'default')).toMatchObject({
+      spec: { requiredBy: [{ name: 'kept-deployment' }] },
     })
   })
 })
 
 test('where Lodestone is told not to distribute them, Karmada goes by itself again', async () => {
-  lodestone = await startLodestone(plane, {
+  await lodestone.stop()
+  const apart = await startLodestone(plane, {
     kubeconfig,
     name: 'apart',
     config: { dependencies: { distribution: 'none' } },
+  })
+  onTestFinished(async () => {
+    await apart.stop()
+    await lodestone.restart()
+    await filledIn()
   })
   await plane.eventually('the configuration is emptied', async () => {
     const { webhooks = [] } = (await configuration()) ?? {}
     return webhooks.length === 0
   })
 
-  await create(policy('plain', { propagateDeps: true }), deployment('plain', { needs: [configMap('web-settings')] }))
+  await create(policy('plain', { propagateDeps: true }), deployment('plain', { needs: [configMap('plain-settings')] }))
 
   await plane.eventually('Karmada finds by itself what it knows of', async () => {
-    expect(await noted('plain-deployment')).toEqual(['ConfigMap/web-settings'])
+    expect(await noted('plain-deployment')).toEqual(['ConfigMap/plain-settings'])
     return true
   })
 })
@@ -122,6 +127,26 @@ interface Configuration extends KubeObject {
 
 async function configuration(): Promise<Configuration | undefined> {
   return (await plane.getJson(configurations, 'lodestone')) as Configuration | undefined
+}
+
+async function filledIn(): Promise<Configuration> {
+  return plane.eventually('the configuration has a webhook', async () => {
+    const found = await configuration()
+    return found?.webhooks?.length ? found : undefined
+  })
+}
+
+/** Creates a Deployment with a ConfigMap that its pods name and a Service that selects them. */
+async function createWithDependencies(name: string): Promise<void> {
+  const settings = configMap(`${name}-settings`)
+  await create(service(name), settings, policy(name, { propagateDeps: true }), deployment(name, { needs: [settings] }))
+}
+
+async function recordsDependenciesOf(name: string): Promise<void> {
+  await plane.eventually('Karmada records both', async () => {
+    expect(await noted(`${name}-deployment`)).toEqual([`ConfigMap/${name}-settings`, `Service/${name}`])
+    return true
+  })
 }
 
 /** Returns `kind/name` of each dependency that Karmada records on a binding, sorted. */
