@@ -1,4 +1,4 @@
-/** Cancels a mover: by a signal of the operating system, or by the content of its cancel file. */
+/** Cancels a mover on a signal of the operating system, or when its cancel file says so. */
 import { readFile } from 'node:fs/promises'
 
 /** The reason that a canceled mover's signal aborts with. */
@@ -6,7 +6,7 @@ export class CancelledError extends Error {
   override name = 'CancelledError'
 }
 
-/** A mover must end within 2 s. */
+/** How often the cancel file is read. A mover must end within 2 s. */
 const LOOK_EVERY_MS = 500
 
 export interface CancelWatch {
@@ -14,7 +14,9 @@ export interface CancelWatch {
   stop(): void
 }
 
-/** Starts to watch. Reads the file once before it resolves, so that a mover that is already canceled does nothing. */
+/**
+ * Watches the signal and the cancel file. It reads the file once before it resolves, so that a mover that is already canceled does nothing.
+ */
 export async function watchCancel(outer: AbortSignal, file: string | undefined): Promise<CancelWatch> {
   const ending = new AbortController()
   const cancel = (how: string) => ending.abort(new CancelledError(`stopped ${how}`))
@@ -36,7 +38,7 @@ export async function watchCancel(outer: AbortSignal, file: string | undefined):
   }
 }
 
-/** The downward API writes the value of the annotation, or nothing when there is none. */
+/** Whether the file requests cancellation. The downward API writes the value of the annotation, or an empty file without the annotation. */
 async function asksToStop(file: string): Promise<boolean> {
   const text = (await readFile(file, 'utf8').catch(() => '')).trim()
   return text !== '' && text !== 'false'

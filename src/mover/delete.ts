@@ -1,4 +1,4 @@
-/** Deletes a dataset from a node: it disappears from its path at once, and then from the disk. */
+/** Deletes a dataset from a node: renames it first, so that it disappears from its path at once, and then deletes its files. */
 import { lstat, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { formatBytes } from '../core/quantity.ts'
@@ -11,11 +11,11 @@ export interface DeleteInput {
   target: string
 }
 
-/** Deletes; nothing there is completed work. Stopped half-way, it is gone on with by the next. */
+/** Deletes the dataset. It succeeds when there is no data. After an interruption, the next attempt continues. */
 export async function deleteDataset(input: DeleteInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target, state } = await locate(input.root, input.target)
   const doomed = join(dirname(target), `.${basename(target)}.deleting`)
-  // The rest of an earlier, interrupted deletion would block the rename.
+  // The files of an interrupted deletion would block the rename.
   const removed = await removeTree(doomed, progress, signal)
   for (const path of [target, state]) {
     if (!(await exists(path))) continue
@@ -54,7 +54,7 @@ async function removeTree(
   }
 
   if (!(await exists(path))) return removed
-  // A dataset is a directory, but whatever is there goes.
+  // A dataset is a directory, but anything else at its path is deleted too.
   if ((await lstat(path)).isDirectory()) await walk(path)
   else await rm(path)
   return removed

@@ -1,4 +1,4 @@
-/** The Events of a mover on their way to an API server. */
+/** Tests how a mover writes its Events to an API server. */
 import { expect, test } from 'vitest'
 import type { MoverMoment } from '../core/mover/contract.ts'
 import type { MoverEvent } from '../core/mover/event.ts'
@@ -20,7 +20,7 @@ function open(sink: (event: MoverEvent) => Promise<void>) {
   return { reporter, failures }
 }
 
-test('two hundred reports of progress are one object, written as often as the API server keeps up with', async () => {
+test('two hundred progress reports update one Event, in a few writes', async () => {
   const written: MoverEvent[] = []
   const { reporter } = open(async (event) => void written.push(event))
   for (let i = 0; i < 200; i++) reporter.report(report('progress', `${i}`))
@@ -31,7 +31,7 @@ test('two hundred reports of progress are one object, written as often as the AP
   expect(written.at(-1)).toMatchObject({ count: 200, message: expect.stringContaining('"message":"199"') })
 })
 
-test('reasons keep their order, the last one last, and all are out after the flush', async () => {
+test('Events are written in the order of the reports, all of them before the flush resolves', async () => {
   const written: string[] = []
   const { reporter } = open(async ({ reason }) => void written.push(reason))
   for (const moment of ['started', 'progress', 'completed', 'stopped'] as const) reporter.report(report(moment))
@@ -40,7 +40,7 @@ test('reasons keep their order, the last one last, and all are out after the flu
   expect(written).toEqual(['Data-Path-Started', 'Data-Path-Progress', 'Data-Path-Completed', 'Data-Path-Stopped'])
 })
 
-test('one that cannot be written is told and does not hold up the next', async () => {
+test('an Event that cannot be written is reported, and the next one is written', async () => {
   const written: string[] = []
   const { reporter, failures } = open(async ({ reason }) => {
     if (reason === 'Data-Path-Started') throw new Error('forbidden')
@@ -54,7 +54,7 @@ test('one that cannot be written is told and does not hold up the next', async (
   expect(failures).toEqual([new Error('forbidden')])
 })
 
-test('an API server that never answers is not waited for longer than allowed', async () => {
+test('the flush resolves after its timeout when the API server never answers', async () => {
   const { reporter } = open(() => new Promise(() => {}))
   reporter.report(report('stopped'))
 

@@ -1,4 +1,4 @@
-/** Reports the progress of a mover as Events: in order, without delaying the work, the last one before the process ends. */
+/** Reports the progress of a mover as Events, in order and without delaying the work. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MoverMoment } from '../core/mover/contract.ts'
 import { type MoverEvent, type MoverIdentity, type MoverReport, moverEvent } from '../core/mover/event.ts'
@@ -40,7 +40,7 @@ export function openEventReporter({ sink, identity, now, failed }: EventReporter
       const { count, firstAt } = counts.get(report.moment) ?? { count: 0, firstAt: now() }
       counts.set(report.moment, { count: count + 1, firstAt })
       seq += 1
-      // A newer report of the same moment replaces the one that waits, at its place.
+      // A newer report of the same moment replaces the waiting one, and keeps its position.
       waiting.set(report.moment, moverEvent(identity, report, { seq, count: count + 1, firstAt, now: now() }))
       writing ??= writeAll()
     },

@@ -17,7 +17,7 @@ test.each([
   expect(error.message).toContain(says)
 })
 
-test('an error of ours stays as it is, and anything thrown is one', () => {
+test('a MoverError is returned unchanged, and any other value becomes one', () => {
   const own = new MoverError('NotFound', 'x')
 
   expect(asMoverError(own)).toBe(own)

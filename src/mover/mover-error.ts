@@ -11,7 +11,7 @@ export class MoverError extends Error {
   }
 }
 
-/** Errors of the file system. */
+/** Codes and messages for errors of the file system. */
 const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>> = {
   ENOSPC: { code: 'NoSpace', text: 'the disk is full' },
   EDQUOT: { code: 'NoSpace', text: 'the quota of the disk is used up' },
@@ -24,7 +24,7 @@ const FILE_ERRORS: Readonly<Record<string, { code: FailureCode; text: string }>>
   EPERM: { code: 'Rejected', text: 'permission denied for the user of the mover' },
 }
 
-/** Converts any error: those of the file system are explained, all others are `Unexpected`. */
+/** Converts an error of any kind: errors of the file system get their code and message, all others are `Unexpected`. */
 export function asMoverError(error: unknown): MoverError {
   if (error instanceof MoverError) return error
   const { code = '', path, message = String(error) } = error as NodeJS.ErrnoException

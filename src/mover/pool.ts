@@ -1,4 +1,4 @@
-/** Runs jobs concurrently up to a limit, and takes the next job when one has ended. */
+/** Runs jobs concurrently up to a limit. The next job starts when one has ended. */
 
 export type Job = () => Promise<void>
 

@@ -1,4 +1,4 @@
-/** Makes sure that a directory can be used: for data that is there already, that a Pod mounts, or that another program will write. */
+/** Checks that a directory can be read, for data that exists already, that a Pod mounts, or that another program will write. */
 import { mkdir, opendir } from 'node:fs/promises'
 import type { Done } from './download/download.ts'
 import { exists, locate } from './download/staging.ts'
@@ -8,7 +8,10 @@ export interface PrepareInput {
   target: string
 }
 
-/** Makes the directory unless it is there, and reads from it. Throws a `MoverError` when it may not. */
+/**
+ * Creates the directory when it is missing, and reads from it. Throws a `MoverError` when the target is not allowed, otherwise the error of
+ * the file system.
+ */
 export async function prepareDirectory(input: PrepareInput): Promise<Done> {
   const { target } = await locate(input.root, input.target)
   if (!(await exists(target))) await mkdir(target, { recursive: true })

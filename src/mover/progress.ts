@@ -12,7 +12,7 @@ export class Progress {
   /** The bytes that this process transferred, over all rounds. */
   movedBytes = 0
 
-  /** The work is known, or known anew. */
+  /** Sets the total work, and resets the completed work. */
   begin(totalBytes: number, totalFiles: number): void {
     this.#counts = { totalBytes, totalFiles, doneBytes: 0, doneFiles: 0 }
   }
@@ -22,7 +22,7 @@ export class Progress {
     this.#counts.doneBytes += bytes
   }
 
-  /** Done by an earlier attempt, or taken back with a negative number. */
+  /** Adds bytes that this process did not transfer. A negative number subtracts bytes that must be done again. */
   adjust(bytes: number): void {
     this.#counts.doneBytes += bytes
   }

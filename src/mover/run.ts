@@ -26,7 +26,7 @@ export interface MoverIo {
   /** Aborts on SIGTERM or SIGINT. */
   signal: AbortSignal
   cancelFile?: string | undefined
-  /** Where the kubelet reads the termination message; absent outside a Pod. */
+  /** The file in which the kubelet reads the termination message; absent outside a Pod. */
   terminationLog?: string | undefined
   events?: EventReporter | undefined
   /** Writes a log line. */
@@ -38,7 +38,7 @@ const PROGRESS_EVERY_MS = 10_000
 /** Time for the last Events. A canceled mover must end within 2 s. */
 const FLUSH_MS: Readonly<Record<MoverOutcome, number>> = { completed: 10_000, failed: 10_000, canceled: 1_000 }
 
-/** Does the work. Never throws: an error is in the result, which is also in the termination log and the Events. */
+/** Runs the work and reports it. It never throws: errors are in the result, in the termination log and in the Events. */
 export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): Promise<MoverResult> {
   const progress = new Progress()
   const cancel = await watchCancel(io.signal, io.cancelFile)
@@ -91,7 +91,7 @@ function describe(progress: Progress): string {
   return `${of(formatBytes(doneBytes), formatBytes(totalBytes))}, ${of(doneFiles, totalFiles)} files`
 }
 
-/** Written before any Event: it is what counts. A success that cannot be reported is none. */
+/** Writes the termination message, before the last Events: the controller decides by it. A success that cannot be reported is a failure. */
 async function leaveResult(result: MoverResult, { terminationLog, log }: MoverIo): Promise<MoverResult> {
   if (terminationLog === undefined) return result
   try {

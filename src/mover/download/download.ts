@@ -1,4 +1,4 @@
-/** Downloads a dataset to a directory, which appears complete or not at all. */
+/** Downloads a dataset to a directory. The directory appears only when it is complete, unless the download is in place. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selection } from '../../core/mover/select.ts'
@@ -25,7 +25,7 @@ import {
 } from './staging.ts'
 
 export interface DownloadInput {
-  /** Opened only when there is something to do. */
+  /** Opens the bucket. It is called only when there is data to download. */
   openBucket: (signal: AbortSignal) => Promise<Bucket>
   endpoint: string
   selection: Selection
@@ -35,7 +35,7 @@ export interface DownloadInput {
   parallel: number
   keepFree: number
   verify: 'checksum' | 'size'
-  /** For data that is used while it arrives: each file appears when it is complete. */
+  /** Whether pods use the data during the download: each file appears when it is complete. */
   inPlace: boolean
 }
 
@@ -47,10 +47,13 @@ export interface Done {
   message: string
 }
 
-/** A dataset that changes this often is being written: another attempt later does better. */
+/**
+ * Rounds of a download whose source changes. A source that changes more often is still being written, and a later attempt has better
+ * chances.
+ */
 const MAX_ROUNDS = 3
 
-/** Downloads. Throws a `MoverError`, or the signal's reason; downloaded data stays for the next attempt. */
+/** Downloads the dataset. Throws a `MoverError`, or the reason of the signal. Downloaded data stays on the disk for the next attempt. */
 export async function download(input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.target, input.inPlace)
   const origin = originOf(input)
@@ -86,7 +89,7 @@ async function downloadListed(
   )
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
   try {
-    // In place, the directory may have files of a consumer, which the mover leaves alone.
+    // In place, the directory may have files of a pod, which the mover must keep.
     if (journal.resumed && !input.inPlace) await prune(place.files, manifest, signal)
     const left = await leftOf(manifest, journal, input.partSize)
     await needSpace(place.state, left.bytes, left.files, input.keepFree)
@@ -119,17 +122,17 @@ function resultOf({ bytes, files, digest }: Completion): Done {
   return { bytes, files, digest, message: `${files} files, ${formatBytes(bytes)}` }
 }
 
-/** Whether a target in place can be filled: it is empty, or an earlier attempt began it. */
+/** Whether the mover may write to a target in place: it is unused, or an earlier attempt wrote to it. */
 async function isOurs(place: Place): Promise<boolean> {
   return (await exists(place.state)) || (await isUnused(place))
 }
 
-/** Whether the target is unused. An empty directory is unused as well: the kubelet makes it for a pod that mounts it. */
+/** Whether the target is unused. An empty directory is unused too: the kubelet creates one for a pod that mounts the path. */
 async function isUnused({ target }: Place): Promise<boolean> {
   return !(await exists(target)) || (await isEmptyDirectory(target))
 }
 
-/** The text by which a mover that starts again recognizes the same data. */
+/** Identifies the data of a download, so that a later mover recognizes it. */
 function originOf({ endpoint, selection: { place, match, flat } }: DownloadInput): string {
   const globs = [...match].sort()
   return [`${s3Url(place)} at ${endpoint}`, ...globs.map((glob) => `matching ${glob}`), ...(flat ? ['flat'] : [])].join(

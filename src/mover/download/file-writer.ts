@@ -14,7 +14,7 @@ export class FileWriter {
   async write(piece: Buffer): Promise<void> {
     const position = this.#position
     this.#position += piece.length
-    // A disk that is nearly full writes a part before it fails.
+    // A disk that is nearly full writes a part of the chunk before it fails.
     for (let done = 0; done < piece.length; ) {
       done += (await this.#file.write(piece, done, piece.length - done, position + done)).bytesWritten
     }

@@ -1,4 +1,4 @@
-/** Checksums of objects, as servers state them. */
+/** Computes the checksums that S3 servers use. */
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
@@ -38,7 +38,7 @@ function createCrc32(): Hasher {
 
 const READ_BYTES = 1024 * 1024
 
-/** Computes the checksum of a file, or of a range of it. Calls `read` with the number of bytes after each read. */
+/** Computes the checksum of a file, or of a range of it. Calls `read` after each read with the number of bytes. */
 export async function hashFile(
   path: string,
   algorithm: ChecksumAlgorithm,

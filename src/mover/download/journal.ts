@@ -1,25 +1,25 @@
-/** Records the progress of a download on disk, so that the next mover continues after one that was killed. */
+/** Records the progress of a download on disk, so that the next mover continues after a mover that was killed. */
 import { open, readFile } from 'node:fs/promises'
 
 export interface Journal {
-  /** Whether an earlier attempt left something. */
+  /** Whether the file has entries of an earlier attempt with the same header. */
   readonly resumed: boolean
   isDone(id: string): boolean
   /** The parts of an object that are done. */
   partsOf(id: string): ReadonlySet<number>
-  /** Writes in the background, in order; call it only after the data itself is written. */
+  /** Records an object or a part as done. It writes in the background, in order; call it only after the data is written. */
   add(id: string, part?: number): void
-  /** Discards the recorded work on an object. */
+  /** Removes the entries of an object. */
   forget(id: string): void
-  /** Resolves when everything added is in the file. */
+  /** Resolves when all entries are in the file. Throws the error of a failed write. */
   close(): Promise<void>
 }
 
 /**
  * Opens the journal in a file.
  *
- * @param header must be the same for the entries to be valid: the size of parts, and the boot of the machine. After a loss of power the
- * journal may be on the disk and the data not.
+ * @param header identifies the size of parts and the boot of the machine; entries with another header are discarded. After a power loss,
+ * the disk may have the journal without the data.
  */
 export async function openJournal(path: string, header: string): Promise<Journal> {
   const done = new Set<string>()
@@ -72,7 +72,7 @@ export async function openJournal(path: string, header: string): Promise<Journal
 const NONE: ReadonlySet<number> = new Set()
 const FORGOTTEN = 'x'
 
-/** Whether there is a journal with this header; if so, its entries. */
+/** Reads the entries of a journal; returns false when there is none with this header. */
 async function load(
   path: string,
   header: string,

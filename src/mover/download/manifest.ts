@@ -1,4 +1,4 @@
-/** The list of the objects of a download, on the disk: a dataset of a million objects must not need a million entries in memory. */
+/** The manifest of a download: the list of its objects, in a file. The list of a million objects must not be in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { isCount } from '../../core/json.ts'
@@ -8,30 +8,30 @@ import { MoverError } from '../mover-error.ts'
 import type { Bucket } from '../s3/s3.ts'
 
 export interface Entry extends ListedObject {
-  /** Of the file, relative to the target. */
+  /** The path of the file, relative to the target. */
   path: string
   isFolder?: true
 }
 
 export interface Manifest {
-  /** Files only. */
+  /** The number of files, without folders. */
   files: number
   bytes: number
-  /** Names the set of objects: by key, size, ETag and path. */
+  /** A digest of the key, size, ETag and path of all objects. */
   digest: string
   entries(): AsyncGenerator<Entry>
 }
 
-/** More would not help the reader of the message. */
+/** The most keys in an error message. */
 const MAX_NAMED = 5
 const HOPELESS = 10_000
 const WRITE_CHARACTERS = 1024 * 1024
 const LISTED_EVERY = 1000
 
 /**
- * Lists the objects of a selection and writes them to a file; now and then, `listed` gets the bytes and files so far.
+ * Lists the objects of a selection and writes them to a file. It calls `listed` with the bytes and files so far every 1,000 objects.
  *
- * Throws a `MoverError` when there is nothing, when a key cannot be a path below the target, or when two would be the same file.
+ * Throws a `MoverError` when no object is selected, a key cannot be a path below the target, or two keys would be the same file.
  */
 export async function writeManifest(
   path: string,
@@ -48,7 +48,7 @@ export async function writeManifest(
     for await (const object of listObjects(bucket, selection, signal)) {
       seen += 1
       if (seen % LISTED_EVERY === 0) listed(bytes, files)
-      // Nothing is downloaded any more; the message has its examples.
+      // The download fails anyway, and the message has enough examples.
       if (check.isHopeless) break
       const chosen = choose(object, selection)
       if (chosen.kind === 'left-out') continue
@@ -78,12 +78,12 @@ export async function writeManifest(
   return { files, bytes, digest: hash.digest('hex'), entries: () => readEntries(path) }
 }
 
-/** The ID of an object in the journal, made from everything that identifies it. */
+/** The ID of an object in the journal: a hash of its key, size, ETag and path. */
 export function idOf({ key, size, etag, path }: Entry): string {
   return shortHash(JSON.stringify([key, size, etag, path]))
 }
 
-/** 96 bits: no two of any number of objects that a bucket can have. */
+/** A hash of 96 bits. No bucket has enough objects for a collision. */
 export function shortHash(text: string): string {
   return hashOf('sha256', text, 'base64url').slice(0, 16)
 }
@@ -99,7 +99,7 @@ async function* readEntries(path: string): AsyncGenerator<Entry> {
 
 async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortSignal): AsyncGenerator<ListedObject> {
   if (!place.recursive) {
-    // To list may be forbidden where to read is not.
+    // Credentials that can read an object may be forbidden to list the bucket.
     const { headers } = await bucket.send({ method: 'HEAD', key: place.key }, signal)
     const length = headers['content-length'] ?? ''
     const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
@@ -116,12 +116,12 @@ async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortS
   yield* listBelow(bucket, place.key, signal)
 }
 
-/** Pages without an object in succession: S3 has a few where many objects were deleted, and no server has them without end. */
+/** The most pages without an object in a row. S3 sends a few after many objects were deleted; a server that sends more is broken. */
 const MAX_EMPTY_PAGES = 1000
-/** Of one listing. A mover keeps some bytes of each. */
+/** The most objects of one listing. A mover keeps some bytes of each object in memory. */
 const MAX_LISTED = 10_000_000
 
-/** Everything below a prefix, page by page. Throws `Rejected` for a listing that cannot be true, or does not end. */
+/** Lists all objects below a prefix, page by page. Throws `Rejected` for a listing that is invalid or too long. */
 export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject> {
   let token: string | undefined
   let [listed, empty] = [0, 0]
@@ -129,7 +129,7 @@ export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSi
   do {
     const query = {
       'list-type': '2',
-      // Without it a key with a control character makes a listing that is no XML.
+      // Without it, a key with a control character makes the XML invalid.
       'encoding-type': 'url',
       ...(prefix !== '' && { prefix }),
       ...(token !== undefined && { 'continuation-token': token }),
@@ -160,14 +160,14 @@ function nothing(bucket: Bucket, { place, match }: Selection, seen: number): Mov
   )
 }
 
-/** Checks that every object can have its file, and collects the objects that cannot. */
+/** Checks that every object can be a file below the target, and collects the objects that cannot. */
 class PathCheck {
   readonly #files = new Set<string>()
   readonly #folders = new Set<string>()
   readonly #refused: { code: 'UnsafeKey' | 'KeyConflict'; text: string }[] = []
   #count = 0
 
-  /** So many objects are no accident: the rest of the listing is not worth the time. */
+  /** Whether so many objects are invalid that the rest of the listing is skipped. */
   get isHopeless(): boolean {
     return this.#count >= HOPELESS
   }

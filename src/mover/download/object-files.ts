@@ -1,4 +1,4 @@
-/** Downloads objects into files: small ones whole, large ones in parts. A file is done when its checksum is verified. */
+/** Downloads objects into files: small objects whole, large objects in parts. A file is done when its checksum is verified. */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ import { type Entry, idOf } from './manifest.ts'
 export interface ObjectFilesInput {
   bucket: Bucket
   folder: string
-  /** Where incomplete files are written; absent: in the folder itself. */
+  /** The directory of incomplete files; absent to write them in the folder itself. */
   parts?: string
   journal: Journal
   progress: Progress
@@ -28,10 +28,10 @@ export interface ObjectFilesInput {
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 const FILE_MODE = 0o644
-/** A second mismatch is a fault of the server, not of the transfer. */
+/** Attempts until the checksum matches. After a second mismatch, the fault is the server's, not the transfer's. */
 const VERIFY_ATTEMPTS = 2
 
-/** Yields the jobs that an entry still needs. */
+/** Yields the jobs that download an entry. It yields none for an entry that is done. */
 export class ObjectFiles {
   readonly #input: ObjectFilesInput
   readonly #folders = new Map<string, Promise<void>>()
@@ -69,7 +69,7 @@ export class ObjectFiles {
     await this.#done(id, written, path)
   }
 
-  /** Returns whether the checksum matches. Throws after the last attempt. */
+  /** Fetches an object and returns whether its checksum matches. Throws after the last attempt. */
   async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
     const { bucket, verify, progress } = this.#input
     const check: { wanted?: Checksum; hasher?: Hasher } = {}
@@ -92,7 +92,7 @@ export class ObjectFiles {
     const path = this.#writtenAt(id, target)
     const { journal, progress, partSize } = this.#input
     await this.#ensureFolder(dirname(target))
-    // If the file is missing although its journal exists, the parts of the journal would be holes.
+    // If the file is missing although the journal has its parts, these parts would be holes.
     const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
     const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
     const missing = parts.filter(({ index }) => !there.has(index))
@@ -127,7 +127,10 @@ export class ObjectFiles {
     }
   }
 
-  /** Requests the checksum of the object before its parts, which are hashed while they arrive. */
+  /**
+   * Requests the checksum of an object before its parts, which are hashed while they arrive. Throws `SourceChanged` when the object is
+   * gone.
+   */
   async #promised(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
     const { bucket, verify } = this.#input
     if (verify === 'size') return undefined
@@ -142,9 +145,9 @@ export class ObjectFiles {
   }
 
   /**
-   * Parts come in any order. The CRC of the whole is combined from those of its parts; the parts of an earlier mover are read again for it.
-   * For any other checksum the whole file is read, mostly from memory. Progress subtracts the bytes to read again and adds them as they are
-   * read: that takes long, and is no standstill.
+   * Verifies a file whose parts arrived in any order. The CRC of the file is combined from the CRCs of its parts; parts of an earlier mover
+   * are read again. For other checksums, the whole file is read, mostly from the page cache. Progress subtracts the bytes to read and adds
+   * them again while they are read, so that the long read does not count as stalled.
    */
   async #verifyFile(
     entry: Entry,
@@ -167,7 +170,7 @@ export class ObjectFiles {
       value = combineCrcs(algorithm, pieces)
     } else value = await hash()
     if (value === wanted.value) return
-    // The damaged part is unknown.
+    // The damaged part is unknown, so all parts are downloaded again.
     this.#input.journal.forget(idOf(entry))
     throw this.#mismatch(entry, wanted, value)
   }
@@ -206,7 +209,9 @@ export class ObjectFiles {
     return made
   }
 
-  /** Creates a folder. Every part of its path must be a directory: earlier attempts and consumers write here too. */
+  /**
+   * Creates a folder and its parents. Throws when a part of the path is not a directory, since earlier attempts and pods write here too.
+   */
   async #makeFolder(path: string): Promise<void> {
     if (path === this.#input.folder) return
     await this.#ensureFolder(dirname(path))
@@ -216,7 +221,7 @@ export class ObjectFiles {
   }
 }
 
-/** Undefined when there is no file. */
+/** The size of a file; undefined when there is no regular file. */
 async function sizeOf(path: string): Promise<number | undefined> {
   return lstat(path).then(
     (stats) => (stats.isFile() ? stats.size : undefined),

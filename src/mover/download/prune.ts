@@ -1,9 +1,9 @@
-/** Removes files from a staging directory that no longer belong to the dataset: an earlier attempt may have had another listing. */
+/** Removes files from a staging directory that do not belong to the dataset any more. An earlier attempt may have had another listing. */
 import { opendir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Manifest, shortHash } from './manifest.ts'
 
-/** Removes every file, and every folder in the place of a file, that the manifest does not have. */
+/** Removes every file and folder that the manifest does not have, or has as the other type. */
 export async function prune(folder: string, manifest: Manifest, signal: AbortSignal): Promise<void> {
   const [files, folders] = [new Set<string>(), new Set<string>()]
   for await (const { path, isFolder } of manifest.entries()) {

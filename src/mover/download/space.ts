@@ -1,9 +1,9 @@
-/** Whether a disk has room, before anything is written to it. */
+/** Checks the free space of a disk before a download. */
 import { statfs } from 'node:fs/promises'
 import { formatBytes } from '../../core/quantity.ts'
 import { MoverError } from '../mover-error.ts'
 
-/** Throws `NoSpace` unless so many bytes and files fit below the path and leave the reserved space free. */
+/** Throws `NoSpace` unless the bytes and files fit on the disk of the path and leave `keepFree` bytes free. */
 export async function needSpace(path: string, bytes: number, files: number, keepFree: number): Promise<void> {
   const { bavail, bsize, ffree, files: inodes } = await statfs(path)
   const free = bavail * bsize
@@ -14,7 +14,7 @@ export async function needSpace(path: string, bytes: number, files: number, keep
         `${formatBytes(free)}: choose another node or disk, or make room`,
     )
   }
-  // Some file systems have no fixed number of inodes, and say 0.
+  // A file system without a fixed number of inodes reports 0.
   if (inodes > 0 && files > ffree) {
     throw new MoverError(
       'NoSpace',

@@ -1,4 +1,4 @@
-/** Where a download is while it is not complete, and the one step that makes it appear: everything beside the target, below the root. */
+/** The directories of an incomplete download, and the rename that makes it appear. All of them are beside the target, below the root. */
 import { execFile } from 'node:child_process'
 import { lstat, mkdir, open, opendir, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -7,15 +7,15 @@ import { MoverError } from '../mover-error.ts'
 
 export interface Place {
   target: string
-  /** The mover's own things: journal, manifest, the record of a complete download. */
+  /** The directory of the mover's own files: the journal, the manifest, and the record of a complete download. */
   state: string
-  /** The files before they appear; becomes the target. In place: the target. */
+  /** The directory of the downloaded files, which is renamed to the target. In place, it is the target. */
   files: string
-  /** In place: where a file is while it is not complete. */
+  /** In place: the directory of incomplete files. */
   parts: string
 }
 
-/** The record of a complete download. A target of the same origin is never downloaded again. */
+/** The record of a complete download. A download of the same origin is skipped. */
 export interface Completion {
   origin: string
   bytes: number
@@ -24,8 +24,8 @@ export interface Completion {
 }
 
 /**
- * Finds the places of a dataset. Throws `Rejected` unless the target is strictly below the root, with real directories between them:
- * a link could lead anywhere on the node.
+ * Returns the paths of a dataset. Throws `Rejected` unless the target is strictly below the root, without symbolic links between them: a
+ * link could point anywhere on the node.
  */
 export async function locate(root: string, target: string, inPlace = false): Promise<Place> {
   const base = await realpath(root).catch((cause: unknown) => {
@@ -64,7 +64,7 @@ export async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Whether a path is a directory with nothing in it, such as the kubelet makes for a pod that mounts a missing path. */
+/** Whether a path is an empty directory, such as the kubelet creates for a pod that mounts a missing path. */
 export async function isEmptyDirectory(path: string): Promise<boolean> {
   try {
     const directory = await opendir(path)
@@ -78,25 +78,25 @@ export async function isEmptyDirectory(path: string): Promise<boolean> {
   }
 }
 
-/** Makes the directories of a download that begins or goes on. Other users cannot look into the state directory. */
+/** Creates the directories of a new or resumed download. Other users of the node cannot read the state directory. */
 export async function prepare({ state, files, parts }: Place): Promise<void> {
   await mkdir(dirname(state), { recursive: true })
   await mkdir(state, { recursive: true, mode: 0o700 })
   await Promise.all([files, parts].map((folder) => mkdir(folder, { recursive: true })))
 }
 
-/** Of a download that is complete; undefined when there is none, or its target has gone or was emptied. */
+/** Reads the record of a complete download; undefined when there is none, or when the target is missing or empty. */
 export async function readCompletion(place: Place): Promise<Completion | undefined> {
   const text = await readFile(recordOf(place), 'utf8').catch(() => '')
   if (text === '' || !(await exists(place.target))) return undefined
-  // Killed one step before the end: the target does not have the data of the record.
+  // The mover was killed before the rename: the target does not have the data of the record.
   if (place.files !== place.target && (await exists(place.files))) return undefined
   try {
     const value: unknown = JSON.parse(text)
     const completion = isCompletion(value) ? value : undefined
     return completion && completion.files > 0 && (await isEmptyDirectory(place.target)) ? undefined : completion
   } catch {
-    // Cut off by a loss of power: as good as none.
+    // The record was truncated by a power loss. It counts as missing.
     return undefined
   }
 }
@@ -107,7 +107,7 @@ function isCompletion(value: unknown): value is Completion {
   return typeof origin === 'string' && isCount(bytes) && isCount(files) && typeof digest === 'string'
 }
 
-/** Makes the target appear, in place of an empty directory. After this the download is complete, whatever happens. */
+/** Renames the files to the target, which may be an empty directory. After this, the download is complete. */
 export async function publish(place: Place, completion: Completion): Promise<void> {
   const record = await open(recordOf(place), 'w')
   await record.writeFile(JSON.stringify(completion))
@@ -116,7 +116,7 @@ export async function publish(place: Place, completion: Completion): Promise<voi
   if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
   for (const name of ['journal', 'manifest', 'parts'])
     await rm(join(place.state, name), { recursive: true, force: true })
-  // The record stays: it is how a mover that comes later knows that there is nothing to do.
+  // The record stays, so that a later mover knows that the data is complete.
   await flushDirectory(dirname(place.target))
 }
 
@@ -131,8 +131,8 @@ function recordOf({ state }: Place): string {
 }
 
 /**
- * A rename may reach the disk before the data does, and a node that loses its power then has a complete target with empty files. One flush
- * of the file system costs less than one of each file; Node has no call for it, coreutils has.
+ * Flushes the file system, because a rename may reach the disk before the data: after a power loss, a complete target would have empty
+ * files. One flush of the file system costs less than one of each file. Node has no call for it, so `sync` of coreutils runs.
  */
 async function flushFileSystem(path: string): Promise<void> {
   await new Promise<void>((done, fail) => {

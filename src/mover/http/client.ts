@@ -1,4 +1,4 @@
-/** HTTP client of the mover: undici with bodies that a sink receives, checked addresses, and errors that say whether to retry. */
+/** HTTP client of the mover: undici with a sink for each body, checked addresses, and errors that say whether to retry. */
 import { Readable } from 'node:stream'
 import { ConnectionError, explain } from './connection-error.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from './messages.ts'
@@ -6,7 +6,7 @@ import { ResponseHandler } from './response-handler.ts'
 import { openRoutes, type RouteOptions } from './routes.ts'
 
 export interface HttpClientOptions extends RouteOptions {
-  /** A request fails after so many ms without data from the server; the time that a sink takes does not count. */
+  /** Milliseconds without data from the server after which a request fails. The time that a sink needs does not count. */
   stallMs?: number
 }
 
@@ -20,7 +20,7 @@ export interface HttpClient {
 const STALL_MS = 30_000
 const SEND_BYTES = 64 * 1024
 
-/** Opens a client. It has as many connections as there are requests at the same time. */
+/** Opens a client. It opens a connection for each concurrent request. */
 export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOptions): HttpClient {
   const routes = openRoutes(options)
 
@@ -40,7 +40,7 @@ export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOpt
     } catch (error) {
       if (handler.hasBegun || !(error instanceof ConnectionError) || !error.isClosed) throw error
     }
-    // Nothing of a response has come: mostly the server closed an idle connection just before the request arrived there.
+    // There is no response yet. Usually the server closed an idle connection just before the request arrived.
     signal.throwIfAborted()
     return dispatch(request, new ResponseHandler(signal, sinkFor))
   }
@@ -59,7 +59,7 @@ export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOpt
   }
 }
 
-/** In chunks, so that the time limit for the response begins anew with each of them. */
+/** Sends the body in chunks. The timeout for the response begins again with each chunk. */
 function withBody(headers: HttpRequest['headers'], body: Uint8Array | string) {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const chunks = function* () {

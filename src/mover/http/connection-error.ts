@@ -1,9 +1,9 @@
-/** Errors of connections: whether another attempt may succeed, and the message for the user. */
+/** Converts errors of connections: whether a retry may succeed, and the message for the user. */
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from '../s3/backoff.ts'
 import type { HttpRequest } from './messages.ts'
 
-/** Marks an error as one of the connection: the errors of sinks stay as they are. */
+/** An error of the connection, as opposed to an error of a sink. */
 export class ConnectionError extends Error {
   override name = 'ConnectionError'
   override readonly cause: NodeJS.ErrnoException
@@ -13,7 +13,7 @@ export class ConnectionError extends Error {
     this.cause = cause
   }
 
-  /** Whether the connection ended, as when the server closes an idle one just before a request arrives. */
+  /** Whether the server closed the connection, for example an idle one just before a request arrived. */
   get isClosed(): boolean {
     return CLOSED.has(this.cause.code ?? '')
   }
@@ -21,12 +21,12 @@ export class ConnectionError extends Error {
 
 const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 const STALLED = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
-/** undici found fault with the request, for instance a line break in a header that came from the server. */
+/** undici rejected the request, for example because of a line break in a header that came from the server. */
 const INVALID_REQUEST = 'UND_ERR_INVALID_ARG'
-/** The next attempt meets the same certificate. */
+/** Errors of TLS. A retry would get the same certificate. */
 const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
 
-/** Returns the error to throw: a `MoverError`, or a `RetryableError` for a failure that another attempt may not have. */
+/** Returns the error to throw: a `RetryableError` when a retry may succeed, otherwise a `MoverError`. */
 export function explain(
   { cause }: ConnectionError,
   { method, origin, path }: HttpRequest,
@@ -35,7 +35,7 @@ export function explain(
   if (cause instanceof MoverError) return cause
   const { code = '', message } = cause
   const reason = STALLED.has(code) ? `no data for ${stallMs / 1000} s` : message || code
-  // A query may hold a credential.
+  // The query may contain a credential.
   const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
   if (code === INVALID_REQUEST) return new MoverError('Rejected', text, { cause })
   if (!TLS_FAILURE.test(code)) return new RetryableError(text, { cause })

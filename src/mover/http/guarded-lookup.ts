@@ -1,4 +1,4 @@
-/** Name resolution for connections that rejects addresses of the node itself and of its link. */
+/** Resolves names for connections, and rejects loopback and link-local addresses of the node. */
 import { type LookupAddress, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { localHostFault } from '../../core/mover/local-address.ts'
@@ -12,8 +12,8 @@ export type Resolve = (
 ) => void
 
 /**
- * Returns the lookup function of a connection. The connection uses the checked addresses only, so a name that resolves differently each
- * time does not get around the check.
+ * Returns the lookup function of a connection. The connection uses only the checked addresses, so a name that resolves to another address
+ * next time does not bypass the check.
  */
 export function guardedLookup({
   localNetworks,

@@ -3,7 +3,7 @@
 export interface HttpRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   origin: string
-  /** With the query. */
+  /** The path with the query. */
   path: string
   headers: Record<string, string>
   body?: Uint8Array | string

@@ -6,12 +6,12 @@ import type { HttpResponse, ResponseHead, Sink, SinkFor } from './messages.ts'
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** The longest page of a listing (1,000 keys) is shorter. */
+/** The limit of a body that is collected as text. The longest page of a listing (1,000 keys) is shorter. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024
-/** Servers send one or two informational (1xx) responses before the final one. */
+/** The most informational (1xx) responses. Servers send one or two before the final response. */
 const MAX_INFORMATIONAL = 16
 
-/** `response` settles when the response is complete or has failed, and no sink uses a chunk any more. */
+/** Handles one response. `response` settles when the response is complete or has failed, and after that the sink is not called. */
 export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly response: Promise<HttpResponse>
   readonly #settle = Promise.withResolvers<HttpResponse>()
@@ -23,7 +23,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   #sink: Sink | undefined
   readonly #text: Buffer[] = []
   #textBytes = 0
-  /** Resolves when the sink has taken all chunks so far. */
+  /** Resolves when the sink has processed all chunks so far. */
   #writing: Promise<void> | undefined
   #receiverError: { error: unknown } | undefined
 
@@ -34,7 +34,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#abort)
   }
 
-  /** Whether the server has begun to answer. */
+  /** Whether any part of a response has arrived. */
   get hasBegun(): boolean {
     return this.#head !== undefined || this.#informational > 0
   }
@@ -66,7 +66,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       this.#text.push(chunk)
       return
     }
-    // undici passes on what it has read already when the server closes the connection, also to a paused handler.
+    // When the server closes the connection, undici passes data that it has already read even to a paused handler.
     const before = this.#writing
     const writing = before === undefined ? this.#receive(() => sink(chunk)) : before.then(() => sink(chunk))
     if (writing === undefined) return
@@ -85,7 +85,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     void this.#finish(() => {
       const head = this.#head as ResponseHead
       const response = { ...head, text: Buffer.concat(this.#text).toString('utf8') }
-      // undici uses a connection again one iteration of the event loop after its response.
+      // undici reuses a connection one iteration of the event loop after its response.
       setImmediate(() => this.#settle.resolve(response))
     })
   }
@@ -94,7 +94,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     void this.#finish(() => this.#settle.reject(new ConnectionError(error)))
   }
 
-  /** Runs a function of the caller. Its errors are its own, not those of the connection. */
+  /** Runs a function of the caller. Its errors are not errors of the connection. */
   #receive<Result>(call: () => Result): Result | undefined {
     try {
       return call()
@@ -110,8 +110,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * The caller may close the file of the sink once the response has settled. An error of the sink precedes an error of the connection:
-   * with a retry the chunk that was not written would be a hole.
+   * Settles the response after the sink is done, because the caller may then close the file of the sink. An error of the sink precedes an
+   * error of the connection: after a retry, the chunk that was not written would be a hole.
    */
   async #finish(settle: () => void): Promise<void> {
     await this.#writing
@@ -119,7 +119,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     else settle()
   }
 
-  /** A request that has no connection yet is not started any more. */
+  /** Aborts the request. A request without a connection is not started any more. */
   readonly #abort = (): void => {
     const { reason } = this.#signal
     if (this.#controller === undefined) this.#settle.reject(reason)

@@ -1,11 +1,11 @@
-/** Routes to servers: a direct connection to a checked address, or the proxy that the environment names. */
+/** Chooses the route to a server: a direct connection to a checked address, or the proxy that the environment names. */
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { localHostFault } from '../../core/mover/local-address.ts'
 import { proxyFor } from '../../core/proxy.ts'
 import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 
 export interface RouteOptions {
-  /** PEM, instead of the certificates of the system. */
+  /** Trusted certificates as PEM; default: those of the system. */
   ca?: string | undefined
   env: Readonly<Record<string, string | undefined>>
   /** Loopback and link-local networks in which a server may be. */
@@ -22,7 +22,10 @@ export interface Routes {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** All data that arrives while a chunk is written becomes one chunk: larger chunks need fewer calls, smaller ones less memory. */
+/**
+ * The buffer of a connection. Data that arrives while a chunk is written becomes one chunk: larger chunks need fewer calls, smaller chunks
+ * less memory.
+ */
 const READ_BYTES = 64 * 1024
 
 export function openRoutes(options: RouteOptions): Routes {
@@ -32,7 +35,7 @@ export function openRoutes(options: RouteOptions): Routes {
 
   function open(origin: string): Dispatcher {
     const { protocol, hostname, port } = new URL(origin)
-    // IPv6 addresses have brackets in URLs only.
+    // Only URLs have brackets around IPv6 addresses.
     const host = hostname.replace(/^\[|\]$/g, '')
     const fault = localHostFault(host, options.localNetworks)
     if (fault !== undefined) throw notAllowed(fault)
@@ -59,14 +62,14 @@ function connectOptions({ ca }: RouteOptions) {
   return { timeout: CONNECT_TIMEOUT_MS, highWaterMark: READ_BYTES, ...(ca !== undefined && { ca }) }
 }
 
-/** The operator names the proxy, so its address is not checked. */
+/** Opens a proxy. Its address is not checked, because the operator names it. */
 function openProxy(uri: string, options: RouteOptions): Dispatcher {
   return new ProxyAgent({
     uri,
     allowH2: false,
     requestTls: connectOptions(options),
     proxyTls: { timeout: CONNECT_TIMEOUT_MS },
-    // CONNECT is a request to the proxy.
+    // CONNECT is a request to the proxy, so the timeout for headers applies to it.
     clientFactory: (origin, poolOptions) => new Pool(origin, { ...poolOptions, headersTimeout: CONNECT_TIMEOUT_MS }),
   })
 }

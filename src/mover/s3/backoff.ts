@@ -1,9 +1,9 @@
-/** Retries of S3 requests: exponential delays with jitter, at least as long as the server asks for, up to a number of attempts. */
+/** Retries S3 requests with exponential delays and jitter. A longer Retry-After of the server is honored. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, equalJitter } from '../../core/backoff.ts'
 import { MoverError } from '../mover-error.ts'
 
-/** A failure that another attempt may not have. */
+/** A failure after which a retry may succeed. */
 export class RetryableError extends Error {
   override name = 'RetryableError'
   readonly retryAfterMs: number
@@ -15,14 +15,14 @@ export class RetryableError extends Error {
 }
 
 export interface RetryOptions {
-  /** Attempts beyond the first. */
+  /** Attempts after the first. */
   retries: number
   firstDelayMs: number
   maxDelayMs: number
 }
 
 export const DEFAULT_RETRY: RetryOptions = { retries: 8, firstDelayMs: 200, maxDelayMs: 20_000 }
-/** The longest delay that a server may ask for: a mover that waits longer looks stalled. */
+/** The longest Retry-After that is honored. A mover that waits longer looks stalled. */
 const LONGEST_RETRY_AFTER_MS = 120_000
 
 /** The attempts of one request: counts failures and waits between them. */
@@ -34,7 +34,7 @@ export class RequestBackoff {
     this.#options = options
   }
 
-  /** Counts failures from zero: the last attempt made progress. */
+  /** Resets the number of failures, after an attempt that made progress. */
   reset(): void {
     this.#failures = 0
   }

@@ -1,17 +1,17 @@
-/** Access keys for S3: from a mounted Secret, which is read again when it changes, or from the environment. */
+/** Reads access keys for S3 from a mounted Secret, again when it changes, or from the environment. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../core/mover/contract.ts'
 import type { AccessKeys } from '../../core/s3/sigv4.ts'
 import { MoverError } from '../mover-error.ts'
 
-/** Undefined: requests are anonymous. */
+/** Returns the keys; undefined for anonymous requests. */
 export type CredentialSource = () => Promise<AccessKeys | undefined>
 
-/** The kubelet writes a changed Secret within a minute or two; a mover may run for hours. */
+/** How often the files are read. The kubelet updates a changed Secret within two minutes, and a mover may run for hours. */
 const REREAD_MS = 10_000
 
-/** The keys of the Secrets of VCK; Lodestone adds the token. */
+/** The keys of VCK's Secrets. The session token is an addition of Lodestone. */
 const FILES = { accessKeyId: 'awsAccessKeyID', secretAccessKey: 'awsSecretAccessKey', sessionToken: 'awsSessionToken' }
 
 /** The key of the Secret that names the endpoints to which its keys may be sent. */
@@ -57,12 +57,15 @@ async function readKeys(directory: string, endpoint: string): Promise<AccessKeys
   return {
     accessKeyId: await need(FILES.accessKeyId),
     secretAccessKey: await need(FILES.secretAccessKey),
-    // Only temporary credentials have one.
+    // Only temporary credentials have a session token.
     sessionToken: (await read(FILES.sessionToken).catch(() => '')) || undefined,
   }
 }
 
-/** Compares scheme, host and port. Redirects are not followed, so no other server receives the keys. */
+/**
+ * Throws `AccessDenied` unless the Secret allows the endpoint. It compares scheme, host and port. Redirects are not followed, so no other
+ * server receives the keys.
+ */
 function needAllowed(endpoint: string, endpoints: string | undefined): void {
   const allowed = (endpoints ?? '').split(/[\s,]+/).filter(Boolean)
   // A Secret without this key allows every endpoint.

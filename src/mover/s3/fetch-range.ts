@@ -1,4 +1,4 @@
-/** Fetches a range of an object into a sink, and resumes after a failure where the last attempt ended. */
+/** Fetches a range of an object into a sink. After a failure, it resumes at the first missing byte. */
 import type { ListedObject } from '../../core/s3/listing.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
@@ -8,12 +8,12 @@ import { errorOfResponse } from './s3-error.ts'
 
 export interface Range {
   start: number
-  /** The byte after the last. */
+  /** Exclusive. */
   end: number
 }
 
 /**
- * Fetches the bytes of a range, each exactly once and in order.
+ * Fetches the bytes of a range. The sink receives each byte exactly once, in order.
  *
  * @param begin called with the headers of the first response, before any byte
  * @throws MoverError `SourceChanged` when the object differs from the listed one
@@ -64,7 +64,7 @@ function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: n
   }
 }
 
-/** An object that was listed and is missing now has changed; the next attempt lists it again. */
+/** The error for a response without data. An object that is missing although it was listed has changed; the next attempt lists it again. */
 function refusal(what: string, answer: HttpResponse) {
   return answer.status === 404 && !answer.text.includes('NoSuchBucket')
     ? changed(what, 'it is not there any more')
@@ -79,12 +79,12 @@ function checkAnswer(
   end: number,
 ): void {
   const said = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '')
-  // Not every server knows If-Match.
+  // Not every server supports If-Match.
   if (etag !== '' && said !== undefined && said !== etag) throw changed(what, 'its ETag is another one')
   const length = headers['content-length']
   if (status === 200) {
     const isWhole = at === 0 && end === size
-    // A server that shuts down may ignore ranges although it accepts them (Versity S3 Gateway).
+    // A server that shuts down may ignore ranges although it supports them (Versity S3 Gateway).
     if (!isWhole && headers['accept-ranges'] === 'bytes')
       throw new RetryableError(`${what}: the server ignored the range`)
     if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not know ranges`)

@@ -1,4 +1,4 @@
-/** Error responses of S3 servers: whether another attempt may succeed, and the way out for the user. */
+/** Converts error responses of S3 servers: whether a retry may succeed, and the remedy for the user. */
 import type { FailureCode } from '../../core/mover/contract.ts'
 import { textOf } from '../../core/s3/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
@@ -11,7 +11,7 @@ const REGION = 'set --region, which is the option region of the volume'
 
 const UNKNOWN_KEY = 'the server does not know the access key'
 
-/** By the code in the response, which is more specific than the status. */
+/** The errors by code in the response. The code is more specific than the status. */
 const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> = {
   NoSuchBucket: { code: 'NotFound', wayOut: 'there is no such bucket: look at the source and at the endpoint' },
   NoSuchKey: {
@@ -19,7 +19,7 @@ const BY_CODE: Readonly<Record<string, { code: FailureCode; wayOut: string }>> =
     wayOut: 'there is no such object; for everything below a prefix the source ends in a slash',
   },
   InvalidAccessKeyId: { code: 'AccessDenied', wayOut: UNKNOWN_KEY },
-  // Versity's, with a 404.
+  // A code of Versity S3 Gateway, with status 404.
   XAdminUserNotFound: { code: 'AccessDenied', wayOut: UNKNOWN_KEY },
   SignatureDoesNotMatch: { code: 'AccessDenied', wayOut: 'the secret key does not belong to the access key' },
   ExpiredToken: { code: 'AccessDenied', wayOut: 'the session token has expired: renew the Secret' },
@@ -41,7 +41,7 @@ const BY_STATUS: Readonly<Record<number, { code: FailureCode; wayOut: string }>>
   416: { code: 'SourceChanged', wayOut: 'the object has become shorter since it was listed' },
 }
 
-/** Codes that are retryable with any status, such as 400. */
+/** Codes after which a retry may succeed, with any status. */
 const RETRYABLE_CODES = new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError'])
 
 /** Returns the error for a response of status 300 or above; `what` names the object. */
@@ -60,7 +60,7 @@ function isRetryable(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505)
 }
 
-/** Seconds, or a date. */
+/** Parses Retry-After, in seconds or as a date, to milliseconds. */
 function readRetryAfter(header: string | undefined): number {
   if (header === undefined) return 0
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()

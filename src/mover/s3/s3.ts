@@ -13,7 +13,7 @@ export interface BucketOptions {
   bucket: string
   /** Default: the region that the server names. */
   region?: string
-  /** Default: yes, except at AWS. */
+  /** Default: true, except at AWS. */
   pathStyle?: boolean
   credentials: CredentialSource
   retry: RetryOptions
@@ -36,7 +36,7 @@ export interface Bucket {
   nameOf(key: string): string
   /** Makes one attempt and returns the response of any status. */
   exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
-  /** Makes as many attempts as allowed. Throws a `MoverError` for a response of status 300 or above. */
+  /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
   send(request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse>
   readonly retry: RetryOptions
 }
@@ -53,10 +53,13 @@ const digest: Digest = {
 }
 const EMPTY_HASH = digest.sha256('')
 
-/** Opens a bucket. Asks the server for its region unless that is given; throws a `MoverError` when it cannot be reached. */
+/**
+ * Opens a bucket. Without a region in the options, it requests the region from the server. Throws a `MoverError` when the server is
+ * unreachable.
+ */
 export async function openBucket(options: BucketOptions, http: HttpClient, signal: AbortSignal): Promise<Bucket> {
   if (options.region !== undefined) return createBucket(options, options.region, http)
-  // Every response of S3 names the region, also an error. A signature for the wrong region would get an error without the region.
+  // Every response of S3 names the region, even an error. Only the error for a signature with a wrong region does not.
   const guess = createBucket({ ...options, credentials: async () => undefined }, DEFAULT_REGION, http)
   const { headers } = await withRetries(options.retry, signal, async () => {
     const answer = await guess.exchange({ method: 'HEAD', key: '' }, signal)

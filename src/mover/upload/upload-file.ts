@@ -1,4 +1,4 @@
-/** Uploads one file, in one piece or in parts, and knows what its ETag will be. */
+/** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { checksumOf } from '../../core/mover/checksum.ts'
@@ -19,7 +19,7 @@ interface SendInput {
   progress: Progress
 }
 
-/** Sends a file. Throws `ChecksumMismatch` when the server says that it has something else. */
+/** Sends a file. Throws `ChecksumMismatch` when the server stored other data. */
 export async function sendFile(input: SendInput, signal: AbortSignal): Promise<void> {
   if (input.size <= input.partSize) return sendWhole(input, signal)
   const { bucket, key } = input
@@ -30,7 +30,8 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<v
   try {
     await sendParts(input, uploadId, signal)
   } catch (error) {
-    // Parts that belong to nothing cost their owner money. The signal may have aborted, and this is quick.
+    // Abort the upload, since the owner of the bucket pays for its parts. The signal may be aborted already, so this request has a timeout
+    // of its own.
     await bucket
       .exchange({ method: 'DELETE', key, query: { uploadId } }, AbortSignal.timeout(1_000))
       .catch(() => undefined)
@@ -49,7 +50,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   const { bucket, key, file, size, partSize, progress } = input
   const etags: string[] = []
   const hashes: Buffer[] = []
-  // One after the other: files go side by side, and each part under way is in memory.
+  // Parts are sent one after another: several files are sent concurrently, and each part is in memory.
   for (let index = 0; index < partCount(size, partSize); index++) {
     const { start, end } = partAt(index, size, partSize)
     const body = await read(file, start, end)
@@ -65,7 +66,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
     { method: 'POST', key, query: { uploadId }, body: completeMultipartBody(etags) },
     signal,
   )
-  // S3 may answer 200 before it knows, and say in the body that it failed.
+  // S3 may send status 200 before the upload is complete, and an error in the body.
   if (text.includes('<Error>'))
     throw new MoverError(
       'Unexpected',
@@ -75,7 +76,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
 }
 
-/** The ETag that S3 gives a file that is uploaded in parts of this size; `looked` gets the number of bytes read, part by part. */
+/** The ETag that S3 gives a file with parts of this size. It calls `looked` with the number of bytes of each part that it read. */
 export async function localEtag(
   file: FileHandle,
   size: number,
@@ -101,7 +102,10 @@ function md5(bytes: Uint8Array): Buffer {
   return createHash('md5').update(bytes).digest()
 }
 
-/** The ETag of an encrypted object may say nothing of its content; the body's own hash was signed. */
+/**
+ * Compares the checksum in the response, if it is an MD5. The ETag of an encrypted object may not be a checksum; the hash of the body was
+ * signed.
+ */
 function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer): void {
   const said = checksumOf({ ...headers })
   if (said?.algorithm === 'md5' && said.value !== hash.toString('hex'))
@@ -121,7 +125,7 @@ async function read(file: FileHandle, start: number, end: number): Promise<Buffe
   let at = 0
   while (at < buffer.length) {
     const { bytesRead } = await file.read(buffer, at, buffer.length - at, start + at)
-    // It became shorter while it was read: what there is, is sent, and the file is looked at again.
+    // The file became shorter. The rest is not sent, and the file is checked again later.
     if (bytesRead === 0) break
     at += bytesRead
   }

@@ -1,4 +1,4 @@
-/** Uploads a directory below a prefix: leaves existing objects alone, and never deletes one. */
+/** Uploads a directory below a prefix. It skips unchanged files, and never deletes an object. */
 import { type FileHandle, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +22,7 @@ export interface UploadInput {
   place: S3Place
   partSize: number
   parallel: number
-  /** Milliseconds between rounds of an upload that goes on; absent: one round. */
+  /** Milliseconds between rounds of a continuous upload; absent for an upload that ends. */
   watchMs?: number
 }
 
@@ -31,10 +31,10 @@ interface Seen {
   size: number
 }
 
-/** A file that is being written is left to the next round; one round has as many as this. */
+/** The most rounds of an upload that ends. A file that changes during a round is checked in the next one. */
 const MAX_ROUNDS = 3
 
-/** Uploads. Throws a `MoverError`, or the signal's reason. */
+/** Uploads the directory. Throws a `MoverError`, or the reason of the signal. */
 export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target: folder } = await locate(input.root, input.source)
   const bucket = await input.openBucket(signal)
@@ -74,7 +74,7 @@ async function uploadOnce(
     const partSize = uploadPartSize(stats.size, input.partSize)
     const known = there.get(key)
     const last = seen.get(path)
-    // To compare a large file takes long, and is no standstill.
+    // The comparison of a large file takes long. Its progress is reported, so that it does not count as stalled.
     let compared = 0
     const look = (bytes: number) => {
       compared += bytes
@@ -108,7 +108,7 @@ async function uploadOnce(
   return { files, bytes, changing }
 }
 
-/** Every real file below a folder: links are not followed, since they could lead out of it. */
+/** Yields every regular file below a folder. Links are not followed, because they could point out of it. */
 async function* walk(folder: string, signal: AbortSignal): AsyncGenerator<{ path: string; stats: Seen }> {
   const below = ['']
   for (let path = below.pop(); path !== undefined; path = below.pop()) {
