@@ -20,6 +20,14 @@ function makeRequest(overrides: Partial<AdmissionRequest> = {}): AdmissionReques
 
 const review = (request: unknown) => ({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
 const toBase64 = (text: string) => Buffer.from(text).toString('base64')
+function failureOf(run: () => unknown): unknown {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
 const encode = (request: AdmissionRequest, outcome: Outcome) => encodeResponse(request, outcome, toBase64)
 
 describe('a review', () => {
@@ -65,6 +73,11 @@ describe('a review', () => {
   ])('is refused when it is $name, with the place of the mistake', ({ body, wantPath }) => {
     const decoded = decodeReview(body)
     expect('error' in decoded && decoded.error).toContain(`${wantPath}: `)
+  })
+
+  test('is refused with a message that says what it should be', () => {
+    const error = 'not an admission.k8s.io/v1 AdmissionReview: request: is required; kind: must be "AdmissionReview"'
+    expect(decodeReview({ apiVersion: 'admission.k8s.io/v1', kind: 'Pod' })).toEqual({ error })
   })
 })
 
@@ -131,7 +144,29 @@ describe('a response', () => {
   })
 
   test('is not given for a patch without an object', () => {
-    expect(() => encode(makeRequest({ object: null }), { kind: 'patch', object: makeBinding() })).toThrow(PatchError)
+    expect(() => encode(makeRequest({ object: null }), { kind: 'patch', object: makeBinding() })).toThrow(
+      new PatchError('an object that is not in the request cannot be patched'),
+    )
+  })
+
+  // In JSON, a member without a value is no member: `replace` and `remove` fail there.
+  test.each<{ name: string; labels: object; wanted: object; operation: string | undefined }>([
+    { name: 'replaces', labels: { a: undefined }, wanted: { a: 'b' }, operation: 'replace /metadata/labels/a' },
+    {
+      name: 'replaces, by an escaped name,',
+      labels: { 'x/y~z': undefined },
+      wanted: { 'x/y~z': 'b' },
+      operation: 'replace /metadata/labels/x~1y~0z',
+    },
+    { name: 'removes', labels: { a: 'b' }, wanted: {}, operation: undefined },
+    { name: 'removes, by an escaped name,', labels: { 'x/y~z': 'b' }, wanted: {}, operation: undefined },
+    { name: 'adds', labels: {}, wanted: { a: 'b' }, operation: undefined },
+  ])('is given only where its patch applies: it $name a member', ({ labels, wanted, operation }) => {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', labels } } as K8sObject
+    const outcome = { kind: 'patch', object: { ...object, metadata: { name: 'a', labels: wanted } } } as Outcome
+    const message =
+      operation === undefined ? undefined : `the patch does not apply to the object of the request: ${operation}`
+    expect(failureOf(() => encode(makeRequest({ object }), outcome))).toEqual(message && new PatchError(message))
   })
 
   test('has warnings of one line and at most 120 characters', () => {

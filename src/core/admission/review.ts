@@ -73,7 +73,6 @@ function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): s
  * and cost as much as the decision (docs/performance.md).
  */
 function applies({ op, path }: Operation, object: unknown): boolean {
-  if (path === '') return op === 'replace'
   let parent = object
   let start = 1
   for (let end = path.indexOf('/', start); end > 0; end = path.indexOf('/', start)) {

@@ -4,7 +4,7 @@ import type { PropagationPolicy, PropagationSpec } from '../../api/karmada.ts'
 import { PROPAGATE_DEPS_ANNOTATION } from '../../api/lodestone.ts'
 import { LAST_APPLIED_ANNOTATION, type ObjectMeta } from '../../api/meta.ts'
 import { diffJson } from '../admission/diff.ts'
-import { answerPolicy, type DataBound, decidePolicy, type PolicyInput } from './decide.ts'
+import { answerPolicy, type DataBound, decidePolicy, isUndecided, type PolicyInput } from './decide.ts'
 
 const NO = { [PROPAGATE_DEPS_ANNOTATION]: 'false' }
 const APPLIED_FALSE = { [LAST_APPLIED_ANNOTATION]: '{"spec":{"propagateDeps":false}}' }
@@ -201,25 +201,84 @@ describe('the decision on a policy', () => {
   })
 })
 
-describe('the answer', () => {
-  test.each([
-    {
-      name: 'a claim',
-      dataBound: claimed,
-      want: 'lodestone: propagateDeps set: DataSourceClaim default/sales names Deployment default/app',
-    },
-    {
-      name: 'volumes',
-      dataBound: { workload: 'Job default/train' },
-      want: 'lodestone: propagateDeps set: Job default/train has annotation lodestone.dev/volumes',
-    },
-  ])('warns of what is set, and why: $name', ({ dataBound, want }) => {
-    const given = input({ dataBound })
+test.each([
+  { name: 'that says nothing', policy: policy(), want: true },
+  { name: 'that propagates', policy: policy(on), want: false },
+  { name: 'that propagates in spite of its annotation', policy: policy(on, { annotations: NO }), want: false },
+  { name: 'whose author declines', policy: policy({}, { annotations: NO }), want: false },
+  { name: 'whose manifest declines', policy: policy({}, { annotations: APPLIED_FALSE }), want: false },
+])('a policy $name is undecided: $want', ({ policy, want }) => {
+  expect(isUndecided(policy)).toBe(want)
+})
 
-    expect(answerPolicy(decidePolicy(given), given)).toMatchObject({
-      kind: 'patch',
-      warnings: [want],
-      auditAnnotations: { decision: 'Propagated' },
+describe('the answer', () => {
+  const annotation = 'annotation lodestone.dev/propagate-deps: "false"'
+  test.each<{ name: string; change: Partial<PolicyInput>; warning?: string; decision: string; reason: string }>([
+    {
+      name: 'set for a claim',
+      change: {},
+      warning: 'lodestone: propagateDeps set: DataSourceClaim default/sales names Deployment default/app',
+      decision: 'Propagated',
+      reason: 'DataSourceClaim default/sales names Deployment default/app',
+    },
+    {
+      name: 'set for volumes',
+      change: { dataBound: { workload: 'Job default/train' } },
+      warning: 'lodestone: propagateDeps set: Job default/train has annotation lodestone.dev/volumes',
+      decision: 'Propagated',
+      reason: 'Job default/train has annotation lodestone.dev/volumes',
+    },
+    {
+      name: 'set for every policy',
+      change: { mode: 'always' },
+      warning: 'lodestone: propagateDeps set: configured for every policy',
+      decision: 'Propagated',
+      reason: 'configured for every policy',
+    },
+    {
+      name: 'declined by this write',
+      change: { policy: policy(off) },
+      warning: `lodestone: propagateDeps: false is kept as ${annotation}`,
+      decision: 'Declined',
+      reason: `propagateDeps: false is kept as ${annotation}`,
+    },
+    {
+      name: 'declined before, which needs no warning',
+      change: { policy: policy({}, { annotations: NO }) },
+      decision: 'Declined',
+      reason: annotation,
+    },
+    {
+      name: 'declined by the manifest, which needs no warning',
+      change: { policy: policy({}, { annotations: APPLIED_FALSE }) },
+      decision: 'Declined',
+      reason: 'its manifest says propagateDeps: false',
+    },
+    {
+      name: 'not declined any more',
+      change: { policy: policy(on, { annotations: NO }), stored: policy({}, { annotations: NO }) },
+      warning: `lodestone: ${annotation} is removed`,
+      decision: 'Accepted',
+      reason: `${annotation} is removed`,
+    },
+  ])('says what changes and why, also in the audit log: $name', ({ change, warning, decision, reason }) => {
+    const given = input(change)
+    const decided = decidePolicy(given)
+
+    expect(answerPolicy(decided, given)).toEqual({
+      ...(warning ? { kind: 'patch', object: decided.policy, warnings: [warning] } : { kind: 'allow' }),
+      auditAnnotations: { decision, reason },
+    })
+  })
+
+  test('to a policy that is too large to compare says what to do', () => {
+    const given = input({ dataBound: undefined, isTooLarge: true })
+
+    expect(answerPolicy(decidePolicy(given), given)).toEqual({
+      kind: 'allow',
+      warnings: [
+        'lodestone: too many selectors and claims to compare; set propagateDeps yourself, or divide the policy',
+      ],
     })
   })
 

@@ -15,12 +15,13 @@ test('a policy whose workload became data-bound is patched, for the version that
       of: { type: propagationPolicies, namespace: 'default', name: 'app' },
       patch: { metadata: { resourceVersion: '7' }, spec: { propagateDeps: true } },
     },
-    expect.objectContaining({
+    {
       kind: 'event',
+      about: makePolicy({}, { resourceVersion: '7' }),
       type: 'Normal',
       reason: 'PropagateDepsSet',
       message: 'propagateDeps set: DataSourceClaim default/sales names Deployment default/app',
-    }),
+    },
   ])
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeClaim, makePolicy } from '../../../test/builders.ts'
 import type { WorkloadReference } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
-import { closeness, selectableKeys, selectableKeysOfClaim, selectorKeys, selects } from './select.ts'
+import { candidateCount, closeness, selectableKeys, selectableKeysOfClaim, selectorKeys, selects } from './select.ts'
 
 const app: WorkloadReference = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 const role: WorkloadReference = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'app' }
@@ -42,6 +42,14 @@ const rules: { name: string; policy: PropagationPolicy; workload?: WorkloadRefer
   { name: 'a selector without both takes all of the kind', policy: policy(deployments()), want: 1 },
   { name: 'an empty name is no name', policy: policy(deployments({ name: '' })), want: 1 },
   { name: 'the closest selector counts', policy: policy(deployments(), deployments({ name: 'app' })), want: 3 },
+  {
+    name: 'of several selectors by labels, each one counts',
+    policy: policy(
+      deployments({ labelSelector: { matchLabels: { tier: 'edge' } } }),
+      deployments({ labelSelector: { matchLabels: labels } }),
+    ),
+    want: 2,
+  },
   { name: 'another kind is not meant', policy: policy({ apiVersion: 'apps/v1', kind: 'DaemonSet' }), want: 0 },
   { name: 'another group is not meant', policy: policy(deployments({ apiVersion: 'example.org/v1' })), want: 0 },
   { name: 'its own namespace may be said', policy: policy(deployments({ namespace: 'default' })), want: 1 },
@@ -107,6 +115,12 @@ describe('what a policy selects', () => {
   ])('while the labels are not known, $name: $want', ({ selectors, want }) => {
     expect(selects(policy(...selectors), app, undefined)).toBe(want)
   })
+})
+
+test('a workload is compared with the selectors of its kind and namespace, and no others', () => {
+  const selectors = [deployments({ labelSelector: {} }), deployments({ labelSelector: {} }), deployments()]
+  const others = [deployments({ name: 'other' }), deployments({ namespace: 'demo' })]
+  expect(candidateCount(policy(...selectors, ...others), app)).toBe(3)
 })
 
 describe('the keys', () => {
