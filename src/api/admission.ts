@@ -1,4 +1,4 @@
-/** The admission protocol, admission.k8s.io/v1: requests of kube-apiserver and their answers. */
+/** The admission protocol, admission.k8s.io/v1: requests of kube-apiserver and their responses. */
 import type { K8sObject } from './meta.ts'
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -55,8 +55,8 @@ const groupVersion = (last: string) => ({
 const strings = { type: 'object', additionalProperties: { type: 'string' } }
 
 /**
- * The fields that Lodestone reads of an object of any kind. The API server decodes metadata before it calls a webhook, so other types do
- * not come from an API server.
+ * The fields of an object of any kind that Lodestone reads. The API server decodes metadata before it calls a webhook, so an object with
+ * other types does not come from an API server.
  */
 const objectOrNull = {
   type: ['object', 'null'],
@@ -97,7 +97,7 @@ const objectOrNull = {
   },
 }
 
-/** JSON Schema of the fields that Lodestone reads of a review. Unknown fields are valid: newer API servers add some. */
+/** JSON Schema of the fields of a review that Lodestone reads. Unknown fields are valid: newer API servers add some. */
 export const admissionReviewSchema = {
   type: 'object',
   required: ['apiVersion', 'kind', 'request'],

@@ -1,4 +1,7 @@
-/** DataSourceClaim: the data that a workload needs. Field names, phases and messages of volcano-global, plus `spec.policy`. */
+/**
+ * DataSourceClaim: the data that a workload needs. Fields, phases and messages are those of volcano-global, with the addition of
+ * `spec.policy`.
+ */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 
 export interface WorkloadReference {

@@ -3,7 +3,7 @@ import type { ClaimReference, DataSource } from './data-source.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 import { attributes, conditions, text } from './schema-parts.ts'
 
-/** No fleet has more clusters. This number of names of this length fits an object of etcd. */
+/** No fleet has more clusters. A list of this many names fits into an object of etcd. */
 export const MAX_CLUSTER_NAMES = 5000
 
 export const dataSourceSchema: Schema = {

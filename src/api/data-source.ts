@@ -1,4 +1,7 @@
-/** DataSource: the location of data, cached from the answer of a data system. Field names of volcano-global, plus location and bytes. */
+/**
+ * DataSource: the location of data, from the answer of a data system. Fields are those of volcano-global, with the addition of location and
+ * bytes.
+ */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 
 export interface ClaimReference {

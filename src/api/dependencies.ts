@@ -1,7 +1,7 @@
-/** Kinds of dependencies of workloads, with the fields that Lodestone reads: of most only the metadata. */
+/** The kinds that are dependencies of workloads, with the fields that Lodestone reads: for most only the metadata. */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 
-/** One dependency, in the form of Karmada's interpreter: one object by name, or all objects that a selector matches. */
+/** A dependency, as Karmada's interpreter returns it: one object by name, or all objects that match a selector. */
 export interface DependentObjectReference {
   apiVersion: string
   kind: string

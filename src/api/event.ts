@@ -1,4 +1,4 @@
-/** Events, which movers and loops write for users. */
+/** Events, which the loops and movers create for users. */
 import type { ResourceType } from './meta.ts'
 
 export const events: ResourceType = { group: '', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }

@@ -14,7 +14,7 @@ export interface InterpreterResponse {
   /** The uid of the request. */
   uid: string
   successful: boolean
-  /** The reason of a failure, which Karmada requires. */
+  /** The reason of a failure; required by Karmada. */
   status?: { message: string; code: number }
   dependencies?: readonly DependentObjectReference[]
 }
@@ -27,7 +27,7 @@ export interface InterpreterContext {
 
 export const INTERPRET_DEPENDENCY = 'InterpretDependency'
 
-/** JSON Schema of the fields that Lodestone reads of a request. Unknown fields are valid. */
+/** JSON Schema of the fields of a request that Lodestone reads. Unknown fields are valid. */
 export const interpreterContextSchema = {
   type: 'object',
   required: ['apiVersion', 'kind', 'request'],

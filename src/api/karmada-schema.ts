@@ -1,6 +1,6 @@
 /**
- * JSON Schemas of the fields that Lodestone reads of Karmada's objects. Unknown fields are valid. Mutating webhooks run before the
- * validation of the API server, so any value may take the place of a list.
+ * JSON Schemas of the fields of Karmada's objects that Lodestone reads. Unknown fields are valid. Mutating webhooks run before the
+ * validation of the API server, so a field may have a value of any type.
  */
 
 const strings = { type: 'array', items: { type: 'string' } }

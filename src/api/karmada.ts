@@ -1,4 +1,4 @@
-/** The fields that Lodestone reads of Karmada's bindings, policies and clusters (karmada.io, v1.13 and newer). */
+/** The fields of Karmada's bindings, policies and clusters that Lodestone reads (karmada.io, v1.13 and newer). */
 import type { K8sObject, LabelSelector, LabelSelectorRequirement, ResourceType } from './meta.ts'
 
 export interface ClusterAffinity {
@@ -14,7 +14,7 @@ export interface OverflowClusterAffinity extends ClusterAffinity {
 }
 
 export interface ClusterAffinityTerm extends OverflowClusterAffinity {
-  /** Tried in order if the group has too few resources; ignored for bindings without replicas of a workload. */
+  /** Tried in order if the group has too few resources. Karmada ignores it for objects that are not workloads. */
   overflowAffinities?: OverflowClusterAffinity[]
 }
 
@@ -67,7 +67,7 @@ export interface BindingSpec {
   preserveResourcesOnDeletion?: boolean
 }
 
-/** A reference to a binding in its attached bindings; without a namespace it is a ClusterResourceBinding. */
+/** A reference to a referrer in an attached binding; without a namespace it is a ClusterResourceBinding. */
 export interface BindingSnapshot {
   namespace?: string
   name: string
@@ -88,7 +88,7 @@ export interface BindingStatus {
   aggregatedStatus?: AggregatedStatusItem[]
 }
 
-/** The status of the resource in one member, in the shape of the resource. */
+/** The status of the resource in one member; it has the fields of the resource's own status. */
 export interface AggregatedStatusItem {
   clusterName: string
   status?: unknown
@@ -168,21 +168,21 @@ export const clusters: ResourceType<Cluster> = {
   namespaced: false,
 }
 
-/** Names the creator of a binding that the detector did not create, e.g. MultiClusterService. Lodestone does not change those. */
+/** The creator of a binding, if it is not the detector but, for example, MultiClusterService. Lodestone does not change such bindings. */
 export const MANAGED_BY_LABEL = 'binding.karmada.io/managed-by'
 export const POLICY_NAMESPACE_ANNOTATION = 'propagationpolicy.karmada.io/namespace'
 export const POLICY_NAME_ANNOTATION = 'propagationpolicy.karmada.io/name'
 export const CLUSTER_POLICY_NAME_ANNOTATION = 'clusterpropagationpolicy.karmada.io/name'
-/** On bindings, by Karmada's webhook: an id that is not reused. */
+/** On bindings, by Karmada's webhook: an id that is never reused. */
 export const BINDING_ID_LABEL = 'resourcebinding.karmada.io/permanent-id'
 export const CLUSTER_BINDING_ID_LABEL = 'clusterresourcebinding.karmada.io/permanent-id'
-/** On a workload's binding, by Karmada's distributor: the dependencies that it found, as JSON of `DependentObjectReference[]`. */
+/** On a workload's binding, by Karmada's distributor: the recorded dependencies, as JSON of `DependentObjectReference[]`. */
 export const DEPENDENCIES_ANNOTATION = 'resourcebinding.karmada.io/dependencies'
-/** On attached bindings, by Karmada's distributor, followed by a hash of the binding that they are attached to. */
+/** On attached bindings, by Karmada's distributor; a hash of the referrer follows. */
 export const DEPENDED_BY_LABEL_PREFIX = 'resourcebinding.karmada.io/depended-by-'
-/** On every binding: Karmada removes the objects from members before the binding is deleted. */
+/** On every binding, by Karmada: the objects are removed from members before the binding is deleted. */
 export const BINDING_FINALIZER = 'karmada.io/binding-controller'
-/** Longest `affinityName` of Karmada's schema. */
+/** The maximum length of `affinityName` in Karmada's schema. */
 export const MAX_AFFINITY_NAME_LENGTH = 32
 
 export function isBinding(kind: string): boolean {

@@ -1,12 +1,12 @@
-/** Annotations and labels that Lodestone owns. Each has one writer, named here. */
+/** Annotations and labels of Lodestone. Each comment names the objects that have it and the writer. */
 
 /** On bindings, by admission: the affinity before narrowing, as JSON of `{clusterAffinity?, clusterAffinities?}`. */
 export const BASE_AFFINITY_ANNOTATION = 'lodestone.dev/base-affinity'
 /** On bindings, by admission: the decision and its reason, as JSON (core/resource-binding/annotations.ts). */
 export const LOCALITY_ANNOTATION = 'lodestone.dev/locality'
-/** On bindings, by admission: marks the suspension of scheduling as ours, with time and reason, as JSON. */
+/** On bindings, by admission: marks a suspension of scheduling as a hold of Lodestone, with time and reason, as JSON. */
 export const HOLD_ANNOTATION = 'lodestone.dev/hold'
-/** On policies, by users: `"true"` holds the bindings of workloads until a claim for them exists. */
+/** On policies, by users: `"true"` puts the bindings of workloads on hold until a claim for them exists. */
 export const REQUIRES_CLAIM_ANNOTATION = 'lodestone.dev/requires-claim'
 /** On namespaces, by users: `"true"` makes writes of bindings and policies fail while Lodestone is not available. */
 export const ENFORCE_LABEL = 'lodestone.dev/enforce'
@@ -14,32 +14,35 @@ export const ENFORCE_LABEL = 'lodestone.dev/enforce'
 export const ALLOW_CLAIMS_FROM_ANNOTATION = 'lodestone.dev/allow-claims-from'
 /** Finalizer of claims, by the claim loop: bindings are restored before a claim is deleted. */
 export const CLAIM_FINALIZER = 'lodestone.dev/claim'
-/** Finalizer of claimed sources, by the source loop: the location stays until its system has responded again. */
+/** Finalizer of claimed sources, by the source loop: the location stays until the data system has answered again. */
 export const SOURCE_FINALIZER = 'lodestone.dev/source'
-/** On policies: `"false"` keeps `propagateDeps` unset. By users, and by admission for `propagateDeps: false`. */
+/** On policies: `"false"` prevents that Lodestone sets `propagateDeps`. By users, and by admission for `propagateDeps: false`. */
 export const PROPAGATE_DEPS_ANNOTATION = 'lodestone.dev/propagate-deps'
-/** On attached bindings, by the dependencies loop, followed by a hash of the binding that they are attached to. */
+/** On attached bindings, by the loop of attached bindings; a hash of the referrer follows. */
 export const DEPENDED_BY_LABEL_PREFIX = 'lodestone.dev/depended-by-'
-/** Finalizer of bindings with attached bindings, by the dependencies loop: they are detached before the binding is deleted. */
+/** Finalizer of bindings with attached bindings, by the dependencies loop: they are released before the binding is deleted. */
 export const DEPENDENCIES_FINALIZER = 'lodestone.dev/dependencies'
 /**
- * On workloads, pod templates and pods, by users: the VolumeManagers with the data of the pods. JSON of an object with a `name`, or a list of
- * them. Admission copies it into templates.
+ * On workloads, pod templates and pods, by users: the VolumeManagers with the data of the pods. JSON of an object with a `name`, or of a
+ * list of such objects. Admission copies it into pod templates.
  */
 export const VOLUMES_ANNOTATION = 'lodestone.dev/volumes'
-/** Finalizer of VolumeManagers, by their loop: the data is deleted from nodes before the object is. */
+/** Finalizer of VolumeManagers, by their loop: the data is deleted from nodes before the object is deleted. */
 export const VOLUME_FINALIZER = 'lodestone.dev/volumes'
-/** On VolumeManagers, by users: `"true"` deletes data in use. */
+/** On VolumeManagers, by users: `"true"` allows the deletion of data in use. */
 export const DELETE_IN_USE_ANNOTATION = 'lodestone.dev/delete-in-use'
-/** On mover pods, PersistentVolumes and claims, by the loop of volumes: the volume of the object. Two movers of one volume never share a node. */
+/**
+ * On mover pods, PersistentVolumes and PersistentVolumeClaims, by the loop of volumes: the volume. Two movers of one volume never share a
+ * node.
+ */
 export const VOLUME_LABEL = 'lodestone.dev/volume'
 /** On mover pods, by the loop of volumes: the verb of the mover. */
 export const MOVER_LABEL = 'lodestone.dev/mover'
-/** On mover pods, by the loop of volumes: the per-node slot. Two movers with one number never share a node. */
+/** On mover pods, by the loop of volumes: the per-node slot. Two movers with the same number never share a node. */
 export const MOVER_SLOT_LABEL = 'lodestone.dev/mover-slot'
 /** On mover pods, by the loop of volumes: the task and its VolumeManager, as JSON (core/volume-manager/mover/task.ts). */
 export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
-/** On pods and pod templates: `"true"` sends the pod to admission. By users, and by admission on the templates of workloads. */
+/** On pods and pod templates: `"true"` selects the pod for admission. By users, and by admission on the templates of workloads. */
 export const INJECT_LABEL = 'lodestone.dev/inject'
-/** Scheduling gate of pods, by admission while their data is not ready. The loop of pods removes it. */
+/** Scheduling gate of pods, added by admission while their data is not ready. The loop of pods removes it. */
 export const VOLUMES_GATE = 'lodestone.dev/volumes'

@@ -1,4 +1,4 @@
-/** The parts of Kubernetes' object model that Lodestone reads. All other fields of an object are kept. */
+/** The fields of Kubernetes objects that Lodestone reads. All other fields of an object are kept. */
 
 /** Any JSON value, as it arrives from an API server or a manifest. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
@@ -55,29 +55,29 @@ export interface LabelSelector {
   matchExpressions?: LabelSelectorRequirement[]
 }
 
-/** A kind as an API server serves it; `T` has the fields that Lodestone reads. */
+/** A kind that an API server serves; `T` has the fields that Lodestone reads. */
 export interface ResourceType<T extends K8sObject = K8sObject> {
   group: string
   version: string
   kind: string
   plural: string
   namespaced: boolean
-  /** Never set: carries `T` so that `store.get(claims, …)` is typed. */
+  /** Never set. It carries `T`, so that `store.get(claims, …)` is typed. */
   shape?: T
 }
 
-/** `group/version`, or only the version for the core group. */
+/** Returns `group/version`, or only the version for the core group. */
 export function apiVersionOf(type: { group: string; version: string }): string {
   return type.group === '' ? type.version : `${type.group}/${type.version}`
 }
 
-/** The group of an `apiVersion`: `apps` of `apps/v1`, empty of `v1`. */
+/** Returns the group of an `apiVersion`: `apps` for `apps/v1`, and an empty text for `v1`. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/')
   return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
-/** The path of a kind's collection on an API server, in one namespace or in all. */
+/** Returns the path of a kind's collection on an API server, in one namespace or in all. */
 export function collectionPath(type: ResourceType, namespace?: string): string {
   const root = type.group === '' ? '/api' : '/apis'
   const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
@@ -87,12 +87,12 @@ export function collectionPath(type: ResourceType, namespace?: string): string {
 /** The annotation of `kubectl apply`: the last applied manifest, as JSON. */
 export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** `namespace/name`, or only the name for a cluster-scoped object: the name of an object in keys, logs and messages. */
+/** Returns `namespace/name`, or only the name for a cluster-scoped object. Keys, logs and messages use it. */
 export function objectKey(namespace: string | undefined, name: string): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** The `objectKey` of this object. */
+/** Returns the `objectKey` of an object. */
 export function keyOfObject(object: { metadata: ObjectMeta }): string {
   const { namespace, name } = nameOfObject(object)
   return objectKey(namespace, name)
@@ -104,13 +104,13 @@ export function splitObjectKey(key: string): { namespace?: string; name: string 
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-/** Name of an object of a kind; without a namespace if it is cluster-scoped. */
+/** Returns the name of an object, without a namespace if the object is cluster-scoped. */
 export function nameOfObject({ metadata }: { metadata: ObjectMeta }): { namespace?: string; name: string } {
   const { namespace, name = '' } = metadata
   return { ...(namespace && { namespace }), name }
 }
 
-/** A reference to an object, as it is in fields of other objects. */
+/** Returns a reference to an object, for a field of another object. */
 export function referenceOf(object: K8sObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
   return { apiVersion: object.apiVersion, kind: object.kind, ...nameOfObject(object) }
 }

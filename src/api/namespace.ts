@@ -1,4 +1,4 @@
-/** Namespace: Lodestone reads one annotation of it. */
+/** Namespaces: Lodestone reads only one annotation. */
 import type { ResourceType } from './meta.ts'
 
 export const namespaces: ResourceType = {

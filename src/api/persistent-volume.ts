@@ -1,4 +1,4 @@
-/** PersistentVolumes and PersistentVolumeClaims, as Lodestone creates them for NFS. */
+/** PersistentVolumes and PersistentVolumeClaims, with the fields that Lodestone creates for NFS. */
 import type { K8sObject, ResourceType } from './meta.ts'
 
 export interface PersistentVolume extends K8sObject {

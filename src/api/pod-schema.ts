@@ -1,7 +1,8 @@
 /** JSON Schema of the fields of pods that admission reads. */
 
 /**
- * Lists have limits that no real pod reaches, since every volume of a pod is compared with its lists. An API server has no such limits.
+ * The maximum length of lists. Each volume of a pod is compared with its lists, so they need a limit; an API server has none. Real pods
+ * stay below it.
  */
 const MAX_ITEMS = 1000
 
@@ -26,7 +27,7 @@ const requirements = listOf({
 })
 const term = { type: 'object', properties: { matchExpressions: requirements, matchFields: requirements } }
 
-/** The fields that admission reads of a pod spec, and the shapes that injection requires. */
+/** The fields of a pod spec that admission reads, with the types that injection requires. */
 export const podSpecSchema = {
   type: 'object',
   required: ['containers'],

@@ -38,17 +38,17 @@ export interface Container {
   terminationMessagePolicy?: string
 }
 
-/** Excludes nodes (of the topology key) with these pods. */
+/** Excludes nodes that run these pods; the topology key defines a node. */
 interface PodAffinityTerm {
   labelSelector: LabelSelector
-  /** The namespaces of these pods: `{}` is all, absent is that of the pod. */
+  /** The namespaces of these pods: `{}` means all; absent means that of the pod. */
   namespaceSelector?: LabelSelector
   topologyKey: string
 }
 
 export interface PodSpec {
   containers: Container[]
-  /** Sidecars (those with `restartPolicy: Always`) are here as well. */
+  /** Sidecars (containers with `restartPolicy: Always`) are in this list too. */
   initContainers?: Container[]
   volumes?: PodVolume[]
   affinity?: {
@@ -71,7 +71,7 @@ interface ContainerStatus {
   name: string
   state?: {
     waiting?: { reason?: string; message?: string }
-    /** Without a time if the kubelet does not have the end of the container. */
+    /** The time is absent if the kubelet does not know the end of the container. */
     terminated?: { exitCode?: number; reason?: string; message?: string; finishedAt?: string | null }
   }
 }

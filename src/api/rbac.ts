@@ -1,4 +1,4 @@
-/** Roles and role bindings, as Lodestone creates them. */
+/** Roles and role bindings that Lodestone creates. */
 import type { K8sObject, ResourceType } from './meta.ts'
 
 const GROUP = 'rbac.authorization.k8s.io'
@@ -31,7 +31,7 @@ export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { ru
   return { apiVersion: API_VERSION, kind: clusterRoles.kind, metadata: { name }, rules }
 }
 
-/** Binds a ClusterRole to a ServiceAccount: in the namespace of `metadata`, else in the whole cluster. */
+/** Binds a ClusterRole to a ServiceAccount: in the namespace of `metadata`, or in the whole cluster if it has none. */
 export function bindingOf(
   role: string,
   metadata: { name: string; namespace?: string },

@@ -1,9 +1,9 @@
 /** Webhook configurations of an API server (admissionregistration.k8s.io/v1). */
 import type { K8sObject, LabelSelector, ResourceType } from './meta.ts'
 
-/** The name of every configuration of ours. */
+/** The name of each configuration of Lodestone. */
 export const REGISTRATION_NAME = 'lodestone'
-/** Label that marks a configuration of that name as ours. */
+/** The label that marks a configuration with that name as one of Lodestone. */
 export const REGISTRATION_LABELS = { 'app.kubernetes.io/name': 'lodestone' }
 
 /** The address of a webhook: a URL or a Service. */
@@ -13,7 +13,7 @@ export interface WebhookClientConfig {
   caBundle?: string
 }
 
-/** The common fields of webhook configurations of every API. */
+/** The fields that the webhook configurations of all APIs have. */
 export interface Registrable extends K8sObject {
   webhooks?: { name: string; clientConfig: WebhookClientConfig }[]
 }

@@ -2,9 +2,9 @@
 import type { Condition } from './meta.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
-/** A string with a limit of its length. */
+/** A string with a maximum length. */
 export const string = (description: string, maxLength = 1024): Schema => ({ type: 'string', description, maxLength })
-/** A string that is not empty. */
+/** A string that is not empty, with a maximum length. */
 export const text = (description: string, maxLength: number): Schema => ({
   type: 'string',
   description,
@@ -12,7 +12,7 @@ export const text = (description: string, maxLength: number): Schema => ({
   maxLength,
 })
 export const time = (description: string): Schema => ({ type: 'string', format: 'date-time', description })
-/** A number that is not negative. */
+/** A number of at least 0. */
 export const count = (description: string, format: 'int32' | 'int64' = 'int32'): Schema => ({
   type: 'integer',
   format,
@@ -69,7 +69,7 @@ export const nodeAffinity = (description: string): Schema => ({
   },
 })
 
-/** The attributes of data, for claims and sources alike. */
+/** The attributes of data, in claims and sources. */
 export const attributes: Schema = {
   type: 'object',
   description:

@@ -1,6 +1,6 @@
-/** The form of the JSON Schemas of our resources, for validation in `check` and webhooks, and for the CRDs. */
+/** The type of the JSON Schemas of our resources. The schemas validate in `check` and in webhooks, and the CRDs are generated from them. */
 
-/** The part of JSON Schema that is also a Kubernetes structural schema. */
+/** The part of JSON Schema that Kubernetes' structural schemas support. */
 export interface Schema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
   description?: string
@@ -23,5 +23,5 @@ export interface Schema {
   'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[]
 }
 
-/** The properties of an object of this type: a field in the type and not in the schema, or the reverse, does not compile. */
+/** The properties of an object of this type. A field that only the type or only the schema has does not compile. */
 export type FieldsOf<Type> = Record<keyof Type, Schema>

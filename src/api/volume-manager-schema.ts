@@ -1,4 +1,7 @@
-/** JSON Schema of VolumeManagers: only shapes, so that admission can say everything else at once and in VCK's words. */
+/**
+ * JSON Schema of VolumeManagers. It checks only types and lengths; admission checks the values, and returns all errors together with VCK's
+ * messages.
+ */
 import type { Toleration } from './node.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 import { conditions, count, listOf, nodeAffinity, string, strings } from './schema-parts.ts'
@@ -71,7 +74,7 @@ const volumeConfig: Schema = {
         },
       } satisfies FieldsOf<MoverOverrides>,
     },
-    // Kept so that they can be refused with the new form: the API server would drop what is not declared.
+    // Declared so that admission can reject them and name the new field: the API server drops fields that are not declared.
     sourceURL: string('No longer here: write it as options.sourceURL.'),
     endpointURL: string('No longer here: write it as options.endpointURL.'),
   } satisfies FieldsOf<VolumeConfig & OldFields>,

@@ -1,4 +1,7 @@
-/** VolumeManager: data that is wanted on nodes, with the fields, states and messages of VCK (vck.intelai.org/v1alpha1) and more fields. */
+/**
+ * VolumeManager: data that is wanted on nodes. It has the fields, states and messages of VCK (vck.intelai.org/v1alpha1), and additional
+ * fields.
+ */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 import type { NodeAffinity, Toleration } from './node.ts'
 
@@ -7,30 +10,30 @@ export type VolumeManagerState = 'Pending' | 'Running' | 'Completed' | 'Failed'
 export interface VolumeConfig {
   /** Unique in its VolumeManager. */
   id: string
-  /** On so many nodes. NFS has no use for it; for Local, so many nodes have to be there. */
+  /** The number of nodes with the data. NFS ignores it; for Local, at least this many nodes must match. */
   replicas?: number
   /** S3, S3-Dev, NFS, Pachyderm, Local or Stream. */
   sourceType: string
   accessMode?: string
   capacity?: string
   labels?: Record<string, string>
-  /** Where the data is placed. */
+  /** The nodes that may get the data. */
   nodeAffinity?: NodeAffinity
   tolerations?: Toleration[]
   options?: Record<string, string>
 
-  /** Whether pods can only read it: then every mount of it is read-only, whatever the pod asks for. Default false. */
+  /** Whether every mount of the data is read-only, even if the pod requests a writable one. Default: false. */
   readOnly?: boolean
-  /** The download with the higher priority goes first when not all can run at once. Default 0. */
+  /** If not all downloads can run at the same time, those with the higher priority start first. Default: 0. */
   priority?: number
-  /** Whether unused replicas may be evicted when their node is short of disk. Default Never. */
+  /** Whether unused replicas may be evicted when their node is short of disk. Default: Never. */
   evictionPolicy?: 'Never' | 'LeastRecentlyUsed'
   mover?: MoverOverrides
 }
 
-/** Of the pods that move the data of a volume. */
+/** Settings of the movers of a volume. */
 export interface MoverOverrides {
-  /** Another image that keeps the movers' contract (docs/movers.md). Has to be allowed by the configuration. */
+  /** Another image that implements the contract of movers (docs/movers.md). The configuration must allow it. */
   image?: string
   priorityClassName?: string
   resources?: ResourceRequirements
@@ -55,17 +58,17 @@ export interface VolumeManager extends K8sObject {
 export interface VolumeManagerStatus {
   state?: VolumeManagerState
   message?: string
-  /** The generation of the spec that the rest of the status speaks of. */
+  /** The generation of the spec for which the status was written. */
   observedGeneration?: number
-  /** As many volumes as are ready, of all; for people. */
+  /** The number of ready volumes and the total, for users. */
   ready?: string
-  /** The nodes with all of the data of a volume, of many the first; for people. */
+  /** The nodes with all data of a volume, for users. A long list is cut. */
   nodes?: string
   volumes?: VolumeStatus[]
   conditions?: Condition[]
 }
 
-/** By what a pod mounts a volume: one of the two. */
+/** The volume source with which a pod mounts a volume: exactly one field is set. */
 export interface PublishedSource {
   hostPath?: { path: string }
   persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
@@ -73,23 +76,23 @@ export interface PublishedSource {
 
 export interface VolumeStatus {
   id: string
-  /** `success` when it can be used; what is wrong when it failed. */
+  /** `success` if the volume is ready; the error if it failed. */
   message?: string
-  /** Stands before the data is there, and does not change while the source stays the same. Absent once the data is released. */
+  /** Set before the data is ready. It changes only with the source, and is absent after the data is released. */
   volumeSource?: PublishedSource
-  /** The nodes that have the data, required by pods that mount it. Empty when every node can mount it (NFS). */
+  /** The nodes that have the data; pods that mount it require them. Empty if every node can mount it (NFS). */
   nodeAffinity: NodeAffinity
-  /** Of a volume with a distribution strategy: the nodes that have each of its parts. */
+  /** Only with a distribution strategy: the nodes that have each part. */
   shards?: ShardStatus[]
-  /** A digest of the source that the data is read from: data of another revision is other data. */
+  /** A digest of the source of the data. Different revisions mean different data. */
   revision?: string
   readyReplicas?: number
-  /** How much the data is on one node, the largest of the replicas that are ready. */
+  /** The size of the data on one node: the largest of the ready replicas. */
   bytes?: number
   replicas?: ReplicaStatus[]
-  /** The index of the next new replica: none is given twice, so that no replica mistakes the mover of another for its own. */
+  /** The index of the next new replica. Each index is used once, so that a replica never uses the mover of another one. */
   nextIndex?: number
-  /** Data that is to be deleted. */
+  /** Data that must be deleted. */
   deletions?: DeletionStatus[]
 }
 
@@ -101,71 +104,75 @@ export interface ShardStatus {
 }
 
 /**
- * Queued: waits for a turn. Starting: its mover is not running yet. Downloading: it is. Ready: the data can be used. Failed: an attempt
- * failed, the next one is at `retryTime`. Unreachable: the data is on a node that does not answer. Evicted: deleted because its node was
- * short of disk; it comes back when a pod needs it.
+ * - Queued: waits for a slot.
+ * - Starting: its mover is not running yet.
+ * - Downloading: its mover runs.
+ * - Ready: the data can be used.
+ * - Failed: an attempt failed; the next one follows at `retryTime`.
+ * - Unreachable: the node with the data does not respond.
+ * - Evicted: deleted because its node was short of disk; downloaded again when a pod needs it.
  */
 export type ReplicaState = 'Queued' | 'Starting' | 'Downloading' | 'Ready' | 'Failed' | 'Unreachable' | 'Evicted'
 
 export interface ReplicaStatus {
-  /** Stays with the replica; part of the names of its movers. */
+  /** Never changes; it is part of the names of the replica's movers. */
   index: number
   state: ReplicaState
   revision: string
-  /** The directory on its node; NFS has none. */
+  /** The directory on its node; absent for NFS. */
   path?: string
   shard?: string
-  /** Where it is, or is about to be. */
+  /** The node that has the replica or will get it. */
   node?: string
-  /** Of the Node: one that was made anew under its old name may have lost its disk. */
+  /** The uid of the Node. If a Node is recreated with the same name, its disk may be new. */
   nodeUID?: string
-  /** The number of its mover, which counts up for as long as the replica exists. */
+  /** The number of its mover. It increases as long as the replica exists. */
   attempt: number
-  /** How many attempts failed in a row. */
+  /** The number of failed attempts in a row. */
   failures?: number
-  /** Whether further attempts fail in the same way until something changes. */
+  /** Whether further attempts would fail in the same way until something changes. */
   isPermanent?: boolean
-  /** The bytes that are there. */
+  /** The bytes on the node. */
   bytes?: number
-  /** The bytes that are to be there, where the mover knows. */
+  /** The total bytes of the data, if the mover knows them. */
   totalBytes?: number
-  /** Why it is in this state: one CamelCase word and a sentence. */
+  /** The reason for the state: one CamelCase word; `message` is a sentence. */
   reason?: string
   message?: string
-  /** Since when it has been in this state. */
+  /** The time at which the state began. */
   since?: string
-  /** When bytes were last seen to arrive. */
+  /** The time at which the downloaded bytes last increased. */
   progressTime?: string
-  /** When a failed one is tried again. */
+  /** The time of the next attempt after a failure. */
   retryTime?: string
-  /** Whether a pod has it mounted right now. */
+  /** Whether a pod mounts it now. */
   inUse?: boolean
-  /** When a pod was last seen to begin or end using it. */
+  /** The last observed time at which a pod began or ended to use it. */
   lastUsedTime?: string
-  /** Up to which end, by the clock of its node, pods that used it and have ended are accounted for. */
+  /** The ends of pods that used it are processed up to this time, by the clock of its node. */
   lastEndTime?: string
-  /** Up to when its changes were written back to the source (option `resync`). */
+  /** Changes until this time were uploaded to the source (option `resync`). */
   uploadedTime?: string
-  /** How many movers were started to write back, ever. */
+  /** The total number of movers that were started to upload changes. */
   uploads?: number
   upload?: UploadStatus
 }
 
-/** How far a mover that writes back or deletes is, while it is at work. */
+/** The progress of a mover that uploads or deletes, while it runs. */
 export interface RecordedProgress {
-  /** The work that the mover reports as done. */
+  /** The amount of work that the mover reports as done. */
   bytes?: number
   files?: number
-  /** When it was last seen to get on, first of all by running. */
+  /** The last time at which progress was observed; at first, the time at which the mover ran. */
   progressTime?: string
 }
 
-/** Of changes that are to be written back. Queued: they wait for a turn. Uploading: a mover writes them. Failed: it is tried again. */
+/** The upload of changes. Queued: waits for a slot. Uploading: a mover uploads them. Failed: the next attempt follows at `retryTime`. */
 export interface UploadStatus extends RecordedProgress {
   state: 'Queued' | 'Uploading' | 'Failed'
   attempt: number
   failures?: number
-  /** Why it is in this state: one CamelCase word and a sentence. */
+  /** The reason for the state: one CamelCase word; `message` is a sentence. */
   reason?: string
   message?: string
   since?: string
@@ -173,21 +180,23 @@ export interface UploadStatus extends RecordedProgress {
 }
 
 /**
- * Waiting: something is in the way, a pod that uses the data above all. Queued: waits for a turn. Deleting: a mover deletes it. Failed:
- * that failed, and is tried again.
+ * - Waiting: the deletion is not possible yet, usually because a pod uses the data.
+ * - Queued: waits for a slot.
+ * - Deleting: a mover deletes the data.
+ * - Failed: the last attempt failed; the next one follows at `retryTime`.
  */
 export type DeletionState = 'Waiting' | 'Queued' | 'Deleting' | 'Failed'
 
 export interface DeletionStatus extends RecordedProgress {
-  /** From the same numbers as those of replicas. */
+  /** A number from the sequence of the replicas' indexes. */
   index: number
   node: string
   /** The directory on the node. */
   path: string
-  /** The label of the node that has to go. */
+  /** The node labels to remove before the deletion. */
   nodeLabels: string[]
   state: DeletionState
-  /** Which data it is. */
+  /** The revision of the data. */
   revision: string
   /** Why the data is deleted: ScaledDown, Superseded, Moved, Evicted, Abandoned, NoSpace or Removed. */
   cause: string

@@ -1,4 +1,4 @@
-/** The parts of the application: each opens one thing at its start and closes it at its stop. */
+/** The parts of the application. Each part opens a resource when it starts and closes it when it stops. */
 import { interpretObject, isStoredWorkload } from '../queries/dependents.ts'
 import { type HealthServer, openHealthServer } from '../server/health.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
@@ -16,32 +16,32 @@ import type { Part } from './parts.ts'
 import { startRegistration } from './registration.ts'
 import { limitsOf } from './server-config.ts'
 
-/** The state that parts share: a part sets what it opens, and the parts after it read it. */
+/** The state that parts share. A part sets the resource that it opens, and later parts read it. */
 export interface AppState extends Omit<LoopsInput, 'live'> {
   live: LiveConfig
   /** The reasons why the application is not ready. */
   notReady: () => string[]
-  /** Aborts when the drain is over. */
+  /** Aborts at the end of the drain. */
   aborter: AbortController
   isStopping: boolean
-  /** Whether the API server calls the webhooks, or registration is not our task. */
+  /** Whether the webhooks are registered with the API server, or another tool registers them. */
   isRegistered: boolean
-  /** The CA bundle that callers were given last. */
+  /** The CA bundle in the last registration. */
   publishedBundle?: string | undefined
   health?: HealthServer
   certificates?: CertificateSource
   clientCa?: ClientCa
   server?: AdmissionServer
-  /** Resolves when every kind is read. */
+  /** Resolves when all kinds are cached. */
   synced?: Promise<void>
-  /** Resolves when the loops run, or when they need not. */
+  /** Resolves when the loops run, or are not needed. */
   loops?: Promise<void>
 }
 
-/** How long requests in flight have to end when the server closes. */
+/** The time for requests in flight when the server closes, in ms. */
 export const CLOSE_SERVER_MS = 2500
 
-/** Every part, in the order of starting. */
+/** Returns all parts, in the order in which they start. */
 export function partsOf(app: AppState): Part[] {
   const registers = app.config.registration.mode !== 'none'
   const interpreter = openInterpreter(app.config, app.store)
@@ -49,7 +49,7 @@ export function partsOf(app: AppState): Part[] {
     { name: 'configuration', stopsAt: 'last', start: () => undefined, stop: () => app.live.stop() },
     healthPart(app),
     certificatesPart(app, registers),
-    // Stopped after the server: a request in flight is still answered from memory.
+    // Stopped after the server, so that requests in flight can read the cache.
     { name: 'store', stopsAt: 'last', start: () => undefined, stop: () => app.store.stop() },
     clientCaPart(app),
     serverPart(app, interpreter),
@@ -134,7 +134,7 @@ function serverPart(app: AppState, interpreter: Interpreter | undefined): Part {
   }
 }
 
-/** Reads the store, without a wait, and starts the loops when everything is read: an empty cache is no reason to act. */
+/** Starts the store without waiting, and the loops after all kinds are cached: an incomplete cache must not cause actions. */
 function loopsPart(app: AppState): Part {
   let stopLoops: (() => Promise<void>) | undefined
   return {
@@ -147,7 +147,7 @@ function loopsPart(app: AppState): Part {
         stopLoops = await startLoops(app)
         if (app.isStopping) await stopLoops()
       })
-      app.loops.catch(() => undefined) // The promise `ready` of the application reports it.
+      app.loops.catch(() => undefined) // The promise `ready` of the application reports the error.
     },
     stop: () => stopLoops?.(),
   }
@@ -172,14 +172,14 @@ function registrationPart(app: AppState, interpreter: Interpreter | undefined): 
       })
       loop = started
       certificates.subscribe(() => started.trigger())
-      // Now it is known whether this is a hub, and a query of the interpreter can be answered.
+      // Only a synced store knows whether this is a hub, and can answer queries of the interpreter.
       app.synced?.then(started.trigger, () => undefined)
     },
     stop: () => loop?.stop(),
   }
 }
 
-/** The certificate and the client CA as they are now. */
+/** Returns the current certificate and client CA. */
 function materialOf(app: AppState): TlsMaterial {
   const { certPem: cert, keyPem: key } = opened(app.certificates).current()
   const ca = app.clientCa?.current()
@@ -191,7 +191,7 @@ function opened<T>(part: T | undefined): T {
   return part
 }
 
-/** Answers the queries of Karmada's resource interpreter. Absent where the kinds that an answer needs are not cached. */
+/** Answers the queries of Karmada's resource interpreter; undefined if dependencies are disabled and not cached. */
 function openInterpreter({ claims, dependencies }: Config, store: ObjectStore): Interpreter | undefined {
   if (dependencies.distribution === 'none') return undefined
   return {

@@ -12,14 +12,14 @@ import { reasonsNotReady } from './readiness.ts'
 
 export interface AppInput {
   config: Config
-  /** Source of changed configuration. Absent where the configuration does not change. */
+  /** The source of a changed configuration; absent if the configuration cannot change. */
   configSource?: ConfigSource | undefined
   store: ObjectStore
   /** The store of the Lease of the loops. Default: `store`. */
   leaseStore?: ObjectStore
   /** The store of Events. Default: `store`. */
   eventStore?: ObjectStore
-  /** Reads logs of pods. Absent where pods have none, as in a folder. */
+  /** Reads logs of pods; absent if pods have no logs, as in a folder. */
   podLogs?: PodLogReader
   log: Logger
   metrics: Metrics
@@ -28,25 +28,25 @@ export interface AppInput {
 }
 
 export interface App {
-  /** The ports that it listens on, once started. */
+  /** The ports of the application after its start. */
   addresses: { admission: number; health: number }
   /** Resolves when every cache is synced and the registration is current. */
   ready: Promise<void>
-  /** Reports that it is not ready, drains, then closes everything. Callable at any time, also twice. */
+  /** Sets the application to not ready, drains, then closes everything. May be called at any time, also twice. */
   stop(): Promise<void>
 }
 
 const READY_POLL_MS = 20
-/** After the drain, the server and the loops have this long to finish their work … */
+/** The time for the server and the loops to finish after the drain, in ms. */
 const FINISH_MS = CLOSE_SERVER_MS + 500
-/** … and the parts that they work with have this long to close. Together 1 s less than the promised time of a stop. */
+/** The time for the other parts to close, in ms. The sum of both is 1 s less than the documented time of a stop. */
 const CLOSE_MS = 1000
 
 /**
- * Starts everything. Resolves when the server listens, before the caches are synced: until then `/readyz` gives the reasons, and a
- * review that arrives is answered HTTP 500.
+ * Starts all parts. Resolves when the server listens, before the caches are synced. Until then, `/readyz` returns the reasons, and a review
+ * gets HTTP 500.
  *
- * @throws when a port is taken or no certificate is available; the parts that were opened are closed again
+ * @throws if a port is in use or no certificate is available; the parts that were opened are closed again
  */
 export async function startApp(input: AppInput): Promise<App> {
   const app = openState(input)
@@ -64,7 +64,7 @@ export async function startApp(input: AppInput): Promise<App> {
       await wait(READY_POLL_MS)
     }
   })()
-  ready.catch(() => undefined) // Stopped before it was ready; a caller that waits for `ready` gets the error.
+  ready.catch(() => undefined) // If it is stopped before it is ready, a caller that waits for `ready` gets the error.
   let stopping: Promise<void> | undefined
   return {
     addresses: { admission: portOf(app.server?.fastify.server.address()), health: app.health?.port ?? 0 },
@@ -96,7 +96,10 @@ function openState({ configSource, ...input }: AppInput): AppState {
   return app
 }
 
-/** The number of objects by kind. A kind that is not read yet has no size. Kinds of one name in several groups, such as Job, are added up. */
+/**
+ * The number of objects by kind. A kind that is not cached yet is left out. Kinds with the same name in several groups, such as Job, are
+ * added up.
+ */
 function sizesOf(store: ObjectStore): { kind: string; size: number }[] {
   const unread = new Set(store.unsynced())
   const read = store.kinds().filter((type) => !unread.has(type))

@@ -1,4 +1,4 @@
-/** Opens the serving certificate from where the configuration says that it is kept. */
+/** Opens the serving certificate from its configured storage. */
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { openConnection } from '../store/cluster/connection.ts'
 import { openCertificateFiles } from '../tls/files.ts'
@@ -10,8 +10,8 @@ import type { CertificateStorage } from '../tls/storage.ts'
 import type { Config } from './config.ts'
 
 /**
- * Opens the serving certificates, and creates them first where Lodestone manages them. A new CA does not sign before `isPublished` confirms
- * that callers have it. Rejects with a message that names the place when it cannot be used.
+ * Opens the serving certificates, and creates them first if Lodestone manages them. A new CA does not sign before `isPublished` confirms
+ * that callers have it. If the storage is not usable, it rejects with a message that names it.
  */
 export async function openServingCertificates(
   config: Config,
@@ -30,7 +30,7 @@ export async function openServingCertificates(
   })
 }
 
-/** Every name by which the server is called. */
+/** Returns every host name of the server. */
 export function servingHosts({ registration, certificates }: Config): string[] {
   const { service, url } = registration
   return [
@@ -46,8 +46,8 @@ export function servingHosts({ registration, certificates }: Config): string[] {
 }
 
 /**
- * The Secret lives in the cluster that Lodestone runs in, also if it serves a hub. In karmada-apiserver, a policy of a user could
- * propagate it to the members.
+ * Opens the storage. The Secret is in the cluster in which Lodestone runs, even if it serves a hub. In karmada-apiserver, a user's policy
+ * could propagate the Secret to members.
  */
 export function openStorage({ certificates }: Config): CertificateStorage {
   if (certificates.source !== 'secret') return openFolderStorage(certificates.directory)

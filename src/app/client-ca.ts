@@ -1,4 +1,4 @@
-/** The CA of client certificates, read again when its file changes; an invalid file leaves the last good one in use. */
+/** The CA of client certificates, read again when its file changes. If the new file is invalid, the last valid CA stays in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from '../telemetry/logger.ts'
@@ -8,25 +8,25 @@ import { parseCertificates } from '../tls/x509.ts'
 import { ConfigError } from './config.ts'
 
 export interface ClientCa {
-  /** PEM; undefined where callers are not authenticated. */
+  /** PEM; undefined if callers are not authenticated. */
   current(): string | undefined
   stop(): void
 }
 
 interface ClientCaInput {
-  /** Absent where callers are not authenticated. */
+  /** Absent if callers are not authenticated. */
   file: string | undefined
   log: Logger
-  /** Another CA is to be used for every handshake from now on. */
+  /** Called when every new handshake must use another CA. */
   changed(): void
   clock?: Clock
 }
 
-// The kubelet swaps one link, and people copy file after file.
+// In ms: the kubelet replaces one symbolic link, but users copy several files one after the other.
 const SETTLE_MS = 200
 const POLL_MS = 10_000
 
-/** @throws ConfigError when the file holds no certificate at the start */
+/** @throws ConfigError if the file has no certificate at the start */
 export function openClientCa({ file, log, changed, clock = systemClock }: ClientCaInput): ClientCa {
   if (file === undefined) {
     log.warn(

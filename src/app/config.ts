@@ -1,4 +1,4 @@
-/** The configuration: a YAML file, checked once by schema, with a default for everything. */
+/** The configuration: a YAML file that is validated once by schema, with a default for every field. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
@@ -22,35 +22,35 @@ export interface Config {
     excludedNamespaces: string[]
   }
   certificates: {
-    /** `folder` and `secret`: Lodestone makes the certificates. `files`: another tool, such as cert-manager, provides them. */
+    /** `directory` and `secret`: Lodestone creates the certificates. `files`: another tool, such as cert-manager, provides them. */
     source: 'directory' | 'secret' | 'files'
     directory: string
     secret: { namespace: string; name: string }
     hosts: string[]
   }
   systems: {
-    /** A folder with one file per data system, such as a mounted ConfigMap. Absent: no system is asked. */
+    /** A folder with one file per data system, such as a mounted ConfigMap. If absent, no data system is queried. */
     directory?: string
   }
   claims: {
-    /** Whether claims apply to cluster-scoped workloads, which no namespace can speak for. */
+    /** Whether claims apply to cluster-scoped workloads. No namespace can give permission for these. */
     clusterScoped: ClusterScopedClaims
   }
   loops: {
     enabled: boolean
-    /** At most so many scheduled workloads are moved a minute, because their data moved. */
+    /** The maximum number of scheduled workloads that are moved per minute because their data moved. */
     maxMovesPerMinute: number
-    /** At most so many writes a second to the API server, twice as many at once after a rest. Events and the Lease are beside it. */
+    /** The maximum number of writes to the API server per second; twice as many in a burst. Events and the Lease do not count. */
     writesPerSecond: number
     /** The interval at which every DataSourceClaim, DataSource and binding is reconciled again. */
     driftIntervalSeconds: number
   }
   dependencies: {
-    /** The policies that Lodestone makes propagate dependencies: those of workloads whose data is claimed, all, or none. */
+    /** The policies for which Lodestone sets `propagateDeps`: those that select data-bound workloads, all, or none. */
     propagate: PropagateDepsMode
     /**
      * The component that attaches the dependencies of a workload to its clusters. `karmada`: its distributor, which queries Lodestone.
-     * `builtin`: Lodestone, where the distributor is off. `none`: another tool; bindings that Lodestone attached are released.
+     * `builtin`: Lodestone, if the distributor is disabled. `none`: another tool; Lodestone releases the bindings that it attached.
      */
     distribution: 'karmada' | 'builtin' | 'none'
   }
@@ -94,7 +94,7 @@ export const DEFAULT_CONFIG: Config = {
   log: { level: 'info', format: 'auto' },
 }
 
-/** How an API server can call a webhook: https, without user, query and fragment. */
+/** The URLs at which an API server can call a webhook: https, without user, query and fragment. */
 export const URL_PATTERN = /^https:\/\/[^/?#@]+(\/[^?#]*)?$/
 
 const text = { type: 'string', minLength: 1 }
@@ -150,7 +150,7 @@ export const configSchema = {
   },
 }
 
-/** The configuration is wrong; the message names the file and every wrong path. */
+/** The configuration is invalid; the message names the file and the path of every error. */
 export class ConfigError extends UserError {
   override name = 'ConfigError'
 }
@@ -158,17 +158,16 @@ export class ConfigError extends UserError {
 const validate = compileSchema(configSchema, 'forbidden')
 
 /**
- * Reads a configuration file over the defaults.
- *
- * @param file path of a YAML or JSON file; without it, the configuration consists of the defaults.
- * @throws ConfigError if the file is not readable or not valid.
+ * Reads a configuration file and adds the defaults.
+ * @param file path of a YAML or JSON file; without it, the defaults are returned
+ * @throws ConfigError if the file is not readable or not valid
  */
 export function loadConfig(file: string | undefined): Config {
   if (file === undefined) return DEFAULT_CONFIG
   return completeConfig(readConfig(file), file)
 }
 
-/** Validates the content of a file and fills in the defaults. */
+/** Validates the content of a file and adds the defaults. */
 export function completeConfig(given: unknown, file: string): Config {
   const errors = validate(given ?? {})
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
@@ -191,7 +190,7 @@ function readConfig(file: string): unknown {
   }
 }
 
-/** Objects are merged member by member; anything else that is given replaces the default. */
+/** Merges objects member by member; any other given value replaces the default. */
 function overlay<T>(defaults: T, given: unknown): T {
   if (!isObject(defaults) || !isObject(given)) return given as T
   const merged = Object.entries(given).map(([key, value]) => [

@@ -1,4 +1,7 @@
-/** Counts claims, holds and source ages for the metrics, without a walk over a hundred thousand bindings at every scrape. */
+/**
+ * Counts claims, holds and ages of sources for the metrics. Holds are counted at each change, since a hub may have a hundred thousand
+ * bindings.
+ */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
@@ -7,7 +10,7 @@ import { readAnnotations } from '../core/resource-binding/annotations.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { DomainMetrics } from '../telemetry/metrics.ts'
 
-/** Opens the counters on a synced store. `now` gives ms since the epoch. */
+/** Opens the counters on a synced store. `now` returns ms since the epoch. */
 export function openDomainMetrics(
   store: ObjectStore,
   now: () => number,

@@ -1,9 +1,12 @@
-/** Logs failures that are retried: a missing namespace or kind once per cause and at growing intervals, every other one each time. */
+/**
+ * Logs failures that are retried. A missing namespace or kind is logged once per cause, then at growing intervals; any other failure each
+ * time.
+ */
 import { RepeatLimit } from '../core/repeat-limit.ts'
 import { MissingPrerequisiteError } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
-/** Writes a line at level `warn` with the error's message as `reason`. */
+/** Writes a line at level `warn`, with the error's message as `reason`. */
 export type FailureLog = (error: unknown, message: string, fields?: Record<string, unknown>) => void
 
 /** `now` is in milliseconds since the epoch. */

@@ -1,26 +1,26 @@
-/** Leader election: the replica that holds the Lease works; the others wait until it releases the Lease or does not renew it. */
+/** Leader election: the replica that holds the Lease works. The other replicas wait until it releases the Lease or does not renew it. */
 
 import { LeaseLock, type LeaseLockInput, type LeaseOutcome } from '../store/cluster/lease.ts'
 import { type Clock, sleep, systemClock } from '../time/clock.ts'
 
 export interface LeaderInput extends Pick<LeaseLockInput, 'store' | 'namespace' | 'name' | 'identity' | 'now'> {
   /**
-   * The work of the leader. `signal` aborts when it has to stop; the promise settles when it has. After a lost lease another replica
-   * may start 5 s later. When it rejects, the lease is given back and the election goes on.
+   * The work of the leader. `signal` aborts when the work must stop; the promise settles when it has stopped. After a lost Lease, another
+   * replica may start 5 s later. If the promise rejects, the Lease is released and the election continues.
    */
   onStarted(signal: AbortSignal): Promise<void>
-  /** The work has stopped. */
+  /** Called when the work has stopped. */
   onStopped(): void
-  /** Something went wrong, in the work or at the Lease; the election goes on. */
+  /** Receives an error of the work or of the Lease; the election continues. */
   onError(error: unknown): void
-  /** For every wait. Default: the system's. */
+  /** The clock of every wait. Default: the system clock. */
   clock?: Clock
 }
 
 export interface Leader {
-  /** Whether this replica is to work now. */
+  /** Whether this replica is the leader and may work now. */
   isLeader(): boolean
-  /** Stops the work, waits for it, gives the lease back. Callable at any time, also twice. */
+  /** Stops the work, waits for it, and releases the Lease. May be called at any time, also twice. */
   stop(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export interface Leader {
 const LEASE_SECONDS = 15
 const RENEW_DEADLINE_MS = 10_000
 const RETRY_MS = 2000
-/** Each wait is up to this part longer, so that replicas that started together do not ask together. */
+/** Each wait is longer by up to this factor, so that replicas do not send their requests at the same time. */
 const JITTER = 0.2
 
 /**
@@ -56,7 +56,7 @@ class Election {
   readonly #clock: Clock
   readonly #lock: LeaseLock
   readonly #stop = new AbortController()
-  /** Aborted when the work has to stop; absent while there is none. */
+  /** Aborted when the work must stop; undefined while this replica does not work. */
   #work: AbortController | undefined
 
   constructor(input: LeaderInput) {
@@ -78,23 +78,23 @@ class Election {
     this.#work?.abort()
   }
 
-  /** Resolves once stopped; never rejects. */
+  /** Resolves when the election has stopped; never rejects. */
   async run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       const validUntilMs = this.#clock.now() + RENEW_DEADLINE_MS
       const outcome = await this.#take(validUntilMs)
-      // An answer that was long under way, in a process that stood still, says nothing any more.
+      // A late answer, for instance in a process that was suspended, is ignored: the Lease may have expired.
       if (outcome === 'held' && this.#clock.now() < validUntilMs) {
         const isOurs = this.#stop.signal.aborted || (await this.#lead(validUntilMs))
         if (isOurs) await this.#within(RENEW_DEADLINE_MS, () => this.#lock.release())
       }
-      // A replica that waits for a Lease to expire checks at that moment, not up to one retry later.
+      // A replica that waits for the expiry of a Lease checks at that moment, and not up to one retry later.
       const untilFreeMs = outcome === 'taken' ? this.#lock.msUntilFree() : Number.POSITIVE_INFINITY
       await sleep(this.#clock, Math.min(this.#retryMs(), untilFreeMs), this.#stop.signal)
     }
   }
 
-  /** Works while this replica has the lease: until `validUntilMs` and, by every renewal, for longer. False when the lease was lost. */
+  /** Works while this replica has the Lease: until `validUntilMs`, and longer after each renewal. Returns false if the Lease was lost. */
   async #lead(validUntilMs: number): Promise<boolean> {
     const work = new AbortController()
     const over = new AbortController()
@@ -111,12 +111,12 @@ class Election {
   #runWork(signal: AbortSignal): Promise<void> {
     return this.#report(async () => {
       await this.#input.onStarted(signal)
-      // Work that only starts something goes on until the signal aborts.
+      // If the promise resolves early, the work still counts as running until the signal aborts.
       await aborted(signal)
     })
   }
 
-  /** Renews until the work is over, also while it stops. False when the lease was lost. */
+  /** Renews the Lease until the work is over, also while the work stops. Returns false if the Lease was lost. */
   async #keep(validUntilMs: number, over: AbortSignal): Promise<boolean> {
     let untilMs = validUntilMs
     for (;;) {
@@ -126,7 +126,7 @@ class Election {
       if (askedAtMs >= untilMs) return false
       const outcome = await this.#take(untilMs)
       if (outcome === 'taken') return false
-      // From when it was asked for: the others cannot have seen the renewal earlier than that.
+      // Counted from the request: other replicas cannot have observed the renewal earlier.
       if (outcome === 'held') untilMs = askedAtMs + RENEW_DEADLINE_MS
     }
   }
@@ -135,7 +135,7 @@ class Election {
     return this.#within(untilMs - this.#clock.now(), (signal) => this.#lock.take(signal))
   }
 
-  /** Undefined when it failed, or there was no answer in time: a store that hangs must not keep a leader in office. */
+  /** Returns undefined after an error or a timeout: a store that does not answer must not extend the leadership. */
   #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     return this.#report(async () => {
       const late = new AbortController()
@@ -150,7 +150,7 @@ class Election {
     })
   }
 
-  /** Reports an error of the work or of the store; the error ends nothing. */
+  /** Reports an error of the work or of the store, and continues. */
   async #report<T>(run: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await run()

@@ -1,4 +1,4 @@
-/** The current configuration: reads its file again when it changes; an invalid file leaves the last good configuration in use. */
+/** The current configuration, read again when its file changes. If the new file is invalid, the last valid configuration stays in use. */
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { jsonEqual } from '../core/json.ts'
@@ -10,36 +10,36 @@ import { changeable, changedKeys, takesEffect } from './config-change.ts'
 
 export interface ConfigSource {
   file: string
-  /** Reads it, with everything laid over it as at the start. Throws `ConfigError`. */
+  /** Reads the configuration in the same way as at the start. Throws `ConfigError`. */
   read(): Config
 }
 
 export interface LiveConfig {
   current(): Config
-  /** Calls back after a change took effect; gives the way to end that. */
+  /** Calls the listener after a change took effect. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void
   stop(): void
 }
 
 interface LiveConfigInput {
   config: Config
-  /** Absent where there is no file, and nothing changes. */
+  /** Absent if there is no file and the configuration cannot change. */
   source: ConfigSource | undefined
   log: Logger
   clock?: Clock
 }
 
-// The kubelet swaps one link, people write file after file: a moment's patience saves a complaint about half a change.
+// In ms: the kubelet replaces one symbolic link, but users write several files. A short wait avoids errors about an incomplete change.
 const SETTLE_MS = 200
 const POLL_MS = 10_000
 
-/** Follows the file, plain or in a mounted ConfigMap. A change that needs a restart is logged once. */
+/** Watches the file, also in a mounted ConfigMap. A change that needs a restart is logged once. */
 export function openLiveConfig({ config, source, log, clock = systemClock }: LiveConfigInput): LiveConfig {
   const listeners = new Set<() => void>()
   let used = config
   let read = config
   let refused: string | undefined
-  /** The text that was read last, unless it was rejected. */
+  /** The last text of the file; undefined if it was rejected. */
   let seen: string | undefined
   const stop = source ? follow(source) : () => undefined
 
@@ -66,7 +66,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
   }
 
   function look(file: string, readNow: () => Config): void {
-    // Whatever changes in the folder brings us here: the file may lie beside logs, which change all the time.
+    // Any change in the folder triggers this function, for instance of log files in the same folder. So the text is compared first.
     const text = textOf(file)
     if (text !== undefined && text === seen) return
     let next: Config
@@ -100,7 +100,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
   }
 }
 
-/** Undefined if the file cannot be read: the reader of the configuration reports why. */
+/** Returns undefined if the file is not readable: the reader of the configuration reports the error. */
 function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')

@@ -1,4 +1,4 @@
-/** Runs the loops over domain objects: here and now, or only while this replica holds the Lease. */
+/** Runs the loops: always, or only while this replica holds the Lease. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clusters } from '../api/karmada.ts'
@@ -19,14 +19,14 @@ import { observeEvents, observeMoverLogs, observeSystems } from './observe.ts'
 
 export interface LoopsInput {
   config: Config
-  /** The same as it is now. */
+  /** The configuration with the changes at run time. */
   live: LiveConfig
   store: ObjectStore
-  /** Where the Lease is kept; its writes must not wait behind those of the loops. */
+  /** The store of the Lease; its writes must not wait behind those of the loops. */
   leaseStore: ObjectStore
-  /** Where Events are written, likewise. */
+  /** The store of Events; its writes must not wait behind those of the loops. */
   eventStore: ObjectStore
-  /** How logs of pods are read; absent where pods have none. */
+  /** Reads logs of pods; absent if pods have no logs. */
   podLogs?: PodLogReader | undefined
   log: Logger
   metrics: Metrics
@@ -59,7 +59,7 @@ export async function startLoops({
     const controller = startController({
       loops: openLoops({
         ...config.dependencies,
-        // Also while VolumeManagers are not served: their kind may be installed after us, and without it there is nothing to do.
+        // Also if VolumeManagers are not served: their kind may be installed later, and until then the loops are idle.
         ...(config.volumes.enabled && { volumes: () => live.current().volumes, moverLogs }),
       }),
       store,
@@ -110,7 +110,7 @@ export async function startLoops({
       store: leaseStore,
       namespace,
       name,
-      // The host's name for people, the rest for certain: two processes of one identity would both lead.
+      // The host name is for users. The UUID makes it unique: two processes with the same identity would both be leaders.
       identity: `${hostname()}_${randomUUID()}`,
       now,
       onStarted: work,

@@ -1,4 +1,4 @@
-/** Turns the observations of the store and the certificates into log lines and metrics. */
+/** Converts the observations of the store, certificates, data systems and movers into log lines and metrics. */
 import type { SystemsObserver } from '../locality/observer.ts'
 import type { EventObserver } from '../reconcile/event-recorder.ts'
 import type { MoverLogObserver } from '../reconcile/mover-logs.ts'
@@ -77,7 +77,7 @@ export function observeEvents(logFailure: FailureLog, metrics: Metrics): EventOb
   }
 }
 
-/** Logs the log of a mover between two lines that name it, so that one log can be followed in the common stream. */
+/** Logs the log of a mover between two lines with its name, so that it can be found among other log lines. */
 export function observeMoverLogs(log: Logger): MoverLogObserver {
   return {
     collected(head, lines) {

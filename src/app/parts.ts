@@ -1,27 +1,27 @@
-/** Starts the parts of the application one after another, and stops them in reverse order within a time. */
+/** Starts the parts of the application one after another, and stops them in reverse order within a timeout. */
 
 export interface Part {
-  /** In the log, when it does not stop in time. */
+  /** The name for the log, if the part does not stop in time. */
   name: string
   start(): Promise<void> | void
-  /** Called once, also if the start has failed or was not reached. */
+  /** Called once, also if the start failed or was not reached. */
   stop(): Promise<void> | void
   /**
-   * `drainStart`: a part that writes, so that another replica takes over at once. `drainEnd`: a part that answers callers. `last`: a
-   * part that these work with.
+   * `drainStart`: a part that writes; it stops first so that another replica can take over. `drainEnd`: a part that serves callers. `last`:
+   * a part that the others use.
    */
   stopsAt: 'drainStart' | 'drainEnd' | 'last'
 }
 
-/** Starts the parts in order, and waits for each. Throws the error of the first one that fails; the next ones are not started. */
+/** Starts the parts in order and waits for each. Throws the error of the first part that fails; later parts are not started. */
 export async function startParts(parts: readonly Part[]): Promise<void> {
   for (const part of parts) await part.start()
 }
 
 /**
- * Stops the parts, last one first. When the time is over, it aborts the other parts and does not wait for them.
+ * Stops the parts, the last one first. After the timeout, it calls `stop` of the remaining parts but does not wait for them.
  *
- * @returns the names of the parts that had not stopped in time, or failed to
+ * @returns the names of the parts that failed to stop, or did not stop in time
  */
 export async function stopParts(parts: readonly Pick<Part, 'name' | 'stop'>[], withinMs: number): Promise<string[]> {
   const open = new Set(parts.map(({ name }) => name))
@@ -35,7 +35,7 @@ export async function stopParts(parts: readonly Pick<Part, 'name' | 'stop'>[], w
   return [...open]
 }
 
-/** Whether it failed. A part that fails to stop does not keep the others from stopping. */
+/** Stops one part. Returns whether it failed: a failure must not prevent the stop of the other parts. */
 async function settle(stop: Part['stop']): Promise<boolean> {
   try {
     await stop()

@@ -1,4 +1,4 @@
-/** ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writers need, and no more. */
+/** The ClusterRoles of Lodestone in the cluster that it serves: the rights that its caches and writes need, and no more. */
 import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
@@ -18,12 +18,13 @@ import {
 import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
 import { kindsFor } from '../store/kinds/cached-kinds.ts'
 
-/** The ServiceAccount of the manifests, unless another one is given. */
+/** The ServiceAccount in the manifests, unless another one is given. */
 export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
 
 /**
- * The ClusterRole of every Lodestone, derived from the table of cached kinds so that the two cannot differ, and its binding. It writes no
- * pod, and reads neither nodes nor Secrets. `dependencyRoles` has the rights for dependencies, volume-roles.ts those for pods.
+ * Returns the ClusterRole of every installation and its binding. It is derived from the table of cached kinds, so that both cannot differ.
+ * It does not allow to write pods or to read nodes or Secrets. `dependencyRoles` adds the rights for dependencies, volume-roles.ts those
+ * for pods.
  */
 export function clusterRoles(): K8sObject[] {
   const { name } = LODESTONE
@@ -49,7 +50,10 @@ export function clusterRoles(): K8sObject[] {
   return [clusterRole(name, rules), bindingOf(name, { name }, LODESTONE)]
 }
 
-/** The rights to find the dependencies of workloads and attach them to clusters: on a hub, unless `dependencies.distribution` is `none`. */
+/**
+ * Returns the rights to find the dependencies of workloads and to attach them to clusters: on a hub, unless `dependencies.distribution` is
+ * `none`.
+ */
 export function dependencyRoles(): K8sObject[] {
   const name = 'lodestone-dependencies'
   const common = new Set(kindsFor({ dependencies: false, movesData: false }))
@@ -64,7 +68,10 @@ export function dependencyRoles(): K8sObject[] {
 
 const BINDINGS = [clusterResourceBindings.plural, resourceBindings.plural]
 
-/** The installation creates them: the verb `create` cannot be limited by name, since the name is not known when it is authorized. */
+/**
+ * The right to update, but not to create: RBAC cannot limit `create` by name, since the name is unknown at authorization. The installation
+ * creates them.
+ */
 function ownRegistrations(types: readonly ResourceType[]): PolicyRule {
   return {
     apiGroups: [...new Set(types.map(({ group }) => group))],
@@ -74,7 +81,7 @@ function ownRegistrations(types: readonly ResourceType[]): PolicyRule {
   }
 }
 
-/** Of some kinds no more than metadata is read, and never of one object alone. */
+/** Returns the rights to read these kinds. For a kind with `metadataOnly`, single objects are never read, so `get` is not needed. */
 export function readRules(kinds: readonly AnyCachedKind[]): PolicyRule[] {
   const metadataOnly = kinds.filter((kind) => kind.metadataOnly)
   return [

@@ -1,21 +1,21 @@
-/** Lists the reasons why the application is not ready, in words. */
+/** Lists the reasons why the application is not ready, as texts. */
 import type { ObjectStore } from '../store/store.ts'
 import type { ServingCertificates } from '../tls/source.ts'
 
-/** A quiet watch sends bookmarks about every minute; after this silence the cache may be out of date. */
+/** An idle watch receives a bookmark about every minute. After this silence, the cache may be out of date. */
 const STALE_AFTER_MS = 5 * 60_000
 
 export interface ReadinessInput {
   store: ObjectStore
   draining: boolean
-  /** The certificate that is served; undefined before there is one. */
+  /** The certificate in use; undefined if there is none yet. */
   certificate: ServingCertificates | undefined
   registered: boolean
   /** Milliseconds since the epoch. */
   now: number
 }
 
-/** The reasons, none when it is ready. */
+/** Returns the reasons; empty if the application is ready. */
 export function reasonsNotReady({ store, draining, certificate, registered, now }: ReadinessInput): string[] {
   return [
     ...(draining ? ['shutting down'] : []),

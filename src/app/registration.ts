@@ -14,7 +14,7 @@ import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpr
 import { type Registration, registrationOf } from '../webhooks/registration.ts'
 import type { Config } from './config.ts'
 
-/** The webhook configurations that the API server should have, with the CA bundle that is served now. */
+/** Returns the webhook configurations that the API server should have, with the present CA bundle. */
 export function wantedRegistration(
   config: Config,
   certificates?: Pick<ServingCertificates, 'caBundlePem'>,
@@ -22,7 +22,7 @@ export function wantedRegistration(
   return registrationOf(webhooks, registrationTerms(config, certificates), toBase64)
 }
 
-/** The configuration that Karmada's resource interpreter should have; undefined where Lodestone does not answer it. */
+/** Returns the configuration for Karmada's resource interpreter; undefined if Lodestone does not serve it. */
 export function wantedInterpreterRegistration(
   config: Config,
   types: readonly ResourceType[],
@@ -57,23 +57,24 @@ export interface RegistrationInput {
   certificates: CertificateSource
   log: Logger
   metrics: Metrics
-  /** The admission webhooks are registered with this CA bundle; the interpreter may still be missing. */
+  /** Called when the admission webhooks are registered with the present CA bundle; the interpreter may still be missing. */
   registered(): void
-  /** Every caller was given this CA bundle. */
+  /** Called when all registrations have this CA bundle. */
   published(caBundlePem: string | undefined): void
 }
 
-/** Keeps the registration current until the loop is stopped. */
+/** Keeps the registration current until the returned loop is stopped. */
 export function startRegistration(input: RegistrationInput): Loop {
   const { config, store, interpreter, certificates, log, metrics } = input
   return startLoop({
     async reconcile() {
       const served = certificates.current()
       const admission = await reconcileRegistration(store, wantedRegistration(config, served))
-      // Admission works from here on, whatever keeps the rest: on a hub that comes up, Karmada's own webhook may be away.
+      // Called before the interpreter is registered: admission works already, and Karmada's own webhook may be unavailable while a hub
+      // starts.
       input.registered()
       const written = admission + (await registerInterpreter({ config, store, interpreter, served }))
-      // A new CA must not sign before every caller was given it.
+      // A new CA must not sign before all registrations have it.
       if (store.synced()) input.published(served.caBundlePem)
       metrics.registrations.labels(written > 0 ? 'written' : 'current').inc()
       if (written > 0) log.info({ written }, 'webhooks registered')
@@ -87,8 +88,8 @@ export function startRegistration(input: RegistrationInput): Loop {
 }
 
 /**
- * Registers Lodestone with Karmada's resource interpreter, or withdraws it. Only on a hub, and only when every kind is read. Before
- * that, Lodestone does not know whether this is a hub, and can answer no query.
+ * Registers Lodestone with Karmada's resource interpreter, or withdraws the registration. It acts only on a hub with a synced store: before
+ * that, Lodestone neither knows whether this is a hub nor can answer queries.
  *
  * @returns how many configurations were written
  */

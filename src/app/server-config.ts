@@ -1,28 +1,28 @@
-/** The part of the configuration that is about the server: where it listens, its limits, and how it stops. */
+/** The server part of the configuration: addresses, limits, and the drain at a stop. */
 import type { FieldError } from '../core/field-errors.ts'
 import { BYTES, parseBytes } from '../core/quantity.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../server/limits.ts'
 
 export interface ServerConfig {
-  /** Where admission listens. */
+  /** The address of the admission server. */
   host: string
   port: number
-  /** Where probes and metrics listen, without TLS. */
+  /** The address of probes and metrics, without TLS. */
   healthHost: string
   healthPort: number
-  /** Complete requests that wait for their decision at once. */
+  /** The maximum number of complete requests that wait for their decision. */
   maxInFlight: number
-  /** Open connections of callers. */
+  /** The maximum number of open connections. */
   maxConnections: number
-  /** Bytes of bodies and answers in memory, as `64Mi`. */
+  /** The maximum bytes of bodies and responses in memory, e.g. `64Mi`. */
   maxBytesInFlight: string
-  /** How long a stopping server goes on serving, so that no caller is sent to it any more when it closes. */
+  /** How long a stopping server continues to serve, so that callers use other replicas before it closes. */
   drainSeconds: number
-  /** Liveness fails when the main thread has been busy with one thing for longer. */
+  /** Liveness fails if the main thread has been busy with one task for longer. */
   livenessStallSeconds: number
-  /** PEM file; callers must show a certificate of this CA. */
+  /** A PEM file; callers need a client certificate of this CA. */
   clientCaFile?: string
-  /** Names that the certificate of a caller must contain one of. Without any, every certificate of the CA is accepted. */
+  /** The accepted names of client certificates. If empty, every certificate of the CA is accepted. */
   clientNames: string[]
 }
 
@@ -42,7 +42,7 @@ export const DEFAULT_SERVER: ServerConfig = {
 const text = { type: 'string', minLength: 1 }
 const port = { type: 'integer', minimum: 0, maximum: 65535 }
 
-/** JSON Schema of the part. */
+/** The JSON Schema of this part. */
 export const serverSchema = {
   type: 'object',
   properties: {
@@ -60,7 +60,7 @@ export const serverSchema = {
   },
 }
 
-/** Rules that the schema cannot express. */
+/** Returns errors that the schema cannot express. */
 export function serverErrors({ maxBytesInFlight, clientCaFile, clientNames }: ServerConfig): FieldError[] {
   const errors: FieldError[] = []
   const least = DEFAULT_LIMITS.bodyBytes
@@ -75,7 +75,7 @@ export function serverErrors({ maxBytesInFlight, clientCaFile, clientNames }: Se
   return errors
 }
 
-/** The limits of the server as they are configured. */
+/** Returns the limits of the server from its configuration. */
 export function limitsOf({ maxInFlight, maxConnections, maxBytesInFlight }: ServerConfig): ServerLimits {
   const bytesInFlight = parseBytes(maxBytesInFlight) ?? DEFAULT_LIMITS.bytesInFlight
   return { ...DEFAULT_LIMITS, inFlight: maxInFlight, connections: maxConnections, bytesInFlight }

@@ -1,4 +1,4 @@
-/** Rights of users on the kinds of Lodestone, added to the roles view, edit and admin of every cluster. */
+/** The rights of users for the kinds of Lodestone. They are added to the roles view, edit and admin of every cluster. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { clusterRole } from '../api/rbac.ts'
@@ -7,7 +7,7 @@ import { volumeManagers } from '../api/volume-manager.ts'
 const READ = ['get', 'list', 'watch']
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection']
 
-/** By the built-in role; each can be bound by itself as well. The status is for Lodestone to write. */
+/** By built-in role. Each of these roles can also be bound directly. No role allows to write the status. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   view: READ,
   edit: [...READ, ...WRITE],

@@ -1,4 +1,4 @@
-/** The volumes part of the configuration: the limits of requests, and the settings of movers. */
+/** The volumes part of the configuration: the limits of VolumeManagers and the settings of movers. */
 import type { FieldError } from '../core/field-errors.ts'
 import { isNetwork } from '../core/mover/local-address.ts'
 import { BYTES } from '../core/quantity.ts'
@@ -9,11 +9,11 @@ import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 
 export interface VolumesConfig extends VolumeSettings {
-  /** Whether data is moved to the nodes of the served cluster: a member or a single cluster, never a hub. */
+  /** Whether Lodestone moves data to the nodes of the served cluster: a member or a single cluster, never a hub. */
   enabled: boolean
   /**
-   * The treatment of pods whose data is not there yet: a scheduling gate, or a rejection where the API server has no gates. An API server
-   * has none before Kubernetes 1.27, or with the feature gate PodSchedulingReadiness off.
+   * The treatment of pods whose data is not ready. `gate` adds a scheduling gate, `refuse` rejects them for API servers without gates.
+   * These are older than Kubernetes 1.27, or have the feature gate PodSchedulingReadiness disabled.
    */
   whenNotReady: WhenNotReady
 }
@@ -40,12 +40,12 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
 }
 
 const text = { type: 'string', minLength: 1 }
-/** Absolute, and without parts that lead elsewhere: what may be below is compared as text. */
+/** Absolute and without `.` and `..`, since paths are compared as text. */
 const directory = { type: 'string', pattern: '^(/(?!\\.\\.?(/|$))[^/]+)+/?$' }
 const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 
-/** Errors that concern more than one field. */
+/** Returns errors that concern more than one field. */
 export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }: VolumesConfig): FieldError[] {
   const overlapping = localRoots.flatMap((root, i) => {
     const managed = allowedRoots.find((one) => overlap(root, one))
@@ -61,7 +61,7 @@ export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }
   return [...overlapping, ...noNetworks]
 }
 
-/** JSON Schema of the part. */
+/** The JSON Schema of this part. */
 export const volumesSchema = {
   type: 'object',
   properties: {

@@ -1,4 +1,4 @@
-/** Conditions: one entry a type, whose transition time changes only with its status. */
+/** Conditions of a status: one entry per type. The transition time changes only when the condition's status changes. */
 import type { Condition } from '../api/meta.ts'
 
 export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
@@ -11,7 +11,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
 }
 
-/** The conditions with these states in place of the old ones of the same types. `now` in ms since the epoch. */
+/** Replaces the conditions of the same types by these states. `now` is in ms since the epoch. */
 export function withConditions(
   before: readonly Condition[] | undefined,
   states: readonly ConditionState[],

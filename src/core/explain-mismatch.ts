@@ -1,4 +1,4 @@
-/** Explains why data does not match a JSON Schema: a bounded list of errors, the length of a list before its items. */
+/** Explains why data does not match a JSON Schema, as a list of errors with a limited length. */
 import { ErrorList, type FieldError, type FieldErrorCode } from './field-errors.ts'
 import { isObject } from './json.ts'
 
@@ -11,7 +11,7 @@ export interface JsonSchema {
   items?: JsonSchema
 }
 
-/** Checks a value of its type against a keyword; returns `undefined` when the value satisfies it. */
+/** Checks a value of the right type against the limit of a keyword; returns undefined if the value is valid. */
 type Check = (limit: never, value: never) => [FieldErrorCode, string] | undefined
 
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -53,8 +53,8 @@ const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> 
 }
 
 /**
- * Lists the errors of data that does not match. The cost grows with the data, not with the number of errors. The items and members of a
- * value of a wrong type or length are not checked.
+ * Lists the errors of data that does not match its schema. The cost grows with the data, not with the number of errors. The items and
+ * members of a value with a wrong type or length are not checked.
  *
  * @returns the first errors in the order of the schema, and the number of the remaining ones
  */
@@ -64,7 +64,7 @@ export function explainMismatch(schema: JsonSchema, data: unknown): FieldError[]
   return errors.errors()
 }
 
-/** @param path is made only for the errors that are listed */
+/** @param path returns the path; called only for the errors that are listed */
 function explain(schema: JsonSchema, value: unknown, path: () => string, errors: ErrorList): void {
   const type = typeOf(value)
   if (schema.type !== undefined && !isOfType(schema.type, type, value)) {
@@ -126,7 +126,7 @@ function at(path: () => string, code: FieldErrorCode, message: string): FieldErr
   return { path: path() || '(root)', code, message }
 }
 
-/** A path as kubectl writes it: a name with dots or slashes, or that looks like an index, is bracketed. */
+/** Appends a member to a path in kubectl's notation: a name with a dot or a slash, or of digits only, is in brackets. */
 function member(path: string, name: string): string {
   if (/^\d+$/.test(name) || /[./]/.test(name)) return `${path}[${name}]`
   return path === '' ? name : `${path}.${name}`
@@ -143,14 +143,14 @@ function isOfType(wanted: string | readonly string[], type: string, value: unkno
 }
 
 /**
- * Whether a text has at most this many code points, which the API server counts. A text with as few UTF-16 units cannot have more code
- * points and is not counted.
+ * Whether a text has at most this many code points, as the API server counts. A text has at most as many code points as UTF-16 units, so a
+ * text with few units is not counted.
  */
 export function isWithinLength(text: string, limit: number): boolean {
   return text.length <= limit || characters(text) <= limit
 }
 
-/** Unicode characters, as JSON Schema counts them. */
+/** Counts Unicode code points, as JSON Schema does. */
 function characters(text: string): number {
   let count = 0
   for (const _ of text) count++

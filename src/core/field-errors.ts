@@ -1,45 +1,45 @@
-/** Errors of an object by path: validators return all of them at once and throw nothing. */
+/** Errors of an object by path. Validators return all errors at once and throw nothing. */
 
 export type FieldErrorCode = 'Required' | 'Invalid' | 'NotSupported' | 'TooLong' | 'TooMany' | 'Duplicate' | 'Forbidden'
 
 export interface FieldError {
-  /** From the object's root, as kubectl shows it: `spec.workload.name`, `spec.locality.clusterNames[1]`. */
+  /** From the object's root, in kubectl's notation: `spec.workload.name`, `spec.locality.clusterNames[1]`. */
   path: string
   code: FieldErrorCode
   /** The expected value, so that the user can correct it. */
   message: string
-  /** How many errors this one stands for, where they are not listed; 1 when absent. */
+  /** The number of errors that this error represents, if they are not listed; absent for one error. */
   count?: number
 }
 
-/** A response lists so many errors and the number of the remaining ones: a body of megabytes can have a million. */
+/** A response lists at most this many errors and the number of the others: a large body can have a million errors. */
 export const MAX_LISTED_ERRORS = 20
-/** A path or a message may contain text of any length from a user. */
+/** In characters. A path or a message may contain text of any length from a user. */
 const MAX_DESCRIPTION_LENGTH = 1024
 
-/** Collects errors: keeps the first ones and counts the rest, so that a long list of mistakes costs no memory. */
+/** Collects errors: keeps the first ones and only counts the others, so that memory is limited. */
 export class ErrorList {
   readonly #listed: FieldError[] = []
   #remaining = 0
 
-  /** @param describe makes the error; it is not called when the list is full */
+  /** @param describe builds the error; not called if the list is full */
   add(describe: () => FieldError): void {
     if (this.isFull) this.#remaining++
     else this.#listed.push(describe())
   }
 
-  /** Whether further errors are only counted, so that their paths need not be made. */
+  /** Whether further errors are only counted. Then their paths are not needed. */
   get isFull(): boolean {
     return this.#listed.length >= MAX_LISTED_ERRORS
   }
 
-  /** The listed errors, then one that stands for the remaining ones, if there are any. */
+  /** Returns the listed errors and, if there are more, one error with the number of the others. */
   errors(): FieldError[] {
     return this.#remaining === 0 ? this.#listed : [...this.#listed, remaining(this.#remaining)]
   }
 }
 
-/** At most `MAX_LISTED_ERRORS` of these errors, and one that stands for the remaining ones. */
+/** Returns at most `MAX_LISTED_ERRORS` of these errors, and one error with the number of the others. */
 function boundErrors(errors: readonly FieldError[]): readonly FieldError[] {
   if (errors.length <= MAX_LISTED_ERRORS) return errors
   const listed = errors.filter(({ count }) => count === undefined).slice(0, MAX_LISTED_ERRORS)
@@ -47,7 +47,7 @@ function boundErrors(errors: readonly FieldError[]): readonly FieldError[] {
   return [...listed, remaining(all - listed.length)]
 }
 
-/** One sentence with the first errors and the number of the remaining ones, for a response. */
+/** Describes the first errors and the number of the others, for a response. */
 export function describeErrors(errors: readonly FieldError[]): string {
   return boundErrors(errors)
     .map(({ path, message, count }) => shortened(count === undefined ? `${path}: ${message}` : message))

@@ -1,6 +1,9 @@
-/** Plain-JSON helpers for code that shares unchanged subtrees instead of copying them. */
+/** Functions for JSON values that share unchanged subtrees instead of copying them. */
 
-/** Whether two JSON values are equal; shared subtrees are not walked. Key order does not matter, an `undefined` member counts as absent. */
+/**
+ * Whether two JSON values are equal. Shared subtrees are skipped. The order of keys does not matter, and an `undefined` member counts as
+ * absent.
+ */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -11,7 +14,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return covers(a, b) && covers(b, a, false)
 }
 
-/** Whether every defined member of `a` is one of `b`, with an equal value unless only its presence matters. */
+/** Whether `b` has every defined member of `a`; with `byValue`, the values must be equal too. */
 function covers(a: object, b: object, byValue = true): boolean {
   for (const key of Object.keys(a)) {
     const value = (a as Record<string, unknown>)[key]
@@ -24,8 +27,8 @@ function covers(a: object, b: object, byValue = true): boolean {
 }
 
 /**
- * Returns the value without its empty arrays and objects, at any depth. Returns the same value when there are none, and `undefined` when
- * nothing is left.
+ * Returns the value without its empty arrays and objects, at any depth. Returns the same value if it has none, and `undefined` if nothing
+ * is left.
  *
  * Karmada's scheduler compares a placement with its own round trip through Go's `omitempty`. An empty list or map would look changed at
  * every write and cause endless rescheduling (pkg/scheduler/helper.go, placementChanged).
@@ -48,7 +51,7 @@ function isEmpty(value: object): boolean {
   return true
 }
 
-/** Whether there is an empty array or object, or a member without a value, anywhere below. */
+/** Whether the value contains an empty array or object, or an `undefined` member, at any depth. */
 function hasEmpties(value: object): boolean {
   const members: unknown[] = Array.isArray(value) ? value : Object.values(value)
   return members.some(
@@ -58,13 +61,13 @@ function hasEmpties(value: object): boolean {
   )
 }
 
-/** Below this length a list is searched as it is: a Set costs more than it saves. */
+/** A shorter list is searched directly: a Set would cost more than it saves. */
 const FEW = 8
 
-/** Lists that are parsed or cached never change, and a decision compiles the same one several times. */
+/** Cached sets: lists that are parsed or cached never change, and a decision compiles the same list several times. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
 
-/** Compiles a list for many look-ups: whether a text is one of the list, at a cost that does not grow with the list. */
+/** Compiles a list for many look-ups. The result says whether a text is in the list, at a constant cost. */
 export function membership(list: readonly string[]): (text: string) => boolean {
   if (list.length <= FEW) return (text) => list.includes(text)
   const set = sets.get(list) ?? new Set(list)
@@ -77,13 +80,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The strings sorted by code unit and without doubles: the one order of every list that we write. */
+/** Sorts strings by code unit and removes duplicates: the order of every list that Lodestone writes. */
 export function sortedUnique(values: Iterable<string>): string[] {
   const unique = [...new Set(values)]
   return unique.length < 2 ? unique : unique.sort()
 }
 
-/** Whether a value is a whole number that counts something. */
+/** Whether a value is a safe integer of at least 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }

@@ -1,18 +1,18 @@
-/** Divides the memory of a container: how much of it the heap may have, so that everything together stays below the limit. */
+/** Divides the memory of a container: how much the heap may use so that the total stays below the limit. */
 
 const MEBIBYTE = 2 ** 20
 
-/** V8's young generation is at most three times its semi-space, which `serve` is started with (docs/adr/0014). */
+/** V8's young generation is at most three times its semi-space. `serve` starts with this semi-space (docs/adr/0014). */
 export const SEMI_SPACE_MIB = 16
 const YOUNG_MIB = 3 * SEMI_SPACE_MIB
-/** The program itself, its threads, 500 TLS connections of 57 KiB each, and buffers of answers that are freed late (docs/adr/0020). */
+/** The program, its threads, 500 TLS connections of 57 KiB each, and buffers of responses that are freed late (docs/adr/0020). */
 const NATIVE_MIB = 176
-/** Of bodies and answers in flight, where nothing else is configured. */
+/** The default for bodies and responses in flight. */
 const BYTES_IN_FLIGHT_MIB = 64
-/** Below this the caches of a small cluster have no room. */
+/** With less, the caches of a small cluster do not fit. */
 const LEAST_OLD_SPACE_MIB = 96
 
-/** The size of the old generation in MiB for a container of so many bytes. A sixteenth of the container stays free. */
+/** Returns the size of the old generation in MiB for a container with this memory. A sixteenth of the container stays free. */
 export function oldSpaceMib(containerBytes: number): number {
   const container = containerBytes / MEBIBYTE
   const rest = (container * 15) / 16 - YOUNG_MIB - NATIVE_MIB - BYTES_IN_FLIGHT_MIB
@@ -21,12 +21,12 @@ export function oldSpaceMib(containerBytes: number): number {
 
 export interface MemoryPlan {
   containerBytes: number
-  /** What V8 says that it allows. */
+  /** The heap limit that V8 reports. */
   heapBytes: number
   bytesInFlight: number
 }
 
-/** Why the container may be killed for its memory; undefined when its parts fit. */
+/** Returns a warning if the container may be killed for its memory use; undefined if all parts fit. */
 export function memoryWarning({ containerBytes, heapBytes, bytesInFlight }: MemoryPlan): string | undefined {
   const needed = Math.ceil((heapBytes + bytesInFlight) / MEBIBYTE) + NATIVE_MIB
   const container = Math.floor(containerBytes / MEBIBYTE)

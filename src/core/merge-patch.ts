@@ -3,7 +3,9 @@ import { isObject, jsonEqual } from './json.ts'
 
 type Members = Record<string, unknown>
 
-/** The patch that turns `before` into `after`; undefined when they are equal. Lists are replaced as a whole, absent members removed. */
+/**
+ * Returns the patch that changes `before` into `after`; undefined if they are equal. Lists are replaced as a whole, absent members removed.
+ */
 export function mergePatch(before: unknown, after: unknown): Members | undefined {
   if (before === after || !isObject(before) || !isObject(after)) return undefined
   const patch: Members = {}
@@ -23,7 +25,7 @@ export function mergePatch(before: unknown, after: unknown): Members | undefined
   return Object.keys(patch).length === 0 ? undefined : patch
 }
 
-/** What `target` becomes: null removes a member, an object is merged, anything else replaces. `target` stays as it is. */
+/** Applies a patch: null removes a member, an object is merged, any other value replaces. `target` is not changed. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const members = new Map(isObject(target) ? Object.entries(target) : [])
@@ -31,6 +33,6 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
     if (value === null) members.delete(name)
     else members.set(name, applyMergePatch(members.get(name), value))
   }
-  // Not by assignment: a member called `__proto__` is a member like any other.
+  // Not by assignment: that would set the prototype for a member called `__proto__`.
   return Object.fromEntries(members)
 }

@@ -3,9 +3,9 @@ import type { K8sObject } from '../api/meta.ts'
 import { describeErrors, type FieldError } from './field-errors.ts'
 
 interface OutcomeDetails {
-  /** Shown to the requester by kubectl; at most 120 characters each (Kubernetes' advice). */
+  /** kubectl shows them to the user; at most 120 characters each, as Kubernetes recommends. */
   warnings?: string[]
-  /** For the audit log: machine-readable reasons; keys without a slash. */
+  /** Machine-readable reasons for the audit log; keys without a slash. */
   auditAnnotations?: Record<string, string>
 }
 
@@ -16,15 +16,15 @@ export type Outcome =
 
 const MAX_WARNING_LENGTH = 120
 
-/** Cuts a text to `max` characters; an ellipsis replaces the rest. */
+/** Cuts a text to `max` characters; an ellipsis replaces the remainder. */
 export function cut(text: string, max: number = MAX_WARNING_LENGTH): string {
   if (text.length <= max) return text
   const kept = text.slice(0, max - 1)
-  // Half a surrogate pair is not a valid character: the API server would replace it.
+  // Half of a surrogate pair is invalid: the API server would replace it.
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
-/** A decision in words, for a user: `OnHold` gives `on hold`. */
+/** Formats a decision for a user: `OnHold` becomes `on hold`. */
 export function decisionInWords(decision: string): string {
   return decision.replace(/\B[A-Z]/g, ' $&').toLowerCase()
 }
@@ -35,8 +35,8 @@ export function refuseErrors(errors: FieldError[]): Outcome {
 }
 
 /**
- * Allows an object of a Karmada kind with an invalid shape: the API server's own validation runs later and explains it best. Lodestone
- * never rejects it, since a later version of Karmada may allow it.
+ * Allows an object of a Karmada kind with an invalid shape. The API server's own validation runs later and explains the error best.
+ * Lodestone never rejects it, since a later version of Karmada may allow it.
  */
 export function leaveMalformed(errors: FieldError[]): Outcome {
   return { kind: 'allow', warnings: [cut(`lodestone: not looked at: ${describeErrors(errors)}`)] }

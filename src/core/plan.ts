@@ -1,4 +1,4 @@
-/** The plan of a reconcile: actions as data, which reconcile/apply.ts carries out. */
+/** The plan of a reconcile: actions as data, which reconcile/apply.ts applies. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 
 export interface ObjectReference {
@@ -7,7 +7,7 @@ export interface ObjectReference {
   name: string
 }
 
-/** Writes a whole object: anew, or over the version that was read. */
+/** Writes a whole object: creates it, or updates the resourceVersion that was read. */
 export interface WriteAction {
   kind: 'create' | 'update'
   type: ResourceType
@@ -18,7 +18,7 @@ export type Write =
   | WriteAction
   /** A JSON merge patch (RFC 7386). With `metadata.resourceVersion` in it, it applies to that version only. */
   | { kind: 'patch'; of: ObjectReference; patch: Record<string, unknown>; subresource?: 'status' }
-  /** Deletes the object if it is still the one that was read. */
+  /** Deletes the object only if its uid and resourceVersion are those that were read. */
   | { kind: 'delete'; type: ResourceType; object: K8sObject }
 
 /** Emits an Event about an object. No decision depends on it. */
@@ -34,7 +34,7 @@ export type Action = Write | EventAction
 
 export interface Plan {
   actions: Action[]
-  /** Reconcile again after this many ms although nothing changed. */
+  /** Reconciles again after this many ms, even without a change. */
   requeueAfterMs?: number
 }
 

@@ -10,7 +10,7 @@ interface Target {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The proxy for a server, as the environment has it; undefined for none. */
+/** Returns the proxy for a server from the environment; undefined for none. */
 export function proxyFor(target: Target, env: Environment): string | undefined {
   const read = (name: string) => env[name] || env[name.toLowerCase()] || undefined
   const isHttps = target.protocol === 'https:'
@@ -22,7 +22,7 @@ export function proxyFor(target: Target, env: Environment): string | undefined {
   return entries.some((entry) => entry !== '' && isExempt(entry, hostname, port)) ? undefined : proxy
 }
 
-/** An entry is `*`, a network, or an address or domain with or without a port. */
+/** Whether an entry of NO_PROXY matches: `*`, a network, or an address or domain with or without a port. */
 function isExempt(entry: string, hostname: string, port: string): boolean {
   if (entry === '*') return true
   const address = parseAddress(hostname)
@@ -35,13 +35,13 @@ function isExempt(entry: string, hostname: string, port: string): boolean {
   return matchesDomain(host, hostname)
 }
 
-/** An IPv6 address has more than one colon, and a port only after brackets. */
+/** Splits the port from an entry. An IPv6 address has more than one colon, and a port only after brackets. */
 function splitPort(entry: string): { host: string; entryPort: string | undefined } {
   const [, host, entryPort] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? []
   return host === undefined ? { host: entry, entryPort: undefined } : { host, entryPort }
 }
 
-/** `example.org` is the domain and what is below it; `.example.org` and `*.example.org` only what is below it. */
+/** `example.org` matches the domain and its subdomains; `.example.org` and `*.example.org` match only its subdomains. */
 function matchesDomain(entry: string, hostname: string): boolean {
   if (entry === '') return false
   const below = entry.startsWith('*.') ? entry.slice(1) : entry

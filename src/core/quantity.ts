@@ -9,17 +9,17 @@ const UNITS: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 }
 
-/** `8Mi` or `4096`. */
+/** Matches `8Mi` or `4096`. */
 export const BYTES = /^(\d+)(Ki|Mi|Gi|Ti|Pi)?$/
 
-/** Reads an amount; undefined for anything else. */
+/** Parses an amount; undefined for any other text. */
 export function parseBytes(text: string): number | undefined {
   const [, number, unit = ''] = BYTES.exec(text) ?? []
   const bytes = Number(number) * (UNITS[unit] ?? Number.NaN)
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** `4.0 KiB`. */
+/** Formats an amount, e.g. `4.0 KiB`. */
 export function formatBytes(bytes: number): string {
   const [unit = '', size = 1] = Object.entries(UNITS).findLast(([, unitSize]) => bytes >= unitSize) ?? []
   return unit === '' ? `${bytes} B` : `${(bytes / size).toFixed(1)} ${unit}B`

@@ -1,4 +1,4 @@
-/** Decides which repeats of a cause are reported: the first one, then one after 1 min, 2 min, 4 min, and at most 1 h. */
+/** Limits repeated reports of a cause: the first one, then one after 1 min, 2 min, 4 min, up to 1 h. */
 
 const FIRST_WAIT_MS = 60_000
 const LAST_WAIT_MS = 3_600_000

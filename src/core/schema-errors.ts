@@ -1,11 +1,11 @@
-/** Validates data against a JSON Schema and returns the errors with their paths, the way kubectl shows them. */
+/** Validates data against a JSON Schema and returns the errors with their paths, in kubectl's notation. */
 import { Ajv, type ValidateFunction } from 'ajv'
 import { explainMismatch, isWithinLength, type JsonSchema } from './explain-mismatch.ts'
 import type { FieldError } from './field-errors.ts'
 
 /**
- * ajv decides whether data is valid and stops at the first error. With `allErrors` it makes an object per error, and a body of 600 KB can
- * have 300,000. Invalid data is explained within a limit (explain-mismatch.ts).
+ * ajv decides whether data is valid and stops at the first error. With `allErrors` it would create an object per error, and a body of 600
+ * KB can have 300,000. explain-mismatch.ts lists the errors of invalid data, with a limit.
  *
  * `strict: false` allows the extensions of Kubernetes (x-kubernetes-*), which do not affect validity here. Kubernetes validates
  * `date-time`. The schemas belong to this repository, so ajv neither validates them nor optimizes their code: both took half of the
@@ -33,7 +33,7 @@ export type SchemaValidator = (data: unknown) => FieldError[]
  * Compiles a schema once.
  *
  * @param unknownFields whether unknown members are errors, as with `kubectl --validate=strict`
- * @returns a function that lists the first errors and counts the rest; an empty list means valid
+ * @returns a function that lists the first errors and counts the others; an empty list means valid
  */
 export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbidden' = 'allowed'): SchemaValidator {
   const wanted: JsonSchema = unknownFields === 'forbidden' ? closed(schema) : schema
@@ -41,7 +41,7 @@ export function compileSchema(schema: object, unknownFields: 'allowed' | 'forbid
   return (data) => {
     if (isValid(data)) return []
     const errors = explainMismatch(wanted, data)
-    // If the two ever differ, ajv decides: data that it rejects never passes because an explanation is missing.
+    // If the two ever differ, ajv decides: data that it rejects is always an error, also without an explanation.
     return errors.length > 0 ? errors : [{ path: '(root)', code: 'Invalid', message: 'does not match its schema' }]
   }
 }

@@ -1,4 +1,4 @@
-/** Label and field selectors, matched as Kubernetes and Karmada match them. */
+/** Matches label and field selectors as Kubernetes and Karmada do. */
 import type { Cluster } from '../api/karmada.ts'
 import type { LabelSelector, LabelSelectorRequirement } from '../api/meta.ts'
 import { membership } from './json.ts'
@@ -10,7 +10,7 @@ export function matchesLabels(selector: LabelSelector | undefined, labels: Label
   return selector === undefined || labelMatcher(selector)(labels)
 }
 
-/** Compiles a selector for many look-ups: each costs as much as the selector has requirements, however many values they list. */
+/** Compiles a selector for many look-ups. The cost of each is the number of requirements; the number of their values does not matter. */
 export function labelMatcher({ matchLabels = {}, matchExpressions = [] }: LabelSelector): (labels: Labels) => boolean {
   const wanted = Object.entries(matchLabels)
   const expressions = matchExpressions.map(requirementMatcher)
@@ -25,7 +25,7 @@ export function fieldMatcher(requirements: readonly LabelSelectorRequirement[]):
   return (cluster) => fields.every(({ key, matches }) => matches(fieldValues(key, cluster)))
 }
 
-/** The values of a cluster's field: none, one, or (zones) several. */
+/** Returns the values of a cluster's field: none, one, or (for zones) several. */
 export function fieldValues(field: string, { spec }: Cluster): readonly string[] {
   switch (field) {
     case 'provider':

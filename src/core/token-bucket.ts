@@ -1,11 +1,11 @@
 /**
- * Limits how often a caller may act: full at first, one token each time, filled at a steady rate. If the bucket is empty, the caller learns
- * how long to wait.
+ * A token bucket: limits how often a caller may act. The bucket is full at first and fills at a steady rate. If it is empty, the caller
+ * receives the time to wait.
  */
 
 export interface Rate {
   perSecond: number
-  /** How many tokens are available at once after a rest. */
+  /** The capacity: how many tokens are available at once after a pause. */
   burst: number
 }
 
@@ -15,7 +15,7 @@ export class TokenBucket {
   #tokens: number
   #filledAtMs: number
 
-  /** `now` in ms on any clock, as in every later call. Throws for a rate or a burst that would never let anything through. */
+  /** `now` is in ms on any clock, and later calls use the same clock. Throws if the rate is not above 0 or the burst is below 1. */
   constructor({ perSecond, burst }: Rate, now: number) {
     if (!(perSecond > 0)) throw new Error(`perSecond: must be above 0, is ${perSecond}`)
     if (!(burst >= 1)) throw new Error(`burst: must be at least 1, is ${burst}`)
@@ -25,7 +25,7 @@ export class TokenBucket {
     this.#filledAtMs = now
   }
 
-  /** Takes a token. Returns 0, or the ms until a token is available, rounded up: a timer that fires early would only be set again. */
+  /** Takes a token. Returns 0, or the ms until a token is available. They are rounded up, since an early timer would have to wait again. */
   take(now: number): number {
     // A clock that was set back neither adds nor removes tokens.
     const passedMs = Math.max(0, now - this.#filledAtMs)

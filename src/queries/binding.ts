@@ -1,4 +1,4 @@
-/** Collects the input of the decision on a binding from the caches of a store. */
+/** Gathers the input of the decision on a binding from the cache of a store. */
 import {
   clusterPropagationPolicies,
   clusters,
@@ -18,11 +18,11 @@ import { locateVolumes } from './usage.ts'
 
 interface GatherOptions extends Pick<BindingInput, 'leavesMovesToLoop'> {
   clusterScopedClaims?: ClusterScope
-  /** Where the VolumeManagers of the workload are; from the store if absent. */
+  /** The VolumeManagers of the workload with their locations; read from the store if absent. */
   volumes?: readonly ClaimAnswer[]
 }
 
-/** The input of the decision on a binding, for admission, the loop and the command line. */
+/** Gathers the input of the decision on a binding, for admission, the loop and the command line. */
 export function gatherBindingInput(
   binding: ResourceBinding,
   stored: ResourceBinding | undefined,
@@ -46,18 +46,18 @@ export function gatherBindingInput(
   }
 }
 
-/** The policy that the annotations of a binding name; undefined where it is not cached. */
+/** Returns the policy in the annotations of a binding; undefined if it is not cached. */
 export function policyOf({ metadata }: ResourceBinding, store: ObjectStore): PropagationPolicy | undefined {
   const reference = policyReferenceOf(metadata)
   return reference && policyNamed(reference, store)
 }
 
-/** The policy of that name; without a namespace it is a ClusterPropagationPolicy. */
+/** Returns the policy with this name; without a namespace it is a ClusterPropagationPolicy. */
 export function policyNamed({ namespace, name }: ObjectName, store: ObjectStore): PropagationPolicy | undefined {
   return store.get(namespace ? propagationPolicies : clusterPropagationPolicies, namespace, name)
 }
 
-/** Undefined where no Cluster objects can be read, as in a folder without them. */
+/** Returns undefined if the store has no Clusters, for instance a folder without them. */
 function clusterLookup(store: ObjectStore): ClusterLookup | undefined {
   return store.size(clusters) > 0 ? (name) => store.get(clusters, undefined, name) : undefined
 }

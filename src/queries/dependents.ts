@@ -1,4 +1,4 @@
-/** Finds the dependencies of a workload and the workloads that need an object, by index and never by scan. */
+/** Finds the dependencies of a workload, and the workloads that need an object, with indexes only. */
 
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
@@ -38,7 +38,7 @@ import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from './workload.ts'
 
-/** The kinds of which an object can be needed. */
+/** The kinds that can be dependencies. */
 const dependentTypes = new Map<string, ResourceType<Dependent>>(
   [
     configMaps,
@@ -53,15 +53,15 @@ const dependentTypes = new Map<string, ResourceType<Dependent>>(
   ].map((type) => [kindKey(type), type]),
 )
 
-/** By kind alone, which hardly two groups share: a look-up in a hot path must not spell a key. */
+/** By kind only, since few groups have the same kind: a look-up in a hot path should not build a key. */
 const workloadTypesByKind = Map.groupBy(workloadTypes, ({ kind }) => kind)
 
-/** The type of a dependency's kind; undefined for a kind that is never one. */
+/** Returns the type of a dependency; undefined for a kind that is never one. */
 export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
   return dependentTypes.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
 }
 
-/** The lookups of the interpreter, from the store's memory. */
+/** The look-ups of the interpreter, from the cache. */
 function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects {
   return {
     servicesFor: (namespace, podLabels) =>
@@ -77,7 +77,7 @@ function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects
   }
 }
 
-/** The dependencies of an object as it was sent. Throws `NotSyncedError` before everything is read. */
+/** Returns the dependencies of an object in a request. Throws `NotSyncedError` before the cache is complete. */
 export function interpretObject(
   object: K8sObject,
   store: ObjectStore,
@@ -86,14 +86,16 @@ export function interpretObject(
   return interpretDependencies(workloadOf(object), relatedObjects(store, scope))
 }
 
-/** Whether this very object is in the cluster, of a kind whose dependencies are known. Only clients that can read it know its uid. */
+/**
+ * Whether the cluster has this object, with the same uid, and its kind is interpreted. Only clients that can read the object know its uid.
+ */
 export function isStoredWorkload(object: K8sObject, store: ObjectStore): boolean {
   const type = workloadTypeOf(object)
   const { namespace, name = '', uid } = object.metadata
   return uid !== undefined && type !== undefined && store.get(type, namespace, name)?.metadata.uid === uid
 }
 
-/** The type of a kind whose dependencies are known, whatever its version. */
+/** Returns the type of an interpreted kind, for any of its versions. */
 export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind: string }) {
   return workloadTypesByKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))
 }
@@ -104,7 +106,7 @@ export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore)
   return type && store.get(type, spec.resource.namespace, spec.resource.name)
 }
 
-/** The existing objects that a workload needs. */
+/** Returns the existing objects that a workload needs. */
 export function dependentsOf(workload: Workload, store: ObjectStore, scope?: ClusterScope): Dependent[] {
   return interpretDependencies(workload, relatedObjects(store, scope)).flatMap((reference) => {
     const type = dependentType(reference)
@@ -115,16 +117,13 @@ export function dependentsOf(workload: Workload, store: ObjectStore, scope?: Clu
   })
 }
 
-/**
- * The bindings whose workloads need the object, and that dependencies follow. An object that does not exist is needed as well, by the
- * workloads that name it.
- */
+/** Returns the bindings with `propagateDeps` whose workloads need the object. The object need not exist: a workload may name it anyway. */
 export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: ClusterScope): ResourceBinding[] {
   const related = relatedObjects(store, scope)
   const isMeant = (reference: DependentObjectReference) => refersTo(reference, object)
   return [...workloadsAround(object, store)]
     .filter(
-      // Most name it themselves, and need not be interpreted for that.
+      // Most workloads name the object themselves; then the interpretation is not needed.
       (workload) =>
         workload.dependencies.references.some(isMeant) || interpretDependencies(workload, related).some(isMeant),
     )
@@ -132,12 +131,12 @@ export function bindingsNeeding(object: K8sObject, store: ObjectStore, scope?: C
     .filter((binding) => propagates(binding) && isWithinReach(binding, object))
 }
 
-/** An owner reference does not cross namespaces: the garbage collector would take the binding away. */
+/** Whether a binding can be attached to the object. The garbage collector deletes a binding whose owner is in another namespace. */
 export function isWithinReach({ metadata }: ResourceBinding, object: K8sObject): boolean {
   return !metadata.namespace || metadata.namespace === object.metadata.namespace
 }
 
-/** The workloads that may need the object, directly or through another that brings it along. */
+/** Returns the workloads that may need the object, directly or through another dependency. */
 export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Workload> {
   const found = new Set<Workload>()
   const seen = new Set<string>()
@@ -147,7 +146,7 @@ export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Work
     seen.add(key)
     for (const workload of workloadsNaming(current, key, store)) {
       found.add(workload)
-      // An Ingress names its Secrets, and is itself brought along by the Services behind it.
+      // An Ingress names its Secrets, and is a dependency of the workloads behind its Services.
       if (dependentType(workload)) visit(workload)
     }
     for (const carrier of carriers[current.kind]?.(current, store) ?? []) visit(carrier)
@@ -170,7 +169,7 @@ function workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Wo
   }
 }
 
-/** Kind → the objects that bring one of it along. */
+/** Kind → a function that returns the dependencies which add an object of this kind. */
 const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterable<K8sObject>> = {
   [ingresses.kind]: (ingress, store) =>
     (ingress as Workload).dependencies?.backends.flatMap(
@@ -182,7 +181,7 @@ const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterab
     ]),
 }
 
-/** The workloads whose pods the Service selects: looked for under the rarest of its labels. */
+/** Returns the workloads whose pods the Service selects. It searches by the rarest of the labels. */
 function workloadsBehind(service: Service, store: ObjectStore): Workload[] {
   const { namespace } = service.metadata
   const pairs = Object.entries(service.spec?.selector ?? {})
@@ -199,19 +198,19 @@ function selects({ spec }: Service, podLabels: Record<string, string>): boolean 
 }
 
 function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Workload[] {
-  // Only the name of a deleted claim is known; its attached bindings are found by their labels.
+  // A deleted claim is known only by name; its attached bindings are found by their labels.
   if (!claim.spec) return []
   return bindingsOfClaim(claim, store).flatMap((binding) => workloadOfBinding(binding, store) ?? [])
 }
 
-/** The cluster-scoped bindings that our labels on a binding refer to: their ids are the values of the labels. */
+/** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
 export function clusterBindingsNotedOn({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
   return Object.entries(metadata.labels ?? {}).flatMap(([label, id]) =>
     label.startsWith(DEPENDED_BY_LABEL_PREFIX) ? store.byIndex(clusterResourceBindings, 'id', id) : [],
   )
 }
 
-/** The bindings that carry our note of being attached to this one. */
+/** Returns the bindings with our label for this binding. */
 export function attachedTo(binding: ResourceBinding, store: ObjectStore): ResourceBinding[] {
   const label = dependedByLabel(nameOfObject(binding))
   return [resourceBindings, clusterResourceBindings].flatMap((type) => [...store.byIndex(type, 'dependedBy', label)])

@@ -1,4 +1,4 @@
-/** Gathers the input of a plan for a VolumeManager from the store's memory, and finds the VolumeManagers that a change concerns. */
+/** Gathers the input of a plan for a VolumeManager from the cache, and finds the VolumeManagers that a change concerns. */
 import { secrets } from '../api/dependencies.ts'
 import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
@@ -19,11 +19,11 @@ import { latestOf } from '../core/volume-manager/status/time.ts'
 import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
-/** The memory of the loop beside the store. */
+/** The memory of the loop, in addition to the store. */
 export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
-  /** Movers that exist, but are not in the cache. */
+  /** Movers that exist but are not in the cache. */
   uncached: readonly Pod[]
-  /** Movers of all VolumeManagers that were created, or are about to be, and are in no cache yet. */
+  /** Movers of all VolumeManagers that were created or are being created, and are not cached yet. */
   created: readonly Pod[]
 }
 
@@ -66,7 +66,7 @@ function activeMovers(store: ObjectStore, created: readonly Pod[]): Pod[] {
   return [...cached, ...created.filter((pod) => !isCached(pod))]
 }
 
-/** The movers of a VolumeManager, including those of an earlier one of the same name. */
+/** Returns the movers of a VolumeManager, with those of an earlier one with the same name. */
 export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
   return store.byIndex(pods, 'mover', key)
 }
@@ -79,7 +79,7 @@ function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
   }
 }
 
-/** The pods that have a directory, or a claim of the namespace, mounted. Pods of every namespace may mount a directory. */
+/** Returns the pods that mount a directory, or a PersistentVolumeClaim of the namespace. Pods of every namespace may mount a directory. */
 export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
   const [index, key] = place.startsWith('/') ? ['directory', place] : ['claim', objectKey(namespace, place)]
   return store.byIndex(pods, index, key).map((pod) => {
@@ -91,16 +91,16 @@ export function usersOf(store: ObjectStore, namespace: string | undefined, place
   })
 }
 
-/** When the last pod ended that had a directory of a node mounted, by the clock of that node. */
+/** Returns when the last pod with a directory of a node ended, by the clock of that node. */
 export function lastEndOf(store: ObjectStore, node: string, directory: string): string | undefined {
   const ended: readonly MountingPod[] = store.byIndex(pods, 'endedIn', placeKey(node, directory))
   return latestOf(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
 }
 
-/** How many waiting VolumeManagers are enqueued when a slot may be free: more than one, because the first may not be able to start. */
+/** How many waiting VolumeManagers are enqueued when a slot may be free: more than one, since the first may not be able to start. */
 const WOKEN = 4
 
-/** The VolumeManagers that a change concerns, as `namespace/name`. */
+/** Returns the VolumeManagers that a change concerns, as `namespace/name`. */
 export function concernedManagers({ type, before, after }: StoreChange, store: ObjectStore): string[] {
   const objects = [before, after].filter((object) => object !== undefined)
   switch (type.kind) {
@@ -118,7 +118,7 @@ export function concernedManagers({ type, before, after }: StoreChange, store: O
   }
 }
 
-/** The retry trigger of a change, and the VolumeManagers that may retry because of it. */
+/** Returns the retry trigger of a change, and the VolumeManagers that may retry because of it. */
 export function managersToRetry(change: StoreChange, store: ObjectStore): [RetryTrigger, string[]] | undefined {
   const { type, after } = change
   if (type.kind === secrets.kind && after) return ['secret', managersBy(store, 'secrets', keyOfObject(after))]
@@ -131,7 +131,7 @@ export function managersToRetry(change: StoreChange, store: ObjectStore): [Retry
   ]
 }
 
-/** The nodes that can take more data than before the change. */
+/** Returns the nodes that can store more data than before the change. */
 function nodesToRetry({ type, before, after }: StoreChange, store: ObjectStore): Node[] {
   switch (type.kind) {
     case nodes.kind:
@@ -139,7 +139,7 @@ function nodesToRetry({ type, before, after }: StoreChange, store: ObjectStore):
     case volumeManagers.kind: {
       const left = new Set(evictingNodes(after as VolumeManager | undefined))
       const freed = evictingNodes(before as VolumeManager | undefined).filter((node) => !left.has(node))
-      // A node that still reports disk pressure triggers the retry when it no longer does.
+      // For a node that still has disk pressure, the end of the pressure is the trigger.
       return freed.flatMap((name) => store.get(nodes, undefined, name) ?? []).filter(isFit)
     }
     default:
@@ -151,7 +151,7 @@ function isFit(node: Node | undefined): boolean {
   return node !== undefined && healthOf(node).isReady && !hasDiskPressure(node)
 }
 
-/** Whether the data may be on the node, or is to be deleted there. */
+/** Whether the VolumeManager may store data on the node, or has data there that is to be deleted. */
 function mayUse(manager: VolumeManager, node: Node, store: ObjectStore): boolean {
   const configs = manager.spec?.volumeConfigs ?? []
   const isAllowed = configs.some(({ nodeAffinity }) => allowsNode(nodeAffinity, node))
@@ -168,12 +168,12 @@ function concernedByPod(pod: MountingPod, store: ObjectStore): string[] {
   const task = readTask(pod)
   if (task) return [task.manager, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
   const { directories = [], claims = [] } = pod.use ?? {}
-  // A pod that ended may be observed for the first time.
+  // An ended pod may be observed for the first time.
   const { directories: left = [] } = pod.pastUse ?? {}
   return [...directories, ...claims, ...left].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
 }
 
-/** The VolumeManagers that have data on the node and, when the node itself changed, those that wait for a node. */
+/** Returns the VolumeManagers with data on the node and, if the node itself changed, those that wait for a node. */
 function concernedByNode(before: Node | undefined, after: Node | undefined, store: ObjectStore): string[] {
   const name = (after ?? before)?.metadata.name ?? ''
   if (before && after && jsonEqual(before, after)) return []
@@ -183,7 +183,7 @@ function concernedByNode(before: Node | undefined, after: Node | undefined, stor
     ),
   )
   const labelled = owners.flatMap((label) => ownersNamed(ownerOfNodeLabel(label), store))
-  // A node label of Lodestone concerns its owner only, and many VolumeManagers have data on one node.
+  // A node label of Lodestone concerns only its owner, while many VolumeManagers may have data on one node.
   if (before && after && jsonEqual(withoutOwnLabels(before), withoutOwnLabels(after))) return labelled
   const looking = ['waiting', 'local'].flatMap((index) => managersBy(store, index, 'all'))
   return [...managersBy(store, 'node', name), ...labelled, ...looking]

@@ -1,4 +1,6 @@
-/** Finds the permitted claims of a workload, why a claim is not permitted, and which claims a change of a Namespace concerns. */
+/**
+ * Finds the permitted claims of a workload, the reason why a claim is not permitted, and the claims that a change of a Namespace concerns.
+ */
 import { type DataSourceClaim, dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../api/lodestone.ts'
 import type { ResourceType } from '../api/meta.ts'
@@ -18,13 +20,13 @@ import { bindingsOfWorkload } from './workload.ts'
 /** Whether claims apply to cluster-scoped workloads; forbidden if undefined. */
 export type ClusterScope = ClusterScopedClaims | undefined
 
-/** The rules as they are now. Only for a claim of another namespace than its workload's, the Namespaces must have been read. */
+/** The present rules. Only a claim for a workload of another namespace needs the cache of Namespaces. */
 function rulesOf(store: ObjectStore, clusterScoped: ClusterScope = 'forbidden'): ClaimRules {
   const type: ResourceType<GrantingNamespace> = namespaces
   return { clusterScoped, grantOf: (namespace) => store.get(type, undefined, namespace)?.claimGrant }
 }
 
-/** The claims that name a workload and are permitted to. */
+/** Returns the claims that name a workload and are permitted to. */
 export function claimsFor(workload: WorkloadReference, store: ObjectStore, scope: ClusterScope): DataSourceClaim[] {
   const rules = rulesOf(store, scope)
   return store
@@ -32,12 +34,12 @@ export function claimsFor(workload: WorkloadReference, store: ObjectStore, scope
     .filter((claim) => permits(claim, workload, rules))
 }
 
-/** The workloads that a claim may mean and is permitted to apply to. */
+/** Returns the workloads that a claim may name and is permitted to apply to. */
 export function workloadsFor(claim: DataSourceClaim, store: ObjectStore, scope: ClusterScope): WorkloadReference[] {
   return permittedWorkloads(claim, rulesOf(store, scope))
 }
 
-/** Why a claim does not apply to a workload that it names; undefined where it does. */
+/** Returns why a claim does not apply to a workload that it names; undefined if it applies. */
 export function refusalFor(
   claim: DataSourceClaim,
   workload: WorkloadReference,
@@ -48,8 +50,8 @@ export function refusalFor(
 }
 
 /**
- * Why a claim does not apply to the workload that it means; undefined while it may apply to one. A claim without `workload.namespace`
- * means a cluster-scoped workload only where that is known by its binding.
+ * Returns why a claim does not apply to its workload; undefined while it may apply to one. For a claim without `workload.namespace`, a
+ * cluster-scoped workload counts only if it has a binding.
  */
 export function refusalOfClaim(claim: DataSourceClaim, store: ObjectStore, scope: ClusterScope): string | undefined {
   const rules = rulesOf(store, scope)
@@ -60,7 +62,7 @@ export function refusalOfClaim(claim: DataSourceClaim, store: ObjectStore, scope
   return undefined
 }
 
-/** The claims of other namespaces that a change of a Namespace may permit, or not permit any more. */
+/** Returns the claims of other namespaces whose permission a change of a Namespace may grant or revoke. */
 export function claimsRegranted({ type, before, after }: StoreChange, store: ObjectStore): readonly DataSourceClaim[] {
   if (type.kind !== namespaces.kind) return []
   const [old, now] = [before, after].map((object) => object?.metadata.annotations?.[ALLOW_CLAIMS_FROM_ANNOTATION])

@@ -1,4 +1,4 @@
-/** Collects from a store's memory the input of the decision on a policy: the data-bound workload that it selects, if any. */
+/** Gathers the input of the decision on a policy from the cache: the data-bound workload that it selects, if any. */
 import { dataSourceClaims, type WorkloadReference } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
@@ -22,12 +22,12 @@ import { type ClusterScope, workloadsFor } from './permission.ts'
 import { bindingsOfWorkload } from './workload.ts'
 
 /**
- * The index that makes a cached kind one of workloads: those whose pod templates name volumes, by `selectableKeys`. Where a store caches
- * no workloads, they are known by claims and bindings only.
+ * The index of all cached kinds of workloads: it has those whose pod templates name volumes, by `selectableKeys`. If a store caches no
+ * workloads, only claims and bindings are used.
  */
 const WORKLOADS = 'dataBound'
 
-/** Collects from memory the input of the decision on a policy; the loop uses it as well. */
+/** Gathers the input of the decision on a policy, for admission and the loop. */
 export function gatherPolicyInput(
   policy: PropagationPolicy,
   stored: PropagationPolicy | undefined,
@@ -35,7 +35,7 @@ export function gatherPolicyInput(
   store: ObjectStore,
   scope?: ClusterScope,
 ): PolicyInput {
-  // Most policies are decided already: for those nothing is looked for.
+  // Most policies are decided already and need no search.
   const isOpen = mode === 'dataBound' && isUndecided(policy)
   const found = isOpen ? dataBoundOf(policy, store, scope) : undefined
   return found === 'TooLarge'
@@ -43,7 +43,9 @@ export function gatherPolicyInput(
     : { policy, stored, mode, dataBound: found }
 }
 
-/** The policies that select a workload, as far as that is known now. Where only its binding can tell, the binding is a change of its own. */
+/**
+ * Returns the known policies that select a workload. If only its binding shows the policy, the creation of the binding triggers the loop.
+ */
 export function policiesSelecting(workload: WorkloadReference, store: ObjectStore): PropagationPolicy[] {
   return policiesAround(workload, store).filter((policy) => isSelected(workload, policy, store))
 }
@@ -54,7 +56,7 @@ function policiesAround(workload: WorkloadReference, store: ObjectStore): Propag
   )
 }
 
-/** Whether a policy selects an object, whatever its kind. */
+/** Whether a policy selects an object of any kind. */
 export function isPropagated(object: K8sObject, store: ObjectStore): boolean {
   const reference = referenceOf(object)
   return policiesAround(reference, store).some((policy) => selects(policy, reference, object.metadata.labels ?? {}))
@@ -67,10 +69,10 @@ export function isClaimed(workload: WorkloadReference, store: ObjectStore): bool
     .some(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-/** Comparisons of a workload with a selector, until a policy is too large to tell whether it selects a data-bound one: some 20 ms. */
+/** The maximum number of comparisons of a workload with a selector (about 20 ms). A policy that needs more counts as too large. */
 const MAX_COMPARISONS = 100_000
 
-/** Any one is enough, so the first that is found is it. */
+/** Returns the first data-bound workload: any one is enough. */
 function dataBoundOf(
   policy: PropagationPolicy,
   store: ObjectStore,
@@ -98,7 +100,7 @@ function dataBoundOf(
   return undefined
 }
 
-/** By its selectors; where those ask for labels that are not known, by the binding that Karmada made of it. */
+/** Whether a policy selects a workload: by its selectors, or by the workload's binding if its labels are unknown. */
 function isSelected(workload: WorkloadReference, policy: PropagationPolicy, store: ObjectStore): boolean {
   return (
     selects(policy, workload, labelsOf(workload, store)) ??
@@ -110,7 +112,7 @@ function withVolumes(key: string, store: ObjectStore): readonly Workload[] {
   return workloadTypes(store).flatMap((type) => store.byIndex(type, WORKLOADS, key))
 }
 
-/** Undefined where the workload's kind is not cached, or it is not there yet. */
+/** Returns the labels of a workload; undefined if it is not cached. */
 function labelsOf({ apiVersion, kind, namespace, name }: WorkloadReference, store: ObjectStore) {
   const type = workloadTypes(store).find((each) => each.kind === kind && each.group === groupOf(apiVersion))
   const workload = type && store.get(type, namespace, name)

@@ -1,4 +1,4 @@
-/** Finds the DataSource of a claim, the claims of a DataSource, and the name of the one for a query. */
+/** Finds the DataSource of a claim, the claims of a DataSource, and the name of the DataSource for a query. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { apiVersionOf } from '../api/meta.ts'
@@ -9,8 +9,8 @@ import type { ObjectStore } from '../store/store.ts'
 export { nameOfSource }
 
 /**
- * The source that a claim is bound to, else a source with the same query. Of several, the one with the name that Lodestone gives it
- * counts, else the one with the lowest name. The order in which they were created or read does not matter.
+ * Returns the source that a claim is bound to, or else a source with the same query. Of several, it prefers the one with the name that
+ * Lodestone generates, then the lowest name. The order of creation does not matter.
  */
 export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
   const bound = boundSourceOf(claim)
@@ -18,7 +18,7 @@ export function sourceOf(claim: DataSourceClaim, store: ObjectStore): DataSource
   return source ?? preferred(claim, sourcesFor(claim, store))
 }
 
-/** The sources that answer the query of a claim. */
+/** Returns the sources with the query of a claim. */
 function sourcesFor(claim: DataSourceClaim, store: ObjectStore): readonly DataSource[] {
   return store.byIndex(dataSources, 'key', queryKeyOfClaim(claim))
 }
@@ -33,19 +33,19 @@ function preferred(claim: DataSourceClaim, sources: readonly DataSource[]): Data
   )
 }
 
-/** The claims with the query of a source, and those that are bound to it. */
+/** Returns the claims with the query of a source, and the claims that are bound to it. */
 export function claimsOfSource(source: DataSource, store: ObjectStore): DataSourceClaim[] {
   const matching = store.byIndex(dataSourceClaims, 'source', queryKeyOfSource(source))
   const bound = store.byIndex(dataSourceClaims, 'bound', source.metadata.name ?? '')
   return [...new Set([...matching, ...bound])]
 }
 
-/** The name of a source, and the name of the source that is created for its query after it is deleted. */
+/** Returns the name of a source, and the name of the source that replaces it after its deletion. */
 export function namesAfter({ metadata, spec }: DataSource): string[] {
   return [...new Set([metadata.name ?? '', nameOfSource(spec)])]
 }
 
-/** The names of the sources that answer a claim, and of the one to create where none does. */
+/** Returns the names of the sources for a claim; if there is none, the name of the source to create. */
 export function sourceNamesOfClaim(claim: DataSourceClaim, store: ObjectStore): string[] {
   const existing = sourcesFor(claim, store).map(({ metadata }) => metadata.name ?? '')
   const answering = existing.length > 0 ? existing : [nameOfSource(queryOfClaim(claim))]
@@ -53,7 +53,7 @@ export function sourceNamesOfClaim(claim: DataSourceClaim, store: ObjectStore): 
   return bound && !answering.includes(bound) ? [...answering, bound] : answering
 }
 
-/** The source to create with a name, for the query of a permitted claim; undefined where another source answers that query. */
+/** Returns the source to create with a name, for the query of a permitted claim; undefined if another source has that query. */
 export function sourceToCreate(
   name: string,
   store: ObjectStore,

@@ -15,7 +15,7 @@ import { workloadTypeOf } from './dependents.ts'
 import { isPropagated } from './policy.ts'
 import { bindingNamed, bindingsOfWorkload } from './workload.ts'
 
-/** Where the VolumeManagers of a bound workload are; none when workloads are not cached. */
+/** Returns the locations of a bound workload's VolumeManagers; none if workloads are not cached. */
 export function locateVolumes(bound: ResourceBinding, store: ObjectStore): ClaimAnswer[] {
   const { resource, propagateDeps = false } = bound.spec
   const { namespace } = resource
@@ -31,15 +31,18 @@ export function locateVolumes(bound: ResourceBinding, store: ObjectStore): Claim
 }
 
 /**
- * Whether a workload that is not cached may use volumes. Karmada may create a binding before the watch reports the workload. A workload
- * that was deleted stays beside its data until its binding is deleted too.
+ * Whether a workload that is not cached may use volumes. Karmada may create a binding before the watch reports the workload. A deleted
+ * workload stays in the clusters with its data until its binding is deleted too.
  */
 function mayUseVolumes({ metadata, spec }: ResourceBinding, store: ObjectStore): boolean {
   const isOpen = !spec.clusters?.length || hasOurAnnotations(metadata.annotations)
   return isOpen && store.byIndex(clusters, 'serves', kindKey(volumeManagers)).length > 0
 }
 
-/** The same for a workload that is not stored, read from the API server. `dependenciesFollow`: `propagateDeps` of its binding. */
+/**
+ * As `locateVolumes`, for a workload that is not stored; it reads from the API server. `dependenciesFollow` is the `propagateDeps` of its
+ * binding.
+ */
 export async function readVolumes(
   object: K8sObject,
   dependenciesFollow: boolean,
@@ -56,7 +59,7 @@ export async function readVolumes(
   return located.filter((answer) => answer !== undefined)
 }
 
-/** Whether a policy selects a VolumeManager that Karmada has not placed. */
+/** Whether a policy selects a VolumeManager that has no placement yet. */
 function isSelected(manager: VolumeManager | undefined, binding: ResourceBinding | undefined, store: ObjectStore) {
   return manager !== undefined && !binding?.spec.placement && isPropagated(manager, store)
 }
@@ -76,7 +79,7 @@ function usesOf(
   }))
 }
 
-/** The bindings of the workloads whose pods name the VolumeManager, even if it does not exist. */
+/** Returns the bindings of the workloads whose pods name the VolumeManager, even if it does not exist. */
 function bindingsUsingVolumes(namespace: string | undefined, name: string, store: ObjectStore) {
   const key = dependencyKey(referenceTo({ type: volumeManagers, name }, namespace))
   return store
@@ -86,8 +89,8 @@ function bindingsUsingVolumes(namespace: string | undefined, name: string, store
 }
 
 /**
- * The bindings that a change concerns through volumes. The change is of a VolumeManager, of its binding (where it is Running), or of a
- * workload. The pods of that workload name VolumeManagers, or it was not cached before.
+ * Returns the bindings that a change concerns because of volumes. The change is of a VolumeManager, of its binding, or of a workload that
+ * names VolumeManagers or was not cached before.
  */
 export function bindingsByVolume({ before, after }: StoreChange, store: ObjectStore): ResourceBinding[] {
   return [before, after].flatMap((object) => (object ? bindingsAround(object, before === undefined, store) : []))

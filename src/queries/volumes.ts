@@ -9,12 +9,11 @@ import {
 } from '../core/workload/mountable-volumes.ts'
 import type { ObjectStore } from '../store/store.ts'
 
-/** Objects in memory never change, and all pods of a Job need the same one. */
+/** Cached results: cached objects never change, and all pods of a Job need the same one. */
 const views = new WeakMap<VolumeManager, { view: MountableVolumes; roots: HostRoots | undefined }>()
 
 /**
- * Finds the VolumeManagers of one namespace: no pod mounts the data of another one.
- * Throws `NotSyncedError` before they are cached.
+ * Finds the VolumeManagers of one namespace: a pod cannot mount the data of another one. Throws `NotSyncedError` before they are cached.
  *
  * @param roots the directories that `Local` volumes may use
  */

@@ -1,4 +1,4 @@
-/** Finds the bindings of workloads in a store's memory, by index and by name. */
+/** Finds the bindings of workloads in the cache, by index or by name. */
 import type { DataSourceClaim, WorkloadReference } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { type K8sObject, nameOfObject, type ResourceType } from '../api/meta.ts'
@@ -6,7 +6,7 @@ import { workloadKey, workloadsOfClaim } from '../core/data-source-claim/keys.ts
 import { bindingName } from '../core/resource-binding/derive.ts'
 import type { ObjectName, ObjectStore } from '../store/store.ts'
 
-/** The bindings of a workload; none from a store that holds no bindings. Throws `NotSyncedError` before they are read. */
+/** Returns the bindings of a workload; none if the store caches no bindings. Throws `NotSyncedError` before they are cached. */
 export function bindingsOfWorkload(workload: WorkloadReference, store: ObjectStore): ResourceBinding[] {
   const cachedTypes = store
     .typesWithIndex('workload')
@@ -14,18 +14,18 @@ export function bindingsOfWorkload(workload: WorkloadReference, store: ObjectSto
   return cachedTypes.flatMap((type) => store.byIndex(type, 'workload', workloadKey(workload)))
 }
 
-/** The bindings of the workloads that a claim may mean. */
+/** Returns the bindings of the workloads that a claim may name. */
 export function bindingsOfClaim(claim: DataSourceClaim, store: ObjectStore): ResourceBinding[] {
   return workloadsOfClaim(claim).flatMap((workload) => bindingsOfWorkload(workload, store))
 }
 
-/** The binding of an object, by the name that Karmada gives it. */
+/** Returns the binding of an object, by the name that Karmada generates. */
 export function bindingOf(object: K8sObject, store: ObjectStore): ResourceBinding | undefined {
   const { namespace, name } = nameOfObject(object)
   return bindingNamed({ namespace, name: bindingName(object.kind, name) }, store)
 }
 
-/** The binding of that name; without a namespace it is a ClusterResourceBinding. */
+/** Returns the binding with this name; without a namespace it is a ClusterResourceBinding. */
 export function bindingNamed({ namespace, name }: ObjectName, store: ObjectStore): ResourceBinding | undefined {
   return store.get(namespace ? resourceBindings : clusterResourceBindings, namespace, name)
 }

@@ -1,20 +1,19 @@
-/** The only writer: applies the actions of a plan, one after the other. */
+/** Applies the actions of a plan, one after the other. All writes of the loops except Events are in this file. */
 import type { Plan, Write } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { EventRecorder } from './event-recorder.ts'
 
-/** Where a plan's actions go. */
+/** The destinations of a plan's actions. */
 export interface Writers {
   store: ObjectStore
   events: Pick<EventRecorder, 'record'>
 }
 
 /**
- * Applies a plan. Every write is guarded: a create fails when the object exists, and other writes fail when it changed since it was read.
- * So a plan made from an older view changes nothing.
- *
+ * Applies a plan. Every write is guarded: a create fails if the object exists, and any other write fails if the object changed since it was
+ * read. So a plan from an older state changes nothing.
  * @throws ConflictError, NotFoundError if another client changed or deleted an object: read again and plan again.
- * @throws MissingPrerequisiteError if the namespace or kind of an object does not exist.
+ * @throws MissingPrerequisiteError if the namespace or kind of an object does not exist
  */
 export async function applyPlan({ store, events }: Writers, { actions }: Plan): Promise<void> {
   for (const action of actions) {
@@ -23,7 +22,7 @@ export async function applyPlan({ store, events }: Writers, { actions }: Plan): 
   }
 }
 
-/** Makes one write, guarded as above. */
+/** Applies one write, guarded like those of a plan. */
 export async function applyWrite(store: ObjectStore, action: Write): Promise<void> {
   switch (action.kind) {
     case 'create':

@@ -1,4 +1,4 @@
-/** The loop of attached bindings: each follows the workloads that need its object, and the object itself. */
+/** The loop of attached bindings: updates each one after a change of its dependency or of a workload that needs it. */
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { ingresses, serviceAccounts, services } from '../api/dependencies.ts'
 import {
@@ -31,7 +31,7 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
 
-/** Kinds through which a workload needs other objects: a change of one changes the dependencies of the workload. */
+/** Kinds that add dependencies to a workload: a change of such an object changes the dependencies of the workload. */
 const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, ingresses].map(({ kind }) => kind)
 
 /** With `none`, the loop releases everything that was attached before, and reads only bindings. */
@@ -70,7 +70,7 @@ type Needs = Pick<AttachedInput, 'dependent' | 'needs' | 'isUnknown'>
 
 const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () => false }
 
-/** The current object, and the bindings that need it. */
+/** Returns the current object and the bindings that need it. */
 function gather(named: K8sObject, distribution: Distribution, { store, clusterScopedClaims }: ReconcileContext): Needs {
   const type = dependentType(named)
   const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
@@ -106,13 +106,13 @@ function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iter
   }
 }
 
-/** The object of a binding that is attached to others. */
+/** Returns the key of a binding's object, if the binding is attached or has no policy. */
 function* ownKeys({ metadata, spec }: ResourceBinding): Iterable<string> {
   const isNoted = Object.keys(metadata.labels ?? {}).some((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX))
   if (isNoted || !spec.placement) yield dependencyKey(resourceObject(spec.resource))
 }
 
-/** The keys of the objects that the workload needs, and of those that are attached to it. */
+/** Returns the keys of the objects that the workload needs, and of those that are attached to it. */
 function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<string> {
   for (const binding of bindingsOfWorkload(referenceOf(workload), store)) yield* keysOfBinding(binding, store)
 }
@@ -120,11 +120,11 @@ function* keysOfWorkload(workload: Workload, store: ObjectStore): Iterable<strin
 function* keysOfBinding(binding: ResourceBinding, store: ObjectStore): Iterable<string> {
   for (const { spec } of attachedTo(binding, store)) yield dependencyKey(resourceObject(spec.resource))
   const workload = propagates(binding) ? workloadOfBinding(binding, store) : undefined
-  // Also claims that the configuration does not permit: a key too many costs a look.
+  // Claims without permission are included: an unnecessary key costs only one run.
   if (workload) for (const dependent of dependentsOf(workload, store, 'allowed')) yield dependencyKey(dependent)
 }
 
-/** A binding's status changes all the time, and most of its other changes do not concern the objects that are attached to it. */
+/** Whether a change of a binding concerns its attached bindings. Changes of its status are frequent and do not. */
 function isReferrerChanged(before?: ResourceBinding, after?: ResourceBinding): boolean {
   if (!before || !after) return true
   if (!before.spec.propagateDeps && !after.spec.propagateDeps) return false

@@ -1,4 +1,4 @@
-/** Runs the loops: changes become keys, keys become runs, and a drift pass adds every key from time to time. */
+/** Runs the loops: changes of objects add keys to their queues, and a periodic drift pass adds every key. */
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
 import { bindingEvents } from '../core/resource-binding/plan.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
@@ -9,9 +9,9 @@ import { openQueue, type Queue } from './queue.ts'
 
 export interface ControllerInput extends Omit<ReconcileContext, 'signal' | 'enqueue' | 'moveAllowance' | 'observer'> {
   loops: readonly ReconcileLoop[]
-  /** At most so many scheduled workloads are moved a minute. */
+  /** The maximum number of scheduled workloads that are moved per minute. */
   maxMovesPerMinute: number
-  /** The interval at which every key is reconciled again, in ms: this finds bindings that were written while Lodestone was down. */
+  /** The interval of the drift pass, in ms. The pass finds bindings that were written while Lodestone was not running. */
   driftIntervalMs: number
   observer: ControllerObserver
 }
@@ -22,14 +22,17 @@ export interface ControllerObserver extends LoopObserver {
 }
 
 export interface Controller {
-  /** How many keys wait for a turn, by loop. */
+  /** Returns how many keys are due and wait for a run, by loop. */
   depths(): { loop: string; depth: number }[]
-  /** Looks at every key once more, soon. */
+  /** Adds every key to its queue, in the background. */
   enqueueAll(): void
   stop(): Promise<void>
 }
 
-/** Starts on a synced store. Only the leader does: two controllers would not harm each other, but double every query and Event. */
+/**
+ * Starts the loops on a synced store. Only the leader starts them: a second controller would do no harm, but would double all queries and
+ * Events.
+ */
 export function startController(input: ControllerInput): Controller {
   const { loops, store, systems, events, clusterScopedClaims, now, observer } = input
   const aborter = new AbortController()
@@ -62,7 +65,7 @@ export function startController(input: ControllerInput): Controller {
     store.subscribe((change) => {
       for (const loop of loops) add(loop, loop.keysOf(change, store))
       if (change.after && isBinding(change.type.kind)) {
-        // Admission writes our annotations and has no side effects: the leader emits the Events.
+        // The leader emits the Events for our annotations. Admission writes them but has no side effects.
         bindingEvents(change.before as ResourceBinding | undefined, change.after as ResourceBinding).forEach(
           events.record,
         )
@@ -78,11 +81,11 @@ export function startController(input: ControllerInput): Controller {
   async function addEverything(): Promise<void> {
     for (const loop of loops) await addInSlices(loop, loop.allKeys(store))
   }
-  /** Only the keys that depend on these data systems: a system whose health changes often must not cause a look at every binding. */
+  /** Adds only the keys that depend on these data systems. Health changes may be frequent and must not cause a run for every binding. */
   async function addOfSystems(names: ReadonlySet<string>): Promise<void> {
     for (const loop of loops) await addInSlices(loop, loop.keysOfSystems?.(names, store) ?? [])
   }
-  /** A hundred thousand bindings at once would hold up an admission for a tenth of a second. */
+  /** A hundred thousand bindings in one slice would delay an admission request by a tenth of a second. */
   async function addInSlices(loop: ReconcileLoop, keys: Iterable<string | undefined>): Promise<void> {
     await forEachInSlices(keys, (key) => void (key !== undefined && queues.get(loop)?.add(key)))
   }
@@ -95,19 +98,21 @@ export function startController(input: ControllerInput): Controller {
       clearInterval(timer)
       for (const end of unsubscribe) end()
       aborter.abort()
-      // At once, and not when a pass is over: a replica that is no longer the leader begins nothing more.
+      // Stops without waiting for the pass: a replica that is no longer the leader starts no more runs.
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
       await passes
     },
   }
 }
 
-/** Another client changed or deleted the object first. Its change is on its way to the cache, so the retry is no failure. */
+/**
+ * Whether another client changed or deleted the object first. The cache will receive that change, so the retry does not count as a failure.
+ */
 function isOvertaken(error: unknown): boolean {
   return error instanceof ConflictError || error instanceof NotFoundError
 }
 
-/** As many moves at once as are allowed a minute, then one after the other. */
+/** Returns the allowance of moves: up to `maxMovesPerMinute` at once, then at that rate. */
 function openAllowance({ maxMovesPerMinute, now }: Pick<ControllerInput, 'maxMovesPerMinute' | 'now'>): () => number {
   const bucket = new TokenBucket({ perSecond: maxMovesPerMinute / 60, burst: maxMovesPerMinute }, now())
   return () => bucket.take(now())

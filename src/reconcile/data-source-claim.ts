@@ -1,4 +1,4 @@
-/** The loop of claims: a status that says how things stand, and a clean leave. */
+/** The loop of DataSourceClaims: writes their status, and removes the finalizer of deleted claims. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { isBinding, type ResourceBinding } from '../api/karmada.ts'
@@ -14,7 +14,7 @@ import type { ReconcileLoop } from './define.ts'
 
 export const dataSourceClaimLoop: ReconcileLoop = {
   name: 'data-source-claim',
-  // Few at once: loops that compete share the write limit by how many they run, and a workload is more urgent than a status.
+  // Low, because the loops share the write limit in proportion to their runs, and bindings are more urgent than the status of claims.
   concurrency: 4,
   keysOf: (change, store) => {
     const { type, before, after } = change
@@ -53,8 +53,8 @@ export const dataSourceClaimLoop: ReconcileLoop = {
 }
 
 /**
- * The claims whose status depends on a binding. A claim that is being deleted waits until the last binding is restored. A binding also
- * tells whether a claim means a cluster-scoped workload.
+ * Returns the claims whose status depends on a binding: claims that are being deleted wait until the last binding is restored. A new or
+ * deleted cluster-scoped binding also decides whether a claim names a cluster-scoped workload.
  */
 function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, store: ObjectStore): DataSourceClaim[] {
   const isDiscovered = isNewOrGone && !metadata.namespace
@@ -63,7 +63,7 @@ function waitingFor({ metadata, spec }: ResourceBinding, isNewOrGone: boolean, s
     .filter((claim) => isDiscovered || claim.metadata.deletionTimestamp)
 }
 
-/** The DataSource that has the name for this claim's query and describes different data, where there is one. */
+/** Returns the DataSource that has the name for this claim's query but describes different data, if one exists. */
 function nameHolder(claim: DataSourceClaim, store: ObjectStore): DataSource | undefined {
   return store.get(dataSources, undefined, nameOfSource(queryOfClaim(claim)))
 }

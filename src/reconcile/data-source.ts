@@ -1,4 +1,4 @@
-/** The loop of DataSources: one for each query of claims, queried no more often than configured, with the answer in its status. */
+/** The loop of DataSources: creates one per query of claims, queries its data system at the configured interval, and writes the answer. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { decideSource } from '../core/data-source/decide.ts'
@@ -13,7 +13,7 @@ import type { ReconcileContext, ReconcileLoop } from './define.ts'
 import { cancelQuery, newState, type SourceState, sendQuery, setSystem } from './source-queries.ts'
 import { openSystemQueries, type SystemQueries } from './system-queries.ts'
 
-/** Opens the loop with its own memory. */
+/** Opens the loop with its own state. */
 export function openDataSourceLoop(): ReconcileLoop {
   const states = new Map<string, SourceState>()
   let queries: SystemQueries | undefined
@@ -87,7 +87,7 @@ export function openDataSourceLoop(): ReconcileLoop {
   }
 }
 
-/** Throws the error of a plugin as the error of this reconcile, which is logged and retried. */
+/** Throws the error of a plugin as the error of this reconcile. The controller logs it and retries. */
 function throwFault(state: SourceState): void {
   const { fault } = state
   state.fault = undefined
@@ -105,7 +105,7 @@ async function write(
   const systemKnown = system !== undefined
   const plan = planSource({ source, claims, attempt, systemKnown, health: healthOf(system), now: context.now() })
   await applyPlan(context, plan)
-  // A newer answer may have come during the write.
+  // A newer answer may have arrived during the write.
   if (plan.writesAttempt && state.attempt === attempt) state.attempt = undefined
   if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
 }

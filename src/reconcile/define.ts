@@ -1,4 +1,4 @@
-/** The interface of a reconcile loop: the keys that a change concerns, and the work for one key. */
+/** The interface of a reconcile loop: the keys that a change concerns, and the reconcile of one key. */
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
 import type { Eviction } from '../core/volume-manager/replica/eviction.ts'
 import type { Systems } from '../locality/plugins/plugin.ts'
@@ -7,25 +7,25 @@ import type { Writers } from './apply.ts'
 
 export interface ReconcileContext extends Writers {
   systems: Systems
-  /** Whether claims apply to cluster-scoped workloads; forbidden when it is not given. */
+  /** Whether claims apply to cluster-scoped workloads; forbidden if absent. */
   clusterScopedClaims?: ClusterScopedClaims
   /** Milliseconds since the epoch. */
   now: () => number
   signal: AbortSignal
-  /** Adds a key to the queue of this loop, for example when something that runs in the background has ended. */
+  /** Adds a key to the queue of this loop, for example after a background task has ended. */
   enqueue(key: string): void
-  /** Asks whether one more scheduled workload may be moved now; gives the ms to wait when not. */
+  /** Requests permission to move one more scheduled workload now. Returns 0, or the ms to wait. */
   moveAllowance: () => number
   observer: LoopObserver
 }
 
 /** The observations of loops for the metrics. */
 export interface LoopObserver {
-  /** A query to a data system has ended. `result` is its answer, or the code of its error. */
+  /** Reports the end of a query to a data system. `result` is the kind of its answer or the code of its error. */
   asked(system: string, seconds: number, result: string): void
-  /** A scheduled workload is taken away from where it runs. */
+  /** Reports the move of a scheduled workload to other clusters. */
   moved(): void
-  /** A replica of a volume is deleted because its node is short of disk. */
+  /** Reports the eviction of a replica because its node is short of disk. */
   evicted?(eviction: Eviction): void
 }
 
@@ -35,10 +35,10 @@ export interface ReconcileLoop {
   concurrency: number
   /** The keys to reconcile after a change. */
   keysOf(change: StoreChange, store: ObjectStore): Iterable<string>
-  /** The keys to look at after the configuration or the health of these data systems changed. */
+  /** The keys to reconcile after a change of the configuration or health of these data systems. */
   keysOfSystems?(systems: ReadonlySet<string>, store: ObjectStore): Iterable<string | undefined>
-  /** Every key there is, for the first pass and the drift pass; undefined for an object that is none of our business. */
+  /** Every key, for the first pass and the drift pass; undefined for an object that the loop ignores. */
   allKeys(store: ObjectStore): Iterable<string | undefined>
-  /** Gathers, plans and applies. Returns the ms after which to reconcile again, if so. */
+  /** Gathers, plans and applies. Returns the ms until the next reconcile; undefined for none. */
   reconcile(key: string, context: ReconcileContext): Promise<number | undefined>
 }

@@ -1,4 +1,4 @@
-/** The loop that delays the deletion of a workload's binding until the bindings attached to it are released. */
+/** The loop of dependency finalizers: delays the deletion of a workload's binding until the bindings attached to it are released. */
 import { clusterResourceBindings, isBinding, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../api/lodestone.ts'
 import { keyOfObject, objectKey, referenceOf, splitObjectKey } from '../api/meta.ts'
@@ -54,7 +54,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
   }
 }
 
-/** Whether we attach anything to it; undefined while its workload is not there to be asked. */
+/** Whether Lodestone attaches dependencies to the binding; undefined if its workload is not cached. */
 function attaches(
   binding: ResourceBinding,
   distribution: Distribution | 'none',

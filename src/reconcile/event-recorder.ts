@@ -5,7 +5,7 @@ import type { EventAction } from '../core/plan.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 export interface EventRecorderInput {
-  /** Best one with a write limit of its own: a burst of Events must not delay the other writes. */
+  /** A store with its own write limit is best: a burst of Events must not delay other writes. */
   store: Pick<ObjectStore, 'create'>
   /** Milliseconds since the epoch. */
   now: () => number
@@ -13,18 +13,18 @@ export interface EventRecorderInput {
 }
 
 export interface EventObserver {
-  /** The result of one Event. `dropped`: too many waited already. */
+  /** Reports the result of one Event. `dropped`: the buffer was full. */
   recorded(result: 'written' | 'dropped' | 'failed', error?: unknown): void
 }
 
 export interface EventRecorder {
-  /** Takes an Event to be written soon. Never throws and never waits: it counts lost Events, as client-go's recorder does. */
+  /** Queues an Event. Never throws and never waits. Lost Events are counted, as in client-go's recorder. */
   record(event: EventAction): void
-  /** Writes nothing more; resolves when the write in progress has ended. */
+  /** Drops the queued Events; resolves when the current write has ended. */
   stop(): Promise<void>
 }
 
-/** As in client-go's broadcaster. More Events than these are dropped. */
+/** The buffer size of client-go's broadcaster. Further Events are dropped. */
 const MAX_PENDING = 1000
 
 export function openEventRecorder({ store, now, observer }: EventRecorderInput): EventRecorder {
@@ -46,7 +46,7 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
   return {
     record(event) {
       if (pending.length >= MAX_PENDING) return observer.recorded('dropped')
-      // Made now: it tells of this moment, whenever it is written.
+      // Built now, so that its timestamps are those of the cause, not of the write.
       pending.push(eventOf(event, now()))
       writing ??= writeAll()
     },
@@ -57,7 +57,7 @@ export function openEventRecorder({ store, now, observer }: EventRecorderInput):
   }
 }
 
-/** Events about cluster-scoped objects are kept in `default`, as Kubernetes does. */
+/** An Event about a cluster-scoped object is in the namespace `default`, as in Kubernetes. */
 function eventOf({ about, type, reason, message }: EventAction, now: number): K8sObject {
   const { namespace = 'default', name = '', uid, resourceVersion } = about.metadata
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')

@@ -1,4 +1,4 @@
-/** Every loop of Lodestone over domain objects. The registration of webhooks has one of its own (app/app.ts). */
+/** The table of loops. The registration of webhooks has its own loop (app/app.ts). */
 import type { Distribution } from '../core/dependencies/needs.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
@@ -15,13 +15,13 @@ import { openVolumeEvictionLoop } from './volume-eviction.ts'
 import { openVolumeManagerLoop } from './volume-manager.ts'
 
 export interface LoopChoices {
-  /** The policies that Lodestone makes propagate dependencies. */
+  /** The policies for which Lodestone sets `propagateDeps`. */
   propagate: PropagateDepsMode
-  /** Which dependencies Lodestone attaches; with `none` it releases those that it attached before. */
+  /** Which dependencies Lodestone attaches. With `none`, it releases those that it attached before. */
   distribution: Distribution | 'none'
-  /** The settings to move data to the nodes of the cluster; absent where Lodestone moves no data, as on a hub. */
+  /** The settings of data movement; absent if Lodestone moves no data, as on a hub. */
   volumes?: () => VolumeSettings
-  /** Where the logs of movers go; absent where there are none. */
+  /** Reads the logs of movers; absent if they are not collected. */
   moverLogs?: MoverLogs
 }
 

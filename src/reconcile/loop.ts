@@ -1,18 +1,18 @@
-/** Runs a reconcile function now, on every trigger and from time to time; one run at a time, with back-off after failures. */
+/** Runs a reconcile function at the start, after every trigger and at an interval: one run at a time, with back-off after failures. */
 import { backoffMs } from '../core/backoff.ts'
 
 export interface LoopOptions {
-  /** Reads, plans and applies. A thrown error is reported, and the run is repeated. */
+  /** Reads, plans and applies. If it throws, the error is reported and the run is repeated. */
   reconcile: () => Promise<void>
-  /** The interval of runs without a trigger, in ms: they find changes that no event reported. */
+  /** The interval of runs without a trigger, in ms. They detect changes for which no trigger occurred. */
   intervalMs: number
   onError: (error: unknown, retryInMs: number) => void
 }
 
 export interface Loop {
-  /** Asks for a run as soon as possible; many calls while one runs give one more run. */
+  /** Requests a run as soon as possible. All calls during a run cause one more run. */
   trigger(): void
-  /** Ends the loop; resolves when no run is left. */
+  /** Stops the loop; resolves when the current run has ended. */
   stop(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Creates the ServiceAccount of movers, with the right to write Events: once in each namespace that has movers. */
+/** Creates the ServiceAccount of movers with the right to write Events, once in each namespace that has movers. */
 import { objectKey } from '../api/meta.ts'
 import { moverAccess } from '../core/volume-manager/mover/access.ts'
 import { ConflictError, type ObjectStore } from '../store/store.ts'
@@ -7,7 +7,7 @@ import { applyWrite } from './apply.ts'
 export interface MoverAccess {
   /** Creates the missing objects. Only the first call for a ServiceAccount reads from the API server. */
   grant(namespace: string, serviceAccount: string, store: ObjectStore): Promise<void>
-  /** Makes the next `grant` read again: the ServiceAccount may be gone, for example with its namespace. */
+  /** Makes the next `grant` read again: the ServiceAccount may have been deleted, for example with its namespace. */
   forget(namespace: string, serviceAccount: string): void
 }
 

@@ -1,32 +1,31 @@
-/** Reads the logs of movers that have ended, beside the loop, with a timeout: a log that is not available delays nothing for long. */
+/** Reads the logs of ended movers in the background, with a timeout, so that a log that is not available does not delay the loop. */
 import type { Pod } from '../api/pod.ts'
 import { lastLines, type MoverLogHead, moverLogHead } from '../core/volume-manager/mover/log.ts'
 import type { PodLogReader } from '../store/store.ts'
 
 export interface MoverLogObserver {
-  /** Receives the last lines of the log of a mover that has ended. */
+  /** Receives the last lines of the log of an ended mover. */
   collected(head: MoverLogHead, lines: readonly string[]): void
-  /** Receives why a log could not be read. */
+  /** Receives the reason why a log could not be read. */
   failed(head: MoverLogHead, error: unknown): void
 }
 
 export interface MoverLogsInput {
-  /** Absent when pods have no logs, as in a folder. */
+  /** Absent if pods have no logs, as in a folder. */
   read: PodLogReader | undefined
   observer: MoverLogObserver
-  /** How long a log may take; after that the Pod is deleted without it. */
+  /** The timeout of one log, in ms; after that, the Pod is deleted without it. */
   timeoutMs?: number
 }
 
 export interface MoverLogs {
   /**
-   * Reads the log of a mover that has ended, in the first call for it.
-   *
-   * @param lines how many of the last lines; with 0 no log is read.
-   * @returns whether the Pod may be deleted, because its log was read or is not available.
+   * Starts to read the log of an ended mover in the first call for it.
+   * @param lines how many of the last lines to read; with 0, no log is read.
+   * @returns whether the Pod may be deleted: its log was read, or is not available
    */
   collect(pod: Pod, lines: number): boolean
-  /** Forgets a Pod that is gone. */
+  /** Forgets a deleted Pod. */
   forget(pod: Pod): void
   /** Starts no more reads; resolves when all reads have ended. */
   stop(): Promise<void>

@@ -1,4 +1,4 @@
-/** Remembers the state of movers that is not in the store. A restart costs a few reads and earlier retries, and nothing else (ADR 18). */
+/** The state of movers that is not in the store. After a restart, it costs a few reads and earlier retries, and nothing else (ADR 18). */
 import { events } from '../api/event.ts'
 import { keyOfObject, objectKey, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
@@ -12,16 +12,16 @@ import type { ObjectStore, StoreChange } from '../store/store.ts'
 
 /** The inputs of the next attempts of one VolumeManager, by the names of its movers' Pods. */
 export interface RetryMemory {
-  /** Why the API server rejected them. */
+  /** Why the API server rejected the Pods. */
   refusals: Map<string, string>
-  /** The retry triggers that occurred since they were created. */
+  /** The retry triggers that occurred since the Pods were created. */
   retryTriggers: Map<string, Set<RetryTrigger>>
 }
 
 export interface MoverMemory {
-  /** Movers that were created, or are about to be, and are in no cache yet, by `namespace/name`. They take slots. */
+  /** Movers that were created or are being created and are not cached yet, by `namespace/name`. They occupy slots. */
   created: Map<string, Pod>
-  /** When the progress of each running mover was last read, and what it was. */
+  /** The last progress of each running mover, and when it was read. */
   progress: Map<string, { at: number; progress: MoverProgress | undefined }>
   /** By `namespace/name` of the VolumeManager. */
   retries: Map<string, RetryMemory>
@@ -31,7 +31,7 @@ export function emptyMemory(): MoverMemory {
   return { created: new Map(), progress: new Map(), retries: new Map() }
 }
 
-/** The memory of a VolumeManager's movers, without movers that have a successor. */
+/** Returns the memory of a VolumeManager's movers, and removes movers that have a successor. */
 export function retryMemoryOf(manager: VolumeManager, { retries }: MoverMemory): RetryMemory {
   const key = keyOfObject(manager)
   const known = retries.get(key) ?? { refusals: new Map(), retryTriggers: new Map() }
@@ -59,14 +59,14 @@ export function rememberTriggers(change: StoreChange, store: ObjectStore, memory
   return keys
 }
 
-/** Forgets the entries that the store has now: a mover that was observed, or its end. */
+/** Forgets a mover that the store has now. Forgets the progress of a mover that has ended or is gone. */
 export function forgetMover({ created, progress }: MoverMemory, { metadata, status }: Pod, isGone: boolean): void {
   const key = keyOfObject({ metadata })
   created.delete(key)
   if (isGone || isEnded(status)) progress.delete(key)
 }
 
-/** Reads the movers that should exist and are not in the cache, which may be behind: only the API server knows that one is gone. */
+/** Reads the expected movers that are not in the cache from the API server: the cache may be behind, and a mover may be deleted. */
 export async function readUncached(
   manager: VolumeManager,
   store: ObjectStore,
@@ -84,12 +84,12 @@ export async function readUncached(
   return read.filter((pod) => pod !== undefined)
 }
 
-/** A mover writes its progress every ten seconds at most, and only users look at it. */
+/** A mover writes its progress at most every ten seconds, and it is only shown to users. */
 const PROGRESS_MS = 25_000
-/** The first progress is read sooner: the pods of a stream wait for its first bytes. */
+/** The first progress is read earlier: the pods of a stream wait for its first bytes. */
 const FIRST_PROGRESS_MS = 4_000
 
-/** Reads the progress of the running movers of a VolumeManager, by the names of their Pods; between two reads it is remembered. */
+/** Reads the progress of the running movers of a VolumeManager, by the names of their Pods. Between two reads, it returns the last one. */
 export async function readProgresses(
   key: string,
   store: ObjectStore,

@@ -29,7 +29,7 @@ export const podLoop: ReconcileLoop = {
   },
 }
 
-/** Whether a pod waits at the gate. The cache has the spec of those pods, and of movers. */
+/** Whether a pod has our scheduling gate. The cache has the spec of gated pods and of movers only. */
 function waits(pod: Pod): boolean {
   return (pod as Partial<Pod>).spec !== undefined && isGated(pod)
 }

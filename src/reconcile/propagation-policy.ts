@@ -1,4 +1,4 @@
-/** The loop of policies: sets `propagateDeps` where the claim, the workload or its binding came after the policy. */
+/** The loop of policies: sets `propagateDeps` if the claim, the workload or its binding was created after the policy. */
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import {
   clusterPropagationPolicies,
@@ -45,7 +45,7 @@ export function openPropagationPolicyLoop(mode: PropagateDepsMode): ReconcileLoo
   }
 }
 
-/** An object that is gone, or that lost something, needs nothing: Lodestone never removes `propagateDeps`. */
+/** Returns the policies that a change concerns. A deleted object concerns none: Lodestone never removes `propagateDeps`. */
 function keysOf(change: StoreChange, store: ObjectStore): string[] {
   const { type, before, after } = change
   if (!after) return []
@@ -59,7 +59,7 @@ function keysOf(change: StoreChange, store: ObjectStore): string[] {
   return 'dependencies' in after ? ofWorkload(before as Workload | undefined, after as Workload, store) : []
 }
 
-/** A claim's status changes far more often than the workload that it names. */
+/** Only a new or changed workload reference is relevant; the status of a claim changes far more often. */
 function ofClaim(before: DataSourceClaim | undefined, after: DataSourceClaim, store: ObjectStore): string[] {
   if (before && jsonEqual(before.spec.workload, after.spec.workload)) return []
   return workloadsOfClaim(after).flatMap((workload) =>
@@ -67,7 +67,7 @@ function ofClaim(before: DataSourceClaim | undefined, after: DataSourceClaim, st
   )
 }
 
-/** Of workloads that are not cached, their bindings tell which policy selects them. */
+/** For a workload that is not cached, its binding shows which policy selects it. */
 function ofBinding(before: ResourceBinding | undefined, after: ResourceBinding, store: ObjectStore): string[] {
   const policy = policyReferenceOf(after.metadata)
   if (!policy || (before && jsonEqual(policyReferenceOf(before.metadata), policy))) return []

@@ -1,10 +1,12 @@
-/** Queues keys: each at most once, one run per key at a time, with delays and back-off after failures. */
+/** A queue of keys: each key at most once, one run per key at a time, with delays and back-off after failures. */
 import { backoffMs } from '../core/backoff.ts'
 
 export interface QueueOptions {
-  /** Runs for one key. Returns the ms after which the key is due again, if it is. A thrown error is reported, and the run is repeated. */
+  /**
+   * Reconciles one key. Returns the ms until its next run; undefined for none. If it throws, the error is reported and the run is repeated.
+   */
   run(key: string): Promise<number | undefined>
-  /** How many keys run at once. */
+  /** How many keys run at the same time. */
   concurrency: number
   onError(key: string, error: unknown, retryInMs: number): void
   /** For metrics: how long a key waited and ran, in ms. */
@@ -12,11 +14,11 @@ export interface QueueOptions {
 }
 
 export interface Queue {
-  /** Asks for a run, now or after `delayMs`; the earlier of two requests counts. */
+  /** Requests a run, now or after `delayMs`. Of two requests, the earlier one counts. */
   add(key: string, delayMs?: number): void
   /** How many keys are due and wait for a run. */
   depth(): number
-  /** Starts no further run; resolves when the current runs have ended. */
+  /** Starts no more runs; resolves when the current runs have ended. */
   stop(): Promise<void>
 }
 
@@ -25,8 +27,8 @@ const BACKOFF = { firstMs: 5, lastMs: 300_000 }
 const RUNS_BEFORE_YIELD = 25
 
 /**
- * The rules are those of client-go (util/workqueue). A key never runs twice at once, and a key that is added while it runs runs again
- * afterwards. Failures back off per key, and a success forgets them.
+ * Opens a queue with the rules of client-go (util/workqueue). A key never runs twice at the same time; a key that is added during its run
+ * runs again afterwards. Failures back off per key, and a success resets the back-off.
  */
 export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): Queue {
   const due = new Map<string, number>()
@@ -68,7 +70,7 @@ export function openQueue({ run, concurrency, onError, onDone }: QueueOptions): 
       }
       startedRuns++
       due.delete(key)
-      // Before its run begins: a run that adds its own key at once runs again afterwards, not within itself.
+      // Set before the run begins: a run that adds its own key immediately must run again afterwards, and not inside itself.
       running.set(key, undefined)
       running.set(key, runOnce(key, since))
     }

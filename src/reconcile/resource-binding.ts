@@ -1,4 +1,4 @@
-/** The loop of bindings: makes the decision of admission again when claims, sources or policies change. It also repairs bindings that admission missed. */
+/** The loop of bindings: repeats the decision of admission after a change of its inputs, and repairs bindings that admission missed. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, isBinding, isPolicy, type ResourceBinding, resourceBindings } from '../api/karmada.ts'

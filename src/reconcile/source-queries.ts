@@ -1,4 +1,4 @@
-/** The state of each DataSource between two reconciles, and the query of one. */
+/** The state of each DataSource between two reconciles, and the sending of its query. */
 import type { DataSource } from '../api/data-source.ts'
 import { spreadOf } from '../core/data-source/due.ts'
 import type { Attempt } from '../core/data-source/plan.ts'
@@ -13,20 +13,20 @@ import { sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
 import type { System } from '../locality/plugins/plugin.ts'
 import type { QueryEnd, SystemQueries } from './system-queries.ts'
 
-/** Kept in memory only: after a restart, each source is queried once more. */
+/** In memory only: after a restart, each source is queried once more. */
 export interface SourceState {
-  /** The key of the query: the state of a source with an edited query starts anew. */
+  /** The key of the query. If the query of a source changes, its state is reset. */
   readonly key: string
   /** The system of the last reconcile. */
   system?: System
   history: QueryHistory
-  /** Cancels the query that waits or is in progress. */
+  /** Cancels the query that is waiting or in progress. */
   cancel?: (() => void) | undefined
-  /** An answer or failure that is not in the status yet. */
+  /** The result of the last query, if the status does not have it yet. */
   attempt?: Attempt | undefined
-  /** An error of a plugin that is no `LocalityError`. */
+  /** An error of a plugin that is not a `LocalityError`. */
   fault?: { error: unknown } | undefined
-  /** Until when no source of this name is created, in ms since the epoch. */
+  /** Until then, no source with this name is created; in ms since the epoch. */
   absentUntil?: number
 }
 
@@ -34,13 +34,13 @@ export function newState(source: DataSource): SourceState {
   return { key: sourceKeyOfSource(source), history: NO_HISTORY }
 }
 
-/** Cancels the query of a source, where there is one. */
+/** Cancels the query of a source, if there is one. */
 export function cancelQuery(state: SourceState): void {
   state.cancel?.()
   state.cancel = undefined
 }
 
-/** Takes the system of this reconcile into the state. A new configuration cancels the query of the old one. */
+/** Stores the system of this reconcile in the state. A new configuration cancels the query of the old one. */
 export function setSystem(state: SourceState, system: System | undefined, now: number): void {
   if (system === undefined || state.system === system) return
   if (state.system !== undefined) {

@@ -1,4 +1,7 @@
-/** Sends queries to data systems in the background. Each system has its own slots, so a system that fails delays only its own sources. */
+/**
+ * Sends queries to data systems in the background. Each system has its own queue and slots, so a failing system delays only its own
+ * sources.
+ */
 import type { QueryResult } from '../core/data-source/query-history.ts'
 import { afterQuery, freeSlots, isFailing, NEW_RECORD } from '../core/data-source/query-slots.ts'
 import { signOf } from '../core/locality/error-code.ts'
@@ -11,29 +14,32 @@ export interface QueryRequest {
   system: System
   /** Built when the query gets its slot. */
   query: () => LocalityQuery
-  /** Not called for a query that was canceled. */
+  /** Receives the end of the query. Not called if the query was canceled. */
   done(end: QueryEnd): void
 }
 
 export interface SystemQueries {
-  /** Puts a query in the line of its system. Returns a function that cancels it while it waits, and drops its result after that. */
+  /**
+   * Adds a query to the queue of its system. Returns a function that cancels it: a waiting query is removed, and the result of a running
+   * one is ignored.
+   */
   send(request: QueryRequest): () => void
-  /** Starts what may start now, for example after a health check. */
+  /** Starts the queries that may start now, for example after a health check. */
   resume(system: System): void
-  /** Whether a system gets one query at a time because it fails. */
+  /** Whether a system is failing and therefore gets one query at a time. */
   isFailing(system: System): boolean
 }
 
 export interface SystemQueriesInput {
   /** Milliseconds since the epoch. */
   now: () => number
-  /** Ends every query and every wait. */
+  /** Cancels every query and every timer. */
   signal: AbortSignal
-  /** A query ended; `result` is the kind of its answer or the code of its error. */
+  /** Reports the end of a query; `result` is the kind of its answer or the code of its error. */
   observe(system: string, seconds: number, result: string): void
 }
 
-/** Opens the lines, empty. */
+/** Opens the queues, empty. */
 export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
   const lines = new WeakMap<System, Line>()
   const lineOf = (system: System) => {

@@ -1,4 +1,4 @@
-/** The loop of nodes that are short of disk: evicts the least recently used data. */
+/** The loop of nodes with disk pressure: evicts the least recently used data. */
 import { type Node, nodes } from '../api/node.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { fullNodes, planEviction } from '../core/volume-manager/replica/eviction.ts'
@@ -9,14 +9,14 @@ import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 
 export function openVolumeEvictionLoop(settings: () => VolumeSettings): ReconcileLoop {
-  /** When a replica was last evicted, by node. After a restart one pause is missing. */
+  /** When a replica was last evicted, by node. It is lost at a restart, so that one pause between evictions is skipped. */
   const evictedAt = new Map<string, number>()
   return {
     name: 'volume-eviction',
     concurrency: 1,
     *keysOf({ type, before, after }) {
       if (type.kind === nodes.kind && after && hasDiskPressure(after as Node)) yield after.metadata.name ?? ''
-      // The reconcile of a deleted node forgets it.
+      // The reconcile of a deleted node removes its entry.
       if (type.kind === nodes.kind && !after && before) yield before.metadata.name ?? ''
       if (type.kind !== volumeManagers.kind) return
       for (const object of [before, after]) if (object) yield* fullNodes(object as VolumeManager)

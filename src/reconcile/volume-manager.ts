@@ -1,4 +1,4 @@
-/** The loop of VolumeManagers: movers, node labels, PersistentVolumes and the status. */
+/** The loop of VolumeManagers: applies their movers, node labels, PersistentVolumes and status. */
 import { keyOfObject, splitObjectKey } from '../api/meta.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
@@ -23,14 +23,13 @@ import {
   retryMemoryOf,
 } from './mover-memory.ts'
 
-/** How soon to look again whether the log of a mover was read. */
+/** The delay until the next check whether the log of a mover was read. */
 const LOG_MS = 250
 
 /**
  * Opens the loop.
- *
- * @param settings read in every run, so that a changed configuration applies at once.
- * @param logs reads the logs of movers before they are deleted; absent when there are no logs.
+ * @param settings read in every run, so that a changed configuration applies immediately.
+ * @param logs reads the logs of movers before they are deleted; absent if there are none
  */
 export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: MoverLogs): ReconcileLoop {
   const memory = emptyMemory()
@@ -51,7 +50,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const { namespace = '', name } = splitObjectKey(key)
       const manager = store.get(volumeManagers, namespace, name)
       if (!manager) {
-        // While an API server restarts, it serves no CRDs for a moment: that does not mean that their objects are deleted.
+        // While an API server restarts, it serves no CRDs for a moment. This does not mean that their objects were deleted.
         if (!store.serves(volumeManagers)) return undefined
         memory.retries.delete(key)
         await deleteMovers(key, store, memory)
@@ -65,14 +64,14 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const known = { uncached, created: [...created.values()], progress, ...retries }
       const plan = planVolumeManager(gatherVolumeManager(manager, store, settings(), known, now()))
       const movers = plan.actions.filter(isMoverCreation)
-      // Before the next await: another run must not take the same slots.
+      // Before the next await, so that another run does not use the same slots.
       for (const { object } of movers) created.set(keyOfObject(object), object as Pod)
       const untried = new Set(movers.map(({ object }) => keyOfObject(object)))
       let [waits, isRefused] = [false, false]
       try {
         if (movers.length > 0) await access.grant(namespace, moverSettings.serviceAccountName, store)
         for (const action of plan.actions) {
-          // The status is written before, and never waits for a log.
+          // The status is written earlier in the plan and never waits for a log.
           const isKept =
             isDeletionOfEnded(action) && logs?.collect(action.object as Pod, moverSettings.logLines) === false
           waits ||= isKept
@@ -95,7 +94,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
   }
 }
 
-/** Whether an action deletes a mover that has ended. The log of a mover that is stopped is not complete. */
+/** Whether an action deletes an ended mover. The log of a mover that is still running is not complete. */
 function isDeletionOfEnded(action: Action): action is Extract<Action, { kind: 'delete' }> {
   return action.kind === 'delete' && action.type.kind === pods.kind && isEnded((action.object as Pod).status)
 }
@@ -106,7 +105,7 @@ function isMoverCreation(action: Action): action is Creation {
   return action.kind === 'create' && action.type.kind === pods.kind
 }
 
-/** Creates one mover. Returns why the API server rejected it, for the status; throws any other error. */
+/** Creates one mover. Returns why the API server rejected it, for the status. Throws any other error. */
 async function createMover(action: Creation, { created }: MoverMemory, writers: Writers): Promise<string | undefined> {
   const { namespace, name = '' } = action.object.metadata
   const key = keyOfObject(action.object)
@@ -123,7 +122,7 @@ async function createMover(action: Creation, { created }: MoverMemory, writers: 
   }
 }
 
-/** Deletes the movers of a VolumeManager that is gone although it had a finalizer. */
+/** Deletes the movers of a VolumeManager that was deleted in spite of its finalizer. */
 async function deleteMovers(key: string, store: ObjectStore, { created }: MoverMemory): Promise<void> {
   const uncached = [...created.values()].filter((pod) => readTask(pod)?.manager === key)
   for (const { metadata } of uncached) {

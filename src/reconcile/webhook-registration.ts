@@ -1,4 +1,4 @@
-/** Keeps the cluster's webhook configurations equal to the table of webhooks, caBundle included. */
+/** Keeps the cluster's webhook configurations equal to the table of webhooks, with the caBundle. */
 import { type InterpreterWebhookConfiguration, interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import {
   mutatingWebhookConfigurations,
@@ -12,7 +12,7 @@ import { MissingPrerequisiteError, type ObjectStore, refusalOf } from '../store/
 import { applyWrite } from './apply.ts'
 
 /**
- * Looks once and repairs the differences. Reads past the cache: that costs a few reads an hour, and needs no watch on every webhook.
+ * Compares the configurations once and repairs differences. It reads from the API server: a few reads per hour need no watch.
  *
  * @returns how many configurations were written
  */
@@ -34,7 +34,7 @@ export async function reconcileRegistration(
  * Does the same for the registration with Karmada's resource interpreter. Without a wanted configuration, it empties an existing one of
  * Lodestone.
  *
- * @returns how many configurations were written: none where the API server does not serve the kind, which is no Karmada hub, or not yet.
+ * @returns how many configurations were written; 0 if the API server does not serve the kind, because it is not a Karmada hub or not ready
  */
 export async function reconcileInterpreterRegistration(
   store: ObjectStore,
@@ -56,7 +56,7 @@ async function applyAll(store: ObjectStore, writes: readonly WriteAction[]): Pro
     try {
       await applyWrite(store, write)
     } catch (error) {
-      // An administrator may run Lodestone with rights to create them; its own role has none.
+      // Lodestone's own role has no right to create configurations; an administrator may give it.
       if (write.kind === 'create' && refusalOf(error) !== undefined) throw missing(write, error)
       throw error
     }

@@ -1,4 +1,4 @@
-/** One admission call: AdmissionReview in, AdmissionReview out. */
+/** Serves one admission call: decodes an AdmissionReview, decides, and encodes the response. */
 import type { AdmissionRequest, AdmissionResponse } from '../api/admission.ts'
 import { apiVersionOf, objectKey } from '../api/meta.ts'
 import { type DecodedReview, decodeReview, encodeResponse } from '../core/admission/review.ts'
@@ -16,7 +16,7 @@ export interface AdmissionDependencies extends CallDependencies {
   now: () => number
 }
 
-/** Returns a function from the text of a body to the answer of one webhook. It throws nothing (see `serveCalls`). */
+/** Returns a function from the text of a body to the answer of one webhook. The function throws nothing (see `serveCalls`). */
 export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependencies): (body: string) => Answer {
   const { store, now: clock, propagateDeps, clusterScopedClaims = 'forbidden', volumes } = dependencies
   return serveCalls(
@@ -68,7 +68,7 @@ function titleOf({ kind, namespace, name, object }: AdmissionRequest): string {
   return `${kind.kind} ${objectKey(namespace, name || object?.metadata?.name || `${object?.metadata?.generateName ?? ''}*`)}`
 }
 
-/** The log line of a review, as one object: spreading would build it twice. */
+/** The log line of a review, built as one object: a spread of `describe` would build the common fields twice. */
 function reviewLine(request: AdmissionRequest, response: AdmissionResponse, outcome: string) {
   const { auditAnnotations, status, warnings } = response
   return {
@@ -93,7 +93,7 @@ function encode(response: AdmissionResponse): string {
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response })
 }
 
-/** Nearly every patch is ASCII, which needs no encoding. */
+/** Nearly every patch is ASCII, for which `btoa` is enough. */
 function toBase64(text: string): string {
   return Buffer.byteLength(text) === text.length ? btoa(text) : Buffer.from(text).toString('base64')
 }

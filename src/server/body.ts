@@ -3,24 +3,24 @@ import type { IncomingMessage } from 'node:http'
 import type { ByteBudget, Holding } from './byte-budget.ts'
 import { BusyProblem, RequestProblem } from './problem.ts'
 
-/** A complete body. Its bytes count until it is released. */
+/** A complete body. Its bytes count in the budget until it is released. */
 export interface ReceivedBody {
   /** Bytes. */
   size: number
   text(): string
   release(): void
-  /** Calls back when its bytes are needed for other requests before it was released. */
+  /** Calls the listener if the budget drops the body before it is released. */
   onGivenUp(listener: () => void): void
 }
 
-/** First allocation for a body of several chunks, in bytes. */
+/** The first allocation for a body of several chunks, in bytes. */
 const FIRST_BYTES = 16 * 1024
 
 /**
- * Collects the whole body. fastify's reader decodes each chunk, which costs a third of a bare server.
+ * Collects the whole body. fastify's own reader decodes each chunk, at a third of the CPU time of a bare server.
  *
- * @param done gets the body or a problem. 413: more than `limit` bytes are announced or arrive. 503: the budget
- * drops this body. 400: the request ended early
+ * @param done receives the body or a problem. 413: the announced or received body has more than `limit` bytes. 503: the budget drops this
+ *   body. 400: the request ended early
  */
 export function receiveBody(
   request: IncomingMessage,
@@ -76,14 +76,14 @@ export function receiveBody(
 }
 
 /**
- * The chunks of a body in one buffer that doubles: a list of chunks of one byte would take a hundred times their size. A single chunk, as
- * in nearly every review, is not copied.
+ * The chunks of a body in one buffer that doubles its size. A list of chunks of one byte would use a hundred times their memory. A single
+ * chunk, as in nearly every review, is not copied.
  */
 class Pieces {
   readonly #announced: number
   readonly #holding: Holding
   #buffer: Buffer | undefined
-  /** Whether the buffer was allocated here: a single chunk belongs to Node. */
+  /** Whether the buffer was allocated here. A single chunk is a buffer of Node. */
   #isOwn = false
   length = 0
 
@@ -107,13 +107,13 @@ class Pieces {
     return this.#buffer?.toString('utf8', 0, this.length) ?? ''
   }
 
-  /** Frees the memory at once: the garbage collector does not count it and runs late. */
+  /** Frees the memory immediately: the garbage collector does not count it and runs late. */
   drop(): void {
     if (this.#buffer && this.#isOwn) free(this.#buffer)
     this.#buffer = undefined
   }
 
-  /** False if the body was dropped instead. */
+  /** Makes the buffer large enough. Returns false if the budget dropped the body instead. */
   #reserve(buffer: Buffer, needed: number): boolean {
     if (buffer.length >= needed) return true
     const size = Math.max(needed, Math.min(this.#announced, Math.max(FIRST_BYTES, 2 * needed)))
@@ -127,7 +127,7 @@ class Pieces {
   }
 }
 
-/** Frees a buffer that shares its memory with no other. */
+/** Frees a buffer whose memory is not shared with another one. */
 function free({ buffer }: Buffer): void {
   ;(buffer as ArrayBuffer).transfer(0)
 }

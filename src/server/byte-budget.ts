@@ -1,17 +1,17 @@
-/** Budget of bytes for requests and answers in memory. Beyond it, the holding with the most bytes × age is dropped. */
+/** A budget of bytes for requests and responses in memory. When it is exceeded, the holding with the highest bytes × age is dropped. */
 
-/** The bytes of one body or one answer. */
+/** The bytes of one body or one response. */
 export interface Holding {
-  /** Counts more bytes. This may drop other holdings, or this one: then it returns false. */
+  /** Counts more bytes. This may drop other holdings or this one; it returns false if this one is dropped. */
   grow(bytes: number): boolean
-  /** Stops counting its bytes. Callable twice. */
+  /** Stops counting the bytes. May be called twice. */
   release(): void
 }
 
 export interface ByteBudget {
-  /** @param giveUp called at most once, after its bytes were released for others */
+  /** @param giveUp called at most once, after the budget dropped the holding */
   open(giveUp: () => void): Holding
-  /** Bytes in use. */
+  /** The bytes in use. */
   used(): number
 }
 
@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /**
- * Opens a budget. The cost of a holding is bytes × age. A request of an API server arrives within milliseconds, so slow and large
- * senders are dropped before it, in any number.
+ * Opens a budget. The cost of a holding is bytes × age. A request of an API server arrives within milliseconds, so slow and large senders
+ * are dropped before it, however many there are.
  *
  * @param now a clock in milliseconds
  */
@@ -68,12 +68,12 @@ export function openByteBudget(limit: number, now: () => number = () => performa
   }
 }
 
-/** The holding with the highest cost; of equal ones the oldest. Undefined if none has bytes. */
+/** Returns the holding with the highest cost; of equal ones the oldest. Undefined if none has bytes. */
 function dearestOf(entries: Iterable<Entry>, at: number): Entry | undefined {
   let dearest: Entry | undefined
   let highest = 0
   for (const entry of entries) {
-    // A holding of this millisecond has a cost too.
+    // The age counts from 1 ms, so that a new holding has a cost too.
     const cost = entry.bytes * (at - entry.openedAt + 1)
     if (cost <= highest) continue
     dearest = entry

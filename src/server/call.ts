@@ -1,4 +1,4 @@
-/** Serves one call: from the text of its body to a counted and logged answer. Answers unexpected errors with HTTP 500. */
+/** Serves one call: from the text of its body to a counted and logged answer. An unexpected error becomes HTTP 500. */
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { hasTooManyValues, MAX_JSON_VALUES } from './json-size.ts'
@@ -14,7 +14,7 @@ export interface Answer {
   body: string
 }
 
-/** A protocol: request, answer, log line and metrics. */
+/** The parts of a protocol: decoding, answer, log line and metrics. */
 interface CallDefinition<Request> {
   /** The name in log lines and metrics. */
   name: string
@@ -26,11 +26,11 @@ interface CallDefinition<Request> {
   decode(parsed: unknown): { request: Request } | { error: string }
   /** Identifies a failed request in the log line. */
   describe(request: Request): object
-  /** Throws on internal faults only. */
+  /** Throws only on internal faults. */
   answer(request: Request): { body: string; decision: string; line: Record<string, unknown> }
 }
 
-/** Slower decisions, in ms, are logged as a warning and counted. A usual one takes 0.05 ms. */
+/** In ms. A slower decision is logged as a warning and counted; most take 0.05 ms. */
 const SLOW_MS = 100
 
 /**
@@ -63,7 +63,7 @@ export function serveCalls<Request>(
     return decoded.request
   }
 
-  /** A fault in logging or counting must not undo a decision. */
+  /** Ignores a fault in logging or counting, so that it does not change a decision. */
   function report(tell: () => void): void {
     try {
       tell()
@@ -112,7 +112,7 @@ export function serveCalls<Request>(
   }
 }
 
-/** The uid of an invalid request, for its log line; cut, since it may have any length. */
+/** Returns the uid of an invalid request, for its log line; cut, since it may have any length. */
 function uidIn(parsed: unknown): string | undefined {
   const uid = (parsed as { request?: { uid?: unknown } } | null)?.request?.uid
   return typeof uid === 'string' ? uid.slice(0, 64) : undefined

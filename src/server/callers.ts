@@ -2,7 +2,7 @@
 import type { TLSSocket } from 'node:tls'
 
 /**
- * Returns a function from a connection to the reason why its caller is rejected, or undefined.
+ * Returns a function that checks the caller of a connection. It returns the reason for a rejection, or undefined.
  *
  * @param names accepted common names or DNS names; if empty, every certificate of the CA is accepted
  */
@@ -31,7 +31,7 @@ export function checkCallers(names: readonly string[] = []): (socket: TLSSocket)
   }
 }
 
-/** The common names and DNS names of a certificate. */
+/** Returns the common names and DNS names of a certificate. */
 function namesIn({ subject, subjectaltname = '' }: { subject?: { CN?: string | string[] }; subjectaltname?: string }) {
   const alternatives = subjectaltname.split(', ').flatMap((name) => (name.startsWith('DNS:') ? name.slice(4) : []))
   return [...[subject?.CN ?? []].flat(), ...alternatives]

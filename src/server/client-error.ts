@@ -1,9 +1,9 @@
-/** Answers invalid HTTP, slow headers or bodies, and failed TLS handshakes. */
+/** Responds to invalid HTTP, slow headers or bodies, and failed TLS handshakes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { JSON_TYPE, problemBody } from './problem.ts'
 
-/** Error codes of Node and its HTTP parser with an answer other than 400. */
+/** The error codes of Node and its HTTP parser whose status is not 400. */
 const answers: Record<string, { status: number; reason: string; message: string }> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
@@ -17,7 +17,7 @@ const answers: Record<string, { status: number; reason: string; message: string 
   },
 }
 
-/** Sends an answer if the connection is writable, and ends the connection. */
+/** Sends a response if the connection is writable, and closes the connection. */
 export function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Socket & { _httpMessage?: ServerResponse<IncomingMessage> },
@@ -30,6 +30,6 @@ export function refuseConnection(
   }
   const body = problemBody(status, message)
   const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`
-  // A client that does not read the answer cannot keep the connection open.
+  // Destroyed after the response, so that a client that does not read it cannot keep the connection open.
   socket.end(head + body, () => socket.destroy())
 }

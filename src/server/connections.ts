@@ -1,23 +1,23 @@
-/** Limits the open connections of a server. Beyond the limit, the least useful connection is closed. */
+/** Limits the open connections of a server. At the limit, a new connection closes the least useful one. */
 import type { Server, Socket } from 'node:net'
 
 export interface Connections {
-  /** Reports an answered request: connections without one are closed first. */
+  /** Reports that a request was answered: connections without an answered request are closed first. */
   answered(socket: Socket): void
-  /** Open connections. */
+  /** The number of open connections. */
   count(): number
-  /** Closes all connections at once. */
+  /** Closes all connections immediately. */
   destroyAll(): void
 }
 
 /**
- * Watches the connections of a server, with TLS from before the handshake. Connections without an answered request are closed first,
- * oldest first; then those with the oldest answer. So a client that only connects takes no connection from API servers.
+ * Watches the connections of a server; with TLS, from before the handshake. Connections without an answered request are closed first,
+ * oldest first; then those with the oldest answer. So a client that only connects cannot displace API servers.
  *
- * @param evicted called for each connection that is closed to make room
+ * @param evicted called for each connection that is closed for a new one
  */
 export function watchConnections(server: Server, limit: number, evicted: () => void): Connections {
-  // In closing order.
+  // In the order in which they are closed.
   const unproven = new Set<Socket>()
   const proven = new Set<Socket>()
   const byAddress = new Map<string, Socket>()

@@ -1,15 +1,15 @@
-/** Messages between the main thread and the thread of the health server. */
+/** The messages between the main thread and the thread of the health server. */
 
-/** Input of the thread. */
+/** The input of the thread. */
 export interface HealthThreadInput {
   host: string
   port: number
-  /** One number: the last sign of the main thread, in ns of the monotonic clock, which all threads share. */
+  /** One number: the last heartbeat of the main thread, in ns of the monotonic clock, which all threads share. */
   heartbeat: BigInt64Array
   livenessStallMs: number
 }
 
-/** Queries of the thread. */
+/** The queries from the thread to the main thread. */
 export type HealthQuery = 'readiness' | 'metrics'
 
 export type FromThread =
@@ -19,10 +19,10 @@ export type FromThread =
 
 export type ToThread =
   | { kind: 'readiness'; reasons: string[] }
-  /** Absent if the text is too long. */
+  /** The text is absent if it is too long. */
   | { kind: 'metrics'; text: string | undefined }
 
-/** Interval at which the main thread shows that it is not busy. */
+/** The interval at which the main thread updates the heartbeat. */
 export const HEARTBEAT_MS = 200
-/** Ten times the metrics of the largest installations. */
+/** Ten times the size of the metrics in the largest installations. */
 export const MOST_METRICS_CHARACTERS = 4 * 1024 * 1024

@@ -1,4 +1,4 @@
-/** The thread of the health server: answers probes and Prometheus over plain HTTP, also while the main thread is busy. */
+/** The thread of the health server. It serves probes and metrics over plain HTTP, also while the main thread is busy. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -12,11 +12,11 @@ import {
   type ToThread,
 } from './health-protocol.ts'
 
-/** Time limit for an answer of the main thread; then the last answer is used. A probe waits 1 s. */
+/** The timeout of a query to the main thread, in ms; after it, the last known state is used. The timeout of a probe is 1 s. */
 const PATIENCE_MS = 500
-/** A stall of this length is reported … */
+/** A longer stall is reported in the text of /livez. */
 const TOLD_STALL_MS = 1000
-/** … and one of this length makes the replica not ready. */
+/** A longer stall makes the replica not ready. */
 const READINESS_STALL_MS = 5000
 const MOST_CONNECTIONS = 100
 
@@ -36,7 +36,7 @@ function tell(message: FromThread): void {
   parentPort?.postMessage(message)
 }
 
-/** Resolves after the answer of the main thread, or after the time limit. Concurrent calls share one query. */
+/** Queries the main thread. Resolves after its answer or the timeout. Concurrent calls share one query. */
 async function ask(about: HealthQuery): Promise<void> {
   let question = openQuestions.get(about)
   if (!question) {
@@ -50,7 +50,7 @@ async function ask(about: HealthQuery): Promise<void> {
   clearTimeout(timer)
 }
 
-/** How long the main thread has been busy with one task. */
+/** Returns for how long the main thread has been busy, in ms. */
 function stallMs(): number {
   const sinceBeat = Number(process.hrtime.bigint() - Atomics.load(heartbeat, 0)) / 1e6
   return Math.max(0, sinceBeat - HEARTBEAT_MS)
@@ -65,7 +65,7 @@ interface Answer {
   text: string
 }
 
-/** Never depends on the API server: a restart would not repair that. */
+/** Liveness never depends on the API server, since a restart would not repair that. */
 function livez(): Answer {
   const stall = stallMs()
   if (stall <= livenessStallMs) return { status: 200, text: stall < TOLD_STALL_MS ? 'ok\n' : `ok: ${busyFor(stall)}\n` }
@@ -115,7 +115,7 @@ const server = createServer(
 const connections = watchConnections(server, MOST_CONNECTIONS, () => undefined)
 
 function send(response: ServerResponse, { status, text }: Answer): void {
-  // Prometheus requires this type; the other texts are for people.
+  // Prometheus requires this content type; the other texts are for users.
   response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
   response.end(text)
 }

@@ -1,4 +1,4 @@
-/** Starts the health server in its own thread and answers its queries. Probes are answered while this thread is busy. */
+/** Starts the health server in its own thread and answers its queries. The thread serves probes also while this thread is busy. */
 import { Worker } from 'node:worker_threads'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -14,7 +14,7 @@ import {
 export interface HealthOptions {
   host: string
   port: number
-  /** Liveness fails when the main thread has been busy for longer. */
+  /** Liveness fails if the main thread has been busy for longer. */
   livenessStallMs: number
   /** The reasons why the server is not ready; empty if it is. */
   notReady: () => string[]
@@ -30,7 +30,7 @@ export interface HealthServer {
 /** The file is TypeScript in the sources and JavaScript in the build. */
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './health-thread.ts' : './health-thread.js', import.meta.url)
 
-/** Resolves when it listens; rejects when the port is taken. */
+/** Resolves when the server listens; rejects if the port is in use. */
 export async function openHealthServer(options: HealthOptions): Promise<HealthServer> {
   const { host, port, livenessStallMs, log } = options
   const heartbeat = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))

@@ -8,8 +8,9 @@ import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 /**
  * Serves the interpreter.
  *
- * @returns a function from the text of a body to the answer. Another operation or an unknown kind is an answer without success. Invalid
- * input is a 4xx, and a fault, such as an incomplete cache, a 500. In all these cases Karmada retries and removes no dependencies.
+ * @returns a function from the text of a body to the answer. For another operation or an unknown kind, the response is not successful.
+ *   Invalid input is a 4xx; a fault, such as an incomplete cache, is a 500. In all these cases, Karmada retries and removes no
+ *   dependencies.
  */
 export function serveInterpreter(interpreter: Interpreter, dependencies: CallDependencies): (body: string) => Answer {
   const known = new Set(interpreter.types.map(({ group, kind }) => kindOf(group, kind)))
@@ -21,7 +22,7 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
     if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
       return { refusal: `lodestone does not know the dependencies of ${object.kind} of ${object.apiVersion}` }
     }
-    // Karmada sends no client certificate here. A caller that cannot read the object must not get its dependencies.
+    // Karmada sends no client certificate here. A caller that cannot read the object must not receive its dependencies.
     if (!interpreter.isStored(object)) {
       const { kind, metadata } = object
       return { refusal: `lodestone has read no ${kind} ${keyOfObject({ metadata })} with this uid; retry` }

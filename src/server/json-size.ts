@@ -1,8 +1,8 @@
-/** Counts the values of a JSON text without parsing it: the memory that parsing takes follows from that number. */
+/** Counts the values of a JSON text without parsing it: their number determines the memory for parsing. */
 
-/** A real object has a value in some 20 bytes. 500,000 empty objects take 28 MiB of heap. */
+/** A real object has about one value per 20 bytes. 500,000 empty objects use 28 MiB of heap. */
 export const MAX_JSON_VALUES = 500_000
-/** A shorter text cannot have so many. */
+/** A shorter text cannot exceed the limit. */
 const SMALL_LENGTH = MAX_JSON_VALUES
 
 const COMMA = 0x2c
@@ -12,8 +12,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * Whether a text has more values than the limit. Each list and object begins with a bracket, and each further item follows a comma.
- * Strings are skipped with `indexOf`, which is faster than a loop over their characters. The text need not be valid JSON.
+ * Whether a text has more values than the limit. Each list and object begins with a bracket, and each further item follows a comma. Strings
+ * are skipped with `indexOf`, which is faster than a loop over their characters. The text may be invalid JSON.
  */
 export function hasTooManyValues(text: string): boolean {
   if (text.length < SMALL_LENGTH) return false
@@ -26,7 +26,7 @@ export function hasTooManyValues(text: string): boolean {
   return count > MAX_JSON_VALUES
 }
 
-/** Where the string that begins at `start` ends: at the next quote that no backslash escapes. */
+/** Returns the end of the string that begins at `start`: the next quote without an escape. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

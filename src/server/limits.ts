@@ -1,29 +1,31 @@
 /** The limits of the admission server, with their defaults. */
 
 export interface ServerLimits {
-  /** Largest body in bytes; object, old object and envelope of the largest object that etcd takes fit in 7 MiB. */
+  /** The maximum size of a body in bytes. The largest object in etcd fits in 7 MiB with the old object and the envelope. */
   bodyBytes: number
-  /** Complete requests that may wait for their decision; more get 503. */
+  /** The maximum number of complete requests that wait for their decision. Further ones get HTTP 503. */
   inFlight: number
-  /** Bytes of bodies and answers in memory; beyond it the one with the most bytes × age is dropped. */
+  /** The maximum bytes of bodies and responses in memory. When it is exceeded, the one with the highest bytes × age is dropped. */
   bytesInFlight: number
-  /** Open connections, those in their TLS handshake included; beyond it the least useful one is closed. */
+  /**
+   * The maximum number of open connections, with those in their TLS handshake. At the limit, a new connection closes the least useful one.
+   */
   connections: number
-  /** Largest header section in bytes; more gets 431. */
+  /** The maximum size of the headers in bytes. Larger ones get HTTP 431. */
   headerBytes: number
   handshakeTimeoutMs: number
   /**
-   * From the connection, or the first byte of a later request, to the last byte of the headers. kube-apiserver keeps unused connections for
-   * 90 s. A shorter time could close one together with a request.
+   * The time from the connection, or from the first byte of a later request, to the last byte of the headers. kube-apiserver keeps unused
+   * connections for 90 s; with a shorter time, one could be closed while a request begins.
    */
   headersTimeoutMs: number
-  /** Likewise to the last byte of the body. Slow requests do not delay others. */
+  /** The same, to the last byte of the body. Slow requests do not delay others. */
   requestTimeoutMs: number
-  /** Interval of the check of the two timeouts above. */
+  /** The interval at which the two timeouts above are checked. */
   connectionCheckMs: number
-  /** A connection on which an answer makes no progress is closed after this time. */
+  /** A connection is closed if its response makes no progress for this time. */
   stalledTimeoutMs: number
-  /** Longer than the API server's 90 s, so that Lodestone never closes an idle connection under a request. */
+  /** Longer than the 90 s of kube-apiserver, so that Lodestone does not close an idle connection while a request begins. */
   keepAliveTimeoutMs: number
 }
 

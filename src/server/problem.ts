@@ -1,4 +1,4 @@
-/** Errors of callers as HTTP answers, in one JSON shape. */
+/** Errors of callers as HTTP responses with one JSON shape. */
 
 export class RequestProblem extends Error {
   override name = 'RequestProblem'
@@ -12,7 +12,7 @@ export class RequestProblem extends Error {
   }
 }
 
-/** The server is at a limit: the request is rejected and its connection is closed. */
+/** A limit of the server is reached: the request is rejected and its connection is closed. */
 export class BusyProblem extends RequestProblem {
   override name = 'BusyProblem'
   constructor(message: string) {
@@ -22,7 +22,7 @@ export class BusyProblem extends RequestProblem {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The body of an answer that is not an AdmissionReview. */
+/** Returns the body of a response that is not an AdmissionReview. */
 export function problemBody(status: number, message: string): string {
   return `${JSON.stringify({ error: { status, message } })}\n`
 }

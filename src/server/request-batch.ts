@@ -1,27 +1,28 @@
-/** Request batches: decides the requests that arrive together before it sends the first response. A large request has a batch of its own. */
+/** Request batches: decides the requests that arrive together before it sends the first response. A large request is a batch of its own. */
 import type { Answer } from './call.ts'
 
-/** A request whose body has arrived. */
+/** A request with a complete body. */
 export interface BatchedRequest {
   /** The length of its body in bytes. */
   size: number
   decide(): Answer
   send(answer: Answer): void
-  /** Ends this request after `decide` or `send` threw. Must not throw. */
+  /** Ends the request after `decide` or `send` threw an error. Must not throw. */
   fail(error: unknown): void
 }
 
-/** Responses wait at most this long, in ms, for other decisions: about a hundred of the usual size. */
+/** In ms. A response waits at most this long for other decisions: about a hundred usual ones. */
 const LONGEST_BATCH_MS = 2
-/** A larger body, in bytes, is decided after the batch, one in each iteration of the event loop: it delays no request that arrives meanwhile. */
+/** In bytes. A larger request is decided after the batch, one per iteration of the event loop, so that it delays no other request. */
 export const LARGE_BODY_BYTES = 128 * 1024
 
 /**
- * Returns a function that takes requests. A batch is what arrives in one iteration of the event loop.
+ * Returns a function that accepts requests. A batch is the requests that arrive in one iteration of the event loop.
  *
- * Reading, deciding and sending are much code each. Request by request, each step pushes the others out of the processor's caches
- * (docs/adr/0023-effect-of-each-optimization.md). The first request of a batch waits for the other decisions, about 15 µs each. A single
- * request is answered immediately when the batch before it had one request: waiting would cost another iteration.
+ * Reading, deciding and sending are large pieces of code. For each request separately, every step would evict the others from the
+ * processor's caches (docs/adr/0023-effect-of-each-optimization.md). The first request of a batch waits for the other decisions, about 15
+ * µs each. If the last batch had one request, the first request of the next one is answered immediately: a wait would cost one more
+ * iteration.
  *
  * @param now a clock in milliseconds
  */
@@ -29,7 +30,7 @@ export function openRequestBatches(now: () => number = () => performance.now()):
   let waiting: BatchedRequest[] = []
   const large: BatchedRequest[] = []
   let isScheduled = false
-  /** Requests of this iteration of the event loop. */
+  /** The number of requests in this iteration of the event loop. */
   let arrived = 0
   let isAlone = true
 
@@ -56,7 +57,7 @@ export function openRequestBatches(now: () => number = () => performance.now()):
   function endBatch(): void {
     isScheduled = false
     const batch = waiting
-    // A response may bring the next request immediately: that one is in the next batch.
+    // A response may cause the next request immediately; that one belongs to the next batch.
     waiting = []
     isAlone = arrived === 1
     arrived = 0

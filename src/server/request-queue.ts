@@ -1,4 +1,4 @@
-/** Queue of complete requests that wait for their decision, up to a limit. Requests beyond it are rejected with a retry. */
+/** A queue of complete requests that wait for their decision, with a limit. Further requests are rejected, and the caller retries. */
 import type { ReceivedBody } from './body.ts'
 import type { Answer } from './call.ts'
 import { LARGE_BODY_BYTES, openRequestBatches } from './request-batch.ts'
@@ -15,13 +15,13 @@ export interface QueuedRequest {
 
 export interface RequestQueue {
   take(request: QueuedRequest): void
-  /** Requests that wait for their decision. */
+  /** The number of requests that wait for their decision. */
   length(): number
 }
 
 /**
- * Opens a queue. Large requests, which are decided one at a time, have their own limit of the same size, so that they keep no usual
- * request out.
+ * Opens a queue. Large requests, which are decided one at a time, have a separate limit of the same size, so that they do not displace
+ * usual requests.
  */
 export function openRequestQueue(limit: number): RequestQueue {
   const addToBatch = openRequestBatches()
@@ -62,5 +62,5 @@ export function openRequestQueue(limit: number): RequestQueue {
   }
 }
 
-/** The request is decided and waits to be sent. */
+/** The answer of a request that was rejected meanwhile; it is never sent. */
 const TURNED_AWAY: Answer = { status: 503, body: '' }

@@ -20,13 +20,13 @@ import { openRequestQueue } from './request-queue.ts'
 export interface TlsMaterial {
   cert: string
   key: string
-  /** The CA of client certificates; if set, callers of webhooks must have one. */
+  /** The CA of client certificates. If it is set, callers of webhooks need a certificate of it. */
   clientCa?: string
 }
 
 export interface ServerOptions extends AdmissionDependencies {
   webhooks: readonly Webhook[]
-  /** Answers Karmada's resource interpreter; absent if it is not served. */
+  /** Serves Karmada's resource interpreter; absent if it is disabled. */
   interpreter?: Interpreter
   tls: TlsMaterial
   /** Accepted names of client certificates; if empty, every certificate of the client CA is accepted. */
@@ -34,14 +34,14 @@ export interface ServerOptions extends AdmissionDependencies {
   limits: ServerLimits
 }
 
-/** A server, with the settings that may change while it runs. */
+/** A running server and the settings that may change. */
 export interface AdmissionServer {
   fastify: FastifyInstance<Server>
-  /** Applies to new handshakes; open connections stay. */
+  /** Applies to new handshakes; open connections keep their certificate. */
   useCertificate(tls: TlsMaterial): void
-  /** Makes every response close its connection, so that callers use another replica. */
+  /** Makes every response close its connection, so that callers connect to another replica. */
   drain(): void
-  /** Stops listening, answers pending requests until the time limit, then closes every connection. */
+  /** Stops listening, answers pending requests until the timeout, then closes every connection. */
   close(withinMs: number): Promise<void>
 }
 
@@ -59,10 +59,10 @@ interface Refusal {
   headers?: Record<string, string>
 }
 
-/** Longest part of a request in a message. */
+/** In characters: the maximum length of a part of a request in a message. */
 const MOST_SHOWN = 200
 
-/** Builds the server. `fastify.listen` makes it reachable, `close` ends it. */
+/** Builds the server. `fastify.listen` starts it, `close` stops it. */
 export function buildServer(options: ServerOptions): AdmissionServer {
   const { tls, clientNames, limits, log, metrics } = options
   const endpoints = endpointsOf(options)
@@ -73,11 +73,11 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       handshakeTimeout: limits.handshakeTimeoutMs,
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.headerBytes,
-      // No code depends on it, and Node's own error is not JSON.
+      // Lodestone does not read the Host header, and Node's own error is not JSON.
       requireHostHeader: false,
     },
     logger: false,
-    // API servers call webhooks with `?timeout=` and enforce it themselves: no query is parsed.
+    // API servers call webhooks with `?timeout=` and enforce it themselves, so queries are not parsed.
     routerOptions: { querystringParser: () => ({}) },
     connectionTimeout: limits.stalledTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -90,9 +90,9 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       refuseConnection(error, socket)
     },
   })
-  // Without TLS no answer can be sent, and a socket that waits for TLS before it ends would never end.
+  // After a failed handshake no response can be sent, and the socket would wait for TLS forever.
   server.server.prependListener('tlsClientError', (_error, socket) => socket.destroy())
-  // Without a listener Node sends its own answer without a body.
+  // Without a listener, Node responds without a body.
   server.server.on('checkExpectation', (_request, response) => {
     const body = problemBody(417, 'no expectation but 100-continue can be met')
     response.writeHead(417, { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }).end(body)
@@ -115,7 +115,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
       const known = endpoints.map((candidate) => candidate.path).join(', ')
       return { status: 404, message: `nothing is served at ${path.slice(0, MOST_SHOWN)}; webhooks are at ${known}` }
     }
-    // Karmada has no certificate for interpreters: https://github.com/karmada-io/karmada, customized/webhook/customized.go.
+    // Karmada sends no certificate to interpreters (karmada, pkg/resourceinterpreter/customized/webhook/customized.go).
     const refusal = path === INTERPRETER_PATH ? undefined : callerRefusal(request.raw.socket as TLSSocket)
     if (refusal !== undefined) return { status: 403, message: refusal }
     if (request.method === 'POST') return undefined
@@ -128,7 +128,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     return send(reply, { status, body: problemBody(status, message), ...(headers && { headers }) })
   }
 
-  /** Writes the answer directly: serialization and hooks of fastify are not needed, and cost as much as the decision. */
+  /** Writes the response directly. Serialization and hooks of fastify are not needed and would cost as much as the decision. */
   function send(
     reply: FastifyReply,
     { status, body, headers }: Answer & { headers?: Record<string, string> },
@@ -136,12 +136,12 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     reply.hijack()
     const { raw } = reply
     const length = Buffer.byteLength(body)
-    // The bytes of an answer count until the caller has read it.
+    // The bytes of a response count until the caller has read it.
     const holding = budget.open(() => raw.destroy())
     raw.once('close', holding.release)
     if (draining) raw.setHeader('connection', 'close')
     raw.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, ...headers })
-    // Nearly every answer is ASCII, which needs no encoding.
+    // Nearly every response is ASCII, for which no encoding is needed.
     raw.end(body, length === body.length ? 'latin1' : 'utf8')
     holding.grow(length)
     if (status === 200) connections.answered(reply.request.raw.socket)
@@ -163,10 +163,10 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     return refuse(request, reply, { status, message: messageFor(error) })
   })
 
-  /** Rejects with a retry, which kube-apiserver makes within the deadline of its call. */
+  /** Rejects with Retry-After. kube-apiserver retries within the timeout of its call. */
   function turnAway(request: FastifyRequest, reply: FastifyReply, reason: 'bytes' | 'in-flight', message: string) {
     metrics.shed.labels(reason).inc()
-    // Closing the connection frees the bytes.
+    // To close the connection frees the bytes of the request.
     const headers = { 'retry-after': '1', ...(reason === 'bytes' && { connection: 'close' }) }
     return refuse(request, reply, { status: 503, message, headers })
   }
@@ -212,14 +212,14 @@ function endpointsOf({ webhooks, interpreter, ...dependencies }: ServerOptions):
   return [...endpoints, { path: INTERPRETER_PATH, takes: 'a ResourceInterpreterContext', serve }]
 }
 
-/** TLS 1.2 and newer; kube-apiserver uses HTTP/1.1 for webhooks (pkg/util/webhook/client.go). */
+/** TLS 1.2 and newer. kube-apiserver uses HTTP/1.1 for webhooks (pkg/util/webhook/client.go). */
 function secureContext({ cert, key, clientCa }: TlsMaterial) {
   return {
     cert,
     key,
     minVersion: 'TLSv1.2' as const,
     ALPNProtocols: ['http/1.1'],
-    // A caller without a certificate is rejected at its request, with a message.
+    // A caller without a certificate is rejected at its first request, with a message.
     ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: false }),
   }
 }

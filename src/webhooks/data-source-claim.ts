@@ -1,4 +1,4 @@
-/** Admission of DataSourceClaims: rejects malformed and forbidden objects, with every reason in one answer. */
+/** Admission of DataSourceClaims: rejects malformed and forbidden objects, with all errors in one response. */
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
 import { admitClaim } from '../core/data-source-claim/admit.ts'
 import { validateDataSourceClaim } from '../core/data-source-claim/validate.ts'
@@ -12,7 +12,7 @@ export const dataSourceClaim = defineWebhook({
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'FailWhereEnforced',
   gather({ object, oldObject, namespace }, { store, clusterScopedClaims }) {
-    // Of a claim being created its own namespace may be missing (kube-apiserver before 1.27).
+    // A claim that is being created may have no namespace of its own (kube-apiserver before 1.27).
     const own = namespace || object.metadata.namespace
     const claim = { ...object, metadata: { ...object.metadata, ...(own && { namespace: own }) } } as DataSourceClaim
     const errors = validateDataSourceClaim(claim)
@@ -20,7 +20,7 @@ export const dataSourceClaim = defineWebhook({
       claim,
       stored: (oldObject ?? undefined) as DataSourceClaim | undefined,
       errors,
-      // Only the permission of a well-formed claim can be checked.
+      // The permission of a malformed claim cannot be checked.
       refusal: errors.length === 0 ? refusalOfClaim(claim, store, clusterScopedClaims) : undefined,
     }
   },

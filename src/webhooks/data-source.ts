@@ -1,4 +1,4 @@
-/** Admission of DataSources: rejects invalid objects, with every reason in one answer. */
+/** Admission of DataSources: rejects invalid objects, with all errors in one response. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { validateDataSource } from '../core/data-source/validate.ts'
 import { refuseErrors } from '../core/outcome.ts'

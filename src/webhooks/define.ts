@@ -1,4 +1,4 @@
-/** The definition of an admission point: a path, the rules under which the API server calls it, and gather → decide. */
+/** The definition of an admission point: its path, its rules for the API server, and gather → decide. */
 import type { AdmissionRequest, Operation } from '../api/admission.ts'
 import type { K8sObject, LabelSelector, ResourceType } from '../api/meta.ts'
 import type { ClusterScopedClaims } from '../core/data-source-claim/permission.ts'
@@ -9,7 +9,7 @@ import type { VolumeLimits } from '../core/volume-manager/spec/settings.ts'
 import type { WhenNotReady } from '../core/workload/decide-pod.ts'
 import type { ObjectStore } from '../store/store.ts'
 
-/** The inputs of a webhook: the caches of the store and the configuration, never the network. */
+/** The inputs of a webhook: the cache of the store and the configuration, without network access. */
 export interface GatherContext {
   store: ObjectStore
   /** Milliseconds since the epoch. */
@@ -18,15 +18,15 @@ export interface GatherContext {
   propagateDeps: PropagateDepsMode
   /** The treatment of pods whose data is not ready. */
   whenNotReady: WhenNotReady
-  /** Whether claims apply to cluster-scoped workloads; forbidden when it is not given. */
+  /** Whether claims apply to cluster-scoped workloads; forbidden if absent. */
   clusterScopedClaims?: ClusterScopedClaims
-  /** The limits for volumes; the defaults when absent. */
+  /** The limits for volumes; absent for the defaults. */
   volumeLimits?: VolumeLimits
 }
 
-/** An admission point, as the server and the registration see it. */
+/** An admission point, as the server and the registration use it. */
 export interface Webhook {
-  /** Kebab-case: its kind, or a common name of its kinds; the registered name is `<name>.lodestone.dev`. */
+  /** Kebab-case: its kind, or a common name of its kinds. The registered name is `<name>.lodestone.dev`. */
   name: string
   type: 'mutating' | 'validating'
   /** The kinds that it reviews. */
@@ -37,29 +37,31 @@ export interface Webhook {
    * `lodestone.dev/enforce=true`.
    */
   failurePolicy: 'Ignore' | 'Fail' | 'FailWhereEnforced'
-  /** Keeps away objects whose labels it does not match. */
+  /** The API server sends only objects whose labels match. */
   objectSelector?: LabelSelector
-  /** A CEL expression that keeps away calls which could only be answered "untouched". */
+  /** A CEL expression that filters out requests whose decision would always be "untouched". */
   matchCondition?: { name: string; expression: string }
-  /** The errors of the stored object of a request, which no user wrote: a review with such errors does not come from an API server. */
+  /**
+   * Returns the errors of the stored object of a request. No user wrote it, so a review with such errors does not come from an API server.
+   */
   validateStored?(stored: K8sObject): FieldError[]
-  /** Decides on one request. Throws only when something is broken, e.g. NotSyncedError. */
+  /** Decides on one request. Throws only unexpected errors, and NotSyncedError before the cache is complete. */
   review(request: AdmissionRequest, context: GatherContext): Outcome
 }
 
-/** A request that is about an object. */
+/** A request with an object. */
 export interface ObjectRequest extends AdmissionRequest {
   object: K8sObject
 }
 
 export interface WebhookDefinition<Input> extends Omit<Webhook, 'review'> {
-  /** Collects the input of the decision, from memory only. */
+  /** Gathers the input of the decision, from the cache only. */
   gather(request: ObjectRequest, context: GatherContext): Input
-  /** The decision: pure. */
+  /** The decision, a pure function. */
   decide(input: Input): Outcome
 }
 
-/** Makes an admission point of its definition. A request without an object (DELETE) or for a subresource is allowed untouched. */
+/** Builds an admission point from its definition. It allows a request without an object (DELETE) or for a subresource, unchanged. */
 export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefinition<Input>): Webhook {
   return {
     ...webhook,
@@ -72,15 +74,15 @@ export function defineWebhook<Input>({ gather, decide, ...webhook }: WebhookDefi
 
 export interface KarmadaWebhookDefinition<T extends K8sObject, Input> extends Pick<Webhook, 'name' | 'matchCondition'> {
   resource: ResourceType<T>
-  /** The errors in the parts of an object that the decision reads. */
+  /** Returns the errors in the fields that the decision reads. */
   validate(object: T): FieldError[]
-  /** Collects the input of the decision, from memory only; `stored` is absent when the object is being created. */
+  /** Gathers the input of the decision, from the cache only; `stored` is absent if the request creates the object. */
   gather(object: T, stored: T | undefined, context: GatherContext): Input
-  /** The decision: pure. */
+  /** The decision, a pure function. */
   decide(input: Input): Outcome
 }
 
-/** Makes an admission point that changes objects of Karmada's; one that is malformed is left alone, with a warning. */
+/** Builds an admission point for a kind of Karmada. It allows a malformed object unchanged, with a warning. */
 export function defineKarmadaWebhook<T extends K8sObject, Input>({
   resource,
   validate,
@@ -104,7 +106,7 @@ export function defineKarmadaWebhook<T extends K8sObject, Input>({
   })
 }
 
-/** Where the API server sends the reviews: `/mutate/resource-binding`. */
+/** Returns the path to which the API server sends the reviews: `/mutate/resource-binding`. */
 export function pathOf({ type, name }: Pick<Webhook, 'type' | 'name'>): string {
   return `/${type === 'mutating' ? 'mutate' : 'validate'}/${name}`
 }

@@ -1,4 +1,4 @@
-/** Every admission point of Lodestone, in the order in which it is registered. Start reading here. */
+/** The table of admission points, in the order of their registration. */
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'

@@ -1,4 +1,4 @@
-/** The endpoint that Karmada's resource interpreter asks for dependencies, and its registration with Karmada. */
+/** The endpoint for Karmada's resource interpreter, which requests dependencies there, and its registration with Karmada. */
 import type { DependentObjectReference } from '../api/dependencies.ts'
 import {
   INTERPRET_DEPENDENCY,
@@ -12,30 +12,33 @@ import { clientConfigOf, type Registration } from './registration.ts'
 
 /** Answers the queries of Karmada's resource interpreter. */
 export interface Interpreter {
-  /** The kinds whose dependencies it knows, in every version: Karmada is told to ask for these and for no other. */
+  /** The interpreted kinds, in every version. Karmada sends only these to Lodestone. */
   types: readonly ResourceType[]
-  /** Whether the cluster has this very object, by its uid. Throws NotSyncedError before that is known. */
+  /** Whether the cluster has this object, with the same uid. Throws NotSyncedError before the cache is complete. */
   isStored(object: K8sObject): boolean
-  /** The dependencies of an object of one of these kinds. Throws only when something is broken, e.g. NotSyncedError. */
+  /**
+   * Returns the dependencies of an object of one of these kinds. Throws only unexpected errors, and NotSyncedError before the cache is
+   * complete.
+   */
   interpret(object: K8sObject): readonly DependentObjectReference[]
 }
 
 /**
- * The kinds about which Karmada asks Lodestone: those with pods, of which Lodestone finds more dependencies than Karmada does. Karmada goes
- * on interpreting all other kinds itself, also while Lodestone is down. It attaches nothing to objects without a namespace.
+ * The kinds that Karmada sends to Lodestone: namespaced kinds with pods, for which Lodestone finds more dependencies than Karmada. Karmada
+ * interprets all other kinds itself, also while Lodestone is down. Karmada attaches nothing to objects without a namespace.
  */
 export const interpreterTypes: readonly ResourceType[] = interpretedKinds
   .filter(({ type, templates, podSpecs }) => type.namespaced && (templates ?? podSpecs) !== undefined)
   .map(({ type }) => type)
 
-/** In log lines and metrics; the registered name is `<name>.lodestone.dev`. */
+/** The name in log lines and metrics; the registered name is `<name>.lodestone.dev`. */
 export const INTERPRETER_NAME = 'dependencies'
 export const INTERPRETER_PATH = '/interpret/dependencies'
 
 /**
- * The configuration that makes Karmada ask for the dependencies of these kinds, whatever their version, as the table of kinds has it
- * (core/dependencies/kinds.ts). It passes Karmada's own webhook (pkg/webhook/configuration/validating.go). There is a rule for each group,
- * because a rule means every combination of its values.
+ * Returns the configuration with which Karmada sends these kinds, in any version (core/dependencies/kinds.ts). It is valid for Karmada's
+ * own webhook (pkg/webhook/configuration/validating.go). There is one rule per group, because a rule matches every combination of its
+ * values.
  */
 export function interpreterRegistrationOf(
   types: readonly ResourceType[],

@@ -1,4 +1,4 @@
-/** Admission of policies: sets `propagateDeps` where the dependencies of a data-bound workload have to follow it. */
+/** Admission of policies: sets `propagateDeps` if a policy selects a data-bound workload, so that its dependencies follow it. */
 import { clusterPropagationPolicies, type PropagationPolicy, propagationPolicies } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { answerPolicy, decidePolicy } from '../core/propagation-policy/decide.ts'

@@ -1,4 +1,4 @@
-/** The webhook configurations for the API server, made from the table of webhooks and from nothing else. */
+/** Builds the webhook configurations for the API server from the table of webhooks. */
 import { ENFORCE_LABEL } from '../api/lodestone.ts'
 import { apiVersionOf, type LabelSelectorRequirement } from '../api/meta.ts'
 import {
@@ -13,22 +13,22 @@ import {
 import { pathOf, type Webhook } from './define.ts'
 
 export interface Registration {
-  /** How the API server reaches us: by URL on a Karmada hub, whose Services live elsewhere, by Service in a plain cluster. */
+  /** The address for the API server: a URL on a Karmada hub, which has no access to Services, or a Service in a plain cluster. */
   target: { url: string } | { service: { namespace: string; name: string; port: number } }
-  /** PEM; absent when something else (cert-manager) fills it in. */
+  /** PEM; absent if another component, such as cert-manager, sets it. */
   caBundlePem?: string
   timeoutSeconds: number
-  /** Namespaces that are never intercepted, among them the namespace of Lodestone. */
+  /** Namespaces whose requests are never sent, with the namespace of Lodestone. */
   excludedNamespaces: readonly string[]
 }
 
 /**
- * The API server never sends requests of these namespaces to Lodestone. Otherwise a broken webhook could keep a control plane from healing
- * itself. They are excluded by prefix, since Karmada makes a `karmada-es-<member>` for each member.
+ * The API server never sends requests of these namespaces to Lodestone, since a broken webhook could prevent the repair of a control plane.
+ * They are excluded by prefix, because Karmada creates a `karmada-es-<member>` for each member.
  */
 const EXCLUDED_PREFIXES = ['kube-', 'karmada-']
 
-/** The configurations for these webhooks, complete with every field that the API server would default. */
+/** Returns the configurations for these webhooks, with every field that the API server would default. */
 export function registrationOf(
   webhooks: readonly Webhook[],
   registration: Registration,
@@ -52,8 +52,8 @@ export function registrationOf(
 }
 
 /**
- * One entry, or two where enforcement is the namespace's choice: `Fail` where it is labeled and `Ignore` elsewhere. A namespace
- * selector never skips a cluster-scoped object, so those have one entry.
+ * Returns one entry, or two if the namespace decides about enforcement: `Fail` for labeled namespaces and `Ignore` for all others. A
+ * namespace selector never excludes a cluster-scoped object, so cluster-scoped kinds have one entry.
  */
 function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text: string) => string): WebhookEntry[] {
   const { failurePolicy, name, resources, objectSelector } = webhook
@@ -77,7 +77,7 @@ function entriesOf(webhook: Webhook, registration: Registration, toBase64: (text
   return [entry(`${name}.lodestone.dev`, 'Ignore', 'NotIn'), entry(`${name}.enforced.lodestone.dev`, 'Fail', 'In')]
 }
 
-/** A rule means every combination of its values, so there is one for each API version. */
+/** Returns one rule per API version, since a rule matches every combination of its values. */
 function rulesOf({ resources, operations }: Webhook): WebhookEntry['rules'] {
   return [...Map.groupBy(resources, (type) => `${apiVersionOf(type)} ${type.namespaced}`).values()].map((types) => ({
     apiGroups: [...new Set(types.map(({ group }) => group))],
@@ -96,7 +96,7 @@ function selector({ excludedNamespaces }: Registration, enforced?: 'In' | 'NotIn
   ]
 }
 
-/** Keeps calls away that could only be answered "untouched". */
+/** Returns CEL conditions that filter out requests whose decision would always be "untouched". */
 function matchConditions({ matchCondition }: Webhook, isNamespaced: boolean): Pick<WebhookEntry, 'matchConditions'> {
   const prefixes = EXCLUDED_PREFIXES.map((prefix) => `!request.namespace.startsWith('${prefix}')`).join(' && ')
   const conditions = [
@@ -106,7 +106,7 @@ function matchConditions({ matchCondition }: Webhook, isNamespaced: boolean): Pi
   return conditions.length > 0 ? { matchConditions: conditions } : {}
 }
 
-/** The client configuration with which the API server calls a path. */
+/** Returns the client configuration with which the API server calls a path. */
 export function clientConfigOf(
   path: string,
   { target, caBundlePem }: Registration,

@@ -1,4 +1,4 @@
-/** Admission of bindings: narrows their cluster affinity to where the workload's data is. */
+/** Admission of bindings: narrows their cluster affinity to the clusters with the workload's data. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import { answerBinding, decideBinding } from '../core/resource-binding/decide.ts'
@@ -14,10 +14,11 @@ function bindingWebhook(name: string, resource: ResourceType<ResourceBinding>): 
   return defineKarmadaWebhook({
     name,
     resource,
-    // Attached bindings have no placement: they follow their parents.
+    // Attached bindings have no placement; they follow the bindings that they are attached to.
     matchCondition: { name: 'has-a-placement', expression: 'has(object.spec.placement)' },
     validate: validateBinding,
-    // Karmada writes every binding again when it restarts: all workloads that wait to move would move at once.
+    // Karmada writes every binding again when it restarts. Without the limit of the loop, all waiting workloads would move at the same
+    // time.
     gather: (binding, stored, { store, now, clusterScopedClaims }) =>
       gatherBindingInput(binding, stored, store, now, { clusterScopedClaims, leavesMovesToLoop: true }),
     decide(input) {

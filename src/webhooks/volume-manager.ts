@@ -1,4 +1,4 @@
-/** Admission of VolumeManagers: rejects invalid and forbidden objects, with every reason in one answer. */
+/** Admission of VolumeManagers: rejects invalid and forbidden objects, with all errors in one response. */
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { DEFAULT_VOLUME_LIMITS } from '../core/volume-manager/spec/settings.ts'
 import { admitVolumeManager } from '../core/volume-manager/spec/validate.ts'
@@ -9,7 +9,7 @@ export const volumeManager = defineWebhook({
   type: 'validating',
   resources: [volumeManagers],
   operations: ['CREATE', 'UPDATE'],
-  // The loop validates its input in the same way, and reports the errors in the status.
+  // `Ignore`, since the loop performs the same validation and reports the errors in the status.
   failurePolicy: 'Ignore',
   gather: ({ object, oldObject }, { volumeLimits = DEFAULT_VOLUME_LIMITS }) => ({
     manager: object as VolumeManager,

@@ -1,4 +1,4 @@
-/** Admission of workloads whose pods ask for volumes: checks the requested volumes, and labels the pod templates. */
+/** Admission of workloads whose pods request volumes: checks the requested volumes, and labels the pod templates. */
 import { VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import { pods } from '../api/pod.ts'
 import { interpretedKind, interpretedKinds } from '../core/dependencies/kinds.ts'
@@ -6,7 +6,7 @@ import { decideWorkload } from '../core/workload/decide-workload.ts'
 import { isHub, volumeManagersOf } from '../queries/volumes.ts'
 import { defineWebhook } from './define.ts'
 
-/** The kinds that make pods of templates, third-party kinds among them. */
+/** The kinds that create pods from templates, with third-party kinds. */
 const kinds = interpretedKinds.filter(({ type, templates }) => type.namespaced && type.kind !== pods.kind && templates)
 
 export const workload = defineWebhook({
@@ -34,8 +34,8 @@ export const workload = defineWebhook({
 })
 
 /**
- * In CEL: whether the workload or one of its pod templates has the annotation. It uses nothing newer than
- * Kubernetes 1.28. It fails for no object that the API accepts: that would count as a failure of Lodestone.
+ * Returns a CEL expression: whether the workload or one of its pod templates has the annotation. It uses only features of Kubernetes 1.28.
+ * It must not fail for a valid object, since a failure counts as a failure of Lodestone.
  */
 function asksForVolumes(paths: readonly string[]): string {
   return anyOf(
@@ -45,7 +45,7 @@ function asksForVolumes(paths: readonly string[]): string {
   )
 }
 
-/** Whether anything that these paths lead to, from `value` on, has the annotation. */
+/** Returns a CEL expression: whether an object at one of these paths, starting from `value`, has the annotation. */
 function anyOf(value: string, paths: readonly (readonly string[])[], depth: number): string {
   const ends = paths.some((path) => path.length === 0)
   const below = Map.groupBy(
@@ -67,7 +67,7 @@ function isAnnotated(value: string): string {
   return `has(${value}.metadata) && has(${value}.metadata.annotations) && '${VOLUMES_ANNOTATION}' in ${value}.metadata.annotations`
 }
 
-/** The items of a list, or the values of a map, of which CEL gives the keys. */
+/** Returns a CEL expression for the items of a list or the values of a map; CEL iterates over the keys of a map. */
 function itemsOf(value: string): string {
   return `${value}.map(k, type(${value}) == map ? ${value}[k] : k)`
 }

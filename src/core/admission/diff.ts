@@ -1,10 +1,10 @@
-/** The difference of two JSON values as a JSON Patch (RFC 6902), walking only what is not shared between them. */
+/** Computes the difference of two JSON values as a JSON Patch (RFC 6902). It skips values that both share. */
 import type { Operation } from 'fast-json-patch'
 import { isObject, jsonEqual } from '../json.ts'
 
 /**
- * The patch that turns `before` into `after`. Lists are replaced as a whole: every list we touch is atomic to Kubernetes, and index
- * arithmetic is where patches go wrong.
+ * Returns the patch that changes `before` into `after`. Lists are replaced as a whole: each list that Lodestone changes is atomic in
+ * Kubernetes, and operations on list indexes are error-prone.
  */
 export function diffJson(before: unknown, after: unknown): Operation[] {
   const operations: Operation[] = []
@@ -23,7 +23,7 @@ function collect(before: unknown, after: unknown, path: string, operations: Oper
   for (const key of Object.keys(after)) {
     const value = after[key]
     if (value === undefined) continue
-    // Most members are shared; those cost one comparison. Inherited members are never JSON values: equal means that both have it.
+    // Most members are shared and cost one comparison. An inherited member is never a JSON value: if it is equal, both have it.
     if (value !== before[key]) {
       if (!Object.hasOwn(before, key)) {
         operations.push({ op: 'add', path: join(path, key), value })

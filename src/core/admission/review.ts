@@ -1,4 +1,4 @@
-/** AdmissionReviews in and out: decoded by schema, answered with a patch that is proven to apply. */
+/** Decodes AdmissionReviews by schema, and encodes the response. Each patch is checked before it is returned. */
 import type { Operation } from 'fast-json-patch'
 import { type AdmissionRequest, type AdmissionResponse, admissionReviewSchema } from '../../api/admission.ts'
 import type { K8sObject } from '../../api/meta.ts'
@@ -12,26 +12,26 @@ const validateReview = compileSchema(admissionReviewSchema)
 
 export type DecodedReview = { request: AdmissionRequest } | { error: string }
 
-/** Takes the parsed body of a webhook call; gives the request, or what is wrong with it. */
+/** Decodes the parsed body of a webhook call. Returns the request, or an error that describes the invalid fields. */
 export function decodeReview(body: unknown): DecodedReview {
   const errors = validateReview(body)
   if (errors.length > 0) return { error: `not an admission.k8s.io/v1 AdmissionReview: ${describeErrors(errors)}` }
   return { request: (body as { request: AdmissionRequest }).request }
 }
 
-/** The patch of an outcome does not turn the request's object into the outcome's: a bug of ours, never to be sent. */
+/** The patch does not apply to the object of the request: a defect of Lodestone. Such a patch is never sent. */
 export class PatchError extends Error {
   override name = 'PatchError'
 }
 
 /**
- * Turns an outcome into the response that the API server takes. `patch` and `patchType` come both or not at all.
+ * Encodes an outcome as the response for the API server. `patch` and `patchType` are set together or not at all.
  *
- * Before it is sent, the patch is shown to apply to `request.object`. A patch that does not apply would fail the user's request even under
- * `failurePolicy: Ignore` (apiserver, mutating/dispatcher.go).
+ * Each patch is checked against `request.object` first: a patch that does not apply would fail the user's request even with `failurePolicy:
+ * Ignore` (apiserver, mutating/dispatcher.go).
  *
- * @param toBase64 encodes a text's UTF-8 bytes; the language alone cannot
- * @throws PatchError when the patch does not give the outcome's object
+ * @param toBase64 encodes a text's UTF-8 bytes; core has no Buffer
+ * @throws PatchError if the patch does not apply
  */
 export function encodeResponse(
   request: AdmissionRequest,
@@ -54,7 +54,7 @@ export function encodeResponse(
   return response
 }
 
-/** The patch as JSON; undefined when there is nothing to change. */
+/** Returns the patch as JSON; undefined if nothing changes. */
 function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): string | undefined {
   if (!object) throw new PatchError('an object that is not in the request cannot be patched')
   const operations = diffJson(object, wanted)
@@ -68,9 +68,9 @@ function provenPatch(object: K8sObject | null | undefined, wanted: K8sObject): s
 }
 
 /**
- * Whether an operation applies to the object as it was sent (RFC 6902 §4). The parent must exist, and so must the member that it replaces
- * or removes. The operations of one diff touch different members, so none depends on another. Applying them to a copy would show the same
- * and cost as much as the decision (docs/performance.md).
+ * Whether an operation applies to the object of the request (RFC 6902 §4). The parent must exist, and so must the member that is replaced
+ * or removed. The operations of one diff touch different members, so none depends on another. To apply them to a copy would prove the same,
+ * and would cost as much as the decision (docs/performance.md).
  */
 function applies({ op, path }: Operation, object: unknown): boolean {
   let parent = object
@@ -91,7 +91,7 @@ function unescaped(member: string): string {
   return member.includes('~') ? member.replaceAll('~1', '/').replaceAll('~0', '~') : member
 }
 
-/** Warnings travel in an HTTP header: no line breaks, no control characters. */
+/** Warnings are sent in an HTTP header, which allows no line breaks and no control characters. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}]+/gu, ' ')
 }

@@ -19,53 +19,53 @@ import {
   type Validity,
 } from './renew.ts'
 
-/** The stored certificates, as far as a decision needs them. */
+/** The stored certificates, reduced to the inputs of the decision. */
 export interface ObservedCertificates {
-  /** The CA that signs. */
+  /** The CA that signs certificates. */
   signing: Validity
-  /** The CA that is published and will sign next, and since when (ms since 1970) this process has known it. */
+  /** The CA that is published and signs next; `knownSince` is when this process first read it, in ms since 1970. */
   next?: Validity & { knownSince: number }
-  /** CAs that signed once and are still trusted. */
+  /** CAs that signed earlier and are still trusted. */
   retired: readonly Validity[]
   leaf: Validity & { uncoveredHosts: readonly string[]; signedByCa: boolean }
 }
 
 export interface CertificatePlanInput {
-  /** Undefined when nothing is stored. */
+  /** Undefined if nothing is stored. */
   observed: ObservedCertificates | undefined
   /** Milliseconds since 1970. */
   now: number
   checkIntervalMs: number
-  /** How long a new CA stays in the bundle before it signs. */
+  /** How long a new CA is in the bundle before it signs. */
   waitMs: number
-  /** Whether callers hold the stored bundle, undefined when unknown. */
+  /** Whether callers have the stored bundle; undefined if unknown. */
   published: boolean | undefined
-  /** Whether the user asked for a new CA before it is due. */
+  /** Whether the user requested a new CA before it is due. */
   renewalAskedFor: boolean
 }
 
 type AuthorityStep =
   | { kind: 'keep' }
-  /** Make a CA and put it in the bundle; the present one goes on signing. */
+  /** Creates a CA and adds it to the bundle; the present CA continues to sign. */
   | { kind: 'publish-next'; reason: RenewalReason }
-  /** The published CA takes over. */
+  /** The published CA becomes the signing CA. */
   | { kind: 'promote-next'; reason: RenewalReason }
-  /** Take the next CA back: it expired before it ever signed. */
+  /** Removes the next CA: it expired before it signed a certificate. */
   | { kind: 'drop-next' }
-  /** Make a CA that signs at once: there is no CA whose certificates callers would accept. */
+  /** Creates a CA that signs immediately: callers would accept the certificates of no existing CA. */
   | { kind: 'replace'; reason: RenewalReason }
 
 export interface CertificatePlan {
   authority: AuthorityStep
-  /** Why a new leaf is made, undefined to keep the one there is. */
+  /** Why a new serving certificate is needed; undefined to keep the present one. */
   leaf: RenewalReason | undefined
-  /** Whether expired CAs have to leave the bundle. */
+  /** Whether expired CAs are removed from the bundle. */
   pruneRetired: boolean
-  /** When to look again, in ms since 1970. */
+  /** The time of the next check, in ms since 1970. */
   nextCheckAt: number
 }
 
-/** Decides what to do with the stored certificates now. A plan that was carried out is followed by one that changes nothing. */
+/** Decides what to do with the stored certificates now. After a plan is applied, the next plan changes nothing. */
 export function planCertificates(input: CertificatePlanInput): CertificatePlan {
   const { observed, now, checkIntervalMs, waitMs } = input
   if (observed === undefined) {
@@ -86,7 +86,7 @@ export function planCertificates(input: CertificatePlanInput): CertificatePlan {
   }
 }
 
-/** Whether carrying out a plan would change what is stored. */
+/** Whether a plan changes the stored certificates. */
 export function changesCertificates(plan: CertificatePlan): boolean {
   return plan.authority.kind !== 'keep' || plan.leaf !== undefined || plan.pruneRetired
 }
@@ -97,14 +97,14 @@ function stepOfAuthority(observed: ObservedCertificates, input: CertificatePlanI
   const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'asked-for' : undefined)
   const nextFails = next === undefined ? undefined : reasonOfAge(next, now)
 
-  // Callers accept no certificate of an expired CA, so there is nothing left to overlap with.
+  // Callers accept no certificate of an expired CA, so an overlap is useless.
   if (reason === 'expired') {
     return next !== undefined && nextFails !== 'expired'
       ? { kind: 'promote-next', reason }
       : { kind: 'replace', reason }
   }
-  // A CA that seems to lie in the future is replaced with overlap too, since our own clock may be wrong. A server with a
-  // wrong clock must not take the trusted CA away from the other servers.
+  // If a CA is not valid yet, our own clock may be wrong. Its replacement overlaps too, so that a server with a wrong clock does not remove
+  // the CA that the other servers use.
   if (next === undefined) return reason === undefined ? { kind: 'keep' } : { kind: 'publish-next', reason }
   if (nextFails !== undefined && reason !== undefined) return { kind: 'publish-next', reason }
   if (nextFails === 'expired') return { kind: 'drop-next' }

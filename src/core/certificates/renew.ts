@@ -1,4 +1,4 @@
-/** Decides when a CA or a serving certificate has to be replaced: for each of the two alone, since either may fail alone. */
+/** Decides when a CA or a serving certificate must be replaced. Each is decided separately, since either may fail alone. */
 
 /** When a certificate is valid, in milliseconds since 1970. */
 export interface Validity {
@@ -6,7 +6,7 @@ export interface Validity {
   notAfter: number
 }
 
-/** Why a certificate is replaced; written to logs as it is. */
+/** Why a certificate is replaced; the value is also logged. */
 export type RenewalReason =
   | 'missing'
   | 'asked-for'
@@ -19,20 +19,20 @@ export type RenewalReason =
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** How long a CA lives: long enough that its switch is rare, short enough that the switch is practised every year. */
+/** The lifetime of a CA: its replacement is rare, but still happens every year and so is known to work. */
 export const CA_LIFE_MS = 365 * DAY_MS
-/** How long a serving certificate lives. */
+/** The lifetime of a serving certificate. */
 export const LEAF_LIFE_MS = 90 * DAY_MS
-/** How far `notBefore` lies in the past, so that a caller whose clock is slow accepts a certificate that was just made. */
+/** How far `notBefore` is in the past, so that a caller with a slow clock accepts a new certificate. */
 export const CLOCK_SKEW_MS = 60 * MINUTE_MS
-/** How often certificates are looked at. */
+/** The interval of checks. */
 export const CHECK_INTERVAL_MS = MINUTE_MS
-/** How long a published CA waits for the callers to hear of it before it signs. */
+/** How long a published CA waits before it signs, so that callers receive the new bundle first. */
 export const OVERLAP_MS = MINUTE_MS
 
 export interface LeafRenewalInput {
   leaf: Validity
-  /** The CA that would sign a new one. */
+  /** The CA that would sign the new certificate. */
   ca: Validity
   signedByCa: boolean
   uncoveredHosts: readonly string[]
@@ -40,50 +40,53 @@ export interface LeafRenewalInput {
   now: number
 }
 
-/** The moment (ms since 1970) at which two thirds of a certificate's life are over: a third is left to notice a failed renewal. */
+/** Returns when two thirds of a certificate's lifetime are over, in ms since 1970. The last third is left to repair a failed renewal. */
 export function renewalDueAt(validity: Validity): number {
   return validity.notBefore + ((validity.notAfter - validity.notBefore) * 2) / 3
 }
 
-/** Why a certificate is too old, or not of age yet, at `now` (ms since 1970); undefined while it is good. It is all that can be wrong with a CA. */
+/**
+ * Returns why a certificate is too old, or not valid yet, at `now` (ms since 1970); undefined while it is valid. For a CA, no other check
+ * is needed.
+ */
 export function reasonOfAge(validity: Validity, now: number): RenewalReason | undefined {
   if (now >= validity.notAfter) return 'expired'
   if (now < validity.notBefore) return 'not-yet-valid'
   return now >= renewalDueAt(validity) ? 'two-thirds-of-life' : undefined
 }
 
-/** Why a serving certificate has to be replaced, or undefined while it is good. Reasons that callers feel come first. */
+/** Returns why a serving certificate must be replaced; undefined while it is valid. Reasons that affect callers come first. */
 export function reasonToRenewLeaf(input: LeafRenewalInput): RenewalReason | undefined {
   const { leaf, ca, now } = input
   const age = reasonOfAge(leaf, now)
   if (age === 'expired' || age === 'not-yet-valid') return age
   if (!input.signedByCa) return 'not-signed-by-ca'
   if (input.uncoveredHosts.length > 0) return 'hosts-not-covered'
-  // A leaf never outlives its CA. One that ends with the CA gains nothing from being made again by the same CA.
+  // A serving certificate never outlives its CA. If it ends with the CA, a new one from the same CA would not last longer.
   return leaf.notAfter < ca.notAfter ? age : undefined
 }
 
-/** Which CAs callers should trust at `now`: every one that was ever published, until it expires. Keeps the order. */
+/** Returns the CAs that callers should trust at `now`: every published CA until it expires. Keeps the order. */
 export function trustedAuthorities<T extends Validity>(authorities: readonly T[], now: number): T[] {
   return authorities.filter((authority) => authority.notAfter > now)
 }
 
 export interface SigningStartInput {
-  /** Since when this process has seen the new CA in the stored bundle. Not a stored time: other clocks may be wrong. */
+  /** When this process first read the new CA in the stored bundle. A stored time is not used, since other clocks may be wrong. */
   knownSince: number
   now: number
-  /** How long every replica and every caller may take to learn of it. */
+  /** How long each replica and caller may need to receive it. */
   waitMs: number
-  /** Whether callers were given a bundle with the new CA; undefined when that is unknown, and then the time decides alone. */
+  /** Whether callers received a bundle with the new CA. If it is undefined, only the time decides. */
   published: boolean | undefined
 }
 
-/** Whether a freshly made CA may sign: callers must have been able to hear of it before they meet its first certificate. */
+/** Whether a new CA may sign: callers must have received it before they see its first certificate. */
 export function mayStartToSign(input: SigningStartInput): boolean {
   return input.published !== false && input.now - input.knownSince >= input.waitMs
 }
 
-/** When to look again: after `checkIntervalMs`, or sooner when one of `moments` (ms since 1970) comes before that. */
+/** Returns the time of the next check: after `checkIntervalMs`, or earlier if one of `moments` (ms since 1970) is earlier. */
 export function nextCheckAt(now: number, checkIntervalMs: number, moments: readonly number[]): number {
   return Math.min(now + checkIntervalMs, ...moments.filter((moment) => moment > now))
 }

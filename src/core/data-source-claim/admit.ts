@@ -1,4 +1,4 @@
-/** The decision on a claim at admission: malformed and not permitted claims are refused. */
+/** Decides on a claim at admission: malformed claims and claims without permission are rejected. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { FieldError } from '../field-errors.ts'
 import { jsonEqual } from '../json.ts'
@@ -6,20 +6,20 @@ import { type Outcome, refuseErrors } from '../outcome.ts'
 
 export interface ClaimAdmissionInput {
   claim: DataSourceClaim
-  /** As it is stored; absent when the claim is being created. */
+  /** The stored claim; absent if the request creates it. */
   stored: DataSourceClaim | undefined
-  /** The errors of malformed fields. */
+  /** The errors of invalid fields. */
   errors: FieldError[]
-  /** Why the claim does not apply to the workload that it names, and the way out; undefined where it does. */
+  /** Why the claim does not apply to the workload that it names, and the remedy; undefined if it applies. */
   refusal: string | undefined
 }
 
-/** Admission reads a cache: a user who has just annotated the namespace must know that a second try may be needed. */
+/** Admission reads a cache: after a user annotates the namespace, a second attempt may be needed. */
 const RETRY = 'if that has just been done, try again in a few seconds'
 
 /**
- * Refuses a claim that is not permitted when it comes to name its workload. Every other write of such a claim passes: its finalizer must
- * be removable, and its permission may have been removed since.
+ * Rejects a claim without permission if this write names a new workload. Every other write of such a claim is allowed: its finalizer must
+ * be removable, and the permission may have been removed since.
  */
 export function admitClaim({ claim, stored, errors, refusal }: ClaimAdmissionInput): Outcome {
   if (refusal === undefined || claim.metadata.deletionTimestamp) return refuseErrors(errors)

@@ -1,4 +1,4 @@
-/** Which namespaces' claims a namespace allows for its workloads, as its annotation says (compare ReferenceGrant of the Gateway API). */
+/** Reads the annotation with which a namespace allows claims of other namespaces (compare ReferenceGrant of the Gateway API). */
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { labelProblem } from '../names.ts'
@@ -10,23 +10,23 @@ export type ClaimGrant =
   /** The annotation is malformed and allows nothing. */
   | { kind: 'invalid'; problem: string }
 
-/** A Namespace as it is cached; without the annotation there is no grant. */
+/** A cached Namespace; without the annotation it has no grant. */
 export interface GrantingNamespace extends K8sObject {
   claimGrant?: ClaimGrant
 }
 
-/** A namespace that allows more of them lists all with a star. */
+/** The maximum number of listed namespaces. To allow more, a namespace lists `*`. */
 export const MAX_GRANTED_NAMESPACES = 1000
 const ALL = '*'
 
 /**
- * Reads the annotation: names of namespaces with commas between them, or a star for all. One that is malformed allows nothing as a whole,
- * since what its author meant by the rest is not known. Undefined where there is none.
+ * Reads the annotation: names of namespaces, separated by commas, or `*` for all. A malformed annotation allows nothing, since the
+ * intention of its author is unknown. Returns undefined without the annotation.
  */
 export function readClaimGrant({ metadata }: K8sObject): ClaimGrant | undefined {
   const text = metadata.annotations?.[ALLOW_CLAIMS_FROM_ANNOTATION]
   if (text === undefined) return undefined
-  // One more than there may be is enough to know that there are too many.
+  // The limit of the split is one above the maximum: enough to detect too many names.
   const names = text.split(',', MAX_GRANTED_NAMESPACES + 1).map((name) => name.trim())
   if (names.length > MAX_GRANTED_NAMESPACES) {
     return { kind: 'invalid', problem: `it lists more than ${MAX_GRANTED_NAMESPACES} namespaces; use "${ALL}" for all` }
@@ -42,7 +42,7 @@ export function readClaimGrant({ metadata }: K8sObject): ClaimGrant | undefined 
   return names.includes(ALL) ? { kind: 'all' } : { kind: 'listed', namespaces: new Set(names) }
 }
 
-/** Whether claims of a namespace are allowed. */
+/** Whether a grant allows claims of a namespace. */
 export function grants(grant: ClaimGrant | undefined, namespace: string): boolean {
   return grant?.kind === 'all' || (grant?.kind === 'listed' && grant.namespaces.has(namespace))
 }

@@ -1,16 +1,16 @@
-/** Honors a deleted claim for 5 s, so that a workload that is deleted with it does not move to other clusters first. */
+/** Honors a deleted claim for 5 s, so that a workload that is deleted together with it does not move to other clusters first. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 
-/** As long as one `kubectl delete -f` of an application takes to come from its claims to its workloads, in ms. */
+/** In ms: the time in which `kubectl delete -f` deletes the workloads of an application after its claims. */
 export const HONOR_MS = 5000
 
-/** Until when a deleted claim is honored, in ms since the epoch; undefined for a claim that is not being deleted. */
+/** Returns until when a deleted claim is honored, in ms since the epoch; undefined for a claim that is not being deleted. */
 export function honoredUntil({ metadata }: DataSourceClaim): number | undefined {
   return metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp) + HONOR_MS
 }
 
 /**
- * Whether a claim is honored at `now` (ms since the epoch). The API server records a deletion by its own clock. If our clock is more
+ * Whether a claim is honored at `now` (ms since the epoch). The API server sets the time of deletion by its own clock. If our clock is more
  * than 5 s behind, a deleted claim is not honored. Otherwise it would be honored for as long as the clocks differ.
  */
 export function isHonored(claim: DataSourceClaim, now: number): boolean {

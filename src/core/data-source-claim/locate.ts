@@ -18,17 +18,17 @@ export interface ClaimTerms {
   honoredUntil?: number | undefined
 }
 
-/** Where a claim's data is, as far as is known. */
+/** The known location of a claim's data. */
 export type Answer =
   | { kind: 'located'; clusters: readonly string[]; bytes: number | undefined }
-  /** The data system says that there is no such data, or that it is in none of our clusters. */
+  /** The data system answered that the data does not exist, or the data is in none of our clusters. */
   | { kind: 'nowhere'; reason: string }
-  /** There was no query, or its answer is too old. */
+  /** No answer is known, or it is too old. */
   | { kind: 'unknown'; reason: string }
 
 export type ClaimAnswer = ClaimTerms & { answer: Answer }
 
-/** The claim's terms and its answer at `now` (ms since the epoch). */
+/** Returns the claim's terms and its answer at `now` (ms since the epoch). */
 export function locateClaim(claim: DataSourceClaim, source: DataSource | undefined, now: number): ClaimAnswer {
   const policy = claim.spec.policy ?? {}
   return {
@@ -59,7 +59,7 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
   return { kind: 'located', clusters: sortedClusters(clusterNames), bytes }
 }
 
-/** A source that is cached never changes, and each decision asks for its clusters. */
+/** Sorted names, by list: a cached source never changes, and each decision reads its clusters. */
 const sorted = new WeakMap<readonly string[], readonly string[]>()
 
 function sortedClusters(names: readonly string[]): readonly string[] {
@@ -68,7 +68,10 @@ function sortedClusters(names: readonly string[]): readonly string[] {
   return known
 }
 
-/** When a location is too old for a claim, in ms since the epoch. Undefined is never, as for a source that is written by hand. */
+/**
+ * Returns when a location becomes too old for a claim, in ms since the epoch. Undefined means never, for instance if a user wrote the
+ * location.
+ */
 export function staleAt({ spec }: DataSourceClaim, source: DataSource): number | undefined {
   const maxAge = spec.policy?.maxStalenessSeconds
   if (maxAge === undefined) return undefined

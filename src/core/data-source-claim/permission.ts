@@ -1,4 +1,4 @@
-/** To which of the workloads that it may mean a claim is permitted to apply: by default only to one of its own namespace. */
+/** Decides to which workloads a claim is permitted to apply: by default only to those of its own namespace. */
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import { ALLOW_CLAIMS_FROM_ANNOTATION } from '../../api/lodestone.ts'
 import { type ClaimGrant, grants } from './grant.ts'
@@ -7,10 +7,10 @@ import { workloadsOfClaim } from './keys.ts'
 /** Whether claims apply to cluster-scoped workloads, as configured. */
 export type ClusterScopedClaims = 'allowed' | 'forbidden'
 
-/** The inputs of a permission, beside the claim. */
+/** The inputs of a permission other than the claim. */
 export interface ClaimRules {
   clusterScoped: ClusterScopedClaims
-  /** The grant of the namespace of that name; undefined where it allows nothing, also because it is not known. */
+  /** Returns the grant of a namespace; undefined if it has none or the namespace is not cached. */
   grantOf(namespace: string): ClaimGrant | undefined
 }
 
@@ -21,12 +21,12 @@ export function permits(claim: DataSourceClaim, workload: WorkloadReference, rul
   return workload.namespace === namespace || grants(rules.grantOf(workload.namespace), namespace)
 }
 
-/** The workloads that a claim may mean and is permitted to apply to. */
+/** Returns the workloads that a claim may name and is permitted to apply to. */
 export function permittedWorkloads(claim: DataSourceClaim, rules: ClaimRules): WorkloadReference[] {
   return workloadsOfClaim(claim).filter((workload) => permits(claim, workload, rules))
 }
 
-/** Why a claim does not apply to a workload that it names, and the way out; undefined where it does. */
+/** Returns why a claim does not apply to a workload that it names, with the remedy; undefined if it applies. */
 export function refusalOf(claim: DataSourceClaim, workload: WorkloadReference, rules: ClaimRules): string | undefined {
   if (permits(claim, workload, rules)) return undefined
   const { namespace: target, kind, name } = workload

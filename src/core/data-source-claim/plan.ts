@@ -1,4 +1,4 @@
-/** Plans the writes of a DataSourceClaim: its finalizer and its status. Its source has a loop of its own. */
+/** Plans the writes of a DataSourceClaim: its finalizer and its status. DataSources have their own loop. */
 import type { DataSource } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import type { ResourceBinding } from '../../api/karmada.ts'
@@ -13,13 +13,13 @@ import { type Answer, locateClaim, staleAt } from './locate.ts'
 
 export interface ClaimPlanInput {
   claim: DataSourceClaim
-  /** Why the claim does not apply to the workload that it names, and the way out; undefined where it does. */
+  /** Why the claim does not apply to the workload that it names, and the remedy; undefined if it applies. */
   refusal: string | undefined
-  /** The source that answers the query of the claim, where there is one. */
+  /** The source for the query of the claim, if it exists. */
   source: DataSource | undefined
-  /** Whether a data system of the claim's `system` is configured: without one a source would never get an answer. */
+  /** Whether the data system of the claim is configured. Without it, a source would never get an answer. */
   systemKnown: boolean
-  /** The DataSource that has the name for this claim's query and describes different data, where there is one. */
+  /** A DataSource that has the name for this claim's query but describes different data, if one exists. */
   nameHolder: DataSource | undefined
   /** The bindings of the workload that the claim names. */
   bindings: readonly ResourceBinding[]
@@ -40,13 +40,13 @@ export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input
   if (claim.metadata.deletionTimestamp) return planLeave(input)
   const finalizer = addFinalizer(claim)
-  // One guarded write a round: the next round starts from what the first one made.
+  // Each run makes one guarded write. The next run continues from its result.
   if (finalizer.length > 0) return { actions: finalizer }
   const requeueAfterMs = untilStale(input)
   return { actions: updateStatus(input), ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
 }
 
-/** How long until the location is too old for this claim, unless it is confirmed before that. */
+/** Returns how long the location is recent enough for this claim, unless it is refreshed before. */
 function untilStale({ claim, refusal, source, now }: ClaimPlanInput): number | undefined {
   const at = source && refusal === undefined ? staleAt(claim, source) : undefined
   return at === undefined || at < now ? undefined : at - now + 1
@@ -69,8 +69,8 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
 }
 
 /**
- * Releases a deleted claim: with its workload, or when it is no longer honored and no binding is narrowed for it. The loop of bindings
- * restores them.
+ * Releases a deleted claim when its workload has no binding, or when the claim is no longer honored and no binding is narrowed for it. The
+ * loop of bindings restores the bindings.
  */
 function planLeave({ claim, bindings, now }: ClaimPlanInput): Plan {
   const { finalizers = [], resourceVersion } = claim.metadata
@@ -117,7 +117,7 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   ]
 }
 
-/** These reasons need an action of the user. */
+/** Reasons that require an action of the user. */
 const NEEDS_ACTION = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
 
 interface State {

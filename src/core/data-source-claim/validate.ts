@@ -1,4 +1,4 @@
-/** Validates a DataSourceClaim: its shape by schema, then its meaning. */
+/** Validates a DataSourceClaim: first its schema, then its values. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dataSourceClaimSchema } from '../../api/data-source-claim-schema.ts'
 import { groupOf } from '../../api/meta.ts'
@@ -9,10 +9,10 @@ import { compileSchema } from '../schema-errors.ts'
 
 const validateShape = compileSchema(dataSourceClaimSchema, 'forbidden')
 
-/** Our own machinery and Karmada's: data-bound workloads are templates, never these. */
+/** Kinds of Karmada and of Lodestone itself: they are never the workload of a claim. A claim names a resource template. */
 const NOT_WORKLOADS = /(^|\.)(karmada\.io|volcano\.sh\/DataSource|volcano\.sh\/DataSourceClaim)$/
 
-/** All errors of a claim, by path; none means valid. Meaning is only looked at where the shape is right. */
+/** Returns all errors of a claim, by path; an empty list means valid. The values of a field are checked only if it matches the schema. */
 export function validateDataSourceClaim(claim: DataSourceClaim): FieldError[] {
   const shape = validateShape({ spec: claim.spec, ...(claim.status && { status: claim.status }) })
   const wrong = new Set(shape.map(({ path }) => path))

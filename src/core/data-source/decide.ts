@@ -1,4 +1,4 @@
-/** Decides what one reconcile of a DataSource does: query its data system, write the object, and when the next one is due. */
+/** Decides what one reconcile of a DataSource does: the query of its data system, the write, and the time of the next one. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dueAt, refreshIntervalMs } from './due.ts'
@@ -6,18 +6,18 @@ import type { Attempt } from './plan.ts'
 import type { QueryHistory } from './query-history.ts'
 
 export interface SourceInput {
-  /** As stored; without a resource version, a source that is to be created. */
+  /** The stored source. Without a resourceVersion, it is a source that is not created yet. */
   source: DataSource
-  /** The permitted claims for this query. */
+  /** The permitted claims with this query. */
   claims: readonly DataSourceClaim[]
-  /** The data system of the source; undefined when no system of that name is configured. */
+  /** The data system of the source; undefined if no system with its name is configured. */
   system: { refreshIntervalMs: number; isFailing: boolean } | undefined
   history: QueryHistory
-  /** Whether a query waits or is in progress. */
+  /** Whether a query is waiting or in progress. */
   isQuerying: boolean
-  /** An answer or failure that is not in the status yet. */
+  /** The result of the last query, if the status does not have it yet. */
   attempt: Attempt | undefined
-  /** Until when no source of this name is created, in ms since the epoch. */
+  /** Until then, no source with this name is created; in ms since the epoch. */
   absentUntil: number | undefined
   /** Milliseconds since the epoch. */
   now: number
@@ -26,13 +26,13 @@ export interface SourceInput {
 export interface SourceDecision {
   /**
    * - send: put a query into the queue of the data system.
-   * - resume: start the query that waits, where a slot is free.
-   * - cancel: withdraw the query that waits or is in progress.
+   * - resume: start the waiting query if a slot is free.
+   * - cancel: withdraw the query that is waiting or in progress.
    */
   query: 'send' | 'resume' | 'cancel' | 'none'
   /** Whether the source is planned and written now. */
   writes: boolean
-  /** Milliseconds until the next reconcile; absent where an event or the end of a query triggers it. */
+  /** Milliseconds until the next reconcile; absent if a change of the object or the end of a query triggers it. */
   requeueAfterMs?: number
 }
 
@@ -40,24 +40,24 @@ export interface SourceDecision {
 export function decideSource(input: SourceInput): SourceDecision {
   const { source, claims, system, history, isQuerying, attempt, absentUntil = 0, now } = input
   const isStored = source.metadata.resourceVersion !== undefined
-  // No answer can come, and a new source without one has no content.
+  // Without a data system there is no answer, and a new source without an answer has no content.
   if (!isStored && !system) return { query: 'none', writes: false }
   if (!isStored && absentUntil > now) return { query: 'none', writes: false, requeueAfterMs: absentUntil - now }
   if (!system || claims.length === 0) return { query: 'cancel', writes: true }
   const nextAt = dueAt(source, history, refreshIntervalMs(system.refreshIntervalMs, claims))
   const query = isQuerying ? 'resume' : hasAnswer(attempt) || now < nextAt ? 'none' : 'send'
-  // A new source is created with its answer, in one write. A system that fails may give none for long: then the status says so.
+  // A new source is created with its answer, in one write. If its system fails, it is created without one, and the status has the error.
   const waitsForAnswer = !isStored && attempt === undefined && !system.isFailing
   const isInProgress = isQuerying || query === 'send'
   return {
     query,
     writes: !waitsForAnswer,
-    // A source that is due at once was just created or may be deleted now: the change of the object triggers the next reconcile.
+    // A due time of 0 means that the source was just created or is deleted now: the change of the object triggers the next reconcile.
     ...(!isInProgress && nextAt > 0 && { requeueAfterMs: Math.max(0, nextAt - now) }),
   }
 }
 
-/** Whether an attempt has an answer. It is written before the next query: a failed write must not cost another query. */
+/** Whether an attempt has an answer. It is written before the next query, so that a failed write does not cost another query. */
 function hasAnswer(attempt: Attempt | undefined): boolean {
   return attempt !== undefined && attempt.kind !== 'failed'
 }

@@ -1,15 +1,15 @@
-/** Decides when the data system of a source is asked, and how often. */
+/** Decides when the data system of a source is queried, and how often. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { fnv1a } from '../hash.ts'
 import type { QueryHistory } from './query-history.ts'
 
-/** At most this share of the interval is taken off, so that sources that were asked together are asked one by one. */
+/** The interval is shortened by up to this share, so that sources with the same time of query are spread. */
 const SPREAD_SHARE = 0.1
 
 /**
- * When the next query of a source is due, in ms since the epoch. 0 means now: the source was never queried, is to be created, or is
- * being deleted. After a failure the time of the retry counts, in any state of the source.
+ * Returns when the next query of a source is due, in ms since the epoch. 0 means now: the source was never queried, is not created yet, or
+ * is being deleted. After a failure, the result is the time of the retry, in any state of the source.
  */
 export function dueAt({ metadata, status }: DataSource, history: QueryHistory, intervalMs: number): number {
   if (history.failures > 0) return history.nextAt ?? 0
@@ -20,12 +20,12 @@ export function dueAt({ metadata, status }: DataSource, history: QueryHistory, i
   return last + intervalMs * (1 - spreadOf(metadata.name ?? '') * SPREAD_SHARE)
 }
 
-/** A number in [0, 1) that is always the same for one name. */
+/** Returns a number in [0, 1) that is always the same for one name. */
 export function spreadOf(name: string): number {
   return (Number.parseInt(fnv1a(name).slice(-4), 36) % 1000) / 1000
 }
 
-/** A location that becomes too old for a claim is confirmed before that, with time for one failure. */
+/** Returns the refresh interval. A location that becomes too old for a claim is refreshed before that, with time for one failure. */
 export function refreshIntervalMs(systemIntervalMs: number | undefined, claims: readonly DataSourceClaim[]): number {
   const limits = claims.flatMap(({ spec }) => spec.policy?.maxStalenessSeconds ?? [])
   return Math.min(systemIntervalMs ?? Number.POSITIVE_INFINITY, ...limits.map((limit) => (limit * 1000) / 2))

@@ -1,19 +1,19 @@
-/** The name of the DataSource that answers a query. */
+/** The name of the DataSource for a query. */
 import type { DataSource } from '../../api/data-source.ts'
 import { subdomainProblem } from '../names.ts'
 
 type Query = Pick<DataSource['spec'], 'system' | 'type' | 'name' | 'attributes'>
 
 const MAX_NAME_LENGTH = 253
-/** 128 bits in base 36: a tenant needs a second preimage of SHA-256 to get the name of another query. */
+/** 128 bits in base 36: to get the name of another query, a tenant would need a second preimage of SHA-256. */
 const HASH_LENGTH = 25
 const HASHED = new RegExp(`-[0-9a-z]{${HASH_LENGTH}}$`)
 
 /**
- * `<system>-<type>-<name>`, as in volcano-global, if that is a valid and unambiguous name that does not end like a hash. Otherwise the
- * same made valid, with a hash of the whole query. Different queries never share a name.
+ * Returns `<system>-<type>-<name>`, as in volcano-global, if that is a valid and unambiguous name that does not end like a hash. Otherwise
+ * it replaces invalid characters and adds a hash of the whole query. Different queries never have the same name.
  *
- * @param sha256 gives the hash of a text in hexadecimal digits
+ * @param sha256 returns the hash of a text in hexadecimal digits
  */
 export function sourceName({ system, type, name, attributes = {} }: Query, sha256: (text: string) => string): string {
   const plain = `${system}-${type}-${name}`
@@ -32,7 +32,7 @@ export function sourceName({ system, type, name, attributes = {} }: Query, sha25
   return valid === '' ? `source-${hash}` : `${valid}-${hash}`
 }
 
-/** The first 128 bits of a hash, as characters that a Kubernetes name may have. */
+/** Returns the first 128 bits of a hash, as characters that are valid in a Kubernetes name. */
 function compact(hexadecimal: string): string {
   return BigInt(`0x${hexadecimal.slice(0, 32)}`)
     .toString(36)

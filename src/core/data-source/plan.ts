@@ -10,18 +10,18 @@ import type { Action, EventAction, Plan } from '../plan.ts'
 /** The result of the last query. */
 export type Attempt =
   | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number }
-  /** The same as last time (HTTP 304). */
+  /** The system confirms its last answer (HTTP 304). */
   | { kind: 'unchanged' }
-  /** The system says that there is no such data; `confirmations` counts how often in a row. */
+  /** The system answers that the data does not exist. `confirmations` counts these answers in a row. */
   | { kind: 'nowhere'; reason: string; confirmations: number }
   | { kind: 'failed'; reason: string }
 
 export interface SourcePlanInput {
-  /** As it is stored; without a resource version it is one that is to be made. */
+  /** The stored source. Without a resourceVersion, it is a source that is not created yet. */
   source: DataSource
-  /** The permitted claims for this query. */
+  /** The permitted claims with this query. */
   claims: readonly DataSourceClaim[]
-  /** Undefined without a query: it is not due yet, or the data system is not configured. */
+  /** Undefined without a result: no query is due, or the data system is not configured. */
   attempt: Attempt | undefined
   /** Whether the data system is configured. */
   systemKnown: boolean
@@ -30,22 +30,22 @@ export interface SourcePlanInput {
   now: number
 }
 
-/** How often a system has to say "no such data" before it replaces a location that was known. */
+/** How many times in a row a system must answer that the data does not exist before that replaces a known location. */
 export const CONFIRMATIONS = 3
 
-/** kubectl waits for a deleted source by its name, and takes a successor that exists at once for the same object. */
+/** kubectl waits for the deletion of a source by name. A new source with the same name would look like the deleted one. */
 const ABSENT_MS = 500
 
 export interface SourcePlan extends Plan {
-  /** Whether this plan writes the attempt into the status; otherwise the plan of the next round does. */
+  /** Whether this plan writes the attempt into the status. Otherwise the next plan does. */
   writesAttempt: boolean
-  /** Until when no source of the same name is created, in ms since the epoch. Set when the last finalizer of a deleted source goes. */
+  /** Until then, no source with the same name is created; in ms since the epoch. Set when our finalizer of a deleted source is removed. */
   absentUntil?: number
 }
 
 /**
- * One guarded write a round: the location first, since workloads wait for it, and the status when the source is read again. So a new
- * source is made with its location. A source without a claim stays, or is deleted if that is its reclaim policy.
+ * Plans one guarded write per run: first the location, since workloads wait for it. The status follows when the source is read again. A new
+ * source is created with its location. A source without a claim stays, or is deleted if its reclaim policy is Delete.
  */
 export function planSource(input: SourcePlanInput): SourcePlan {
   const object = planObject(input)
@@ -54,7 +54,7 @@ export function planSource(input: SourcePlanInput): SourcePlan {
   return { actions: object, writesAttempt: false, ...(isReleased && { absentUntil: input.now + ABSENT_MS }) }
 }
 
-/** The actions on the source itself; undefined when only its status may change. */
+/** Returns the actions on the source itself; undefined if only its status may change. */
 function planObject(input: SourcePlanInput): Action[] | undefined {
   const { source, claims } = input
   if (!source.metadata.resourceVersion) return [create(input)]
@@ -76,8 +76,8 @@ function create({ source, attempt }: SourcePlanInput): Action {
 }
 
 /**
- * Releases a deleted source. While it has a claim, its answer stands until its system answers a new query. Then the finalizer goes, and
- * a new source with the new answer takes its place.
+ * Releases a deleted source. If it has a claim, its answer applies until its system answers a new query. Then the finalizer is removed, and
+ * a new source with the new answer replaces it.
  */
 function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Action[] {
   const { finalizers = [] } = source.metadata
@@ -87,7 +87,7 @@ function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Act
   return [patch(source, { metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER) } })]
 }
 
-/** The location, and the finalizer that a claimed source has and an unclaimed one has not, in one write. */
+/** Plans the location and the finalizer in one write. A source has the finalizer while it has a claim. */
 function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] | undefined {
   const { finalizers = [] } = source.metadata
   const others = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
@@ -115,7 +115,7 @@ function localityOf(attempt: Attempt | undefined): DataSource['spec']['locality'
   return { clusterNames: sortedUnique(clusters), location, ...(bytes !== undefined && { bytes }) }
 }
 
-/** For the version that was read only. */
+/** Patches only the resourceVersion that was read. */
 function patch({ metadata }: DataSource, change: Record<string, unknown>, subresource?: 'status'): Action {
   const { name = '', resourceVersion } = metadata
   return {
@@ -173,7 +173,7 @@ function states(input: SourcePlanInput, phase: Phase | undefined): ConditionStat
           ),
         ]
       : []),
-    // A system that never failed needs no condition on each of its thousands of sources.
+    // If a system never failed, its thousands of sources do not need the condition.
     ...(health && (!health.isHealthy || before?.some(({ type }) => type === 'SystemHealthy'))
       ? [condition('SystemHealthy', health.isHealthy, health.isHealthy ? 'Healthy' : 'Unhealthy', health.message)]
       : []),
@@ -182,7 +182,7 @@ function states(input: SourcePlanInput, phase: Phase | undefined): ConditionStat
 
 type Phase = 'Available' | 'Unavailable'
 
-/** "Nowhere" has to be said several times before it replaces a location; the first answer of all counts at once. */
+/** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
 function phaseOf({ source, attempt }: SourcePlanInput): Phase | undefined {
   const before = source.status?.phase as Phase | undefined
   switch (attempt?.kind) {
@@ -191,7 +191,7 @@ function phaseOf({ source, attempt }: SourcePlanInput): Phase | undefined {
     case 'nowhere':
       return source.spec.locality === undefined || attempt.confirmations >= CONFIRMATIONS ? 'Unavailable' : before
     default:
-      // A user who writes the location by hand says that the data is there.
+      // If a user wrote the location, the data is available.
       return before ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)
   }
 }
@@ -203,7 +203,7 @@ function messageOf({ source, attempt }: SourcePlanInput, phase: string): string 
   return before ?? (phase === 'Available' ? `the data is in ${listed(source.spec.locality?.clusterNames)}` : phase)
 }
 
-/** One Event each when the phase changes, when the system stops answering, and when it answers again. */
+/** Returns an Event when the phase changes, when the system stops answering, or when it answers again. */
 function eventsOf(input: SourcePlanInput, phase: Phase | undefined): Action[] {
   const { source, attempt } = input
   const { phase: before, conditions } = source.status ?? {}

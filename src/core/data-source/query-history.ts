@@ -1,26 +1,26 @@
-/** The history of the queries for one DataSource, and how the result of a query changes it. */
+/** The history of the queries for one DataSource, and its update with the result of a query. */
 import type { DataSource } from '../../api/data-source.ts'
 import { isPassing, type LocalityErrorCode } from '../locality/error-code.ts'
 import { type Attempt, CONFIRMATIONS } from './plan.ts'
 import { planRetry, type RetryPolicy } from './retry.ts'
 
-/** Kept in memory only: after a restart, each source is queried once more. */
+/** In memory only: after a restart, each source is queried once more. */
 export interface QueryHistory {
-  /** The version of the last answer, for systems that give one. */
+  /** The ETag of the last answer, if the system returns one. */
   etag?: string
-  /** How many answers in a row were "no such data". */
+  /** How many answers in a row said that the data does not exist. */
   confirmations: number
   /** How many queries in a row failed. */
   failures: number
   /** When the system last answered, in ms since the epoch. */
   answeredAt?: number
-  /** When the next query is due, where the interval does not decide it; in ms since the epoch. */
+  /** When the next query is due, if the refresh interval does not decide it; in ms since the epoch. */
   nextAt?: number
 }
 
 export const NO_HISTORY: QueryHistory = { confirmations: 0, failures: 0 }
 
-/** The end of one query. */
+/** The result of one query. */
 export type QueryResult =
   | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number; etag?: string }
   | { kind: 'unchanged' }
@@ -29,41 +29,41 @@ export type QueryResult =
 
 export interface ResultContext {
   now: number
-  /** Whether there is an earlier answer, which stays valid while the system does not answer. */
+  /** Whether an earlier answer exists. It stays valid while the system does not answer. */
   isLocated: boolean
   refreshIntervalMs: number
   retry: RetryPolicy
-  /** In [0, 1): spreads the retries of sources that failed together. */
+  /** In [0, 1): spreads the retries of sources whose queries failed together. */
   spread: number
 }
 
-/** After "no such data", the next query is due sooner than after a location, until the answer is confirmed. */
+/** If the data does not exist, the next query is due after this time until the answer is confirmed. */
 const CONFIRM_MS = 10_000
 
 /**
- * The history after a data system got a new configuration. The next query is due at once: it may succeed where the old one failed.
- * The version of the old answer is dropped, since it may mean another answer now.
+ * Returns the history after a change of a data system's configuration. The next query is due immediately, since it may succeed now. The old
+ * ETag is dropped, since it may belong to another answer now.
  */
 export function afterNewConfiguration({ etag: _old, ...history }: QueryHistory, now: number): QueryHistory {
   return { ...history, failures: 0, nextAt: now }
 }
 
-/** The part of a query that is not in the configuration of the data system. */
+/** A query without the configuration of the data system. */
 export interface SourceQuery {
   type: string
   name: string
   attributes: Readonly<Record<string, string>>
-  /** The version of the stored answer: the data system may then answer "unchanged". */
+  /** The ETag of the stored answer. The data system may then answer "unchanged". */
   etag?: string
 }
 
-/** The next query for a source. It has the version of the last answer only while the source has that answer and is not being deleted. */
+/** Returns the next query for a source. It has the ETag of the last answer only if the source has that answer and is not being deleted. */
 export function nextQuery({ metadata, spec }: DataSource, { etag }: QueryHistory): SourceQuery {
   const { type, name, attributes = {}, locality } = spec
   return { type, name, attributes, ...(etag && locality && !metadata.deletionTimestamp && { etag }) }
 }
 
-/** Adds a result. `attempt` is the part for the status: undefined while the retries of the policy last. */
+/** Adds a result to the history. `attempt` is for the status; it is undefined during the retries of the policy. */
 export function afterResult(
   history: QueryHistory,
   result: QueryResult,

@@ -1,13 +1,13 @@
-/** Decides how many queries a data system gets at once, and when the next one starts. */
+/** Decides how many queries a data system gets at the same time, and when the next one starts. */
 import type { SystemSign } from '../locality/error-code.ts'
 
-/** The record of the queries to one system. */
+/** The state of one system, from its queries. */
 export interface SystemRecord {
   /** How many queries in a row have failed. */
   failures: number
   /** When the system last answered a query, in ms since the epoch. */
   answeredAt?: number
-  /** A failing system gets no query before this time, in ms since the epoch. */
+  /** A failing system gets no query until then; in ms since the epoch. */
   pausedUntil?: number
 }
 
@@ -20,19 +20,19 @@ export interface HealthCheck {
 
 export const NEW_RECORD: SystemRecord = { failures: 0 }
 
-/** One table that its catalog cannot load must not slow down the others. */
+/** One failing query, such as a table that a catalog cannot load, must not slow down the others. */
 const FAILING_AFTER = 3
-/** A failing system gets a query this often, so that it is found within a second after its recovery. */
+/** A failing system gets a query at this interval, so that its recovery is detected within a second. */
 const PROBE_INTERVAL_MS = 1_000
-/** The longest pause that a system may ask for with `Retry-After`. */
+/** The longest pause that a system can request with `Retry-After`. */
 const MAX_PAUSE_MS = 30_000
 
-/** Whether a system counts as unhealthy: several queries in a row failed, or a health check did after its last answer. */
+/** Whether a system is failing: several queries in a row failed, or a health check failed after the last answer. */
 export function isFailing({ failures, answeredAt = 0 }: SystemRecord, { state, checkedAt = 0 }: HealthCheck): boolean {
   return failures >= FAILING_AFTER || (state === 'unhealthy' && answeredAt <= checkedAt)
 }
 
-/** Adds the end of one query to the record of its system. */
+/** Returns the record of a system after the end of one query. */
 export function afterQuery(
   record: SystemRecord,
   sign: SystemSign,
@@ -53,7 +53,7 @@ export interface SlotsInput {
   now: number
 }
 
-/** How many more queries may start now; with none, `waitMs` says when a slot opens without the end of a query. */
+/** Returns how many more queries may start now. If none may, `waitMs` is the time until a slot opens, unless a query ends first. */
 export function freeSlots({ record, health, maxConcurrent, running, now }: SlotsInput): {
   free: number
   waitMs?: number

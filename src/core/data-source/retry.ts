@@ -1,4 +1,4 @@
-/** Decides when a data system that gave no answer gets the same query again. */
+/** Decides when a failed query is repeated. */
 import { type BackoffBounds, backoffMs, equalJitter } from '../backoff.ts'
 
 /** The `retryConfig` of a data system. */
@@ -8,38 +8,38 @@ export interface RetryPolicy {
   initialBackoffMs: number
   maxBackoffMs: number
   backoffMultiplier: number
-  /** For each request. */
+  /** The timeout of each request. */
   timeoutMs: number
 }
 
 export interface RetryInput {
   policy: RetryPolicy
-  /** How many queries for this source failed in a row; 1 after the first one. */
+  /** How many queries for this source failed in a row; 1 after the first failure. */
   failures: number
-  /** Whether the error may pass by itself. */
+  /** Whether the error may disappear by itself. */
   isPassing: boolean
-  /** Whether there is an earlier answer, which stays valid meanwhile. */
+  /** Whether an earlier answer exists, which stays valid meanwhile. */
   isLocated: boolean
   refreshIntervalMs: number
-  /** The pause that the system asked for. */
+  /** The pause that the system requested. */
   retryAfterMs: number | undefined
-  /** In [0, 1): spreads the retries of sources that failed together. */
+  /** In [0, 1): spreads the retries of sources whose queries failed together. */
   spread: number
 }
 
 export interface Retry {
   delayMs: number
-  /** Whether this is one of the retries of the policy: the failure is not reported yet. */
+  /** Whether this retry belongs to the retry policy. Then the failure is not reported yet. */
   isSilent: boolean
 }
 
 const FIRST_MS = 1_000
-/** While nothing is known, workloads may be on hold: they continue within seconds after the system recovers. */
+/** Without an earlier answer, workloads may be on hold. They continue within seconds after the system recovers. */
 const LAST_UNKNOWN_MS = 3_000
 
 /**
- * First the retries of the policy. After them the delay doubles up to the refresh interval when an earlier answer is valid, and up to
- * seconds when there is none.
+ * Plans the retries of the policy first. After them, the delay doubles up to the refresh interval if an earlier answer is valid, and up to
+ * a few seconds otherwise.
  */
 export function planRetry({ policy, failures, isPassing, spread, ...rest }: RetryInput): Retry {
   const { retryAfterMs } = rest
@@ -58,7 +58,7 @@ function lateDelayMs(
   return backoffMs({ firstMs: FIRST_MS, lastMs }, failures)
 }
 
-/** The back-off that a data system is configured with. */
+/** Returns the back-off in the configuration of a data system. */
 export function backoffBoundsOf({ initialBackoffMs, maxBackoffMs, backoffMultiplier }: RetryPolicy): BackoffBounds {
   return { firstMs: initialBackoffMs, lastMs: maxBackoffMs, multiplier: backoffMultiplier }
 }

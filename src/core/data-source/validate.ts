@@ -1,4 +1,4 @@
-/** Validates a DataSource: its shape by schema, then its meaning. */
+/** Validates a DataSource: first its schema, then its values. */
 import type { DataSource } from '../../api/data-source.ts'
 import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/data-source-schema.ts'
 import type { FieldError } from '../field-errors.ts'
@@ -10,7 +10,7 @@ const validateShape = compileSchema(dataSourceSchema, 'forbidden')
 /** Karmada's limit for a cluster's name (pkg/util/validation, clusterNameMaxLength). */
 const MAX_CLUSTER_NAME_LENGTH = 48
 
-/** All errors of a source, by path; none means valid. */
+/** Returns all errors of a source, by path; an empty list means valid. */
 export function validateDataSource({ spec, status }: DataSource): FieldError[] {
   const shape = validateShape({ spec, ...(status && { status }) })
   const wrong = new Set(shape.map(({ path }) => path))
@@ -23,7 +23,7 @@ function meaning(spec: DataSource['spec'] | undefined): FieldError[] {
 }
 
 function clusterNameErrors(names: readonly unknown[]): FieldError[] {
-  // How many there are is the schema's to say.
+  // The schema limits the number of names.
   if (names.length > MAX_CLUSTER_NAMES) return []
   const seen = new Set<string>()
   return names.flatMap((name, i): FieldError[] => {

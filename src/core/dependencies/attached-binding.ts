@@ -1,4 +1,4 @@
-/** Builds the binding of a dependency: its referrers, their clusters and the strategy of conflicts. */
+/** Builds the binding of a dependency: its referrers, their clusters and the conflict strategy. */
 import {
   BINDING_FINALIZER,
   BINDING_ID_LABEL,
@@ -12,10 +12,12 @@ import { apiVersionOf, type K8sObject, nameOfObject, type ResourceType, referenc
 import { bindingName } from '../resource-binding/derive.ts'
 import { dependedByLabel } from './names.ts'
 
-/** How the resource is put into members, as those that need it agree on. */
+/** How Karmada applies the resource in member clusters; one strategy for all referrers. */
 export type Strategy = Pick<BindingSpec, 'conflictResolution' | 'preserveResourcesOnDeletion'>
 
-/** The binding of `dependent` for these, as Karmada's distributor would make it (dependencies_distributor.go, buildAttachedBinding). */
+/**
+ * Builds the binding of `dependent` for these referrers, as Karmada's distributor does (dependencies_distributor.go, buildAttachedBinding).
+ */
 export function newAttachedBinding(
   type: ResourceType<ResourceBinding>,
   dependent: K8sObject,
@@ -45,15 +47,16 @@ export function newAttachedBinding(
   }
 }
 
-/** Our labels for these referrers: label → the permanent id of the binding. A recreated binding of the same name has another id. */
+/** Our labels for these referrers: label → the permanent id of the referrer. A recreated binding with the same name has another id. */
 export function labelsFor(referrers: readonly ResourceBinding[]): Record<string, string> {
   return Object.fromEntries(referrers.map((binding) => [dependedByLabel(nameOfObject(binding)), idOf(binding)]))
 }
 
 /**
- * The snapshots of these referrers on the attached binding of this name. Karmada's distributor looks every entry up as a ResourceBinding.
- * If it does not find one, it neither writes nor releases the attached binding (policy_utils.go, resolveResourceBindingFromSnapshots). It
- * would never find a cluster-scoped binding. So one entry sums those up, under a name that always exists: the attached binding's own.
+ * Returns the snapshots of these referrers for the attached binding. Karmada's distributor looks up every entry as a ResourceBinding. If it
+ * does not find one, it neither updates nor releases the attached binding (policy_utils.go, resolveResourceBindingFromSnapshots). It never
+ * finds a cluster-scoped binding. Therefore one entry represents all cluster-scoped referrers. It has the name of the attached binding
+ * itself, which always exists.
  */
 export function snapshotsOf(attached: BindingSnapshot, referrers: readonly ResourceBinding[]): BindingSnapshot[] {
   const named = referrers.filter(({ metadata }) => metadata.namespace || !attached.namespace)
@@ -73,7 +76,9 @@ function snapshot({ namespace, name }: BindingSnapshot, clusters: TargetCluster[
   return { ...(namespace && { namespace }), name, ...(clusters.length > 0 && { clusters }) }
 }
 
-/** Which object, and which state of it: a change here is what makes Karmada put it into members again. */
+/**
+ * The reference to an object with its uid and resourceVersion. When it changes, Karmada applies the object in the member clusters again.
+ */
 export function resourceOf(object: K8sObject): BindingSpec['resource'] {
   const { uid, resourceVersion } = object.metadata
   return {
@@ -84,8 +89,8 @@ export function resourceOf(object: K8sObject): BindingSpec['resource'] {
 }
 
 /**
- * One referrer that overwrites or preserves decides for all (Karmada's proposal dependency-policy-conflict-resolution). Without referrers
- * there is no strategy.
+ * Combines the strategies of the referrers: one that overwrites or preserves decides for all (Karmada's proposal
+ * dependency-policy-conflict-resolution). Without referrers, there is no strategy.
  */
 export function strategyOf(referrers: readonly ResourceBinding[]): { strategy: Strategy; conflicts: string[] } {
   if (referrers.length === 0) return { strategy: {}, conflicts: [] }

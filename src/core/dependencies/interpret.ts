@@ -1,4 +1,4 @@
-/** Lists the objects that a workload needs in its clusters: all that it names, and those that go with its pods without being named. */
+/** Lists the dependencies of a workload: the objects that it names, and related objects that it does not name. */
 
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type DependentObjectReference, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
@@ -14,10 +14,15 @@ import type { Workload } from './workload.ts'
 const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
 
 /**
- * The dependencies of a workload, sorted by apiVersion, kind, namespace and name, each once, and never the workload itself. Beyond the
- * objects that it names, it needs the Services that select its pods, their Ingresses and the objects that these name. It also needs the
- * pull Secrets of its ServiceAccounts, its VolumeManagers with their Secrets, and its claims for data. Throws the errors of the look-ups:
- * an object that is not known yet must not look absent.
+ * Returns the dependencies of a workload, sorted by apiVersion, kind, namespace and name, without duplicates and without the workload
+ * itself:
+ * - the objects that it names
+ * - the Services that select its pods, their Ingresses, and the objects that these name
+ * - the pull Secrets of its ServiceAccounts
+ * - its VolumeManagers with their Secrets
+ * - its DataSourceClaims
+ *
+ * @throws the errors of the look-ups: an object that is not cached yet must not count as absent
  */
 export function interpretDependencies(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
   const { references, furtherReferences } = workload.dependencies
@@ -38,7 +43,7 @@ function pullSecretsOf({ kind, namespace, name }: DependentObjectReference, rela
   return named(secrets, names).map((secret) => referenceTo(secret, namespace))
 }
 
-/** Nothing names these: without them no request reaches the pods in a member. */
+/** No object names these, but without them no request reaches the pods in a member. */
 function servicesAndIngresses(
   { metadata: { namespace }, dependencies }: Workload,
   related: RelatedObjects,
@@ -54,7 +59,7 @@ function servicesAndIngresses(
   ]
 }
 
-/** A VolumeManager that does not exist is left out: where its kind is not even served, Karmada's distributor would fail on it for ever. */
+/** A VolumeManager that does not exist is left out. If no API server serves its kind, Karmada's distributor would fail on it forever. */
 function volumeManagersAndSecrets(
   { metadata: { namespace }, dependencies }: Workload,
   related: RelatedObjects,
@@ -69,12 +74,15 @@ function volumeManagersAndSecrets(
     ])
 }
 
-/** The names of the Secrets with which a VolumeManager reads its sources. */
+/** Returns the names of the Secrets with which a VolumeManager reads its sources. */
 export function secretsOf(manager: VolumeManager): string[] {
   return SECRET_OPTIONS.flatMap((option) => stringsAt(manager, `spec.volumeConfigs.*.options.${option}`))
 }
 
-/** A claim of another namespace than the workload's cannot be attached: the binding would stand apart from its owner, and be collected. */
+/**
+ * A claim of another namespace cannot be attached: its binding's owner would be in another namespace, so the garbage collector would delete
+ * it.
+ */
 function claimsForData(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
   const { namespace } = workload.metadata
   const found = related

@@ -1,4 +1,4 @@
-/** Decodes Karmada's requests for the dependencies of an object by schema, and encodes the responses as the protocol requires. */
+/** Decodes Karmada's requests for the dependencies of an object by schema, and encodes the responses. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import {
   type InterpreterContext,
@@ -13,20 +13,20 @@ const validateContext = compileSchema(interpreterContextSchema)
 
 export type DecodedContext = { request: InterpreterRequest } | { error: string }
 
-/** Takes the parsed body of a call; gives the request, or what is wrong with it. Throws nothing. */
+/** Decodes the parsed body of a call. Returns the request, or an error that describes the invalid fields. */
 export function decodeContext(body: unknown): DecodedContext {
   const errors = validateContext(body)
   if (errors.length === 0) return { request: (body as { request: InterpreterRequest }).request }
   return { error: `not a config.karmada.io/v1alpha1 ResourceInterpreterContext: ${describeErrors(errors)}` }
 }
 
-/** The answer: the dependencies, or why they are unknown. */
+/** The result: the dependencies, or the reason why they are unknown. */
 export type Interpretation = { dependencies: readonly DependentObjectReference[] } | { refusal: string }
 
 /**
- * Turns an interpretation into the answer that Karmada takes: the uid is that of the request, and a failure has a status
- * (`VerifyResourceInterpreterContext` in pkg/resourceinterpreter/customized/webhook/request). Without success Karmada changes nothing
- * and asks again later.
+ * Encodes an interpretation as the response for Karmada. The uid must be that of the request, and a failure needs a status
+ * (`VerifyResourceInterpreterContext` in pkg/resourceinterpreter/customized/webhook/request). After a failure, Karmada changes nothing and
+ * retries later.
  */
 export function encodeContext({ uid }: InterpreterRequest, interpretation: Interpretation): InterpreterContext {
   const response: InterpreterResponse =
@@ -36,5 +36,5 @@ export function encodeContext({ uid }: InterpreterRequest, interpretation: Inter
   return { apiVersion: 'config.karmada.io/v1alpha1', kind: 'ResourceInterpreterContext', response }
 }
 
-/** An HTTP status: the caller should not have sent this request to Lodestone. */
+/** The HTTP status of a request that is not for Lodestone. */
 const BAD_REQUEST = 400

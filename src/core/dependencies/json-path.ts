@@ -1,9 +1,9 @@
-/** Paths into objects of any shape: the table of kinds uses them to say where references are. */
+/** Paths into objects of any shape. The table of kinds uses them for the places of references. */
 
 /**
- * The values at a dotted path; none where the path leads nowhere, whatever is there instead. A segment is a member's name or a wildcard.
- * `*` is every item or member, and `*Suffix` is every member whose name ends so. `**` is the value itself and every object and list below
- * it. The empty path is the value itself.
+ * Returns the values at a dotted path; an empty list if the path does not exist in the value. A segment is the name of a member or a
+ * wildcard. `*` matches every item or member, and `*Suffix` every member whose name ends with the suffix. `**` matches the value itself and
+ * every object and list below it. The empty path is the value itself.
  */
 export function valuesAt(value: unknown, path: string): unknown[] {
   if (path === '') return [value]
@@ -15,7 +15,7 @@ export function valuesAt(value: unknown, path: string): unknown[] {
   return found
 }
 
-/** Paths are those of the table of kinds: few, and asked for again and again. */
+/** The segments of each path, split once: the table of kinds has few paths, and each is read many times. */
 const segments = new Map<string, readonly string[]>()
 
 function segmentsOf(path: string): readonly string[] {
@@ -29,7 +29,7 @@ export function stringsAt(value: unknown, path: string): string[] {
   return valuesAt(value, path).filter(isName)
 }
 
-/** Whether a value can name something: an empty name refers to nothing. */
+/** Whether a value is a name: an empty string refers to nothing. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
@@ -58,9 +58,9 @@ function membersEndingIn(suffix: string, value: unknown, found: unknown[]): void
 }
 
 /**
- * Opens a value for many paths: what a path has in common with others up to its `**` is walked once.
+ * Prepares a value for many paths. The part of the paths up to `**` is evaluated once.
  *
- * @returns `valuesAt` of this value
+ * @returns `valuesAt` for this value
  */
 export function openPaths(root: unknown): (path: string) => unknown[] {
   const walked = new Map<string, unknown[]>()
@@ -77,7 +77,7 @@ export function openPaths(root: unknown): (path: string) => unknown[] {
   }
 }
 
-/** Walks a list that it grows instead of recursing: the author of an object decides how deep it is nested. */
+/** Iterates over a list that it extends, instead of recursion: the author of an object decides how deep it is nested. */
 function selfAndBelow(value: unknown, found: unknown[]): void {
   for (let next = found.push(value) - 1; next < found.length; next++) {
     const at = found[next]

@@ -1,4 +1,4 @@
-/** The keys by which workloads and what they depend on find each other in indexes. */
+/** The index keys by which workloads and their dependencies find each other. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
@@ -7,21 +7,24 @@ import { referenceTo } from './references.ts'
 import type { Workload } from './workload.ts'
 
 /**
- * `apiVersion/kind/namespace/name` of an object, or of what a reference names. A reference by label selector names no object: its key ends
- * with the slash. It is the key of every object of the kind in the namespace, without the name.
+ * Returns `apiVersion/kind/namespace/name` of an object or a reference. A reference by label selector has no name, so its key ends with the
+ * slash. That key is also the prefix of the keys of all objects of the kind in the namespace.
  */
 export function dependencyKey(of: DependentObjectReference | K8sObject): string {
   const { namespace = '', name = '' } = 'metadata' in of ? of.metadata : of
   return `${of.apiVersion}/${of.kind}/${namespace}/${name}`
 }
 
-/** The object of a key, by name only. */
+/** Returns the object of a key, with apiVersion, kind, namespace and name only. */
 export function objectOfKey(key: string): K8sObject {
   const [name = '', namespace, kind = '', ...apiVersion] = key.split('/').reverse()
   return { apiVersion: apiVersion.reverse().join('/'), kind, metadata: { ...(namespace && { namespace }), name } }
 }
 
-/** The keys of everything that the workload itself names, sorted, each once; of VolumeManagers also those that do not exist. */
+/**
+ * Returns the keys of all objects that the workload names, sorted, without duplicates. VolumeManagers are included even if they do not
+ * exist.
+ */
 export function referenceKeys({ metadata, dependencies }: Workload): string[] {
   const managers = dependencies.volumeManagers.map((name) =>
     referenceTo({ type: volumeManagers, name }, metadata.namespace),

@@ -1,4 +1,4 @@
-/** The table of kinds whose dependencies are known: where in each there are pods, and what else it names. */
+/** The table of kinds whose dependencies are interpreted: the paths of their pods and of their other references. */
 import {
   configMaps,
   type DependentObjectReference,
@@ -12,7 +12,7 @@ import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { referenceTo } from './references.ts'
 
-/** Where the references are in an object of a kind; all are lists of paths (json-path.ts). */
+/** The places of references in an object of a kind; each is a list of paths (json-path.ts). */
 interface Places {
   /** Pod templates: `metadata` and `spec`. */
   templates?: readonly string[]
@@ -20,17 +20,17 @@ interface Places {
   podSpecs?: readonly string[]
   /** Objects with the `env` and `envFrom` of a container. */
   containers?: readonly string[]
-  /** Objects with the labels and annotations of pods, besides the metadata of templates. */
+  /** Objects with the labels and annotations of pods, in addition to the metadata of templates. */
   podMetadata?: readonly string[]
-  /** Single names, by the kind of what they name. */
+  /** Single names, with the kind of the named object. */
   names?: readonly (readonly [ResourceType, string])[]
-  /** Names of claims that the kind's own controller makes. */
+  /** Names of PersistentVolumeClaims that the kind's own controller creates. */
   ownClaims?: readonly string[]
-  /** The Services that it sends to. */
+  /** The Services that it sends requests to. */
   backends?: readonly string[]
-  /** The namespace of everything that is named. */
+  /** The namespace of all named objects. */
   namespace?: string
-  /** References that no path can express. */
+  /** Finds references that no path can express. */
   more?: (object: K8sObject) => DependentObjectReference[]
 }
 
@@ -39,26 +39,31 @@ export interface InterpretedKind extends Places {
 }
 
 const POD_TEMPLATE: Places = { templates: ['spec.template'] }
-/** Each pod gets a claim of its own, for which the template's name only stands. Karmada leaves that out of StatefulSets, not of Kruise's. */
+/**
+ * The controller creates a PersistentVolumeClaim per pod; the template's name is no claim. Karmada ignores it in StatefulSets, but not in
+ * Kruise's kinds.
+ */
 const CLAIM_TEMPLATES: Places = { ...POD_TEMPLATE, ownClaims: ['spec.volumeClaimTemplates.*.metadata.name'] }
-/** Karmada names an empty Secret for TLS without one, by which its interpreter then fails (VerifyDependencies); here it names nothing. */
+/**
+ * For TLS without a Secret, Karmada returns an empty name, and its interpreter then fails (VerifyDependencies). Lodestone returns nothing.
+ */
 const INGRESS: Places = {
   names: [[secrets, 'spec.tls.*.secretName']],
   backends: ['spec.defaultBackend.service.name', 'spec.rules.*.http.paths.*.backend.service.name'],
 }
-/** Only a claim that is given by name must exist before the job; Volcano's controller makes the others. */
+/** Only a claim with a given name must exist before the job; Volcano's controller creates the others. */
 const VOLCANO_JOB: Places = {
   templates: ['spec.tasks.*.template'],
   names: [[persistentVolumeClaims, 'spec.volumes.*.volumeClaimName']],
 }
-/** `spec.template` is what Karmada reads; the served schema has a whole workload there, and patches of its pods. */
+/** Karmada reads `spec.template`. The served schema has a whole workload there, and patches of its pods in the subsets. */
 const UNITED_DEPLOYMENT: Places = {
   templates: ['spec.template', 'spec.template.*.spec.template', 'spec.topology.subsets.*.patch'],
   ownClaims: ['spec.template.*.spec.volumeClaimTemplates.*.metadata.name'],
 }
-/** Cluster-scoped: the objects that it injects are in the pods' namespaces. Without `spec.namespace` these are unknown. */
+/** Cluster-scoped: the injected objects are in the namespaces of the pods. Without `spec.namespace`, these namespaces are unknown. */
 const SIDECAR_SET: Places = { podSpecs: ['spec'], namespace: 'spec.namespace' }
-/** `spec.*` stands for the driver and the executor. */
+/** `spec.*` is the driver and the executor. */
 const SPARK_APPLICATION: Places = {
   templates: ['spec.*.template'],
   podSpecs: ['spec', 'spec.*'],
@@ -75,9 +80,9 @@ const SPARK_APPLICATION: Places = {
   ],
 }
 /**
- * Templates may be nested in steps and tasks, and secrets of artifacts stand at any depth, so everything below `spec` is looked at. Karmada
- * also names each of `volumeClaimTemplates` as a claim, but Argo makes those claims, under another name. Karmada also looks for a Secret of
- * a volume at `secret.name`, where none ever is.
+ * Templates may be nested in steps and tasks, and secrets of artifacts occur at any depth, so all of `spec` is searched. Karmada also
+ * returns each of `volumeClaimTemplates` as a claim, but Argo creates those claims with other names. Karmada also reads a Secret of a
+ * volume at `secret.name`, a path that does not exist.
  */
 const WORKFLOW: Places = {
   podSpecs: ['spec.**'],
@@ -92,7 +97,7 @@ const WORKFLOW: Places = {
   ],
 }
 
-/** Every kind that is interpreted; Karmada's native ones first. A kind stands here once: its versions are alike. */
+/** Every kind that is interpreted; Karmada's native kinds come first. Each kind has one entry, since its versions have the same paths. */
 export const interpretedKinds: readonly InterpretedKind[] = [
   namespaced('apps/v1', 'Deployment', 'deployments', POD_TEMPLATE),
   namespaced('apps/v1', 'ReplicaSet', 'replicasets', POD_TEMPLATE),
@@ -126,7 +131,7 @@ export const interpretedKinds: readonly InterpretedKind[] = [
 
 const kindsByKey = new Map(interpretedKinds.map((kind) => [kindKey(apiVersionOf(kind.type), kind.type.kind), kind]))
 
-/** How the kind is interpreted, whatever its version; undefined for a kind that is not. */
+/** Returns the entry of a kind, for any of its versions; undefined if the kind is not interpreted. */
 export function interpretedKind(apiVersion: string, kind: string): InterpretedKind | undefined {
   return kindsByKey.get(kindKey(apiVersion, kind))
 }
@@ -146,7 +151,7 @@ function clusterScoped(apiVersion: string, kind: string, plural: string, places:
   return { ...places, type: { ...type, namespaced: false } }
 }
 
-/** The pods of a Ray cluster described at a path, and the password of the Redis that outlives its head. */
+/** The places of a Ray cluster at a path: its pods, and the password of the Redis that stores the state of its head. */
 function rayCluster(at: string, ...templates: string[]): Places {
   return {
     templates: [`${at}.headGroupSpec.template`, `${at}.workerGroupSpecs.*.template`, ...templates],
@@ -158,7 +163,7 @@ function rayCluster(at: string, ...templates: string[]): Places {
   }
 }
 
-/** A ServiceImport stands for a Service that Karmada derives from it, and for that Service's EndpointSlices. */
+/** Karmada derives a Service and its EndpointSlices from a ServiceImport. */
 function derivedService(object: K8sObject): DependentObjectReference[] {
   const [namespace] = stringsAt(object, 'metadata.namespace')
   return stringsAt(object, 'metadata.name').flatMap((name) => [
@@ -172,7 +177,7 @@ function derivedService(object: K8sObject): DependentObjectReference[] {
   ])
 }
 
-/** A volume names each Secret with its namespace; where it does not, that of the claim it is bound to holds. */
+/** Each Secret reference of a PersistentVolume has a namespace. If it is missing, the namespace of the bound claim applies. */
 function volumeSecrets(volume: K8sObject): DependentObjectReference[] {
   const azure = valuesAt(volume, 'spec.azureFile').map((source) => ({
     name: stringsAt(source, 'secretName')[0],

@@ -1,21 +1,21 @@
-/** The names by which attached bindings and those that they are attached to find each other: Karmada's, character by character. */
+/** The labels by which attached bindings and their referrers find each other, with the same hash as Karmada's. */
 import { DEPENDED_BY_LABEL_PREFIX as KARMADA_LABEL_PREFIX } from '../../api/karmada.ts'
 import { DEPENDED_BY_LABEL_PREFIX } from '../../api/lodestone.ts'
 
-/** Letters and digits that make no words (apimachinery, SafeEncodeString). */
+/** Letters and digits that form no words (apimachinery, SafeEncodeString). */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** On attached bindings: our note that they are attached to this binding. Its value is the binding's permanent id. */
+/** Our label on attached bindings for a referrer. Its value is the permanent id of the referrer. */
 export function dependedByLabel(binding: { namespace?: string | undefined; name: string }): string {
   return DEPENDED_BY_LABEL_PREFIX + dependedByHash(binding)
 }
 
-/** The same note of Karmada's own distributor. */
+/** The label of Karmada's own distributor for a referrer. */
 export function karmadaDependedByLabel(binding: { namespace?: string | undefined; name: string }): string {
   return KARMADA_LABEL_PREFIX + dependedByHash(binding)
 }
 
-/** Hashes are asked for again and again, of the same bindings: so many are remembered before all are forgotten. */
+/** Hashes of the same bindings are needed again and again. When the cache has this many entries, it is cleared. */
 const MAX_REMEMBERED = 50_000
 const remembered = new Map<string, string>()
 

@@ -1,4 +1,4 @@
-/** Decides which bindings that need a dependency get it from us, and which get it from Karmada's distributor. */
+/** Decides which referrers of a dependency Lodestone attaches, and which ones Karmada's distributor attaches. */
 import type { DependentObjectReference } from '../../api/dependencies.ts'
 import { DEPENDENCIES_ANNOTATION, MANAGED_BY_LABEL, type ResourceBinding } from '../../api/karmada.ts'
 import type { K8sObject } from '../../api/meta.ts'
@@ -7,12 +7,12 @@ import { matchesLabels } from '../selectors.ts'
 import { dependencyKey } from './keys.ts'
 import type { Need } from './plan-attached.ts'
 
-/** `karmada`: its distributor attaches what it knows of, and we the rest; `builtin`: we attach everything. */
+/** `karmada`: its distributor attaches the dependencies that it recorded, and Lodestone the others. `builtin`: Lodestone attaches all. */
 export type Distribution = 'karmada' | 'builtin'
 
 /**
- * Whether dependencies follow the binding at all. One that another controller than the detector made (MultiClusterService) is
- * that controller's business.
+ * Whether the dependencies of a binding are propagated. If another controller created the binding (MultiClusterService), Lodestone ignores
+ * it.
  */
 export function propagates({ metadata, spec }: ResourceBinding): boolean {
   return (
@@ -22,7 +22,7 @@ export function propagates({ metadata, spec }: ResourceBinding): boolean {
   )
 }
 
-/** Whether the reference means the object: by name, or by labels where it has no name. */
+/** Whether the reference matches the object: by name, or by labels if it has no name. */
 export function refersTo(reference: DependentObjectReference, { apiVersion, kind, metadata }: K8sObject): boolean {
   if (reference.kind !== kind || reference.apiVersion !== apiVersion) return false
   if ((reference.namespace ?? '') !== (metadata.namespace ?? '')) return false
@@ -32,9 +32,9 @@ export function refersTo(reference: DependentObjectReference, { apiVersion, kind
 }
 
 /**
- * Divides the bindings that need `dependent`. In `karmada` mode the distributor attaches what it has recorded on a binding. We attach what
- * it has not recorded yet, such as a Service that came after the workload. We also attach everything for cluster-scoped workloads, which
- * it does not handle (karmada-io/karmada#5096).
+ * Divides the bindings that need `dependent`. In `karmada` mode, the distributor attaches the dependencies that it recorded on a binding.
+ * Lodestone attaches those that are not recorded yet, such as a Service that was created after the workload. It also attaches all
+ * dependencies of cluster-scoped workloads, which the distributor does not support (karmada-io/karmada#5096).
  */
 export function divideNeeds(
   dependent: K8sObject,
@@ -44,7 +44,7 @@ export function divideNeeds(
   return bindings.map((binding) => ({ binding, ours: isOurs(binding, dependent, distribution) }))
 }
 
-/** Whether there is anything for us to attach to a binding whose workload has these dependencies. */
+/** Whether Lodestone has to attach any of these dependencies of a binding's workload. */
 export function attachesAny(
   binding: ResourceBinding,
   dependents: Iterable<K8sObject>,
@@ -59,14 +59,14 @@ function isOurs(binding: ResourceBinding, dependent: K8sObject, distribution: Di
   return distribution === 'builtin' || !binding.metadata.namespace || isMissingFromRecord(binding, dependent)
 }
 
-/** Nothing recorded at all means that the distributor was not there yet: it may still be told everything. */
+/** Without a record, the distributor has not processed the binding yet: it may still attach all dependencies. */
 function isMissingFromRecord(binding: ResourceBinding, dependent: K8sObject): boolean {
   const record = recordOf(binding)
   if (record === undefined || record.names.has(dependencyKey(dependent))) return false
   return !record.selectors.some((reference) => refersTo(reference, dependent))
 }
 
-/** The dependencies that Karmada's distributor has recorded on a binding, for many look-ups. */
+/** The dependencies that Karmada's distributor recorded on a binding, prepared for many look-ups. */
 interface DependencyRecord {
   names: ReadonlySet<string>
   selectors: readonly DependentObjectReference[]

@@ -1,4 +1,4 @@
-/** Plans the binding of one dependency: creates, updates and releases it, in one write for all workloads that need it. */
+/** Plans the binding of one dependency: creates, updates or releases it, in one write for all workloads that need it. */
 import {
   type BindingSnapshot,
   clusterResourceBindings,
@@ -15,35 +15,36 @@ import { dependedByLabel, karmadaDependedByLabel } from './names.ts'
 /** A binding whose workload needs the dependency. */
 export interface Need {
   binding: ResourceBinding
-  /** Whether it is for us to attach it; else Karmada's distributor does. */
+  /** Whether Lodestone attaches the dependency to it; otherwise Karmada's distributor does. */
   ours: boolean
 }
 
 export interface AttachedInput {
-  /** The object that is needed; undefined while it does not exist. */
+  /** The dependency; undefined if it does not exist. */
   dependent: K8sObject | undefined
-  /** Its binding, made by us or by another controller. */
+  /** Its stored binding, created by Lodestone or by another controller. */
   stored: ResourceBinding | undefined
   needs: readonly Need[]
-  /** The binding that a snapshot is of, if it is there. */
+  /** Returns the binding of a snapshot, if it exists. */
   bindingOf(snapshot: BindingSnapshot): ResourceBinding | undefined
-  /** The cluster-scoped bindings that `stored` carries our labels for: no snapshot names them. */
+  /** The cluster-scoped bindings for which `stored` has our labels: no snapshot names them. */
   labeledFor: readonly ResourceBinding[]
-  /** Whether the needs of a binding's workload are unknown: then nothing is released. */
+  /** Whether the dependencies of a binding's workload are unknown. Then the binding is not released. */
   isUnknown(binding: ResourceBinding): boolean
 }
 
 /**
- * Follows Karmada's distributor (dependencies_distributor.go: createOrUpdateAttachedBinding, removeScheduleResultFromAttachedBindings)
- * for those that are ours to attach, and leaves the labels and entries of other writers alone. A binding that is not needed any more stays,
- * empty, as Karmada leaves it: it goes with the object that owns it.
+ * Plans the binding of a dependency as Karmada's distributor does (dependencies_distributor.go: createOrUpdateAttachedBinding,
+ * removeScheduleResultFromAttachedBindings), for the referrers that Lodestone attaches. Labels and entries of other writers stay. A binding
+ * without referrers stays empty, as with Karmada: the garbage collector deletes it with the dependency that owns it.
  */
 export function planAttachedBinding(input: AttachedInput): Plan {
   const { dependent, stored } = input
   if (!stored) return dependent ? planNew(dependent, input.needs) : NOTHING
-  // One on its way out is made anew when it is gone.
+  // After a binding that is being deleted is gone, the next run creates a new one.
   if (stored.metadata.deletionTimestamp) return NOTHING
-  // Of an object that was deleted and made again: the garbage collector takes it (karmada-io/karmada#6034), and its end is an event.
+  // The binding of a deleted and recreated object: the garbage collector deletes it (karmada-io/karmada#6034), and its deletion triggers
+  // the next run.
   if (dependent && isOfPredecessor(stored, dependent)) return NOTHING
   return planExisting(input, stored)
 }
@@ -64,11 +65,11 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const attached = input.needs
     .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
     .map(({ binding }) => binding)
-    // Nothing more is attached to where an object is going, or gone.
+    // If the dependency is being deleted or is gone, it gets no new referrers.
     .filter((binding) => ourLabelOf(binding) in labels || (dependent && isScheduled(binding)))
   const unknown = unknownReferrers(input, entries)
   const released = releasedLabels(labels, [...attached, ...unknown])
-  // A binding that has nothing of ours stays as it is.
+  // A binding without labels and referrers of Lodestone stays as it is.
   if (attached.length === 0 && released.size === 0) return NOTHING
   const clusterScoped = [...attached, ...unknown].filter(({ metadata }) => own.namespace && !metadata.namespace)
   const requiredBy = merge(
@@ -87,7 +88,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
     },
     requiredBy: requiredBy.length > 0 ? requiredBy : null,
     ...(dependent && attached.length > 0 && { resource: resourceOf(dependent) }),
-    // One with a policy of its own is put into members as that says.
+    // If the binding has its own policy, that policy decides how it is applied in members.
     ...(!stored.spec.placement && {
       conflictResolution: strategy.conflictResolution ?? null,
       preserveResourcesOnDeletion: strategy.preserveResourcesOnDeletion ?? null,
@@ -99,12 +100,12 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   return { actions: [{ kind: 'patch', of: { type, ...own }, patch }, ...events] }
 }
 
-/** Our attachment stays ours until Karmada's distributor has recorded it as well: it would be lost in between. */
+/** Lodestone keeps its attachment until Karmada's distributor has its own label. Otherwise the dependency would be detached in between. */
 function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string>): boolean {
   return ourLabelOf(binding) in labels && !(karmadaDependedByLabel(nameOfObject(binding)) in labels)
 }
 
-/** The recorded referrers of which it is unknown whether they still need the dependency. */
+/** The recorded referrers whose dependencies are unknown: they may still need this one. */
 function unknownReferrers(
   { needs, bindingOf, labeledFor: noted, isUnknown }: AttachedInput,
   entries: readonly BindingSnapshot[],
@@ -115,7 +116,7 @@ function unknownReferrers(
   )
 }
 
-/** Our labels for all but those that still need it from us. */
+/** Our labels of all referrers that no longer need the dependency from Lodestone. */
 function releasedLabels(labels: Record<string, string>, kept: readonly ResourceBinding[]): Set<string> {
   const keptLabels = new Set(kept.map(ourLabelOf))
   return new Set(
@@ -123,15 +124,15 @@ function releasedLabels(labels: Record<string, string>, kept: readonly ResourceB
   )
 }
 
-/** An entry goes with our label, unless Karmada's distributor wants it as well. */
+/** An entry is removed with our label, unless it has a label of Karmada's distributor. */
 function isReleased(entry: BindingSnapshot, released: Set<string>, labels: Record<string, string>): boolean {
   return released.has(dependedByLabel(entry)) && !(karmadaDependedByLabel(entry) in labels)
 }
 
-/** Entries are replaced in place and new ones appended, so that a list that says the same stays the same. */
+/** Replaces entries in place and appends new ones, so that an unchanged list stays the same. */
 function merge(entries: readonly BindingSnapshot[], snapshots: readonly BindingSnapshot[]): BindingSnapshot[] {
   const byName = new Map(snapshots.map((snapshot) => [keyOf(snapshot), snapshot]))
-  // A doubled entry, as old versions of Karmada left them, is written once.
+  // Old versions of Karmada wrote an entry twice; here it is written once.
   const seen = new Map(entries.map((entry) => [keyOf(entry), byName.get(keyOf(entry)) ?? entry]))
   return [...seen.values(), ...snapshots.filter((snapshot) => !seen.has(keyOf(snapshot)))]
 }
@@ -153,7 +154,7 @@ interface Wanted {
   [field: string]: unknown
 }
 
-/** A merge patch of what differs, guarded by the version that was read; undefined when nothing does. */
+/** Returns a merge patch of the differences with the resourceVersion that was read; undefined if nothing differs. */
 function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted): Record<string, unknown> | undefined {
   const storedLabels = stored.metadata.labels ?? {}
   const storedSpec = stored.spec as unknown as Record<string, unknown>
@@ -169,7 +170,7 @@ function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted):
   }
 }
 
-/** Warns that the workloads that need the dependency do not agree; comes with a write for it. */
+/** Returns a warning if the strategies of the referrers differ; emitted only with a write of the binding. */
 function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBinding[]): Action[] {
   const { conflicts } = strategyOf(referrers)
   if (conflicts.length === 0) return []

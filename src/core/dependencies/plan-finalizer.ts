@@ -1,4 +1,4 @@
-/** Decides whether the deletion of a workload's binding waits until our attachments for it are released. */
+/** Decides whether the deletion of a workload's binding waits until Lodestone has released the attached bindings. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { DEPENDENCIES_FINALIZER } from '../../api/lodestone.ts'
 import { nameOfObject } from '../../api/meta.ts'
@@ -6,18 +6,18 @@ import { NOTHING, type Plan } from '../plan.ts'
 
 export interface FinalizerInput {
   binding: ResourceBinding
-  /** Whether there is something for us to attach; undefined when that cannot be told now. */
+  /** Whether Lodestone has dependencies to attach; undefined if that is not known now. */
   attaches: boolean | undefined
-  /** Whether a binding still carries our label for it. */
+  /** Whether an attached binding still has our label for this binding. */
   hasAttached: boolean
 }
 
-/** Sets our finalizer as long as we attach, and takes it back when nothing is attached any more. */
+/** Sets our finalizer while Lodestone attaches dependencies, and removes it when none is attached any more. */
 export function planDependenciesFinalizer({ binding, attaches, hasAttached }: FinalizerInput): Plan {
   const { finalizers = [], deletionTimestamp } = binding.metadata
   const isSet = finalizers.includes(DEPENDENCIES_FINALIZER)
   const isWanted = hasAttached || (deletionTimestamp === undefined && (attaches ?? isSet))
-  // An API server takes no new finalizer on what is on its way out.
+  // An API server rejects a new finalizer on an object that is being deleted.
   if (isSet === isWanted || (isWanted && deletionTimestamp !== undefined)) return NOTHING
   const others = finalizers.filter((finalizer) => finalizer !== DEPENDENCIES_FINALIZER)
   return {

@@ -1,4 +1,6 @@
-/** Finds the ConfigMaps, Secrets, ServiceAccounts and claims that a pod spec names, as Karmada's native interpreter does. */
+/**
+ * Finds the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims that a pod spec names, as Karmada's native interpreter does.
+ */
 import { configMaps, secrets, serviceAccounts } from '../../api/dependencies.ts'
 import type { ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
@@ -6,7 +8,7 @@ import { isObject } from '../json.ts'
 import { stringsAt, valuesAt } from './json-path.ts'
 import { type NamedObject, named } from './references.ts'
 
-/** In a container, or anything else with `env` and `envFrom`. */
+/** Paths in a container or any other object with `env` and `envFrom`. */
 const CONTAINER_PATHS: readonly [ResourceType, string][] = [
   [configMaps, 'env.*.valueFrom.configMapKeyRef.name'],
   [configMaps, 'envFrom.*.configMapRef.name'],
@@ -14,7 +16,7 @@ const CONTAINER_PATHS: readonly [ResourceType, string][] = [
   [secrets, 'envFrom.*.secretRef.name'],
 ]
 
-/** In a pod spec. The deprecated `serviceAccount` is the same as `serviceAccountName`: API servers fill in either from the other. */
+/** Paths in a pod spec. The deprecated `serviceAccount` is not needed: API servers set `serviceAccountName` from it and vice versa. */
 const POD_PATHS: readonly [ResourceType, string][] = [
   [secrets, 'imagePullSecrets.*.name'],
   [serviceAccounts, 'serviceAccountName'],
@@ -24,8 +26,8 @@ const POD_PATHS: readonly [ResourceType, string][] = [
 const CONTAINERS = ['containers.*', 'initContainers.*', 'ephemeralContainers.*']
 
 /**
- * The sources of a volume by which it names a Secret or a ConfigMap, and where. A volume has one source; should a kind let two through, the
- * first of these counts, as with Karmada (VisitPodSecretNames and VisitPodConfigmapNames in pkg/util/lifted/visitpod.go).
+ * The volume sources that name a Secret or a ConfigMap, with the path of the name. A volume has one source. If a kind accepts two, the
+ * first in this list counts, as in Karmada (VisitPodSecretNames and VisitPodConfigmapNames in pkg/util/lifted/visitpod.go).
  */
 const SECRET_SOURCES: readonly [string, string][] = [
   ['azureFile', 'secretName'],
@@ -55,19 +57,19 @@ const POD_MEMBERS: ReadonlySet<string> = new Set([
 ])
 const CONTAINER_MEMBERS: ReadonlySet<string> = new Set(['env', 'envFrom'])
 
-/** Whether a value may name something as a pod spec does: of everything below a Workflow, hardly anything does. */
+/** Whether a value has fields of a pod spec that name objects. Hardly any value in a Workflow has. */
 export function isPodSpec(value: unknown): boolean {
   return isObject(value) && Object.keys(value).some((name) => POD_MEMBERS.has(name))
 }
 
-/** Whether a value may name something as a container does. */
+/** Whether a value has fields of a container that name objects. */
 export function isContainer(value: unknown): boolean {
   return isObject(value) && Object.keys(value).some((name) => CONTAINER_MEMBERS.has(name))
 }
 
 /**
- * Everything that a pod spec names, with doubles; parts of the wrong shape name nothing. With the ServiceAccount `default` left out, that is
- * what GetDependenciesFromPodTemplate gives (Karmada, pkg/util/helper/pod.go).
+ * Returns all objects that a pod spec names, with duplicates; parts of the wrong shape are ignored. Without the ServiceAccount `default`,
+ * the result is that of GetDependenciesFromPodTemplate (Karmada, pkg/util/helper/pod.go).
  */
 export function podSpecObjects(spec: unknown): NamedObject[] {
   const volumes = valuesAt(spec, 'volumes.*')
@@ -79,15 +81,15 @@ export function podSpecObjects(spec: unknown): NamedObject[] {
   ]
 }
 
-/** The objects that the environment of one container names. */
+/** Returns the objects that the environment of one container names. */
 export function containerObjects(container: unknown): NamedObject[] {
   return objectsAt(container, CONTAINER_PATHS)
 }
 
 /**
- * The claims that generic ephemeral volumes of a pod spec copy; Karmada does not look for them. The member cluster makes and owns the
- * volume's own claim, pod by pod. The source of another copy, such as a VolumeSnapshot, belongs to the storage of one cluster. The workload
- * does not bring along a claim of another namespace.
+ * Returns the PersistentVolumeClaims that generic ephemeral volumes of a pod spec clone. Karmada ignores them. The member cluster creates
+ * the volume's own claim per pod. Other sources, such as a VolumeSnapshot, exist in one cluster only. Claims of another namespace are not
+ * propagated.
  */
 export function ephemeralVolumeObjects(spec: unknown): NamedObject[] {
   const templates = valuesAt(spec, 'volumes.*.ephemeral.volumeClaimTemplate.spec')

@@ -1,23 +1,23 @@
-/** The look-ups of the interpreter beside the workload itself; memory answers, so that interpreting stays pure and quick. */
+/** The look-ups of the interpreter for objects other than the workload. They read the cache: interpretation has no I/O. */
 import type { Service, ServiceAccount } from '../../api/dependencies.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
 import type { Workload } from './workload.ts'
 
 export interface RelatedObjects {
-  /** The Services of the namespace whose selector matches pods with these labels. One without a selector matches none. */
+  /** The Services of the namespace whose selector matches pods with these labels. A Service without a selector matches none. */
   servicesFor(namespace: string, podLabels: Record<string, string>): readonly Service[]
-  /** The Ingresses of the namespace that send to this Service; their TLS Secrets are in `dependencies.references`. */
+  /** The Ingresses of the namespace with this Service as a backend; their TLS Secrets are in `dependencies.references`. */
   ingressesOf(namespace: string, service: string): readonly Workload[]
   serviceAccount(namespace: string, name: string): ServiceAccount | undefined
   volumeManager(namespace: string, name: string): VolumeManager | undefined
-  /** The claims for the workload's data. */
+  /** The DataSourceClaims of the workload. */
   claimsOf(workload: Workload): readonly K8sObject[]
-  /** Whether any member cluster serves the kind: what none does would only fail there. */
+  /** Whether any member cluster serves the kind. If none does, the object could not be applied there. */
   memberServes(type: ResourceType): boolean
 }
 
-/** For what is interpreted by itself: nothing else is known. */
+/** For an object that is interpreted without a cache. */
 export const NOTHING_RELATED: RelatedObjects = {
   servicesFor: () => [],
   ingressesOf: () => [],

@@ -1,4 +1,4 @@
-/** A workload cut down to what its dependencies follow from: this is all of it that the caches hold. */
+/** A workload, reduced to its metadata and the inputs of its dependencies. The caches store nothing else of it. */
 import { type DependentObjectReference, serviceAccounts } from '../../api/dependencies.ts'
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
@@ -10,26 +10,26 @@ import { containerObjects, ephemeralVolumeObjects, isContainer, isPodSpec, podSp
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
 export interface WorkloadDependencies {
-  /** The objects that it names itself, sorted and without doubles: those that Karmada's native interpreter would find. */
+  /** The objects that it names, sorted and without duplicates: those that Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
-  /** The objects that it names but Karmada's interpreter does not look for: claims of generic ephemeral volumes. */
+  /** The objects that it names and Karmada's interpreter ignores: claims of generic ephemeral volumes. */
   furtherReferences: readonly DependentObjectReference[]
-  /** The labels of each pod template, for the Services that select its pods; empty for an object without pods. */
+  /** The labels of each pod template, to find the Services that select its pods; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]
   /** The names in the annotation `lodestone.dev/volumes` of the pod templates, sorted. */
   volumeManagers: readonly string[]
-  /** Those of them that all requests only prefer: their data is no reason to wait. */
+  /** The VolumeManagers that every request only prefers: the workload does not wait for their data. */
   preferredVolumeManagers: readonly string[]
-  /** The names of the Services that an Ingress sends to, sorted. */
+  /** The names of the Services that are backends of an Ingress, sorted. */
   backends: readonly string[]
 }
 
-/** Metadata is the object's own; of its spec only the dependencies are left. */
+/** The object's own metadata, with the dependencies instead of the spec. */
 export interface Workload extends K8sObject {
   dependencies: WorkloadDependencies
 }
 
-/** Every namespace of every cluster has its own. */
+/** Every namespace of every cluster has this ServiceAccount. */
 const DEFAULT_SERVICE_ACCOUNT = 'default'
 
 const NO_DEPENDENCIES: WorkloadDependencies = {
@@ -42,8 +42,8 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
 }
 
 /**
- * The object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, nor does an object of a kind that is
- * not interpreted (kinds.ts). Nothing is thrown for an object that an API server accepted.
+ * Returns the object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, and neither does a kind that
+ * is not interpreted (kinds.ts). It throws nothing for an object that an API server accepted.
  */
 export function workloadOf(raw: K8sObject): Workload {
   const { apiVersion, kind, metadata } = raw
@@ -89,22 +89,22 @@ function dependenciesOf(raw: K8sObject, kind: InterpretedKind): WorkloadDependen
   }
 }
 
-/** Hardly any kind has more than one path: nothing is copied then. */
+/** Most kinds have only one path; then nothing is copied. */
 function joined(all: unknown[], more: unknown[]): unknown[] {
   return all.length === 0 ? more : [...all, ...more]
 }
 
-/** A cluster-scoped object that does not say which namespace it means refers to nothing that could be found. */
+/** The namespace of a cluster-scoped object's references may be unknown. Such references find nothing, so they are left out. */
 function referencesFrom(raw: K8sObject, kind: InterpretedKind, objects: NamedObject[]): DependentObjectReference[] {
   const [namespace] = kind.namespace === undefined ? [] : stringsAt(raw, kind.namespace)
   if (namespace === undefined && !kind.type.namespaced) return []
   return objects.map((object) => referenceTo(object, namespace))
 }
 
-/** Each set is compared with the Services of the namespace; no real workload has pods of so many kinds. */
+/** Each set is compared with the Services of the namespace; real workloads have fewer kinds of pods. */
 const MAX_POD_LABELS = 100
 
-/** The first sets of labels that are not empty, in one order whatever the order of the templates. */
+/** Returns the first sets of labels that are not empty, sorted: the order of the templates does not matter. */
 function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
   const byText = new Map<string, Record<string, string>>()
   for (const labels of podMetadata.flatMap((metadata) => valuesAt(metadata, 'labels')).filter(isObject)) {
@@ -117,7 +117,7 @@ function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
     .map((text) => byText.get(text) ?? {})
 }
 
-/** The requests in a pod's annotation: JSON of one object with a `name`, or of a list of them. */
+/** Returns the requests in a pod's annotation: JSON of one object with a `name`, or of a list of such objects. */
 function volumeRequestsOf(metadata: unknown): unknown[] {
   const annotations = valuesAt(metadata, 'annotations').filter(isObject)
   return annotations.flatMap((annotation) => parsed(annotation[VOLUMES_ANNOTATION]))

@@ -1,16 +1,16 @@
-/** Checks what goes to a data system and what comes from it, so that every answer can be stored and every query be sent. */
+/** Checks queries to data systems and their answers: each query must be sendable, and each answer storable. */
 import { isCount } from '../json.ts'
 
-/** As the schema of DataSources has it. */
+/** The limit in the schema of DataSources. */
 const MAX_LOCATION_LENGTH = 4096
 const MAX_ETAG_LENGTH = 1024
 
-/** Control characters and halves of characters: no URL holds them, and the API server would store something else. */
+/** Control characters and halves of surrogate pairs: they are invalid in URLs, and the API server would replace them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u
-/** The form that may be sent back in a header (RFC 9110, 8.8.3). */
+/** An ETag that may be sent back in a header (RFC 9110, 8.8.3). */
 const ETAG = /^(?:W\/)?"?[\x21\x23-\x7e]*"?$/
 
-/** Whether a text has nothing but printable characters. */
+/** Whether a text has only printable characters. */
 export function isPrintable(text: string): boolean {
   return !UNPRINTABLE.test(text)
 }
@@ -21,7 +21,7 @@ interface LocatedFacts {
   etag?: string
 }
 
-/** A location with the size and the version that can be used; undefined when the location itself cannot be stored. */
+/** Removes an unusable size or ETag from an answer; returns undefined if its location cannot be stored. */
 export function checkLocated<T extends LocatedFacts>(answer: T): T | undefined {
   const { bytes, etag, ...rest } = answer
   const { location } = answer

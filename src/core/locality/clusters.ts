@@ -1,4 +1,4 @@
-/** Decides which clusters are near a location: by the mapping of locations, else by the region the location is in. */
+/** Decides which clusters are local to a location: by the mapping of locations, otherwise by the region of the location. */
 import type { Cluster } from '../../api/karmada.ts'
 import { sortedUnique } from '../json.ts'
 import { matchLocation, parseLocation } from './location.ts'
@@ -6,11 +6,11 @@ import { matchLocation, parseLocation } from './location.ts'
 export interface ClusterRules {
   /** Location prefix → clusters. */
   locationMapping: Readonly<Record<string, readonly string[]>>
-  /** `region` or `provider/region` → clusters; without an entry the Cluster objects say it. */
+  /** `region` or `provider/region` → clusters. For a region without an entry, the Cluster objects are compared. */
   regionMapping: Readonly<Record<string, readonly string[]>>
-  /** The region of everything the system holds, where a location names none itself. */
+  /** The region of all data in the system, for locations that do not contain one. */
   region?: string
-  /** Whose regions these are: names such as `us-east-1` mean something else at the next provider. */
+  /** The provider of these regions: names such as `us-east-1` may be used by several providers. */
   provider?: string
 }
 
@@ -23,7 +23,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   alibaba: 'aliyun',
 }
 
-/** The names of the clusters near a location, sorted; none when nothing is known about it. */
+/** Returns the names of the clusters that are local to a location, sorted; an empty list if none is known. */
 export function clustersOfLocation(uri: string, rules: ClusterRules, clusters: readonly Cluster[]): string[] {
   const mapped = matchLocation(uri, rules.locationMapping)
   if (mapped !== undefined) return mapped
@@ -43,7 +43,10 @@ function clustersOfRegion(region: string, rules: ClusterRules, clusters: readonl
   return clusters.filter((cluster) => isIn(cluster, region, provider)).flatMap(({ metadata }) => metadata.name ?? [])
 }
 
-/** A bucket may be kept in one zone only, so a zone's name counts like a region's. A cluster may leave its provider open. */
+/**
+ * Whether a cluster is in a region. The name of a zone counts as well, since a bucket may be in one zone only. A cluster without a provider
+ * matches any.
+ */
 function isIn({ spec }: Cluster, region: string, provider: string | undefined): boolean {
   const its = providerName(spec.provider)
   if (provider !== undefined && its !== undefined && provider !== its) return false

@@ -1,4 +1,4 @@
-/** Reads durations as Go writes them: `500ms`, `10s`, `1m30s`. */
+/** Parses durations in Go's notation: `500ms`, `10s`, `1m30s`. */
 
 const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
@@ -10,7 +10,7 @@ const UNITS: Readonly<Record<string, number>> = {
   ns: 0.000001,
 }
 
-/** A duration in milliseconds; undefined when the text is none. */
+/** Returns a duration in milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0
   if (!/^(?:\d+(?:\.\d+)?(?:h|ms|m|s|us|µs|ns))+$/.test(text)) return undefined

@@ -1,6 +1,6 @@
-/** Classifies the errors of data systems: which are worth a retry, and what each says about the system. */
+/** Classifies the errors of data systems: whether a retry can succeed, and whether the system is failing. */
 
-/** Why a query has no answer. `rejected`: the same query fails again until its name, the credentials or the endpoint change. */
+/** Why a query has no answer. For `rejected`, a retry fails until the query, the credentials or the endpoint change. */
 export type LocalityErrorCode =
   | 'unreachable'
   | 'timeout'
@@ -10,7 +10,7 @@ export type LocalityErrorCode =
   | 'rejected'
   | 'invalidResponse'
 
-/** What the end of one query says about the whole system; `unclear`: it may be true of this one query only. */
+/** The effect of one query on the state of the whole system. `unclear`: the error may concern this query only. */
 export type SystemSign = 'answers' | 'fails' | 'unclear'
 
 const SIGNS: Readonly<Record<LocalityErrorCode, SystemSign>> = {
@@ -23,12 +23,12 @@ const SIGNS: Readonly<Record<LocalityErrorCode, SystemSign>> = {
   rejected: 'answers',
 }
 
-/** Reads the state of a system from the end of one query; without an error it has answered. */
+/** Returns the state of a system after one query; without an error, it answers. */
 export function signOf(code: LocalityErrorCode | undefined): SystemSign {
   return code === undefined ? 'answers' : SIGNS[code]
 }
 
-/** Whether an error may pass without a change of the query, the credentials or the endpoint. */
+/** Whether an error may disappear without a change of the query, the credentials or the endpoint. */
 export function isPassing(code: LocalityErrorCode): boolean {
   return SIGNS[code] === 'fails'
 }

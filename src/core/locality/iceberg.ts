@@ -1,4 +1,4 @@
-/** Reads answers of an Iceberg REST catalog: only where a table is and how large, never what the catalog hands out to open it. */
+/** Parses responses of an Iceberg REST catalog. It reads the location and size of a table, and ignores the credentials in the response. */
 import { isPrintable } from './check.ts'
 import { type Members, members } from './members.ts'
 
@@ -7,20 +7,20 @@ export interface TableFacts {
   bytes?: number
 }
 
-/** Which snapshot is meant: the current one without either. */
+/** The wanted snapshot; the current one if neither is set. */
 export interface SnapshotChoice {
   ref?: string | undefined
   snapshotId?: string | undefined
 }
 
-/** The settings of the catalog about its own paths. */
+/** The paths in the configuration of a catalog. */
 export interface CatalogPaths {
   prefix: string | undefined
-  /** In the form that goes into a URL. */
+  /** Encoded for a URL. */
   separator: string | undefined
 }
 
-/** Reads a load-table answer; undefined when it has no location. */
+/** Parses a load-table response; undefined if it has no location. */
 export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableFacts | undefined {
   const metadata = members(members(body)?.['metadata'])
   if (metadata === undefined) return undefined
@@ -30,7 +30,10 @@ export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableFac
   return bytes === undefined ? { location } : { location, bytes }
 }
 
-/** Data files may be elsewhere than the table's root: the properties that move them come first, as writers read them. */
+/**
+ * Data files may be outside of the table's location. The properties that move them are checked first, in the order in which writers use
+ * them.
+ */
 function dataLocation(metadata: Members): string | undefined {
   const properties = members(metadata['properties']) ?? {}
   const objectStorage =
@@ -43,10 +46,10 @@ function dataLocation(metadata: Members): string | undefined {
   )
 }
 
-/** The size of the chosen snapshot; 0 for a table without one, undefined when its writer did not say. */
+/** Returns the size of the wanted snapshot; 0 for a table without snapshots, undefined if its writer did not record the size. */
 function snapshotBytes(metadata: Members, { ref, snapshotId }: SnapshotChoice): number | undefined {
   const current = metadata['current-snapshot-id'] ?? -1
-  // Ids beyond 2^53 are rounded by the JSON parser, in every place alike: they still find each other.
+  // The JSON parser rounds ids above 2^53, but it rounds equal ids equally, so they still match.
   const refs = members(metadata['refs'])
   const fromRef = ref === undefined ? current : members(refs?.[ref])?.['snapshot-id']
   const id = snapshotId === undefined ? fromRef : Number(snapshotId)
@@ -58,7 +61,10 @@ function snapshotBytes(metadata: Members, { ref, snapshotId }: SnapshotChoice): 
   return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
 }
 
-/** Reads a catalog's configuration: `overrides` win over what we were told, that over `defaults`. Undefined when it is none. */
+/**
+ * Parses a catalog's configuration. `overrides` precede our own settings, which precede `defaults`. Returns undefined for an invalid
+ * configuration.
+ */
 export function parseCatalogConfig(body: unknown, told: Partial<CatalogPaths> = {}): CatalogPaths | undefined {
   const defaults = members(members(body)?.['defaults'])
   const overrides = members(members(body)?.['overrides'])
@@ -69,14 +75,14 @@ export function parseCatalogConfig(body: unknown, told: Partial<CatalogPaths> = 
   return isPathText(prefix) && isPathText(separator) ? { prefix, separator } : undefined
 }
 
-/** Both become a part of every URL, which servers accept up to about 8 KiB. */
+/** In characters. Both are part of every URL, and servers accept URLs of up to about 8 KiB. */
 const MAX_PATH_TEXT = 1024
 
 function isPathText(value: string | undefined): boolean {
   return value === undefined || (value.length <= MAX_PATH_TEXT && isPrintable(value))
 }
 
-/** The name of the exception an answer speaks of, with or without the `error` envelope; nothing that does not look like one. */
+/** Returns the name of the exception in a response, with or without the `error` envelope; undefined if there is none. */
 export function errorType(body: unknown): string | undefined {
   const error = members(body)?.['error']
   const type = typeof error === 'string' ? error : (members(error) ?? members(body))?.['type']
@@ -85,7 +91,7 @@ export function errorType(body: unknown): string | undefined {
 
 const ABSENT = /^(?:NoSuch(?:Table|Namespace)|ObjectNotExists)(?:Exception)?$/
 
-/** Whether an error says that the table does not exist, and not merely that the path leads nowhere. */
+/** Whether an error says that the table does not exist, and not only that the path is unknown. */
 export function saysAbsent(type: string | undefined): boolean {
   return type !== undefined && ABSENT.test(type)
 }

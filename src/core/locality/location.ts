@@ -1,7 +1,10 @@
-/** Reads a location URI, and finds the longest entry of a mapping that covers it: by scheme family, authority and whole path segments. */
+/**
+ * Parses a location URI, and finds the longest entry of a mapping that covers it. It compares scheme family, authority and whole path
+ * segments.
+ */
 import { sortedUnique } from '../json.ts'
 
-/** Schemes that name the same store: which client a table was written with says nothing about where it is. */
+/** Schemes of the same store have one family: they differ only in the client that wrote the table. */
 const FAMILIES: Readonly<Record<string, string>> = {
   s3: 's3',
   s3a: 's3',
@@ -25,17 +28,17 @@ export interface Location {
   family: string
   /** Bucket, container@account or host, in lower case. */
   authority: string
-  /** Only for file systems: the port is that of a protocol, so an entry without one covers them all. */
+  /** Only for file systems. The port belongs to a protocol, so an entry without a port covers all ports. */
   port: string | undefined
   segments: readonly string[]
-  /** The regions that the location itself names: several for a bucket that is kept in more than one. */
+  /** The regions in the location itself: a bucket in several regions has several. */
   regions: readonly string[]
 }
 
 const URI = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/]*))?(\/.*)?$/is
 const REGIONS = /\?region=([a-z0-9,_-]+)$/i
 
-/** Parses a location, e.g. `s3://bucket/path`; undefined when it is none. */
+/** Parses a location, e.g. `s3://bucket/path`; undefined if the text is not a location. */
 export function parseLocation(uri: string): Location | undefined {
   const regions = REGIONS.exec(uri)
   const match = URI.exec(regions === null ? uri : uri.slice(0, regions.index))
@@ -51,14 +54,14 @@ export function parseLocation(uri: string): Location | undefined {
   }
 }
 
-/** Records in a location the regions it was found in, so that its clusters can be found again without another query. */
+/** Appends the regions to a location, so that its clusters can be found again without another query. */
 export function withRegions(uri: string, regions: readonly string[]): string {
   return regions.length === 0 ? uri : `${uri}?region=${regions.join(',')}`
 }
 
 /**
- * The clusters of the longest entry that covers a location, sorted; undefined when none does.
- * Entries that mean the same (`s3://wh/`, `s3a://wh`) count together unless one has the location's own scheme.
+ * Returns the clusters of the longest entry that covers a location, sorted; undefined if no entry covers it. Equivalent entries
+ * (`s3://wh/`, `s3a://wh`) are combined, unless one has the location's own scheme.
  */
 export function matchLocation(uri: string, mapping: Readonly<Record<string, readonly string[]>>): string[] | undefined {
   const location = parseLocation(uri)
@@ -82,13 +85,13 @@ function covers(entry: Location, location: Location): boolean {
   )
 }
 
-/** More segments first, then the port, then the scheme. */
+/** Ranks an entry by the number of its segments, then by its port, then by its scheme. */
 function rankOf(entry: Location, location: Location): number {
   return entry.segments.length * 4 + (entry.port === undefined ? 0 : 2) + (entry.scheme === location.scheme ? 1 : 0)
 }
 
 function splitAuthority(authority: string, family: string): { authority: string; port: string | undefined } {
-  // One account answers under both names, whichever driver wrote the table.
+  // An Azure account has both host names, with .dfs and .blob; drivers use either.
   if (family === 'azure') return { authority: authority.replace(/\.(?:dfs|blob)\./, '.'), port: undefined }
   const port = family === 'hdfs' ? /:(\d+)$/.exec(authority) : null
   return port === null ? { authority, port: undefined } : { authority: authority.slice(0, port.index), port: port[1] }

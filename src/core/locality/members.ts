@@ -1,10 +1,10 @@
-/** Looks into JSON of unknown shape. */
+/** Reads members of JSON values of unknown shape. */
 
 import { isObject } from '../json.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** A value's members when it is an object. */
+/** Returns the value as an object; undefined for any other value. */
 export function members(value: unknown): Members | undefined {
   return isObject(value) ? value : undefined
 }

@@ -1,10 +1,10 @@
-/** Splits a dotted name such as `catalog.db.table` into its parts, and makes URL path segments of them. */
+/** Splits a dotted name such as `catalog.db.table` into its parts, and encodes them as URL path segments. */
 
 const QUOTES = ['"', '`']
 
 /**
- * The parts of a dotted name; undefined when one is empty or a quote stays open.
- * A part in double quotes or backticks may hold dots: `db."my.table"`; the quote itself is doubled inside.
+ * Returns the parts of a dotted name; undefined if a part is empty or a quote is not closed. A part in double quotes or backticks may
+ * contain dots: `db."my.table"`. Inside, the quote character is doubled.
  */
 export function splitName(name: string): string[] | undefined {
   const parts: string[] = []
@@ -35,7 +35,7 @@ function readQuoted(text: string): { part: string; rest: string } | undefined {
   return undefined
 }
 
-/** A part as one segment of a URL's path; undefined for `.` and `..`, which every URL parser takes for steps, encoded or not. */
+/** Encodes a part as one segment of a URL's path; undefined for `.` and `..`, which URL parsers resolve even if they are encoded. */
 export function pathSegment(part: string): string | undefined {
   return part === '.' || part === '..' ? undefined : encodeURIComponent(part)
 }

@@ -1,21 +1,21 @@
-/** Decides what the content of an object can be checked against: whatever checksum of the whole object its server gives. */
+/** Reads the checksum of an object from the response headers of an S3 server. */
 
 export type ChecksumAlgorithm = 'md5' | 'sha1' | 'sha256' | 'crc32' | 'crc32c' | 'crc64nvme'
 
 export interface Checksum {
   algorithm: ChecksumAlgorithm
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   value: string
 }
 
-/** Strongest first. */
+/** In the order of preference: the strongest first. */
 const HEADERS = ['sha256', 'sha1', 'crc64nvme', 'crc32c', 'crc32'] as const
 
-/** The checksum of an object, from the headers of an answer about it; undefined when there is none that says something of the whole. */
+/** Returns the checksum of an object from response headers; undefined if none covers the whole object. */
 export function checksumOf(headers: Readonly<Record<string, string | undefined>>): Checksum | undefined {
   for (const algorithm of HEADERS) {
     const value = headers[`x-amz-checksum-${algorithm}`]
-    // Of an object that was uploaded in parts it may be a checksum of the parts' checksums: `value-<number of parts>`.
+    // For an object that was uploaded in parts, it may be a checksum of the parts' checksums: `value-<number of parts>`.
     if (value === undefined || /-\d+$/.test(value) || headers['x-amz-checksum-type'] === 'COMPOSITE') continue
     const hex = base64ToHex(value)
     if (hex !== undefined) return { algorithm, value: hex }
@@ -25,7 +25,7 @@ export function checksumOf(headers: Readonly<Record<string, string | undefined>>
   return isMd5 ? { algorithm: 'md5', value: etag } : undefined
 }
 
-/** The ETag of an object is no MD5 of its content when keys of a customer or of KMS encrypt it. */
+/** Whether the ETag is not the MD5 of the content, because a customer's key or a KMS key encrypts the object. */
 function isEncryptedByKey(headers: Readonly<Record<string, string | undefined>>): boolean {
   const encryption = headers['x-amz-server-side-encryption']
   return (

@@ -1,18 +1,20 @@
-/** The contract of a data mover and its controller (docs/movers.md): outcomes, exit statuses, reasons of Events, the result. */
+/** The contract between a data mover and its controller (docs/movers.md): outcomes, exit statuses, reasons of Events, the result. */
 
-/** Of the termination message and of every Event's message. */
+/** The version in the termination message and in the message of every Event. */
 export const CONTRACT_VERSION = 1
 
 export type MoverVerb = 'download' | 'upload' | 'prepare' | 'delete'
 export type MoverOutcome = 'completed' | 'failed' | 'canceled'
 
-/** The annotation of a mover's Pod that asks it to stop; the downward API shows it to the mover as a file. */
+/** The annotation that asks a mover's Pod to stop. The downward API shows it to the mover as a file. */
 export const CANCEL_ANNOTATION = 'lodestone.dev/cancel'
 
-/** Where the credentials of a mover may be sent: URLs, of which scheme, host and port count. Without it: to the endpoint it is given. */
+/**
+ * The URLs to which a mover may send credentials; scheme, host and port are compared. If it is not set, only the given endpoint is allowed.
+ */
 export const CREDENTIAL_ENDPOINTS_VARIABLE = 'MOVER_CREDENTIAL_ENDPOINTS'
 
-/** Reasons of the Events, after those of Velero's data movers, which watchers and dashboards know. */
+/** Reasons of the Events. They follow the reasons of Velero's data movers, so that existing dashboards recognize them. */
 export const MOVER_REASONS = {
   started: 'Data-Path-Started',
   progress: 'Data-Path-Progress',
@@ -20,13 +22,13 @@ export const MOVER_REASONS = {
   failed: 'Data-Path-Failed',
   cancelling: 'Data-Path-Canceling',
   canceled: 'Data-Path-Canceled',
-  /** Always the last one. */
+  /** The last Event of every mover. */
   stopped: 'Data-Path-Stopped',
 } as const
 
 export type MoverMoment = keyof typeof MOVER_REASONS
 
-/** Why a mover failed, and whether another attempt can end otherwise without a change by the user. */
+/** Why a mover failed, and whether a retry can succeed without a change by the user. */
 export const FAILURES = {
   AccessDenied: { retry: false },
   NotFound: { retry: false },
@@ -44,29 +46,29 @@ export const FAILURES = {
 
 export type FailureCode = keyof typeof FAILURES
 
-/** 2 is left to invalid arguments on the command line, as for every other command. */
+/** The value 2 is reserved for invalid arguments, as in every other command. */
 const EXIT_STATUS = { completed: 0, failedForNow: 1, failedForGood: 3, canceled: 4 } as const
 
 export interface MoverResult {
   v: typeof CONTRACT_VERSION
   verb: MoverVerb
   outcome: MoverOutcome
-  /** Counts the Pods that a controller made for the same work, so that what an earlier one said is not believed. */
+  /** The number of this Pod among the Pods for the same work. Results of an earlier attempt are ignored. */
   attempt: number
-  /** Of a failure. */
+  /** Only for a failure. */
   code?: FailureCode
   retry?: boolean
-  /** Of the dataset, or of what was uploaded or deleted. */
+  /** The bytes of the dataset, or of the uploaded or deleted data. */
   bytes: number
   files: number
-  /** The bytes of this attempt alone: less than `bytes` when it went on with the work of an earlier one. */
+  /** The bytes of this attempt alone: less than `bytes` if it continued an earlier attempt. */
   movedBytes: number
-  /** Of a download: names the set of objects, by key, size and ETag. Equal digests are equal data. */
+  /** Only for a download: identifies the set of objects by key, size and ETag. Equal digests mean equal data. */
   digest?: string
   message: string
 }
 
-/** The exit status of a mover that ends with this result. */
+/** Returns the exit status of a mover with this result. */
 export function exitStatusOf({ outcome, retry }: Pick<MoverResult, 'outcome' | 'retry'>): number {
   if (outcome !== 'failed') return EXIT_STATUS[outcome]
   return retry === true ? EXIT_STATUS.failedForNow : EXIT_STATUS.failedForGood

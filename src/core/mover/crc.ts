@@ -1,22 +1,22 @@
 /**
- * Computes the CRCs that S3 servers give of whole objects, as far as the platform does not, eight bytes at a time by tables. Also computes
- * the CRC of pieces that follow each other from the CRCs of the pieces.
+ * Computes the CRCs of S3 objects that the platform does not provide, eight bytes at a time with tables. Combines the CRCs of consecutive
+ * pieces into the CRC of the whole.
  */
 
 interface Crc {
   update(bytes: Uint8Array): void
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   digest(): string
 }
 
-/** CRCs of reversed bits, inverted before and after. */
+/** A CRC with reversed bits, inverted before and after. */
 interface CrcModel {
   width: 32 | 64
-  /** With its bits reversed. */
+  /** The polynomial with reversed bits. */
   polynomial: bigint
 }
 
-/** By what an S3 server calls them: of Ethernet (RFC 1952), Castagnoli's (RFC 3720, appendix B.4), and of the NVM Express command set. */
+/** By their names in S3: Ethernet (RFC 1952), Castagnoli (RFC 3720, appendix B.4), and the NVM Express command set. */
 const MODELS = {
   crc32: { width: 32, polynomial: 0xedb88320n },
   crc32c: { width: 32, polynomial: 0x82f63b78n },
@@ -32,7 +32,9 @@ export function isCrc(algorithm: string): algorithm is CrcName {
 const SLICES = 8
 const ENTRIES = 256
 
-/** The effect of each byte on the two halves of the remainder, by how many bytes follow it: at `followers * 256 + byte`. */
+/**
+ * The effect of each byte on the two halves of the remainder, at index `followers * 256 + byte`: followers is the number of bytes after it.
+ */
 interface Tables {
   low: Int32Array
   high: Int32Array
@@ -61,7 +63,7 @@ function makeTables({ polynomial }: CrcModel): Tables {
   return { low, high }
 }
 
-/** Of places that are there. Not one function with `byteAt`: for arrays of two kinds the compiler makes slower code. */
+/** The index must exist. It is not merged with `byteAt`, because V8 generates slower code for a function with two kinds of arrays. */
 function get(words: Int32Array, i: number): number {
   return words[i] as number
 }
@@ -70,7 +72,7 @@ function byteAt(bytes: Uint8Array, i: number): number {
   return bytes[i] as number
 }
 
-/** What eight bytes, already mixed with the remainder, come to in one half of it. */
+/** Returns one half of the new remainder for eight bytes, which are already combined with the old remainder. */
 function fold(table: Int32Array, a: number, b: number): number {
   return (
     get(table, 1792 + (a & 255)) ^
@@ -84,10 +86,10 @@ function fold(table: Int32Array, a: number, b: number): number {
   )
 }
 
-/** Words are read as the processor has them; where the first byte is not the lowest, each byte is taken by itself. */
+/** Whether the processor is little-endian. Words are read in its byte order; on a big-endian one, each byte is processed separately. */
 const HAS_LOW_BYTE_FIRST = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1
 
-/** The part of the bytes that can be read in words, by twos; where it begins. */
+/** Returns the part of the bytes that can be read as pairs of words, and its start. */
 function wordsOf(bytes: Uint8Array): { start: number; words: Int32Array } {
   const start = Math.min(bytes.length, (4 - (bytes.byteOffset % 4)) % 4)
   const count = HAS_LOW_BYTE_FIRST ? ((bytes.length - start) >>> 3) * 2 : 0
@@ -97,7 +99,7 @@ function wordsOf(bytes: Uint8Array): { start: number; words: Int32Array } {
 const crc32cTables = makeTables(MODELS.crc32c)
 const crc64NvmeTables = makeTables(MODELS.crc64nvme)
 
-/** A remainder of 32 bits stays in the lower half. */
+/** A remainder of 32 bits is in the lower half. */
 export function createCrc32c(): Crc {
   const table = crc32cTables.low
   let remainder = -1
@@ -159,16 +161,16 @@ function hex(half: number): string {
   return (half >>> 0).toString(16).padStart(8, '0')
 }
 
-/** A piece of something larger. */
+/** A piece of an object, with its CRC. */
 export interface CrcPiece {
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   crc: string
   bytes: number
 }
 
 /**
- * The CRC of pieces that follow each other. The remainder of the earlier pieces is moved up by the length of the next piece, and added. To
- * move it up is a multiplication by a power of x.
+ * Combines the CRCs of consecutive pieces. The remainder of the earlier pieces is shifted by the length of the next piece, and added. The
+ * shift is a multiplication by a power of x.
  */
 export function combineCrcs(name: CrcName, pieces: readonly CrcPiece[]): string {
   const model = MODELS[name]
@@ -176,14 +178,14 @@ export function combineCrcs(name: CrcName, pieces: readonly CrcPiece[]): string 
   let combined = 0n
   for (const { crc, bytes } of pieces) {
     const shift = shifts.get(bytes) ?? powerOfX(BigInt(bytes) * 8n, model)
-    // Nearly all are of one length.
+    // Nearly all pieces have the same length.
     shifts.set(bytes, shift)
     combined = multiply(combined, shift, model) ^ BigInt(`0x${crc}`)
   }
   return combined.toString(16).padStart(model.width / 4, '0')
 }
 
-/** Modulo the polynomial. The highest bit stands for 1, since all is reversed. */
+/** Multiplies modulo the polynomial. The highest bit is 1, since all bits are reversed. */
 function multiply(a: bigint, b: bigint, { width, polynomial }: CrcModel): bigint {
   let product = 0n
   let shifted = b

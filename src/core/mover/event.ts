@@ -1,4 +1,4 @@
-/** The Events of a mover, as objects: one for each reason, so that ten thousand reports of progress are one object that is patched. */
+/** Builds the Events of a mover. Each reason has one Event, which is patched: ten thousand progress reports are one object. */
 import type { K8sObject } from '../../api/meta.ts'
 import { CONTRACT_VERSION, MOVER_REASONS, type MoverMoment } from './contract.ts'
 
@@ -10,11 +10,11 @@ export interface ObjectRef {
   uid?: string
 }
 
-/** The mover that reports: a Pod on a node. */
+/** The mover that reports: its Pod and node. */
 export interface MoverIdentity {
   pod: { name: string; namespace: string; uid?: string }
   node: string
-  /** The object that the Events are about; default: the Pod. */
+  /** The object that the Events are about. Default: the Pod. */
   about?: ObjectRef
   attempt: number
 }
@@ -42,10 +42,10 @@ export interface MoverEvent extends K8sObject {
 }
 
 const COMPONENT = 'lodestone-mover'
-/** Kubernetes refuses what is longer. */
+/** In characters. Kubernetes rejects a longer message. */
 const MAX_MESSAGE = 1024
 
-/** The Event of a report; `seq` counts the reports of this attempt, `count` those of this moment. */
+/** Builds the Event of a report. `seq` counts the reports of this attempt; `count` counts those with this reason. */
 export function moverEvent(
   { pod, node, about, attempt }: MoverIdentity,
   { moment, message, ...figures }: MoverReport,
@@ -54,7 +54,7 @@ export function moverEvent(
   const reason = MOVER_REASONS[moment]
   const payload = (text: string) => JSON.stringify({ v: CONTRACT_VERSION, attempt, seq, ...figures, message: text })
   const tooMuch = payload(message).length - MAX_MESSAGE
-  // An Event of a namespaced object has to be in its namespace.
+  // Kubernetes requires that the Event of a namespaced object is in its namespace.
   const namespace = about?.namespace ?? pod.namespace
   return {
     apiVersion: 'v1',
@@ -73,7 +73,7 @@ export function moverEvent(
   }
 }
 
-/** Escapes make some characters two: as if all were. */
+/** Escaping can double the length of a character. This assumes that it does for every character. */
 function shorten(message: string, tooMuch: number): string {
   return `${message.slice(0, Math.max(0, Math.floor((message.length - tooMuch) / 2)))}…`
 }

@@ -1,21 +1,23 @@
-/** Tells which hosts are the node itself or its link: endpoints that tenants write may not be there unless a network is allowed. */
+/**
+ * Detects hosts that are the node itself or on its link. Endpoints in objects of users may not be there unless their network is allowed.
+ */
 import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** The names of the ranges in messages. A connection to `0.0.0.0` reaches the host itself. */
+/** The address ranges, with their names in messages. A connection to `0.0.0.0` reaches the host itself. */
 const LOCAL_RANGES: Readonly<Record<string, string>> = {
   loopback: 'a loopback address',
   linkLocal: 'a link-local address',
   unspecified: 'the unspecified address',
 }
 
-/** Instance metadata of clouds outside of the link-local networks. */
+/** Instance metadata of clouds with an address outside of the link-local networks. */
 const METADATA = ['fd00:ec2::254/128', '100.100.100.200/32']
 
-/** Names that are resolved without asking a server (RFC 6761, and the usual /etc/hosts). */
+/** Names that are resolved without a server (RFC 6761, and the usual /etc/hosts). */
 const LOOPBACK_NAME = /^((.*\.)?localhost|localhost\.localdomain|ip6-localhost|ip6-loopback)$/
-/** Ends in a number: it is an address, or nothing (WHATWG URL, "ends in a number"). */
+/** A host whose last part is a number is an address or invalid (WHATWG URL, "ends in a number"). */
 const NUMERIC_END = /(^|\.)(\d+|0x[0-9a-f]*)$/
 
 /** Whether a text is a network in CIDR notation, or one address. */
@@ -24,11 +26,11 @@ export function isNetwork(text: string): boolean {
 }
 
 /**
- * Why an endpoint may not be at a host; undefined where it may. Only the text of the host counts: a name may still resolve to such an
- * address.
+ * Returns why an endpoint may not have this host; undefined if it may. Only the text of the host is checked: a name may still resolve to
+ * such an address.
  *
- * @param host a name, or an address in any of its spellings, with or without brackets
- * @param allowed networks that are allowed all the same
+ * @param host a name, or an address in any notation, with or without brackets
+ * @param allowed networks that are allowed although they are local
  */
 export function localHostFault(host: string, allowed: readonly string[]): string | undefined {
   const name = host
@@ -42,7 +44,7 @@ export function localHostFault(host: string, allowed: readonly string[]): string
 }
 
 function addressFault(address: Address, allowed: readonly string[]): string | undefined {
-  // The one that packets go to: an IPv4 address may be written into an IPv6 address in four ways.
+  // Packets go to the embedded address: an IPv6 address can contain an IPv4 address in several forms.
   const all = [address, ...embeddedIn(address)]
   const local = all.find((one) => rangeOf(one) !== undefined)
   if (local === undefined || allowed.some((network) => contains(network, local))) return undefined
@@ -64,7 +66,7 @@ function contains(network: string, address: Address): boolean {
   return address.match(base, bits ?? (base.kind() === 'ipv4' ? 32 : 128))
 }
 
-/** IPv4-mapped and IPv4-compatible addresses, NAT64 and 6to4. */
+/** The networks of IPv4-mapped, IPv4-translated, NAT64 and 6to4 addresses, with the position of the IPv4 address. */
 const EMBEDDING: readonly { network: string; at: number }[] = [
   { network: '::ffff:0:0/96', at: 12 },
   { network: '::ffff:0:0:0/96', at: 12 },

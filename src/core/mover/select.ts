@@ -1,27 +1,27 @@
-/** Decides which objects belong to a download, and which file each becomes; a key is never trusted to be a path. */
+/** Decides which objects a download includes, and the file path of each. A key is never used as a path without a check. */
 import type { ListedObject } from '../s3/listing.ts'
 import type { S3Place } from './source.ts'
 
 export interface Selection {
   place: S3Place
-  /** Globs, of which one must match; none: everything. */
+  /** Globs; an object must match one of them. If empty, every object matches. */
   match: readonly string[]
-  /** Every object directly in the target. */
+  /** Writes every object directly into the target folder. */
   flat: boolean
 }
 
 export type Chosen =
   | { kind: 'file'; path: string }
-  /** A key that ends in a slash, as consoles create it for an empty folder. */
+  /** A key that ends with a slash: S3 consoles create it for an empty folder. */
   | { kind: 'folder'; path: string }
   | { kind: 'left-out' }
   | { kind: 'unsafe'; reason: string }
 
-/** Decides the use of one object. Paths are relative, with slashes. */
+/** Decides how one object is used. Paths are relative, with slashes. */
 export function choose({ key }: Pick<ListedObject, 'key'>, { place, match, flat }: Selection): Chosen {
   const below = place.recursive ? key.slice(place.key.length) : (key.split('/').at(-1) ?? '')
   if (below === '') return { kind: 'left-out' }
-  // VCK's globs are of `mc find --path`, which sees the whole path with the alias in front; what is below the prefix reads better.
+  // VCK's globs are those of `mc find --path`, which match the whole path with the alias. A glob may also match the path below the prefix.
   const names = [`s3/${place.bucket}/${key}`, below]
   if (match.length > 0 && !match.some((glob) => names.some((name) => matchesGlob(glob, name)))) {
     return { kind: 'left-out' }
@@ -34,11 +34,11 @@ export function choose({ key }: Pick<ListedObject, 'key'>, { place, match, flat 
   return { kind: isFolder ? 'folder' : 'file', path }
 }
 
-/** Of Linux; what is longer cannot be created. */
+/** The limits of Linux for names and paths: a longer one cannot be created. */
 const MAX_NAME_BYTES = 255
 const MAX_PATH_BYTES = 3000
 
-/** Why a relative path is refused; undefined when it is safe. */
+/** Returns why a relative path is rejected; undefined if it is safe. */
 export function unsafeBecause(path: string): string | undefined {
   if (path.includes('\0')) return 'has a NUL character'
   if (!path.isWellFormed()) return 'is no Unicode text'
@@ -55,13 +55,13 @@ export function unsafeBecause(path: string): string | undefined {
 }
 
 function byteLength(text: string): number {
-  // Nearly all are short: three bytes are the most that a UTF-16 code unit can take.
+  // Most texts are short and are not counted: a UTF-16 code unit has at most three bytes in UTF-8.
   return text.length <= MAX_NAME_BYTES / 3 ? text.length : encodeURIComponent(text).replace(/%../g, '_').length
 }
 
-/** Whether `*` (anything, slashes too) and `?` (one character) of a glob match a whole text, as in MinIO's wildcard package. */
+/** Whether a glob matches a whole text, as in MinIO's wildcard package. `*` matches any text, also slashes; `?` matches one character. */
 export function matchesGlob(glob: string, text: string): boolean {
-  // Greedy with one point to go back to: linear in practice, and never exponential as a regular expression may be.
+  // Greedy, with one position to return to: linear in practice and never exponential, unlike a regular expression.
   let [at, from] = [0, 0]
   let star = -1
   let resume = 0

@@ -1,15 +1,15 @@
-/** The termination message of a mover: its result as one line of JSON, which the kubelet puts into the status of the Pod. */
+/** The termination message of a mover: its result as one line of JSON. The kubelet writes it into the status of the Pod. */
 import { isCount, isObject } from '../json.ts'
 import { CONTRACT_VERSION, type MoverOutcome, type MoverResult, type MoverVerb } from './contract.ts'
 
-/** As much as Kubernetes takes of one container. */
+/** The limit of Kubernetes for one container. */
 const MAX_TERMINATION_BYTES = 4096
 
-/** The termination message: one line of JSON of at most 4096 bytes. The text in it is cut when it is too long, never the JSON. */
+/** Returns the termination message: one line of JSON of at most 4096 bytes. If it is too long, only the message in the result is cut. */
 export function terminationMessage(result: MoverResult): string {
   const line = (message: string) => JSON.stringify({ ...result, message })
   if (isShort(line(result.message))) return line(result.message)
-  // Halving the range finds the longest text that fits; escapes and characters of several bytes make a division wrong.
+  // A binary search finds the longest message that fits. A computed length would be wrong because of escapes and multi-byte characters.
   let [fits, tooLong] = [0, result.message.length]
   while (tooLong - fits > 1) {
     const middle = (fits + tooLong) >> 1
@@ -24,20 +24,20 @@ function cut(text: string, length: number): string {
 }
 
 function isShort(text: string): boolean {
-  // encodeURIComponent writes every byte that is not plain as three characters.
+  // encodeURIComponent writes each other byte as three characters, which count as one here.
   return encodeURIComponent(text.toWellFormed()).replace(/%../g, '_').length <= MAX_TERMINATION_BYTES
 }
 
-/** As it is read: another mover may have codes of its own. */
+/** The result of another mover, which may have other failure codes. */
 export type ReadMoverResult = Omit<MoverResult, 'code'> & { code?: string }
 
-/** Reads a termination message; undefined for anything that no mover of this version wrote, such as the last lines of a crash. */
+/** Reads a termination message; undefined if no mover of this version wrote it, for instance for the log of a crash. */
 export function readTerminationMessage(text: string): ReadMoverResult | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    // The kubelet puts the end of the log here when a container died without a message.
+    // The kubelet writes the end of the log here if a container ended without a message.
     return undefined
   }
   return isResult(value) ? value : undefined

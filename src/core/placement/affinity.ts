@@ -2,30 +2,33 @@
 import type { Cluster, ClusterAffinity, ClusterAffinityTerm, Placement, PlacementAffinity } from '../../api/karmada.ts'
 
 /**
- * Finds Cluster objects by name. Without a lookup they cannot be read, as in a folder without them: then every name counts as a
- * cluster, and Karmada alone applies selectors.
+ * Finds Cluster objects by name. It is undefined if they cannot be read, for instance in a folder without Clusters. Then every name counts
+ * as a cluster, and Karmada alone applies selectors.
  */
 export type ClusterLookup = (name: string) => Cluster | undefined
 
-/** The affinity part of a placement. `clusterAffinity` wins where both are set, as in Karmada's filter (cluster_affinity.go). */
+/**
+ * The affinity part of a placement. `clusterAffinity` has precedence over `clusterAffinities`, as in Karmada's filter
+ * (cluster_affinity.go).
+ */
 export function affinityOf(placement: Placement | undefined): PlacementAffinity {
   if (placement?.clusterAffinity) return { clusterAffinity: placement.clusterAffinity }
   if (placement?.clusterAffinities?.length) return { clusterAffinities: placement.clusterAffinities }
   return {}
 }
 
-/** The placement with another affinity; every other field, known to us or not, is kept. */
+/** Replaces the affinity of a placement and keeps every other field, also fields that Lodestone does not declare. */
 export function withAffinity(placement: Placement, affinity: PlacementAffinity): Placement {
   const { clusterAffinity: _one, clusterAffinities: _groups, ...rest } = placement
   return { ...affinity, ...rest }
 }
 
-/** The affinities of a group that the scheduler may use: the group's own, then its overflow tiers (workloads only). */
+/** The affinities of a group that the scheduler may use: the group's own and, for workloads only, its overflow tiers. */
 export function tiersOf(term: ClusterAffinityTerm, isWorkload: boolean): readonly ClusterAffinity[] {
   return isWorkload ? [term, ...(term.overflowAffinities ?? [])] : [term]
 }
 
-/** Every affinity by which the scheduler may let a cluster pass; one without any part where the placement has none. */
+/** Every affinity that may allow a cluster. If the placement has no affinity, the result is one empty affinity, which allows all. */
 export function termsOf(affinity: PlacementAffinity, isWorkload: boolean): readonly ClusterAffinity[] {
   return affinity.clusterAffinities?.flatMap((term) => tiersOf(term, isWorkload)) ?? [affinity.clusterAffinity ?? {}]
 }

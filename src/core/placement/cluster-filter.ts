@@ -1,10 +1,10 @@
-/** Compiles an affinity into a filter of clusters: the cost of a look-up does not grow with the lists of the affinity. */
+/** Compiles an affinity into a filter of clusters. The cost of a look-up does not grow with the lists of the affinity. */
 import type { Cluster, ClusterAffinity } from '../../api/karmada.ts'
 import { membership, sortedUnique, withoutEmpties } from '../json.ts'
 import { fieldMatcher, labelMatcher } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
 
-/** Cluster names for many look-ups. */
+/** Cluster names, compiled for many look-ups. */
 export interface ClusterSet {
   /** Sorted and unique. */
   readonly names: readonly string[]
@@ -12,7 +12,7 @@ export interface ClusterSet {
 }
 
 export function clusterSet(names: readonly string[]): ClusterSet {
-  // The names of a source are sorted already, and their set is remembered.
+  // The names of a source are sorted already, and their set is cached.
   const sorted = isSorted(names) ? names : sortedUnique(names)
   return { names: sorted, has: membership(sorted) }
 }
@@ -21,11 +21,11 @@ function isSorted(names: readonly string[]): boolean {
   return names.every((name, i) => i === 0 || (names[i - 1] as string) < name)
 }
 
-/** An affinity for many look-ups. */
+/** An affinity, compiled for many look-ups. */
 export interface ClusterFilter {
-  /** The clusters that the affinity names; undefined when it names none and so means every cluster. */
+  /** The clusters that the affinity names; undefined if it names none, which allows every cluster. */
   readonly named: readonly string[] | undefined
-  /** Whether Karmada's ClusterMatches lets the cluster pass (pkg/util/selector.go). */
+  /** Whether Karmada's ClusterMatches allows the cluster (pkg/util/selector.go). */
   allows(name: string): boolean
 }
 
@@ -50,7 +50,7 @@ export function clusterFilter(affinity: ClusterAffinity, clusters: ClusterLookup
   }
 }
 
-/** One affinity with its names cut down to the wanted ones that pass it; undefined when none does. Selectors and `exclude` stay. */
+/** Narrows one affinity to the wanted clusters that it allows; undefined if it allows none of them. Selectors and `exclude` stay. */
 export function narrowAffinity<T extends ClusterAffinity>(
   base: T,
   filter: ClusterFilter,
@@ -63,7 +63,7 @@ export function narrowAffinity<T extends ClusterAffinity>(
   return { ...(withoutEmpties(rest) as T), clusterNames }
 }
 
-/** The clusters of both: those that the filter allows of `wanted`, sorted. The shorter list is walked. */
+/** Returns the clusters of `wanted` that the filter allows, sorted. It iterates over the shorter list. */
 function allowedOf(filter: ClusterFilter, wanted: ClusterSet): string[] {
   const { named } = filter
   return named && named.length < wanted.names.length

@@ -1,20 +1,20 @@
-/** Combines the answers to the claims of a workload into one constraint: required clusters intersect, preferred ones are ranked. */
+/** Combines the claims of a workload into one constraint: required clusters are intersected, preferred clusters are ranked. */
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { listDigest } from '../hash.ts'
 import { jsonEqual, membership, sortedUnique } from '../json.ts'
 import { MAX_PREFERRED_CLUSTERS, MAX_TIERS } from './limits.ts'
 
-/** The constraint of data on a placement. An absent member demands nothing; an empty `required` cannot be met. */
+/** The constraint of data on a placement. An absent member demands nothing; an empty `required` is not satisfiable. */
 export interface DataConstraint {
-  /** The clusters that hold everything required, sorted. */
+  /** The clusters that have all required data, sorted. */
   required?: readonly string[]
-  /** Stands for all required clusters where `required` has only those that matter to a placement. */
+  /** Replaces the complete list if `required` has only the clusters that the base allows. */
   requiredDigest?: string
-  /** Clusters that hold preferred data, each tier sorted, in tiers from most bytes to least. */
+  /** Clusters with preferred data, in tiers from most bytes to least. Each tier is sorted. */
   preferred?: readonly (readonly string[])[]
 }
 
-/** The constraint of every located claim; the order of the claims does not matter. Claims that are not located say nothing here. */
+/** Combines all located claims; their order does not matter. Claims that are not located add nothing. */
 export function constraintOf(claims: readonly ClaimAnswer[]): DataConstraint {
   const required: (readonly string[])[] = []
   const preferred: { clusters: readonly string[]; bytes: number }[] = []
@@ -31,7 +31,7 @@ export function constraintOf(claims: readonly ClaimAnswer[]): DataConstraint {
   return constraint
 }
 
-/** Whether two constraints demand the same. */
+/** Whether two constraints demand the same clusters. */
 export function demandsSame(one: DataConstraint, other: DataConstraint): boolean {
   if (!jsonEqual(one.preferred, other.preferred)) return false
   if (one.requiredDigest === undefined && other.requiredDigest === undefined) {
@@ -51,7 +51,7 @@ function intersect(sets: readonly (readonly string[])[]): readonly string[] {
   return sortedUnique(first.filter((name) => others.every((has) => has(name))))
 }
 
-/** Clusters by how many preferred bytes, then claims, are local to them; equal ones share a tier. */
+/** Ranks clusters by the bytes, then by the number of the preferred claims that are local to them. Equal clusters share a tier. */
 function rank(claims: readonly { clusters: readonly string[]; bytes: number }[]): readonly (readonly string[])[] {
   const [only, ...others] = claims
   if (!only) return []

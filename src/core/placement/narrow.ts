@@ -15,7 +15,7 @@ import { preferClusters } from './prefer.ts'
 import { type SpreadCheck, spreadCheck } from './spread.ts'
 
 export interface NarrowInput {
-  /** The placement before narrowing; its affinity is the base, the rest (spread, weights) is taken into account. */
+  /** The placement before narrowing. Its affinity is the base; its spread constraints and weights are considered too. */
   base: Placement
   constraint: DataConstraint
   clusters: ClusterLookup | undefined
@@ -27,14 +27,14 @@ export type Narrowing =
   | {
       kind: 'narrowed'
       affinity: PlacementAffinity
-      /** Every cluster that is still allowed, sorted; undefined when nothing is required (then the base decides). */
+      /** Every cluster that is still allowed, sorted; undefined if no data is required (then the base decides). */
       allowed: string[] | undefined
     }
   | { kind: 'unsatisfiable'; reason: string }
 
 /**
- * Narrows the base to the constraint. The result never allows a cluster that the base does not allow. It has no empty list and only
- * one kind of affinity, and the same input gives the same bytes. An input that is too large to compare is unsatisfiable.
+ * Narrows the base to the constraint. The result never allows a cluster that the base does not allow. It has no empty list and only one
+ * kind of affinity, and the same input gives the same bytes. If the input is too large to compare, the result is unsatisfiable.
  */
 export function narrowPlacement(input: NarrowInput): Narrowing {
   const spread = spreadCheck(input.base, input.clusters)
@@ -43,7 +43,7 @@ export function narrowPlacement(input: NarrowInput): Narrowing {
   return { ...required, affinity: preferClusters({ ...input, affinity: required.affinity, spread }) }
 }
 
-/** The parts that are the same for all affinities of a placement. */
+/** The inputs that are the same for all affinities of a placement. */
 interface Requirement {
   wanted: ClusterSet
   clusters: ClusterLookup | undefined
@@ -93,14 +93,14 @@ function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Re
   }
 }
 
-/** The names of a group that was narrowed, sorted. */
+/** The names of a narrowed group, sorted. */
 function namesOf(group: ClusterAffinityTerm, isWorkload: boolean): readonly string[] {
   const [own, ...overflow] = tiersOf(group, isWorkload)
   if (overflow.length === 0) return own?.clusterNames ?? []
   return sortedUnique([own, ...overflow].flatMap((tier) => tier?.clusterNames ?? []))
 }
 
-/** How many names the groups may have in all: what they name already, and what fits an object besides. */
+/** How many names the groups may have in total: their present names, and as many new ones as fit into the object. */
 function limitOf(groups: readonly ClusterAffinityTerm[]): number {
   const named = ({ clusterNames = [] }: ClusterAffinity) => clusterNames.length
   return groups.reduce(
@@ -110,9 +110,9 @@ function limitOf(groups: readonly ClusterAffinityTerm[]): number {
 }
 
 /**
- * A group and its overflow tiers, narrowed; undefined when no tier is left. When only overflow is left, its first tier replaces the group:
- * Karmada requires the group itself to name clusters. Overflow does not count for an object that is not a workload, so there the group is
- * removed.
+ * Narrows a group and its overflow tiers; returns undefined if no tier is left. If only overflow tiers are left, the first one replaces the
+ * group, because Karmada requires that the group itself names clusters. Overflow does not apply to an object that is not a workload; there
+ * the group is removed.
  */
 function narrowGroup(
   group: ClusterAffinityTerm,

@@ -4,17 +4,17 @@ import { type ClusterLookup, termsOf } from './affinity.ts'
 import { type ClusterFilter, clusterFilter } from './cluster-filter.ts'
 import { comparisons } from './limits.ts'
 
-/** At most so many affinities are evaluated one by one. */
+/** Up to this many affinities are evaluated one by one, without an index. */
 const FEW = 4
 
 export interface PlacementFilter {
-  /** Whether any part of the affinity lets the cluster pass. */
+  /** Whether any part of the affinity allows the cluster. */
   allows(name: string): boolean
-  /** How many comparisons with selectors it took so far. */
+  /** The number of comparisons with selectors so far. */
   compared(): number
 }
 
-/** Compiles the affinity of a placement. Of the terms that name clusters, it evaluates only those that name the given cluster. */
+/** Compiles the affinity of a placement. For each cluster, it evaluates only terms that name the cluster or name none. */
 export function placementFilter(
   affinity: PlacementAffinity,
   clusters: ClusterLookup | undefined,

@@ -1,4 +1,4 @@
-/** Prefers clusters: adds groups with the clusters that have preferred data in front of the groups of a placement. */
+/** Prefers clusters: adds groups with the clusters that have preferred data before the groups of a placement. */
 import {
   type ClusterAffinityTerm,
   MAX_AFFINITY_NAME_LENGTH,
@@ -20,13 +20,14 @@ interface PreferInput {
   spread: SpreadCheck
 }
 
-/** The name of the group that stands for a base without names. */
+/** The name of the group that replaces a base without groups. */
 const UNNAMED_GROUP = 'default'
 
 /**
- * Puts a `<name>-local` group, one per tier of preferred clusters, in front of each group. Karmada's scheduler takes the first group that
- * schedules, so it tries the data's clusters first and the base remains as the fallback. A tier without a cluster, with the whole group, or
- * with too few clusters for the spread is left out. Without tiers, or with too many groups, the affinity stays as it is.
+ * Adds a `<name>-local` group, one per tier of preferred clusters, before each group. Karmada's scheduler uses the first group that can be
+ * scheduled. Therefore it tries the clusters with the data first, and the base remains as the fallback. A tier is left out if it has no
+ * cluster of the group, all of them, or too few for the spread constraints. Without tiers, or with too many groups, the affinity stays as
+ * it is.
  */
 export function preferClusters({ affinity, constraint, clusters, spread }: PreferInput): PlacementAffinity {
   const { preferred: tiersOfNames = [] } = constraint
@@ -52,7 +53,7 @@ export function preferClusters({ affinity, constraint, clusters, spread }: Prefe
   return preferred.length === groups.length ? affinity : { clusterAffinities: preferred }
 }
 
-/** The group narrowed to each tier that makes a difference. */
+/** Narrows the group to each tier. Leaves out tiers that would change nothing. */
 function localGroups(
   { overflowAffinities: _overflow, ...own }: ClusterAffinityTerm,
   tiers: readonly ClusterSet[],
@@ -63,13 +64,13 @@ function localGroups(
   const ownNames = filter.named && new Set(filter.named).size
   return tiers.flatMap((tier) => {
     const narrowed = narrowAffinity(own, filter, tier)
-    // Names that are narrowed are among those of the group: as many are the same.
+    // Narrowed names are a subset of the group's names: if the counts are equal, the names are equal.
     if (!narrowed || narrowed.clusterNames.length === ownNames) return []
     return spread(narrowed.clusterNames) ? [] : [narrowed]
   })
 }
 
-/** Returns a function that makes names: `<base>-local`, `<base>-local-2`, …: the first that is free, at most 32 characters. */
+/** Returns a function that generates names: `<base>-local`, `<base>-local-2`, …: the first free one, with at most 32 characters. */
 function openNames(names: readonly string[]): (base: string) => string {
   const taken = new Set(names)
   const last = new Map<string, number>()

@@ -3,12 +3,12 @@ import type { Placement } from '../../api/karmada.ts'
 import { fieldValues } from '../selectors.ts'
 import type { ClusterLookup } from './affinity.ts'
 
-/** Says which constraint a set of clusters cannot satisfy; undefined when it satisfies all. */
+/** Returns the constraint that a set of clusters cannot satisfy; undefined if it satisfies all. */
 export type SpreadCheck = (names: readonly string[]) => string | undefined
 
 /**
- * Reads the spread constraints of a placement once, for many sets of clusters. Only `cluster` and `region` are enforced by Karmada, and
- * neither is for static weights (pkg/scheduler/core/spreadconstraint/select_clusters.go).
+ * Reads the spread constraints of a placement once, for many sets of clusters. Karmada enforces only `cluster` and `region`, and neither
+ * with static weights (pkg/scheduler/core/spreadconstraint/select_clusters.go).
  */
 export function spreadCheck(placement: Placement, clusters: ClusterLookup | undefined): SpreadCheck {
   const wanted = minGroupsOf(placement)
@@ -23,7 +23,7 @@ export function spreadCheck(placement: Placement, clusters: ClusterLookup | unde
   }
 }
 
-/** The most groups that a constraint asks for, by the field that makes the groups. */
+/** The largest minGroups of the constraints, by the field that defines the groups. */
 function minGroupsOf(placement: Placement): ReadonlyMap<string, number> {
   const wanted = new Map<string, number>()
   if (ignoresSpread(placement)) return wanted

@@ -1,4 +1,4 @@
-/** Guards a narrowed affinity before it is returned: finds clusters that it allows and the base does not. */
+/** Checks a narrowed affinity before it is returned: finds clusters that it allows and the base does not. */
 import type { ClusterAffinity, PlacementAffinity } from '../../api/karmada.ts'
 import { withoutEmpties } from '../json.ts'
 import { affinityOf, type ClusterLookup, termsOf } from './affinity.ts'
@@ -7,8 +7,8 @@ import { comparisons, MAX_COMPARISONS } from './limits.ts'
 import { placementFilter } from './placement-filter.ts'
 
 /**
- * The clusters that `result` allows and `base` does not; empty if the result is a narrowing. `['*']` stands for every cluster. Then the
- * result has a term without names that the base does not have, or the two are too large to compare.
+ * Returns the clusters that `result` allows and `base` does not; an empty list if the result is a narrowing. `['*']` means every cluster:
+ * the result has a term without names that the base does not have, or both are too large to compare.
  */
 export function widenedBy(
   base: PlacementAffinity,
@@ -34,7 +34,7 @@ export function widenedBy(
       compared += isAllowed ? 0 : comparisons([term], 1)
       if (compared + baseFilter.compared() > MAX_COMPARISONS) return ['*']
       if (isAllowed) continue
-      // A name that the result's own selectors reject is not allowed by the result either.
+      // If the result's own selectors reject a name, the result does not allow it either.
       filter ??= clusterFilter(term, clusters)
       if (filter.allows(name)) widened.add(name)
     }
@@ -42,14 +42,14 @@ export function widenedBy(
   return widened.size === 0 ? [] : [...widened].sort()
 }
 
-/** The affinities of the base, to recognize them in the result. */
+/** The terms of the base, prepared to find them in the result. */
 function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
   const allowsAll = !base.clusterAffinity && !base.clusterAffinities?.length
   const terms = termsOf(base, isWorkload)
   const set = new Set(terms)
   let selectors: Set<string> | undefined
   return {
-    /** Whether it is the same object: the result shares unchanged terms with the base. */
+    /** Whether the base has the same object: the result shares unchanged terms with the base. */
     isOne: (term: ClusterAffinity) => set.has(term),
     /** Whether a term of the base allows the same clusters. */
     isEqualToOne(term: ClusterAffinity) {
@@ -60,7 +60,7 @@ function openOwnTerms(base: PlacementAffinity, isWorkload: boolean) {
   }
 }
 
-/** The part of an affinity that selects clusters, as text. An empty list or selector allows the same clusters as an absent one. */
+/** The part of an affinity that selects clusters, as text. An empty list or selector selects the same clusters as an absent one. */
 function selectorsOf({ clusterNames, labelSelector, fieldSelector, exclude }: ClusterAffinity): string {
   return JSON.stringify([clusterNames, labelSelector, fieldSelector, exclude].map((part) => withoutEmpties(part)))
 }

@@ -12,37 +12,39 @@ export type PropagateDepsMode = 'dataBound' | 'always' | 'never'
 export interface DataBound {
   /** `Kind namespace/name`. */
   workload: string
-  /** The claim that names it, as `namespace/name`; without one, its pod template names volumes. */
+  /** The claim that names the workload, as `namespace/name`. Without a claim, its pod template names volumes. */
   claim?: string
 }
 
 export interface PolicyInput {
-  /** As the requester sent it, raw. */
+  /** The policy as the requester sent it, not validated. */
   policy: PropagationPolicy
-  /** As it is stored; absent when the policy is being created. */
+  /** The stored policy; absent if the request creates it. */
   stored: PropagationPolicy | undefined
   mode: PropagateDepsMode
   /** Any one of the data-bound workloads that the policy selects. */
   dataBound: DataBound | undefined
-  /** The policy has too many selectors to tell whether it selects a data-bound workload. */
+  /** The policy has too many selectors; Lodestone cannot decide whether it selects a data-bound workload. */
   isTooLarge?: boolean
 }
 
 export interface PolicyDecision {
   /**
-   * Untouched: no data-bound workload, or it propagates already. Propagated: `propagateDeps` is set. Declined: its author does not want
-   * that. Accepted: its author does not decline any more.
+   * - Untouched: the policy selects no data-bound workload, or it sets `propagateDeps` already.
+   * - Propagated: Lodestone sets `propagateDeps`.
+   * - Declined: the author of the policy set `propagateDeps: false`.
+   * - Accepted: the author set `propagateDeps: true` after a decline.
    */
   state: 'Untouched' | 'Propagated' | 'Declined' | 'Accepted'
-  /** The policy as it should be: the same object when nothing changes. */
+  /** The policy after the decision: the same object if nothing changes. */
   policy: PropagationPolicy
-  /** The reason, for the user; empty when there is nothing to say. */
+  /** The reason, for the user; empty if the decision is Untouched. */
   message: string
 }
 
 /**
- * Decides on a policy. Touches only `spec.propagateDeps`, which it sets and never removes, and the annotation of a policy whose author
- * declines. Karmada's webhook drops a `false`, so the annotation records it for every later decision.
+ * Decides on a policy. It sets `spec.propagateDeps` and never removes it. If the author declines, it adds an annotation: Karmada's webhook
+ * drops a `false`, so later decisions can read the choice only there.
  */
 export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): PolicyDecision {
   const untouched: PolicyDecision = { state: 'Untouched', policy, message: '' }
@@ -67,14 +69,14 @@ export function decidePolicy({ policy, stored, mode, dataBound }: PolicyInput): 
   return { state: 'Propagated', policy: { ...policy, spec: { ...policy.spec, propagateDeps: true } }, message }
 }
 
-/** The reason why a policy's author declines to propagate the dependencies of its workloads; undefined when the author does not decline. */
+/** Why the author of a policy declines to propagate the dependencies of its workloads; undefined if the author does not decline. */
 export function declineOf(policy: PropagationPolicy): string | undefined {
   if (policy.spec.propagateDeps === true) return undefined
   if (isAnnotated(policy.metadata)) return DECLINED
   return declaredPropagateDeps(policy) === false ? 'its manifest says propagateDeps: false' : undefined
 }
 
-/** Whether there may be anything to do for a policy: it neither propagates nor declines. */
+/** Whether the loop has to decide on a policy: it neither propagates nor declines. */
 export function isUndecided(policy: PropagationPolicy): boolean {
   return policy.spec.propagateDeps !== true && declineOf(policy) === undefined
 }
@@ -104,8 +106,8 @@ function describe({ workload, claim }: DataBound): string {
 }
 
 /**
- * Whether this write ends a decline: only the write that turns the field on does. Karmada sets the field as well (for ServiceImports), and
- * that does not express the choice of the author.
+ * Whether this write ends a decline: only a write that sets the field does. Karmada sets the field as well (for ServiceImports), and that
+ * is not the choice of the author.
  */
 function isTurnedOn({ metadata }: PropagationPolicy, stored: PropagationPolicy | undefined): boolean {
   return (

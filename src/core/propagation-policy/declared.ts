@@ -1,12 +1,12 @@
-/** Reads what the author of a policy declared about `propagateDeps`, from the spec or the last applied manifest. */
+/** Reads what the author of a policy declared for `propagateDeps`, in the spec or in the last applied manifest. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
 import { LAST_APPLIED_ANNOTATION } from '../../api/meta.ts'
 import { isObject } from '../json.ts'
 
 /**
- * The value that a policy declares for `propagateDeps`; undefined when it declares none. Karmada's webhook drops a `false` (the field is
- * `omitempty`, pkg/webhook/propagationpolicy/mutating.go), but the manifest that kubectl applied may still have it. An applied `true` is
- * not read from there: if the object no longer has it, a user removed it on purpose.
+ * Returns the value that a policy declares for `propagateDeps`; undefined if it declares none. Karmada's webhook drops a `false` (the field
+ * is `omitempty`, pkg/webhook/propagationpolicy/mutating.go), but the manifest that kubectl applied may still have it. An applied `true` is
+ * ignored: if the object no longer has it, a user removed it on purpose.
  */
 export function declaredPropagateDeps({ metadata, spec }: PropagationPolicy): boolean | undefined {
   return spec.propagateDeps ?? appliedFalse(metadata.annotations?.[LAST_APPLIED_ANNOTATION])

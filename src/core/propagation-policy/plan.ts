@@ -1,10 +1,10 @@
-/** Plans the loop of policies: sets `propagateDeps` where a claim or a workload came after the policy, and never unsets it. */
+/** Plans the loop of policies: sets `propagateDeps` if a claim or a workload was created after the policy, and never unsets it. */
 import { clusterPropagationPolicies, propagationPolicies } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { decidePolicy, type PolicyInput } from './decide.ts'
 
-/** Plans for a policy as it is cached: one patch for the version that was read, or nothing. Admission records the choice of the author. */
+/** Plans for a cached policy: one patch for the resourceVersion that was read, or nothing. Admission records the author's choice. */
 export function planPolicy(input: Omit<PolicyInput, 'stored'>): Plan {
   const { policy } = input
   const { state, message } = decidePolicy({ ...input, stored: policy })

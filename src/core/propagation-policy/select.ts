@@ -1,4 +1,4 @@
-/** Finds the workloads that a policy selects, as Karmada's detector does, and the keys by which policies and workloads find each other. */
+/** Finds the workloads that a policy selects, as Karmada's detector does. Provides the index keys of policies and workloads. */
 import type { DataSourceClaim, WorkloadReference } from '../../api/data-source-claim.ts'
 import type { PropagationPolicy, ResourceSelector } from '../../api/karmada.ts'
 import { groupOf } from '../../api/meta.ts'
@@ -7,11 +7,11 @@ import { labelMatcher } from '../selectors.ts'
 
 type Labels = Record<string, string>
 
-/** Stands for any name: no name is a star. */
+/** Any namespace or name: no object is called `*`. */
 const ANY = '*'
 
 /**
- * How closely a policy selects an object: 3 by name, 2 by labels, 1 as one of all of its kind, 0 not at all. The order is that of Karmada
+ * How closely a policy selects an object: 3 by name, 2 by labels, 1 by kind alone, 0 not at all. The order is Karmada's
  * (ResourceSelectorPriority, pkg/util/selector.go). A selector with a name ignores its labels, and a PropagationPolicy selects only in its
  * namespace.
  */
@@ -22,8 +22,8 @@ export function closeness(object: WorkloadReference, labels: Labels, policy: Pro
 }
 
 /**
- * Whether a policy selects an object by its reference; undefined where that depends on its labels and the labels are not known. The version
- * does not matter: a claim may name another version of the workload than the policy.
+ * Whether a policy selects an object by its reference; undefined if that depends on its labels and the labels are unknown. The version does
+ * not matter: a claim and the policy may name different versions of a workload.
  */
 export function selects(
   policy: PropagationPolicy,
@@ -36,31 +36,31 @@ export function selects(
   return labels && candidates.some((selector) => selector.closeness(labels) > 0)
 }
 
-/** How many selectors a workload is compared with to tell whether a policy selects it. */
+/** Returns how many selectors of a policy are compared with a workload. */
 export function candidateCount(policy: PropagationPolicy, workload: WorkloadReference): number {
   return candidatesFor(workload, policy).length
 }
 
-/** Where a policy looks for workloads, by group and kind, namespace (or any) and name (or any). */
+/** The index keys of a policy: where it selects workloads, by group and kind, namespace (or any) and name (or any). */
 export function selectorKeys(policy: PropagationPolicy): string[] {
   return [...compiled(policy).keys()]
 }
 
-/** Where a workload is looked for: every key of a policy that may select it. */
+/** The index keys of a workload: every key of a policy that may select it. */
 export function selectableKeys(workload: WorkloadReference): string[] {
   const namespaces = workload.namespace ? [workload.namespace, ANY] : [ANY]
   return namespaces.flatMap((namespace) => [keyOf(workload, namespace, workload.name), keyOf(workload, namespace, ANY)])
 }
 
-/** Where the workloads are looked for that a claim may mean. */
+/** The index keys of all workloads that a claim may name. */
 export function selectableKeysOfClaim(claim: DataSourceClaim): string[] {
   return workloadsOfClaim(claim).flatMap(selectableKeys)
 }
 
-/** A selector for many look-ups. */
+/** A selector, compiled for many look-ups. */
 interface Candidate {
   apiVersion: string
-  /** Whether the labels of a workload decide. */
+  /** Whether it depends on the labels of a workload. */
   isByLabels: boolean
   closeness(labels: Labels): number
 }
@@ -68,7 +68,7 @@ interface Candidate {
 /** Cached policies never change, and each is compared with many workloads. */
 const compiledPolicies = new WeakMap<PropagationPolicy, Map<string, Candidate[]>>()
 
-/** The selectors of a policy, by where they look for workloads. */
+/** The selectors of a policy, by index key. */
 function compiled(policy: PropagationPolicy): Map<string, Candidate[]> {
   const known = compiledPolicies.get(policy)
   if (known) return known
@@ -92,7 +92,7 @@ function candidateOf({ apiVersion, name, labelSelector }: ResourceSelector): Can
   return { apiVersion, isByLabels: true, closeness: (labels) => (matches(labels) ? 2 : 0) }
 }
 
-/** The selectors that mean the workload, but for its labels: by group, kind, namespace and name. */
+/** The selectors that match a workload by group, kind, namespace and name; labels are not compared. */
 function candidatesFor(workload: WorkloadReference, policy: PropagationPolicy): readonly Candidate[] {
   const byKey = compiled(policy)
   return selectableKeys(workload).flatMap((key) => byKey.get(key) ?? [])

@@ -6,7 +6,7 @@ import { compileSchema } from '../schema-errors.ts'
 
 const validateShape = compileSchema(policySchema)
 
-/** All errors of the fields that we read; Karmada validates the others. */
+/** Returns all errors in the fields that Lodestone reads. Karmada validates the other fields. */
 export function validatePolicy(policy: PropagationPolicy): FieldError[] {
   return validateShape(policy)
 }

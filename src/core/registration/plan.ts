@@ -1,4 +1,4 @@
-/** Compares the cluster's webhook configurations with the wanted ones, and plans the writes where they differ. */
+/** Compares the cluster's webhook configurations with the wanted ones, and plans the writes for the differences. */
 import type { ResourceType } from '../../api/meta.ts'
 import { REGISTRATION_LABELS, type Registrable } from '../../api/registration.ts'
 import type { WriteAction } from '../plan.ts'
@@ -6,11 +6,11 @@ import type { WriteAction } from '../plan.ts'
 export interface RegisteredConfiguration<T extends Registrable> {
   type: ResourceType<T>
   wanted: T
-  /** As it is in the cluster; undefined when it is not there. */
+  /** The configuration in the cluster; undefined if it does not exist. */
   current: T | undefined
 }
 
-/** Creates missing configurations and repairs those that differ. Other fields stay, whether the API server or another client added them. */
+/** Creates missing configurations and repairs those that differ. Fields of the API server or of other clients stay. */
 export function planRegistration<T extends Registrable>(
   configurations: readonly RegisteredConfiguration<T>[],
 ): { actions: WriteAction[] } {
@@ -24,8 +24,8 @@ export function planRegistration<T extends Registrable>(
 }
 
 /**
- * Empties a configuration that was registered before and is not wanted any more. The object stays: the installation creates it, and the
- * right to create cannot be limited to one name. An object that has our name but not our labels is left alone.
+ * Empties a configuration that was registered before and is no longer wanted. The object stays: the installation creates it, and RBAC
+ * cannot limit the right to create to one name. An object with our name but without our labels is not changed.
  */
 export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, current: T | undefined): WriteAction[] {
   const isOurs = current !== undefined && covers(current.metadata.labels, REGISTRATION_LABELS)
@@ -33,7 +33,7 @@ export function planWithdrawal<T extends Registrable>(type: ResourceType<T>, cur
   return [{ kind: 'update', type, object: { ...current, webhooks: [] } }]
 }
 
-/** cert-manager's injector may own the caBundle: where we have none to give, the cluster's stays. */
+/** cert-manager's injector may own the caBundle: if we have no caBundle, the cluster's one stays. */
 function merge<T extends Registrable>(current: T, wanted: T): T {
   const bundles = new Map(current.webhooks?.map(({ name, clientConfig }) => [name, clientConfig.caBundle]))
   return {
@@ -45,7 +45,9 @@ function merge<T extends Registrable>(current: T, wanted: T): T {
   }
 }
 
-/** Whether `current` has everything that `wanted` has; more in `current` (defaults of a newer API server) is fine. */
+/**
+ * Whether `current` has everything that `wanted` has. Additional members in `current`, such as defaults of a newer API server, are allowed.
+ */
 function covers(current: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return (

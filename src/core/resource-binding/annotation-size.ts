@@ -15,30 +15,30 @@ import {
   textsOf,
 } from './annotations.ts'
 
-/** In characters. A longer base is not repeated in an annotation: the policy has it. */
+/** In characters. A longer base is not repeated in an annotation; the annotation refers to the policy instead. */
 const MAX_BASE_LENGTH = 32 * 1024
-/** More required clusters than these are not listed a second time: the affinity names those that matter. */
+/** If more clusters are required, the annotation has a digest instead of the list. The affinity names those that the base allows. */
 const MAX_REQUIRED_CLUSTERS = 200
 /** Reserved for the annotations of other writers, in bytes. */
 const RESERVED_BYTES = 16 * 1024
 /** Karmada's scheduler writes the placement that it applied into an annotation of the same object. */
 const APPLIED_PLACEMENT_ANNOTATION = 'policy.karmada.io/applied-placement'
-/** If our annotations and the other ones have at most this many characters each, their bytes are not counted. */
+/** If our annotations and all other annotations have at most this many characters each, their bytes are not counted. */
 const SMALL_LENGTH = 16 * 1024
 
 interface Surroundings {
-  /** As the requester sent them. */
+  /** The annotations as the requester sent them. */
   annotations: Annotations
-  /** The placement that the binding is to have. */
+  /** The placement that will be written into the binding. */
   placement: Placement
-  /** The affinity of the policy that the binding came from, where it is known. */
+  /** The affinity of the binding's policy; undefined if Lodestone does not know the policy. */
   policy: PlacementAffinity | undefined
 }
 
 /**
- * The texts of our annotations, in a form that leaves the binding valid.
+ * Returns the texts of our annotations, shortened where necessary.
  *
- * @returns undefined if no form is valid: the base is neither small nor that of the policy, or the other annotations leave no room
+ * @returns undefined if they do not fit: the base is too large and differs from the policy's, or the other annotations leave no space
  */
 export function fitAnnotations(wanted: BindingAnnotations, surroundings: Surroundings): AnnotationTexts | undefined {
   const base = shortBase(wanted.base, surroundings.policy)
@@ -85,12 +85,12 @@ function lengthOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, [key, text = '']) => sum + key.length + text.length, 0)
 }
 
-/** As the API server counts: keys and values in UTF-8 (apimachinery, pkg/api/validation, ValidateAnnotationsSize). */
+/** Counts as the API server does: keys and values in UTF-8 (apimachinery, pkg/api/validation, ValidateAnnotationsSize). */
 function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, [key, text = '']) => sum + utf8Length(key) + utf8Length(text), 0)
 }
 
-/** An upper bound of the bytes: a surrogate pair has four bytes, and counts as six here. */
+/** An upper bound of the UTF-8 bytes: a surrogate pair has four bytes but counts as six. */
 function utf8Length(text: string): number {
   let bytes = 0
   for (let i = 0; i < text.length; i++) {

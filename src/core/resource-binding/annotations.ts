@@ -11,9 +11,9 @@ export interface LocalityAnnotation {
   message: string
   /** `namespace/name` of each claim, sorted. */
   claims: string[]
-  /** The clusters that hold everything required; absent where nothing is required, or where a digest stands for them. */
+  /** The clusters that have all required data. Absent if nothing is required, or if `requiredDigest` replaces the list. */
   required?: readonly string[]
-  /** A digest of the required clusters, where they are too many to list. The affinity beside it names those that matter. */
+  /** A digest of the required clusters, if there are too many to list. The affinity beside it names those that the base allows. */
   requiredDigest?: string
   preferred?: readonly (readonly string[])[]
 }
@@ -23,15 +23,15 @@ export interface HoldAnnotation {
   /** First, since `kubectl describe` shows only the beginning of a long annotation. */
   message: string
   reason: HoldReason
-  /** RFC 3339; when the hold began. */
+  /** RFC 3339: the time at which the hold began. */
   since: string
-  /** The hold lasted longer than its claims allow: the binding goes on without the affinity and is not put on hold again. */
+  /** The hold lasted longer than its claims allow. The workload is scheduled by the base affinity and is not put on hold again. */
   released?: true
 }
 
 export type HoldReason = 'Unresolved' | 'Unsatisfiable' | 'ClaimMissing'
 
-/** Stands for a base that is too large for an annotation and is that of the policy. */
+/** Replaces a base that is too large for an annotation and equal to the policy's affinity. */
 export const BASE_OF_POLICY = 'policy'
 
 /** Our annotations; an absent one is removed from the binding. */
@@ -45,7 +45,7 @@ export type Annotations = Record<string, string> | undefined
 
 export const OUR_ANNOTATIONS = [BASE_AFFINITY_ANNOTATION, LOCALITY_ANNOTATION, HOLD_ANNOTATION] as const
 
-/** The API server limits all annotations of an object together to 256 KiB, after admission: a longer one is not read. */
+/** The API server limits all annotations of an object together to 256 KiB, after admission. Lodestone ignores a longer annotation. */
 export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 /** Reads our annotations. An annotation with bad JSON or another shape counts as absent: users can write anything there. */
@@ -56,7 +56,7 @@ export function readAnnotations(annotations: Annotations): BindingAnnotations {
   const hold = parse(annotations, HOLD_ANNOTATION)
   const read: BindingAnnotations = {}
   if (base === BASE_OF_POLICY) read.base = BASE_OF_POLICY
-  // Of two kinds of affinity only one counts, as in a placement.
+  // A placement with both kinds of affinity uses only one of them; so does the base.
   else if (isAffinity(base)) read.base = affinityOf(base)
   if (isLocality(locality)) read.locality = locality as LocalityAnnotation
   if (isHold(hold)) read.hold = hold as HoldAnnotation
@@ -74,7 +74,7 @@ export function textsOf({ base, locality, hold }: BindingAnnotations): Annotatio
   }
 }
 
-/** The annotations with ours replaced by these; the same object when nothing changes, undefined when none is left. */
+/** Replaces our annotations by these texts. Returns the same object if nothing changes, and undefined if no annotation is left. */
 export function writeTexts(annotations: Annotations, texts: AnnotationTexts): Annotations {
   if (OUR_ANNOTATIONS.every((key) => annotations?.[key] === texts[key])) return annotations
   const all = { ...annotations }
@@ -95,7 +95,7 @@ function parse(annotations: Annotations, key: string): unknown {
   return text === undefined ? undefined : parseAnnotation(text)
 }
 
-/** The value of an annotation; undefined for a text that Lodestone does not write. */
+/** Parses the value of an annotation. Returns undefined for a text that Lodestone does not write. */
 export function parseAnnotation(text: string): unknown {
   if (text.length > MAX_ANNOTATIONS_BYTES) return undefined
   try {
@@ -105,10 +105,10 @@ export function parseAnnotation(text: string): unknown {
   }
 }
 
-/** Matches each text that may have a member named `__proto__`: a JSON string may spell a character as an escape. */
+/** Matches each text that may have a member named `__proto__`: a JSON string can contain a character as an escape sequence. */
 export const MAY_NAME_PROTOTYPE = /__proto__|\\u/
 
-/** A member of this name would come back in the placement, and no library applies a JSON Patch that sets it. */
+/** A member with this name would be copied into the placement, and no library applies a JSON Patch that sets it. */
 function rejectPrototype(key: string, value: unknown): unknown {
   if (key === '__proto__') throw new SyntaxError(`a member is called ${key}`)
   return value

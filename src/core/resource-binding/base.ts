@@ -7,12 +7,12 @@ import { narrowPlacement } from '../placement/narrow.ts'
 import { widenedBy } from '../placement/widened.ts'
 import { constraintIn, type ParsedInput } from './parse-input.ts'
 
-/** An affinity that is the base of a write if the decision for it meets a condition. */
+/** A possible base of a write. It is the base if the decision for it meets the condition. */
 export interface BaseCandidate {
   base: PlacementAffinity
   /**
    * - answered: the decision gives the incoming affinity, and writes the base into the annotations.
-   * - answeredOrByLoop: the same, or the loop of another replica gives that affinity.
+   * - answeredOrByLoop: as `answered`, or the loop of another replica sent the incoming affinity.
    * - withinPolicy: the decision allows no cluster that neither the policy nor the incoming affinity allows.
    */
   condition: 'answered' | 'answeredOrByLoop' | 'withinPolicy'
@@ -21,11 +21,11 @@ export interface BaseCandidate {
 export interface BaseCandidates {
   /** At most two. The first whose condition is met is the base. */
   conditional: readonly BaseCandidate[]
-  /** The base where no condition is met. */
+  /** The base if no condition is met. */
   otherwise: PlacementAffinity
 }
 
-/** The affinity that is decided for a base, and the base in its annotations. */
+/** The decision for a base: the affinity, and the base in its annotations. */
 interface BaseDecision {
   affinity: PlacementAffinity
   annotations: { base?: PlacementAffinity }
@@ -38,7 +38,7 @@ interface BaseDecision {
  * placement, which Lodestone has narrowed. When a later webhook changes the object, the API server sends the first answer a second time
  * (reinvocation). The loop sends its own decision, which may be newer than this replica's caches. Therefore:
  * - A changed affinity is the new base, unless it is the decision for the base in its annotation.
- * - An unchanged affinity has the base of the policy, where the policy is known and in force, else the base in its annotation.
+ * - For an unchanged affinity, the base is that of the policy if the policy is known and not lazy, else the base in the annotation.
  */
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
@@ -48,8 +48,8 @@ export function baseCandidates(input: ParsedInput): BaseCandidates {
     return { conditional: noted ? [{ base: noted, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
   const conditional: BaseCandidate[] = []
-  // Reinvocation, when the decision for a new base is the affinity that is stored already. It widens nothing: the affinity is the
-  // stored one, and the next write takes the base of the policy again.
+  // Reinvocation: the decision for a new base can equal the stored affinity. This widens nothing, since the affinity is the stored one. The
+  // next write uses the base of the policy again.
   if (noted && !jsonEqual(noted, storedAnnotations.base)) conditional.push({ base: noted, condition: 'answered' })
   if (input.policy && !input.policy.lazy) return { conditional, otherwise: affinityOf(input.policy.placement) }
   if (storedAnnotations.base) conditional.push({ base: storedAnnotations.base, condition: 'withinPolicy' })
@@ -74,15 +74,16 @@ export function meetsCondition(
 }
 
 /**
- * Whether a decision gives the incoming affinity. A decision without a base in its annotations changes no affinity, so it explains none.
+ * Whether a decision gives the incoming affinity. A decision without a base in its annotations did not change the affinity, so it is no
+ * explanation of the incoming one.
  */
 function isAnswered({ affinity, annotations }: BaseDecision, incoming: PlacementAffinity): boolean {
   return annotations.base !== undefined && jsonEqual(affinity, incoming)
 }
 
 /**
- * Whether the loop of another replica sends this affinity, decided from claims and sources that this replica has not cached yet. The
- * new locality annotation beside it then explains the affinity.
+ * Whether the loop of another replica sent this affinity. That replica may have decided from claims and sources that this replica has not
+ * cached yet. The new locality annotation in the same write then explains the affinity.
  */
 function isByLoop(input: ParsedInput, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
   const { binding, stored, annotations, clusters, isWorkload } = input
@@ -96,7 +97,9 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
   return metadata.annotations?.[LOCALITY_ANNOTATION]
 }
 
-/** Whether a result allows no cluster that neither the policy nor the incoming affinity allows: an annotation may not widen a placement. */
+/**
+ * Whether a result allows no cluster outside of both the policy and the incoming affinity. A forged annotation must not widen a placement.
+ */
 function isTrusted(
   { policy, clusters, isWorkload }: ParsedInput,
   result: PlacementAffinity,

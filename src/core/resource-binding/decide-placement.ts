@@ -1,4 +1,4 @@
-/** Decides on a binding with a given base: its affinity, its hold and its annotations. */
+/** Decides on a binding for a given base: its affinity, its hold and its annotations. */
 import type { PlacementAffinity } from '../../api/karmada.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { withAffinity } from '../placement/affinity.ts'
@@ -21,13 +21,15 @@ import { constraintIn, type ParsedInput, type ResolvedAnnotations } from './pars
 import { mayMove } from './rebalance.ts'
 
 /**
- * - Narrowed: only clusters with the data (or those first).
- * - OnHold: not scheduled until the location is known and satisfiable.
- * - Kept: scheduled, so the last narrowing stands although the location is unknown, or moved and the workload may not, or not yet.
- * - Relaxed: the base stands, since the narrowed affinity would delete the workload or lies outside the base.
- * - Released: the hold took too long; the base stands.
- * - Ignored: the location is unknown or unsatisfiable and the claims say to go on, or the workload is not to move yet; the base stands.
- * - Restored: no claim is left; the base stands, and the annotations are removed.
+ * - Narrowed: the affinity allows only the clusters with the data, or tries them first.
+ * - OnHold: the workload is not scheduled until the location is known and satisfiable.
+ * - Kept: the workload is scheduled and the last narrowing stays: the location is unknown, or the data moved and the workload may not
+ *   follow (yet).
+ * - Relaxed: the base affinity applies, since the narrowed affinity would delete the workload or is outside of the base.
+ * - Released: the hold exceeded its timeout; the base affinity applies.
+ * - Ignored: the base affinity applies: the claims allow scheduling without a known or satisfiable location, or the workload does not move
+ *   yet.
+ * - Restored: no claim is left; the base affinity applies, and the annotations are removed.
  */
 export type PlacementState = 'Narrowed' | 'OnHold' | 'Kept' | 'Relaxed' | 'Released' | 'Ignored' | 'Restored'
 
@@ -39,7 +41,7 @@ export interface PlacementDecision {
   message: string
 }
 
-/** Decides for one base. Pure and deterministic: the same input gives the same bytes, in whatever order the claims come. */
+/** Decides for one base. Pure and deterministic: the same input gives the same bytes, and the order of the claims does not matter. */
 export function decidePlacement(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
   const { claims, constraint } = input
   if (claims.length === 0) {
@@ -56,7 +58,7 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
       return keep(input, base, last, 'the data moved, and rebalance lets the workload stay')
     }
     if (last?.state === 'Relaxed' && !mayMove(input.binding.spec.resource, claims)) {
-      // It runs elsewhere since its cluster was evicted. Going back is a move like any other.
+      // The workload runs in another cluster since an eviction. To move it back is a move like any other.
       return relaxed(input, base, constraint, 'it left its data for an eviction, and rebalance lets it stay')
     }
   }
@@ -75,14 +77,14 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
   return holdOrGoOn(input, base, [unsatisfiable(claims, narrowing.reason)])
 }
 
-/** Whether the workload waits for the claim that its policy requires. */
+/** Whether the workload waits for a claim, because its policy requires one. */
 export function lacksRequiredClaim({ claims, policy, isScheduled }: ParsedInput): boolean {
   return claims.length === 0 && policy?.requiresClaim === true && !isScheduled
 }
 
 /**
- * Decides for a base that does not fit into the annotations of the binding: without it, Lodestone could not restore the placement.
- * A scheduled workload stays as it is.
+ * Decides for a base that does not fit into the annotations of the binding. Without the base, Lodestone could not restore the placement, so
+ * it does not narrow. A scheduled workload stays as it is.
  */
 export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): PlacementDecision {
   return holdOrGoOn(input, base, [unsatisfiable(input.claims, TOO_LARGE)])
@@ -91,20 +93,20 @@ export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): Place
 const TOO_LARGE =
   'the annotations of the binding have no room for its placement before narrowing; use fewer or shorter cluster affinities, or fewer annotations'
 
-/** Whether this write would move the workload to its data and does not come from the loop, which sends the locality annotation of the move. */
+/** Whether this write would move the workload to its data and is not from the loop. The loop sends the locality annotation of the move. */
 function isLeftToLoop(
   { leavesMovesToLoop, binding, stored, annotations, constraint }: ParsedInput,
   allowed: string[] | undefined,
 ): boolean {
   if (!leavesMovesToLoop || allowed === undefined) return false
   if (annotations.locality && demandsSame(constraintIn(annotations.locality), constraint)) return false
-  // Only clusters that are stored and sent count: a cluster that the scheduler chose in this write is no loss.
+  // Compares the stored and the sent clusters: a cluster that the scheduler chose in this write is not lost by a move.
   const runsIn = new Set(stored?.spec.clusters?.map(({ name }) => name))
   const mayRunIn = new Set(allowed)
   return binding.spec.clusters?.some(({ name }) => runsIn.has(name) && !mayRunIn.has(name)) ?? false
 }
 
-/** Keeps the workload where it runs until the loop moves it; undefined when it cannot stay there in any case. */
+/** Keeps the workload in its cluster until the loop moves it. Returns undefined if it cannot stay there in any case. */
 function stay(
   input: ParsedInput,
   base: PlacementAffinity,
@@ -116,7 +118,7 @@ function stay(
   return kept.state === 'Kept' ? kept : undefined
 }
 
-/** Puts the workload on hold if a cause says so and its time is not over; otherwise the base stands. */
+/** Puts the workload on hold if a cause demands it and the timeout is not over. Otherwise the base affinity applies. */
 function holdOrGoOn(input: ParsedInput, base: PlacementAffinity, causes: readonly HoldCause[]): PlacementDecision {
   const message = sentenceOf(causes.map(({ message }) => message))
   const holding = causes.filter(({ hold }) => hold)
@@ -134,7 +136,7 @@ function goOn(state: PlacementState, base: PlacementAffinity, message: string): 
   return { state, affinity: base, annotations: {}, message }
 }
 
-/** Applies the last narrowing again: a workload that runs is never moved because a location is unknown. */
+/** Applies the last narrowing again: Lodestone never moves a running workload because a location is unknown. */
 function keep(input: ParsedInput, base: PlacementAffinity, last: LocalityAnnotation, why: string): PlacementDecision {
   const constraint = constraintIn(last)
   const narrowing = narrow(input, base, constraint)
@@ -162,7 +164,7 @@ function narrowed(
 ): PlacementDecision {
   const evicted = new Set(input.binding.spec.gracefulEvictionTasks?.map(({ fromCluster }) => fromCluster))
   if (allowed?.every((name) => evicted.has(name))) {
-    // Karmada excludes clusters under eviction; a hard affinity to nothing else would delete the workload (karmada#7455).
+    // Karmada excludes clusters under eviction. A hard affinity to these clusters alone would delete the workload (karmada#7455).
     return relaxed(input, base, constraint, `every cluster with the data is being evicted: ${allowed.join(', ')}`)
   }
   const message = why ?? sentenceOf(input.claims.map(whereIs))

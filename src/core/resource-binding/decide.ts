@@ -1,4 +1,4 @@
-/** Decides on a binding, at admission and in the loop: the changed binding and the reason. */
+/** Decides on a binding, at admission and in the loop: returns the changed binding and the reason. */
 import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
 import { cut, decisionInWords, type Outcome } from '../outcome.ts'
@@ -17,19 +17,21 @@ import { type ParsedInput, parseInput } from './parse-input.ts'
 import { writeDecision } from './write.ts'
 
 export interface BindingDecision {
-  /** Untouched: the binding has neither a claim nor an annotation of ours. Widened: a defect of Lodestone, caught; nothing is changed. */
+  /**
+   * Untouched: the binding has neither a claim nor an annotation of ours. Widened: a defect of Lodestone was detected; nothing is changed.
+   */
   state: PlacementState | 'Untouched' | 'Widened'
-  /** The binding as it should be: the same object when nothing changes. */
+  /** The binding after the decision: the same object if nothing changes. */
   binding: ResourceBinding
   /** The reason, as a sentence; empty for an untouched binding. */
   message: string
 }
 
 /**
- * Decides on a binding. Touches only the affinity, `suspension.scheduling` and our annotations; shares everything else with the input.
+ * Decides on a binding. Changes only the affinity, `suspension.scheduling` and our annotations; everything else is shared with the input.
  *
- * Deciding again on the result changes nothing. Where the requester writes our annotations, they may contradict the stored binding.
- * The decision is then repeated until the result stays: once for a write of the loop, two or three times for a forged one.
+ * A decision on the result changes nothing. If the requester changes our annotations, they may contradict the stored binding. The decision
+ * is then repeated until the result is stable: once for a write of the loop, two or three times for forged annotations.
  */
 export function decideBinding(input: BindingInput): BindingDecision {
   let decision = decideOnce(input)
@@ -44,7 +46,7 @@ export function decideBinding(input: BindingInput): BindingDecision {
 
 const MAX_ROUNDS = 4
 
-/** Whether our annotations differ from those that are stored. */
+/** Whether our annotations in the request differ from the stored ones. */
 function changesOurAnnotations({ binding, stored }: BindingInput): boolean {
   const before = stored?.metadata.annotations
   const { annotations } = binding.metadata
@@ -74,7 +76,7 @@ function decideOnce(input: BindingInput): BindingDecision {
     : decideTooLarge(parsed, placement, base, decision)
 }
 
-/** Decides for one candidate after the other, until a decision meets its condition. */
+/** Decides for one candidate after the other until a decision meets its condition. */
 function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; decision: PlacementDecision } {
   const { conditional, otherwise } = baseCandidates(parsed)
   for (const candidate of conditional) {
@@ -97,7 +99,7 @@ export function answerBinding({ state, binding, message }: BindingDecision, inpu
 const NOTEWORTHY: ReadonlySet<BindingDecision['state']> = new Set(['OnHold', 'Kept', 'Relaxed', 'Released', 'Ignored'])
 
 /**
- * Decides where the annotations have no room for the decision: the workload is put on hold. If the workload runs, or the hold does not fit
+ * Decides when the annotations have no space for the decision: puts the workload on hold. If the workload runs, or if the hold does not fit
  * either, the binding stays as it is.
  */
 function decideTooLarge(

@@ -1,4 +1,4 @@
-/** Derives the binding that Karmada's detector would create for a template. The command line uses it where no binding exists. */
+/** Derives the binding that Karmada's detector would create for a template. The command line uses it if no binding exists. */
 import type { BindingSpec, PropagationPolicy, ResourceBinding } from '../../api/karmada.ts'
 import {
   CLUSTER_POLICY_NAME_ANNOTATION,
@@ -16,8 +16,8 @@ export function bindingName(kind: string, name: string): string {
 }
 
 /**
- * The policy that wins for a template (pkg/detector/compare.go). A PropagationPolicy of its namespace goes before a
- * ClusterPropagationPolicy. Then the explicit priority counts, the closer selector (name, labels, everything), and the name.
+ * Returns the policy that the detector applies to a template (pkg/detector/compare.go). A PropagationPolicy of its namespace precedes a
+ * ClusterPropagationPolicy. Among several, the order is: higher priority, closer selector (name, then labels, then all), name.
  */
 export function selectPolicy(
   template: K8sObject,
@@ -43,7 +43,7 @@ function best(template: K8sObject, policies: PropagationPolicy[]): PropagationPo
     )[0]?.policy
 }
 
-/** The binding as the detector writes it, without UIDs and permanent ids, which only a running control plane has. */
+/** Returns the binding that the detector writes, without UIDs and permanent ids: only a running control plane has them. */
 export function deriveBinding(template: K8sObject, policy: PropagationPolicy): ResourceBinding {
   const { namespace, name = '' } = template.metadata
   const { placement, propagateDeps, schedulerName = 'default-scheduler', conflictResolution = 'Abort' } = policy.spec

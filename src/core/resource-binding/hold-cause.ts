@@ -76,7 +76,7 @@ export function describeUnlocated(claims: readonly ClaimAnswer[]): string {
   )
 }
 
-/** Messages are written into an annotation, and a workload may have many claims. In characters. */
+/** In characters. Messages are written into an annotation, and a workload may have many claims. */
 const MAX_MESSAGE_LENGTH = 1024
 
 export function sentenceOf(parts: readonly string[]): string {

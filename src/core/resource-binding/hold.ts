@@ -1,19 +1,19 @@
-/** The hold annotation: when a hold began, and whether it is over. Only the stored annotation counts, since any requester can write one. */
+/** The hold annotation: when a hold began and whether it is over. Only the stored annotation counts, since any requester can send one. */
 import type { FieldError } from '../field-errors.ts'
 import { type HoldAnnotation, readAnnotations } from './annotations.ts'
 import type { BindingInput } from './input.ts'
 import type { ParsedInput } from './parse-input.ts'
 
-/** The API server waits at most 30 s for a webhook: an older annotation that is not stored comes from another request. In ms. */
+/** In ms. The API server waits at most 30 s for a webhook, so an older annotation that is not stored is not from this request. */
 const SAME_REQUEST_MS = 30_000
 
 type HoldInput = Pick<ParsedInput, 'now' | 'annotations' | 'storedAnnotations'>
 
 /**
- * The annotation of a hold. A hold that is not stored yet begins now, or in the first round of this request. An annotation in the
- * request can neither release it nor make it older.
+ * Returns the annotation of a hold. A hold that is not stored yet begins now, or in the first round of this request. An annotation in the
+ * request can neither release a hold nor make it older.
  *
- * @param timeoutSeconds how long the claims let it last; undefined for as long as it takes
+ * @param timeoutSeconds how long the claims allow the hold to last; undefined for no limit
  */
 export function holdAnnotation(
   { now, annotations, storedAnnotations }: HoldInput,
@@ -32,9 +32,9 @@ export function holdAnnotation(
 }
 
 /**
- * An error when a write schedules a binding that is stored on hold and stays on hold. Karmada's scheduler reads the suspension when it
- * queues a binding, not when it schedules it (v1.18.1, pkg/scheduler/scheduler.go, doScheduleBinding). A binding that was queued before
- * the hold would run anywhere. The scheduler retries, and succeeds after the hold.
+ * Returns an error if a write schedules a binding that is on hold, before and after the write. Karmada's scheduler reads the suspension
+ * when it queues a binding, not when it schedules it (v1.18.1, pkg/scheduler/scheduler.go, doScheduleBinding). Without the error, a binding
+ * that was queued before the hold would be scheduled to any cluster. The scheduler retries, and succeeds after the hold.
  */
 export function scheduledOnHold({ binding, stored }: Pick<BindingInput, 'binding' | 'stored'>): FieldError[] {
   const isFirst = stored !== undefined && !stored.spec.clusters?.length && !!binding.spec.clusters?.length
@@ -49,7 +49,7 @@ function isSuspended({ spec }: BindingInput['binding']): boolean {
   return spec.suspension?.scheduling === true
 }
 
-/** When the hold began in the first round of this request, in ms since the epoch; `now` if this is the first round. */
+/** When the hold began, in ms since the epoch: the time in the annotation if the first round of this request wrote it, else `now`. */
 function firstRound(hold: HoldAnnotation | undefined, now: number): number {
   const since = Date.parse(hold?.since ?? '')
   return since <= now && since > now - SAME_REQUEST_MS ? since : now

@@ -5,18 +5,18 @@ import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import type { ClusterLookup } from '../placement/affinity.ts'
 
 export interface BindingInput {
-  /** As the requester sent it, raw. */
+  /** The binding as the requester sent it, not validated. */
   binding: ResourceBinding
-  /** As it is stored; absent when the binding is being created. */
+  /** The stored binding; absent if the request creates it. */
   stored: ResourceBinding | undefined
   /** The claims of the bound workload with their answers, in any order. */
   claims: readonly ClaimAnswer[]
-  /** The policy that the binding came from, where it is known. */
+  /** The policy of the binding, if Lodestone knows it. */
   policy: PolicyInput | undefined
   clusters: ClusterLookup | undefined
   /** Milliseconds since the epoch. */
   now: number
-  /** Admission does not move a workload that runs. The loop does, at a limited rate. */
+  /** Set at admission, which does not move a running workload. The loop moves it, at a limited rate. */
   leavesMovesToLoop?: boolean
 }
 

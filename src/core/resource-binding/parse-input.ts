@@ -8,7 +8,7 @@ import { constraintOf, type DataConstraint } from '../placement/constraint.ts'
 import { BASE_OF_POLICY, type BindingAnnotations, type LocalityAnnotation, readAnnotations } from './annotations.ts'
 import type { BindingInput } from './input.ts'
 
-/** Our annotations, with the base of the policy and the clusters of the placement in place of references to them. */
+/** Our annotations, with references replaced by the base of the policy and the cluster names of the placement. */
 export interface ResolvedAnnotations extends BindingAnnotations {
   base?: PlacementAffinity
 }
@@ -16,15 +16,17 @@ export interface ResolvedAnnotations extends BindingAnnotations {
 export interface ParsedInput extends BindingInput {
   /** Sorted by name, so that the same claims give the same bytes in any order. */
   claims: readonly ClaimAnswer[]
-  /** The constraint of all located claims together. */
+  /** The combined constraint of all located claims. */
   constraint: DataConstraint
-  /** Our annotations on the binding as it was sent. */
+  /** Our annotations on the binding that the requester sent. */
   annotations: ResolvedAnnotations
   /** Our annotations on the stored binding. */
   storedAnnotations: ResolvedAnnotations
-  /** Whether the workload is scheduled, before or by this write: then a hold is too late, and a change of affinity moves it. */
+  /**
+   * Whether the workload is scheduled, before or by this write. Then a hold has no effect, and a change of the affinity moves the workload.
+   */
   isScheduled: boolean
-  /** Karmada's ResourceBindingSpec.IsWorkload: only then overflow tiers count. */
+  /** Karmada's ResourceBindingSpec.IsWorkload: overflow tiers apply only to workloads. */
   isWorkload: boolean
 }
 
@@ -51,7 +53,7 @@ export function parseInput(input: BindingInput): ParsedInput {
   }
 }
 
-/** At most this many claims of one workload are combined; with more, it is on hold until some are deleted. */
+/** At most this many claims of one workload are combined. With more claims, the workload is on hold until some are deleted. */
 const MAX_CLAIMS = 64
 
 function boundClaims(claims: readonly ClaimAnswer[]): readonly ClaimAnswer[] {
@@ -91,7 +93,7 @@ function resolveAnnotations(binding: ResourceBinding | undefined, { policy }: Bi
   return resolved
 }
 
-/** Every cluster that the affinity names: of a narrowed one, those with the data that the base allows. */
+/** Returns every cluster that the affinity names. A narrowed affinity names the clusters with the data that the base allows. */
 function namesIn(binding: ResourceBinding | undefined): string[] {
   return sortedUnique(
     termsOf(affinityOf(binding?.spec.placement), true).flatMap(({ clusterNames }) => clusterNames ?? []),

@@ -1,4 +1,4 @@
-/** Plans the loop of bindings: makes the decision of admission again when claims or sources change, as one guarded patch. */
+/** Plans the loop of bindings: repeats the decision of admission when claims or sources change, as one patch with a resourceVersion. */
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { nameOfObject } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
@@ -10,11 +10,11 @@ import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
 export interface BindingPlan extends Plan {
-  /** Whether the patch moves a scheduled workload: the loop limits such moves per minute. */
+  /** Whether the patch moves a scheduled workload. The loop limits the moves per minute. */
   moves: boolean
 }
 
-/** Plans for a binding as it is stored: no write when nothing changes, else one patch for the version that was read. */
+/** Plans for a stored binding: no write if nothing changes, else one patch for the resourceVersion that was read. */
 export function planBinding(input: BindingInput): BindingPlan {
   const { binding } = input
   const decided = decideBinding({ ...input, stored: binding }).binding
@@ -32,7 +32,10 @@ export function planBinding(input: BindingInput): BindingPlan {
   }
 }
 
-/** The Events for a change of our annotations on a binding, by any writer: admission has no side effects and emits none. */
+/**
+ * Returns the Events for a change of our annotations on a binding. Any writer can be the cause: admission has no side effects and emits
+ * none.
+ */
 export function bindingEvents(before: ResourceBinding | undefined, after: ResourceBinding): EventAction[] {
   const was = before ? readAnnotations(before.metadata.annotations) : {}
   const is = readAnnotations(after.metadata.annotations)
@@ -66,10 +69,10 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
   ]
 }
 
-/** Admission decides on a release by its own clock and cache: the loop writes it again until it is stored. In ms. */
+/** In ms. Admission decides on a release with its own clock and cache, so the loop retries until the release is stored. */
 const RELEASE_RETRY_MS = 5000
 
-/** Milliseconds until time alone changes the decision: a deleted claim is no longer honored, or a hold is released. */
+/** Milliseconds until the decision changes by time alone: a deleted claim is no longer honored, or a hold is released. */
 function requeueAfter(decided: ResourceBinding, { binding, claims, now }: BindingInput): number | undefined {
   const times = claims.flatMap(({ honoredUntil }) => honoredUntil ?? [])
   const { hold } = readAnnotations(decided.metadata.annotations)
@@ -83,7 +86,7 @@ function requeueAfter(decided: ResourceBinding, { binding, claims, now }: Bindin
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
 }
 
-/** A move is counted when the affinity changes; until the scheduler has followed, the workload still runs where it was. */
+/** Whether the affinity excludes a cluster in which the workload runs. The workload still runs there until the scheduler acts. */
 function movesWorkload(before: ResourceBinding, after: ResourceBinding): boolean {
   const affinity = affinityOf(after.spec.placement)
   if (jsonEqual(affinity, affinityOf(before.spec.placement))) return false

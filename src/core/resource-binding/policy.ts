@@ -6,7 +6,7 @@ import {
 } from '../../api/karmada.ts'
 import type { ObjectMeta } from '../../api/meta.ts'
 
-/** The policy's name; without a namespace it is a ClusterPropagationPolicy. Undefined without these annotations. */
+/** The policy's name; without a namespace it is a ClusterPropagationPolicy. Undefined if the binding has no such annotations. */
 export function policyReferenceOf({ annotations = {} }: ObjectMeta): { namespace?: string; name: string } | undefined {
   const { [POLICY_NAMESPACE_ANNOTATION]: namespace, [POLICY_NAME_ANNOTATION]: name } = annotations
   if (name && namespace) return { namespace, name }

@@ -4,13 +4,13 @@ import { groupOf } from '../../api/meta.ts'
 import type { ClaimTerms } from '../data-source-claim/locate.ts'
 
 /**
- * Groups whose kinds run forever or do not run at all, and so lose nothing by a move. Any other kind may run to completion, and a move
- * would discard its work.
+ * API groups whose kinds lose nothing by a move, since they run forever or do not run at all. A kind of any other group may run to
+ * completion, and a move would discard its work.
  */
 const MOVABLE_GROUPS = new Set(['', 'apps', 'networking.k8s.io', 'rbac.authorization.k8s.io'])
 const UNMOVABLE_CORE_KINDS = new Set(['Pod'])
 
-/** Whether every claim lets the workload move: Always does, Never does not, Auto depends on the kind. */
+/** Whether every claim allows the workload to move: Always allows it, Never does not, Auto depends on the kind. */
 export function mayMove(resource: BindingResource, claims: readonly ClaimTerms[]): boolean {
   return claims.every(({ rebalance }) => rebalance === 'Always' || (rebalance === 'Auto' && movesByDefault(resource)))
 }

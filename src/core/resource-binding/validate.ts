@@ -6,7 +6,7 @@ import { compileSchema } from '../schema-errors.ts'
 
 const validateShape = compileSchema(bindingSchema)
 
-/** All errors of the fields that we read; Karmada validates the others. */
+/** Returns all errors in the fields that Lodestone reads. Karmada validates the other fields. */
 export function validateBinding(binding: ResourceBinding): FieldError[] {
   return validateShape(binding)
 }

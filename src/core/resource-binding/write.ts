@@ -8,8 +8,9 @@ import type { PlacementDecision } from './decide-placement.ts'
 import type { ParsedInput } from './parse-input.ts'
 
 /**
- * Writes a decision into the binding. Returns undefined when its annotations have no room for ours, and the same object when nothing
- * changes.
+ * Writes a decision into the binding.
+ *
+ * @returns undefined if the binding has no space for our annotations, and the same object if nothing changes
  */
 export function writeDecision(
   input: ParsedInput,
@@ -43,8 +44,8 @@ export function writeDecision(
 }
 
 /**
- * Sets or lifts `suspension.scheduling` and keeps its siblings. A suspension without our hold annotation belongs to another writer: it
- * is not lifted, and gets no annotation.
+ * Sets or removes `suspension.scheduling` and keeps the other fields of the suspension. A suspension without our hold annotation belongs to
+ * another writer: Lodestone does not remove it and adds no annotation.
  */
 function suspend(
   input: ParsedInput,

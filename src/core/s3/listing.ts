@@ -1,35 +1,34 @@
-/** Reads a page of S3's ListObjectsV2. */
+/** Parses a page of S3's ListObjectsV2. */
 import { isCount } from '../json.ts'
 import { textOf } from './xml.ts'
 
 export interface ListedObject {
   key: string
   size: number
-  /** Without its quotes; empty where a store has none. */
+  /** Without quotes; empty if the store returns none. */
   etag: string
 }
 
 export interface ListingPage {
   objects: ListedObject[]
-  /** Where the next page begins; absent on the last. */
+  /** The continuation token of the next page; absent for the last page. */
   next?: string
 }
 
-/** Tokens are opaque, and go into the URL of the next request. */
+/** In characters. Tokens are opaque, and become part of the URL of the next request. */
 const MAX_TOKEN_LENGTH = 4096
 
 /**
- * Reads a page, in a time that grows with its length only. Keys are escaped in it, so no object can look like markup.
- *
- * @returns undefined when the text is something else, or when an object has no key, no size or an ETag that is no header. Also undefined
- * when there is more and the page does not say where. A store that does not know the second version of the request answers so, and its
- * first page must not count as all.
+ * Parses a page. The time grows with the length of the page only. Keys are escaped in it, so the name of an object cannot look like markup.
+ * @returns undefined if the text is no page, or if an object has no key, no size, or an ETag that is invalid in a header. Also undefined
+ *   for a truncated page without a token. A store that does not support version 2 of the request returns one, and it is not the whole
+ *   listing.
  */
 export function parseListing(xml: string): ListingPage | undefined {
   if (!/^\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]/.test(xml) || !xml.trimEnd().endsWith('</ListBucketResult>')) {
     return undefined
   }
-  // Only a store that was asked for it, and knows it, encodes keys.
+  // Keys are encoded only if the request asked for it and the store supports it.
   const encoded = textOf(xml, 'EncodingType') === 'url'
   const objects: ListedObject[] = []
   for (const inner of contentsOf(xml)) {
@@ -60,7 +59,7 @@ function readObject(xml: string, encoded: boolean): ListedObject | undefined {
   const key = encoded ? decodeKey(text) : text
   const size = textOf(xml, 'Size') ?? ''
   const etag = (textOf(xml, 'ETag') ?? '').replace(/^"|"$/g, '')
-  // It is sent back in a header, which a line break would end.
+  // The ETag is sent back in a header, where a line break would be invalid.
   if (!key || !SIZE.test(size) || !isCount(Number(size)) || !/^[\x20-\x7e]*$/.test(etag)) return undefined
   return { key, size: Number(size), etag }
 }
@@ -69,7 +68,7 @@ function decodeKey(key: string): string | undefined {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '))
   } catch {
-    // No sequence of escapes that makes a text.
+    // The escapes do not form valid text.
     return undefined
   }
 }

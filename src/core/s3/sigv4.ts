@@ -1,11 +1,11 @@
-/** Signs requests as AWS wants them (Signature Version 4); the hashing is given, since it needs the platform. */
+/** Signs requests with AWS Signature Version 4. The caller provides the hash functions, since they depend on the platform. */
 import { encodeStrictly } from './address.ts'
 
 export interface Digest {
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   sha256(text: string): string
   hmac(key: string | Uint8Array, text: string): Uint8Array
-  /** HMACs by one key, in hexadecimal. A platform may have to prepare the key, which it does once here. */
+  /** Returns a function that computes HMACs with one key, in hexadecimal. The key is prepared once. */
   hmacsBy(key: Uint8Array): (text: string) => string
 }
 
@@ -23,24 +23,24 @@ export interface SigningScope {
 interface RequestToSign {
   method: string
   host: string
-  /** As it is sent. */
+  /** The path as it is sent. */
   path: string
   query: Iterable<readonly [string, string]>
   /** SHA-256 of the body, in hexadecimal. */
   bodyHash: string
-  /** AWS wants every `x-amz-` header signed. Other headers are left unsigned, since proxies may change them. */
+  /** The `x-amz-` headers, all of which AWS requires in the signature. Other headers are not signed, since proxies may change them. */
   amzHeaders?: Readonly<Record<string, string>>
 }
 
 /**
- * Gives the headers that sign a request at a time (ms since 1970), those that it was given to sign among them.
+ * Returns the headers of a signed request, with its `amzHeaders` included. The time is in ms since 1970.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export type Signer = (request: RequestToSign, keys: AccessKeys, now: number) => Record<string, string>
 
-/** Signs for a region and service. */
+/** Creates a signer for a region and service. */
 export function createSigner({ region, service }: SigningScope, digest: Digest): Signer {
-  // To derive a key takes four times the work of a signature. The last one is kept: until the day or the secret is another.
+  // To derive a key costs four times as much as a signature. The last key is cached until the day or the secret changes.
   let kept: { secret: string; day: string; sign: (text: string) => string } | undefined
   const signsOf = (secret: string, day: string) => {
     if (kept?.secret !== secret || kept.day !== day) {
@@ -82,7 +82,7 @@ export function createSigner({ region, service }: SigningScope, digest: Digest):
   }
 }
 
-/** S3 signs the path as it is sent; every other service encodes it once more. */
+/** Returns the path for the signature. S3 signs the path as it is sent; every other service encodes it once more. */
 function canonicalPath(path: string, service: string): string {
   return path
     .split('/')

@@ -1,8 +1,8 @@
-/** Reads S3's answers. They are flat XML of a few known shapes, so that no XML parser is needed. */
+/** Reads S3's responses. They are flat XML of a few known shapes, so no XML parser is needed. */
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
 
-/** The text of the first element of that name; undefined without one. */
+/** Returns the text of the first element with this name; undefined without one. */
 export function textOf(xml: string, element: string): string | undefined {
   const from = xml.indexOf(`<${element}>`)
   if (from < 0) return undefined
@@ -18,7 +18,7 @@ function unescapeXml(text: string): string {
   })
 }
 
-/** Halves of a character and numbers beyond Unicode are none. */
+/** Returns a character by its code point; undefined for surrogates and for numbers above the range of Unicode. */
 function character(code: number): string | undefined {
   const isCharacter = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
   return isCharacter ? String.fromCodePoint(code) : undefined

@@ -3,17 +3,17 @@ import type { NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 import { isCovered, requirementKey, type TermKeys, termKey } from './requirement-key.ts'
 
 /**
- * The terms that match exactly the nodes that match one of `terms` and one of `wanted`. No `terms` means every node.
+ * Returns terms that match a node if one of `terms` and one of `wanted` match it. If `terms` is undefined, it matches every node.
  *
- * A term that already has all requirements of a wanted one stays as it is, so that narrowing again changes nothing. An empty term stays as
- * well, since no node matches it (k8s.io/component-helpers, scheduling/corev1/nodeaffinity).
+ * A term that already has all requirements of a wanted one stays as it is, so that a second narrowing changes nothing. An empty term stays
+ * as well, since no node matches it (k8s.io/component-helpers, scheduling/corev1/nodeaffinity).
  */
 export function narrowTerms(
   terms: readonly NodeSelectorTerm[] | undefined,
   wanted: readonly NodeSelectorTerm[],
 ): readonly NodeSelectorTerm[] {
   const real = wanted.filter((term) => !isEmpty(term))
-  // The API server would reject an empty list, or it would mean every node.
+  // An empty term matches no node. The API server would reject an empty list; undefined would match every node.
   if (real.length === 0) return terms?.every(isEmpty) ? terms : [{}]
   if (terms === undefined) return real
   return terms.flatMap((term) => {
@@ -23,7 +23,7 @@ export function narrowTerms(
   })
 }
 
-/** The preferences, and those added that are not among them yet, whatever their weight. */
+/** Appends the added preferences whose terms are not in the list yet. Weights are not compared. */
 export function addPreferences(
   preferences: readonly PreferredSchedulingTerm[],
   added: readonly PreferredSchedulingTerm[],
@@ -38,7 +38,9 @@ export function addPreferences(
   return fresh.length === 0 ? preferences : [...preferences, ...fresh]
 }
 
-/** The one node that all terms require by name, as the DaemonSet controller sets it; undefined when they leave a choice. */
+/**
+ * Returns the one node that all terms require by name, as the DaemonSet controller sets it; undefined if more than one node is possible.
+ */
 export function pinnedNode(terms: readonly NodeSelectorTerm[] | undefined): string | undefined {
   const names = (terms ?? []).map(({ matchFields = [] }) => {
     const byName = matchFields.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')
@@ -60,7 +62,7 @@ function keysOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): 
   }
 }
 
-/** Only appends to the requirements of the term: the API server allows no other change to a pod with scheduling gates. */
+/** Adds the missing requirements at the end of the term: the API server allows no other change of a pod with scheduling gates. */
 function both(term: NodeSelectorTerm, other: NodeSelectorTerm, own: TermKeys): NodeSelectorTerm {
   const expressions = missing(own.expressions, other.matchExpressions)
   const fields = missing(own.fields, other.matchFields)

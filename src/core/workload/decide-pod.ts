@@ -11,21 +11,21 @@ import { unknownContainers } from './mounts.ts'
 import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './volume-requests.ts'
 
-/** The treatment of a pod whose data is not ready: it waits with a scheduling gate, or is rejected and has to be created again. */
+/** The treatment of a pod whose data is not ready: it gets a scheduling gate, or it is rejected and has to be created again. */
 export type WhenNotReady = 'gate' | 'refuse'
 
 export interface PodInput {
   pod: Pod
   managers: VolumeManagerLookup
   whenNotReady: WhenNotReady
-  /** Pods do not run on a hub: the admission of the member clusters injects. */
+  /** Pods do not run on a hub: admission in the member clusters injects their volumes. */
   isHub: boolean
 }
 
-/** Marks a mirror pod, which shows a static pod of a node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
+/** The annotation of mirror pods, which represent the static pods of a node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
 
-/** Decides on a pod that is created with the label `lodestone.dev/inject: "true"`: volumes cannot be changed later. */
+/** Decides on a new pod with the label `lodestone.dev/inject: "true"`. The volumes of a pod cannot be changed after its creation. */
 export function decidePod(input: PodInput): Outcome {
   const { pod, isHub } = input
   const { labels, annotations } = pod.metadata
@@ -102,13 +102,13 @@ function tryAgain({ path, request, volume }: WantedVolume): FieldError {
   }
 }
 
-/** The node that a pod is bound to, for which no scheduler checks whether it has the data. */
+/** Returns the node that a pod is bound to. No scheduler checks whether that node has the data. */
 function nodeOf({ nodeName, affinity }: PodSpec): string | undefined {
   if (nodeName) return nodeName
   return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
 }
 
-/** An error when the node does not have the data; only where the nodes with the data are known. */
+/** Returns an error if the node does not have the data. Without known nodes of the volume, nothing is checked. */
 function absentFrom(node: string | undefined, { path, request, volume }: WantedVolume): FieldError[] {
   if (node === undefined || request.enforcement === 'Preferred') return []
   if (volume.state === 'Waiting' || volume.nodes.length === 0 || volume.nodes.includes(node)) return []
@@ -116,7 +116,7 @@ function absentFrom(node: string | undefined, { path, request, volume }: WantedV
   return [{ path, code: 'Invalid', message }]
 }
 
-/** Warns about a divided volume without a shard: every node with any part of the data would match. */
+/** Warns about a divided volume in a request without a shard: every node with any part of the data matches. */
 function undecidedShards(wanted: readonly WantedVolume[]): string[] {
   return wanted
     .filter(({ request, volume }) => request.shard === undefined && volume.shards().length > 0)
@@ -129,7 +129,7 @@ function undecidedShards(wanted: readonly WantedVolume[]): string[] {
     })
 }
 
-/** Warns about a read-only volume that the pod asks to write. */
+/** Warns about a read-only volume that the pod requests as writable. */
 function deniedWrites(wanted: readonly WantedVolume[]): string[] {
   return wanted
     .filter(({ request, volume }) => request.readOnly === false && volume.readOnly)

@@ -1,4 +1,4 @@
-/** Decides on a workload that requests volumes: rejects it where its pods would be rejected, and labels its pod templates for admission. */
+/** Decides on a workload that requests volumes: rejects it if its pods would be rejected, and labels its pod templates for admission. */
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { PodTemplate } from '../../api/pod.ts'
@@ -16,12 +16,12 @@ import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
 export interface WorkloadInput {
   object: K8sObject
-  /** As it is stored; absent when the object is being created. */
+  /** The stored workload; absent if the request creates it. */
   stored: K8sObject | undefined
-  /** Where its pod templates are (core/dependencies/kinds.ts). */
+  /** The paths of its pod templates (core/dependencies/kinds.ts). */
   templatePaths: readonly string[]
   managers: VolumeManagerLookup
-  /** On a hub the VolumeManagers that matter are those of the members. */
+  /** On a hub, only the VolumeManagers of the member clusters are relevant. */
   isHub: boolean
 }
 
@@ -29,10 +29,9 @@ export interface WorkloadInput {
 const UNCHANGEABLE: ReadonlySet<string> = new Set(['batch/v1 Job', 'batch.volcano.sh/v1alpha1 Job'])
 
 /**
- * Decides on a workload. The annotation of the workload itself is for all of its pods, unless a template has its own.
+ * Decides on a workload. The annotation of the workload itself applies to all of its pods, unless a template has its own.
  *
- * A workload that a controller made of another workload is left alone, since the other one was decided already. After a change, the
- * controller would replace it forever.
+ * A workload that has a controller as owner is not changed, since its owner was decided already. The controller would revert each change.
  */
 export function decideWorkload(input: WorkloadInput): Outcome {
   const { object, stored, templatePaths } = input
@@ -41,7 +40,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   }
   const tooManyTemplates = templateCountErrors(object, templatePaths)
   if (tooManyTemplates.length > 0) {
-    // A workload that is stored like that already is not rejected: otherwise no user could change it.
+    // A stored workload with too many templates is not rejected, since otherwise no user could change it.
     const wasStored = stored && templateCountErrors(stored, templatePaths).length > 0
     return wasStored ? { kind: 'allow' } : { kind: 'deny', errors: tooManyTemplates }
   }
@@ -70,12 +69,12 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   }
 }
 
-/** Where the annotation of the workload itself is written. */
+/** The path of the annotations of the workload itself. */
 const OWN_ANNOTATIONS = 'metadata.annotations'
 
 interface Ask extends PlacedTemplate {
   annotation: string
-  /** Where it is written: in the template, or for all templates in the workload's own metadata. */
+  /** The path of the annotation: in the template, or in the workload's own metadata for all templates. */
   writtenAt: string
 }
 
@@ -94,13 +93,13 @@ function isSame(
   )
 }
 
-/** The request for the pods of a template; undefined when they request nothing, or opted out. */
+/** The request for the pods of a template; undefined if they request nothing or opt out. */
 function askOf(placed: PlacedTemplate, object: K8sObject, stored: K8sObject | undefined): Ask | undefined {
   const { labels, annotations } = placed.template.metadata ?? {}
   if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return undefined
   const own = ownAnnotation(object)
   const inTemplate = annotations?.[VOLUMES_ANNOTATION]
-  // If the template has our copy of the old annotation of the workload, the new annotation replaces it.
+  // If the template has the workload's old annotation, it is our copy: the new annotation replaces it.
   const isCopy = own !== undefined && stored !== undefined && inTemplate === ownAnnotation(stored)
   if (inTemplate !== undefined && !isCopy) {
     return { ...placed, annotation: inTemplate, writtenAt: `${placed.path}.metadata.annotations` }
@@ -116,7 +115,7 @@ interface ParsedAsk extends Ask {
   parsed: ParsedRequests
 }
 
-/** Parses each annotation once: that of the workload itself is for all of its templates. */
+/** Parses each annotation once, since that of the workload applies to all of its templates. */
 function parseAll(asking: readonly Ask[]): ParsedAsk[] {
   const ofWorkload = new Map<string, ParsedRequests>()
   return asking.map((ask) => {
@@ -132,7 +131,7 @@ function annotationPath({ writtenAt }: Ask): string {
   return `${writtenAt}[${VOLUMES_ANNOTATION}]`
 }
 
-/** An error when a workload that requests volumes has too many pod templates to check. */
+/** Returns an error if a workload that requests volumes has too many pod templates to check. */
 function templateCountErrors(object: K8sObject, paths: readonly string[]): FieldError[] {
   const count = paths.reduce((sum, path) => sum + valuesAt(object, path).length, 0)
   if (count <= MAX_TEMPLATES) return []
@@ -152,7 +151,7 @@ function countsOf(asking: readonly ParsedAsk[]): MountCount[] {
   )
 }
 
-/** The errors that the pods would have. A missing VolumeManager is a warning only: manifests are applied in any order. */
+/** Returns the errors that the pods would get. A missing VolumeManager is only a warning, since manifests are applied in any order. */
 function check(
   { path, template, parsed }: ParsedAsk,
   { managers, isHub }: WorkloadInput,

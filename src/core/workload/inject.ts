@@ -1,4 +1,4 @@
-/** Puts volumes into a pod spec: the volumes, their mounts, and the nodes that have the data. */
+/** Injects volumes into a pod spec: the volumes, their mounts, and the node affinity for the nodes that have the data. */
 import type { NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm } from '../../api/node.ts'
 import type { PodSpec, PodVolume } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
@@ -13,7 +13,7 @@ import { findVolume, mountedSource } from './volume-source.ts'
 export type Injected = { spec: PodSpec } | { errors: FieldError[] }
 
 /**
- * The pod spec with these volumes. Existing volumes and mounts stay as they are: injecting again changes nothing. The order of the
+ * Injects volumes into a pod spec. Existing volumes and mounts stay as they are, so a second injection changes nothing. The order of the
  * volumes does not matter. Unchanged parts are shared with `spec`.
  *
  * @param at the path of the pod spec in the object
@@ -80,7 +80,7 @@ function addVolumes(own: readonly PodVolume[], wanted: readonly WantedVolume[], 
   return { volumes, mounts, errors }
 }
 
-/** Narrows the affinity by required volumes, and adds preferred ones with a weight: their share of the bytes. */
+/** Narrows the affinity to the nodes of required volumes. Nodes of preferred volumes get a weight by their share of the bytes. */
 function narrowAffinity(own: NodeAffinity | undefined, wanted: readonly WantedVolume[]): NodeAffinity | undefined {
   const isRequired = ({ request }: WantedVolume) => request.enforcement !== 'Preferred'
   const before = own?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
@@ -88,7 +88,7 @@ function narrowAffinity(own: NodeAffinity | undefined, wanted: readonly WantedVo
   for (const volume of wanted.filter(isRequired)) {
     const required = termsOf(volume)
     if (required.length > 0) terms = narrowTerms(terms, required)
-    // The cross product of terms ends here, before it is too large to compute.
+    // Stops before the cross product of the terms is too large to compute.
     if (terms && isTooLarge(terms)) break
   }
   const preferences = own?.preferredDuringSchedulingIgnoredDuringExecution ?? []

@@ -1,13 +1,13 @@
-/** Limits the volumes in one object: each container gets each volume, so both lists together have a limit. */
+/** Limits the volumes of one object. Each container mounts each volume, so the product of both counts has a limit. */
 import type { PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
-/** The most mounts that the requests of one object may add up to. */
+/** The maximum number of mounts that all requests of one object add. */
 const MAX_MOUNTS = 20_000
-/** The most pod templates of one workload that requests volumes. */
+/** The maximum number of pod templates in one workload that requests volumes. */
 export const MAX_TEMPLATES = 500
-/** Terms, and requirements of all terms, that node affinity may have before the object gets too large for etcd. */
+/** The maximum numbers of terms and of all their requirements in a node affinity. A larger object may not fit into etcd. */
 export const MAX_TERMS = 100
 export const MAX_REQUIREMENTS = 10_000
 
@@ -17,7 +17,7 @@ export interface MountCount {
   requests: readonly PlacedRequest[]
 }
 
-/** An error when the requests add up to more mounts than an object can have. */
+/** Returns an error if the requests add more mounts than an object can have. */
 export function mountCountErrors(path: string, counts: readonly MountCount[]): FieldError[] {
   const mounts = counts.reduce((sum, { spec, requests }) => {
     const containers = spec.containers.length + (spec.initContainers?.length ?? 0)

@@ -1,4 +1,4 @@
-/** The volumes of a VolumeManager for pods: whether each can be used, how it is mounted, and where its data is. */
+/** The volumes of a VolumeManager for pods: whether a pod can mount each, how it is mounted, and which nodes have its data. */
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
@@ -8,48 +8,48 @@ import { isReadOnly, publishShards, publishVolume } from '../volume-manager/spec
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
 import { isDeployed } from '../volume-manager/status/codes.ts'
 
-/** Part of a volume that has nodes of its own (`distributionStrategy`). */
+/** A part of a volume with its own nodes (`distributionStrategy`). */
 export interface VolumeShard {
   name: string
   nodeAffinity: NodeAffinity
-  /** The nodes that have it now. */
+  /** The nodes that have the part now. */
   nodes: readonly string[]
 }
 
 export interface UsableVolume {
   id: string
-  /** `Waiting`: its data is on the way. */
+  /** `Waiting`: its data is not ready yet. */
   state: 'Ready' | 'Waiting'
-  /** The message of its status; empty without a status. */
+  /** The message of its status; empty if it has no status. */
   message: string
-  /** How a pod mounts it; known before its data is there. Absent for an invalid source. */
+  /** How a pod mounts it; known before the data is ready. Absent if the source is invalid. */
   source?: VolumeSource
-  /** Where its data is or will be; without required terms it is everywhere. */
+  /** The nodes that have or will have the data; without required terms, these are all nodes. */
   nodeAffinity: NodeAffinity
-  /** Whether pods can only read it: then all of their mounts are read-only. */
+  /** Whether pods can only read it. Then all of their mounts are read-only. */
   readOnly: boolean
   bytes?: number
-  /** The nodes that have it now; empty also where the nodes are not recorded. */
+  /** The nodes that have it now; empty if the status does not record nodes. */
   nodes: readonly string[]
-  /** The parts of the volume. They are computed on demand: most pods request none, and each name takes a digest. */
+  /** The parts of the volume, computed on demand: most pods request no part, and each name needs a digest. */
   shards: () => readonly VolumeShard[]
 }
 
 export interface MountableVolumes {
   name: string
-  /** Why none of its volumes can be used: it failed, was completed, or is being deleted. */
+  /** Why no pod can use its volumes: it failed, was completed, or is being deleted. */
   refusal?: string
-  /** In the order of its spec: a request without an id gets the first. */
+  /** In the order of the spec: a request without an id gets the first volume. */
   volumes: readonly UsableVolume[]
 }
 
-/** Finds a VolumeManager of the pod's own namespace; undefined when there is none. */
+/** Finds a VolumeManager in the pod's own namespace; undefined if none exists. */
 export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
 
 /**
- * Reads the volumes of a VolumeManager from its status, and from its spec where the status has no entry yet.
+ * Reads the volumes of a VolumeManager from its status. If the status has no entry for a volume yet, its spec is used.
  *
- * @param roots where `Local` volumes may be; one that was stored elsewhere before is not mounted
+ * @param roots the allowed paths of `Local` volumes; a volume that was stored outside of them earlier is not mounted
  */
 export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): MountableVolumes {
   const refusal = refusalOf(manager)
@@ -58,7 +58,7 @@ export function mountableVolumes(manager: VolumeManager, roots?: HostRoots): Mou
     ...(refusal && { refusal }),
     volumes: (manager.spec?.volumeConfigs ?? []).map((config) => {
       const status = manager.status?.volumes?.find(({ id }) => id === config.id)
-      // The pod does not request data of an older source than the one in the spec.
+      // The status of an older source is ignored: the pod requests the data of the source in the spec.
       const isCurrent = status?.revision === undefined || status.revision === revisionOf(config)
       return mountableVolume(manager, config, isCurrent ? status : undefined, roots)
     }),

@@ -4,7 +4,7 @@ import type { FieldError } from '../field-errors.ts'
 import { listNames } from '../names.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
-/** The default mount path, as in VCK. */
+/** The default mount path; VCK has the same. */
 const DEFAULT_MOUNT_PATH = '/var/datasets'
 
 /** One volume to mount into all or some containers. */
@@ -17,10 +17,10 @@ export interface WantedMount extends PlacedRequest {
 type Mounted = { containers: Pick<PodSpec, 'containers' | 'initContainers'> } | { errors: FieldError[] }
 
 /**
- * The containers with their mounts, sidecars and other init containers included.
+ * Adds mounts to all containers: to sidecars and init containers too.
  *
- * A container stays as it is if it has the volume at the requested path, or anywhere when the request has no path. If it has another volume
- * at that path, that is an error. A request that names an unknown container is an error as well.
+ * A container stays as it is if it has the volume at the requested path, or at any path if the request has none. If another volume is
+ * mounted at that path, that is an error. A request that names an unknown container is an error as well.
  *
  * @param at the path of the pod spec in the object
  */
@@ -39,7 +39,7 @@ export function mountVolumes(
   return errors.length > 0 ? { errors } : { containers: mounted }
 }
 
-/** The names in the requests that no container has. */
+/** Returns an error for each container name in the requests that the pod does not have. */
 export function unknownContainers(containers: readonly Container[], requests: readonly PlacedRequest[]): FieldError[] {
   const names = new Set(containers.map(({ name }) => name))
   return requests.flatMap(({ path, request }) =>
@@ -99,12 +99,12 @@ function openMountTable() {
     },
     has: (volume: string, path: string) => mounted.has(keyOf(volume, path)),
     hasVolume: (volume: string) => volumes.has(volume),
-    /** The volume that is mounted at a path, and the index of its mount. */
+    /** Returns the volume that is mounted at a path, and the index of its mount. */
     at: (path: string) => byPath.get(clean(path)),
   }
 }
 
-/** The requested mounts of this container. Those with a path come first, because a volume that they mount needs no default mount. */
+/** The requested mounts of this container. Mounts with a path come first: a volume that has one needs no default mount. */
 function asked({ name }: Container, wanted: readonly WantedMount[]): Asked[] {
   const all = wanted.flatMap((one) => {
     const { containers = [], 'mount-path': forAll } = one.request

@@ -1,4 +1,4 @@
-/** Plans for a pod that waits for its volumes: removes its scheduling gate when the data is there. */
+/** Plans for a pod that waits for its volumes: removes its scheduling gate when the data is ready. */
 import { VOLUMES_ANNOTATION, VOLUMES_GATE } from '../../api/lodestone.ts'
 import type { NodeSelectorTerm } from '../../api/node.ts'
 import { type Pod, type PodSpec, pods } from '../../api/pod.ts'
@@ -18,11 +18,11 @@ export function isGated({ metadata, spec }: Pod): boolean {
 }
 
 /**
- * Admission has decided which volumes the pod mounts, and that cannot change later. For a pod with scheduling gates, an API server only
- * allows a narrower affinity (ValidatePodUpdate).
+ * Plans for a gated pod by a second injection. Admission decided which volumes the pod mounts, and an API server allows only a narrower
+ * affinity for a pod with scheduling gates (ValidatePodUpdate).
  *
- * So the decision is made again. If the result is the same, the gate is removed. Otherwise its volumes have other data now: the pod is
- * deleted and its controller creates another one. If it has no controller, the user has to create it again.
+ * If that is the only difference, the gate is removed. Otherwise its volumes have other data now: the pod is deleted, and its controller
+ * creates a new one. If it has no controller, an Event asks the user to create it again.
  */
 export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (!isGated(pod)) return NOTHING
@@ -33,7 +33,7 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (wrong.length > 0) return { actions: [complaint(pod, describeErrors(wrong))] }
   if (wanted.some(mustWait)) return NOTHING
   const injected = injectVolumes(pod.spec, wanted)
-  // If the volume has another directory now, the volume that was injected before conflicts with the new one.
+  // If the directory of a volume changed, the volume that admission injected conflicts with the new one.
   const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
   return { actions: becomes ? release(pod, injected.spec) : giveUp(pod) }
 }
@@ -69,7 +69,7 @@ function complaint(about: Pod, message: string): EventAction {
   return { kind: 'event', about, type: 'Warning', reason: 'VolumesUnusable', message }
 }
 
-/** Whether an API server allows this change of a gated pod: only narrower terms, each of which begins with its old requirements. */
+/** Whether an API server allows this change of a gated pod: each term must begin with its old requirements, and nothing else changes. */
 function mayBecome(before: PodSpec, after: PodSpec): boolean {
   const { affinity: was, ...own } = before
   const { affinity: is, ...wanted } = after

@@ -1,10 +1,10 @@
-/** Makes the mounts of read-only volumes read-only, whatever the pod requests and whatever name the volume has in the pod. */
+/** Makes the mounts of read-only volumes read-only. The request of the pod and the name of the volume in the pod do not matter. */
 import type { Container, PodSpec, PodVolume, VolumeSource } from '../../api/pod.ts'
 import { isBelow } from '../volume-manager/spec/host-paths.ts'
 
 type Containers = Pick<PodSpec, 'containers' | 'initContainers'>
 
-/** The containers, with every mount of data of these sources read-only. Unchanged parts are shared. */
+/** Makes every mount of data of these sources read-only. Unchanged parts are shared. */
 export function withReadOnlyMounts(
   given: Containers,
   volumes: readonly PodVolume[],
@@ -30,7 +30,7 @@ function protectMounts(container: Container, names: ReadonlySet<string>): Contai
   }
 }
 
-/** Whether a volume of a pod is the data of a source, or a part of it. */
+/** Whether a volume of a pod has the data of a source, or a part of it. */
 function isOf({ hostPath, persistentVolumeClaim }: VolumeSource, source: VolumeSource): boolean {
   if (persistentVolumeClaim) return persistentVolumeClaim.claimName === source.persistentVolumeClaim?.claimName
   if (!hostPath || !source.hostPath) return false

@@ -1,4 +1,4 @@
-/** Keys of node selector requirements: equal requirements have equal keys, so that lists are compared at linear cost. */
+/** Keys of node selector requirements. Equal requirements have equal keys, so lists are compared at linear cost. */
 import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
 import { sortedUnique } from '../json.ts'
 
@@ -8,7 +8,7 @@ export interface TermKeys {
   fields: ReadonlySet<string>
 }
 
-/** Keys that were computed before: the terms of VolumeManagers are compared many times, and objects in memory never change. */
+/** Cached keys: the terms of VolumeManagers are compared many times, and cached objects never change. */
 const keys = new WeakMap<NodeSelectorRequirement, string>()
 
 /** The key of a requirement. The order of the values does not matter. */
@@ -21,12 +21,12 @@ export function requirementKey(requirement: NodeSelectorRequirement): string {
   return text
 }
 
-/** A key that is equal for terms with the same requirements, in whatever order. */
+/** A key that is equal for terms with the same requirements in any order. */
 export function termKey({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): string {
   return JSON.stringify([matchExpressions, matchFields].map((list) => sortedUnique(list.map(requirementKey))))
 }
 
-/** Whether all requirements of `term` are among these. */
+/** Whether all requirements of `term` are in `by`. */
 export function isCovered({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, by: TermKeys): boolean {
   return (
     matchExpressions.every((requirement) => by.expressions.has(requirementKey(requirement))) &&

@@ -6,7 +6,7 @@ import { isDeployed } from '../volume-manager/status/codes.ts'
 import type { UsableVolume, VolumeManagerLookup } from './mountable-volumes.ts'
 import type { PlacedRequest } from './volume-requests.ts'
 
-/** A request and its volume; for a shard, with the nodes of the shard. */
+/** A request and its volume. For a shard, the volume has the nodes of the shard. */
 export interface WantedVolume extends PlacedRequest {
   volume: UsableVolume
   source: VolumeSource
@@ -14,16 +14,16 @@ export interface WantedVolume extends PlacedRequest {
 
 export interface Resolved {
   wanted: WantedVolume[]
-  /** Errors of the annotation: only an edit fixes them. */
+  /** Errors in the annotation. Only a change of the annotation fixes them. */
   errors: FieldError[]
-  /** Errors of the VolumeManagers, which may pass. */
+  /** Errors of the VolumeManagers. They may disappear without a change of the pod. */
   unusable: FieldError[]
 }
 
-/** Long enough for the reason of a failure, short enough for an Event. */
+/** In characters: long enough for the reason of a failure, short enough for an Event. */
 const MAX_REASON_LENGTH = 300
 
-/** Finds the volumes of all requests, and lists all errors. */
+/** Finds the volumes of all requests and collects all errors. */
 export function resolveRequests(requests: readonly PlacedRequest[], managers: VolumeManagerLookup): Resolved {
   const resolved: Resolved = { wanted: [], errors: [], unusable: [] }
   for (const placed of requests) {

@@ -1,4 +1,4 @@
-/** The pod templates of a workload: found at the paths of its kind, and put back changed. */
+/** Finds the pod templates of a workload at the paths of its kind, and writes changed values back. */
 import type { K8sObject } from '../../api/meta.ts'
 import type { PodTemplate } from '../../api/pod.ts'
 import { isObject } from '../json.ts'
@@ -7,13 +7,15 @@ import { validatePodSpec } from './validate.ts'
 type Key = string | number
 
 export interface PlacedTemplate {
-  /** As a user writes it: `spec.tasks[0].template`. */
+  /** In the notation of users: `spec.tasks[0].template`. */
   path: string
   keys: readonly Key[]
   template: PodTemplate
 }
 
-/** Every pod template at these paths (core/dependencies/json-path.ts). A value of another shape is left out: its own API rejects it. */
+/**
+ * Returns every pod template at these paths (core/dependencies/json-path.ts). A value of another shape is left out: its own API rejects it.
+ */
 export function templatesOf(object: K8sObject, paths: readonly string[]): PlacedTemplate[] {
   return paths
     .flatMap((path) => placesOf(object, path.split('.')))
@@ -24,7 +26,7 @@ export function templatesOf(object: K8sObject, paths: readonly string[]): Placed
     .map(({ keys, value }) => ({ keys, path: pathOf(keys), template: value as PodTemplate }))
 }
 
-/** The object with another value at the path of keys; all unchanged parts are shared. */
+/** Returns a copy of the object with another value at the path; all unchanged parts are shared. */
 export function withValueAt<T>(root: T, [key, ...rest]: readonly Key[], value: unknown): T {
   if (key === undefined) return value as T
   const below = withValueAt((root as Record<Key, unknown>)[key], rest, value)

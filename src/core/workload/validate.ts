@@ -1,4 +1,4 @@
-/** Whether what calls itself a pod spec is one, as far as it is read. */
+/** Validates the fields of a pod spec that Lodestone reads. */
 import { podSpecSchema } from '../../api/pod-schema.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'

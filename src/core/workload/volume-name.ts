@@ -1,14 +1,14 @@
-/** Names the volume of a pod after its VolumeManager: readable, and valid for Kubernetes. */
+/** Names the volume of a pod after its VolumeManager. The name is readable and valid in Kubernetes. */
 import { fnv1a } from '../hash.ts'
 
-/** A DNS label (k8s.io/apimachinery, pkg/util/validation). */
+/** The maximum length of a DNS label (k8s.io/apimachinery, pkg/util/validation). */
 const MAX_LENGTH = 63
 const PLAIN = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 /**
- * The name `manager--id`, with `--shard` where there is one. A name that is too long or has other characters gets a hash at its end.
+ * Returns `manager--id`, or `manager--id--shard` for a shard. A name that is too long or has other characters gets a hash at its end.
  *
- * Therefore two volumes never have the same name: neither `a.b` and `a-b`, nor `a-b` of `c` and `b-c` of `a`.
+ * The hash makes names unique: `a.b` and `a-b` get different names, and so do `a-b` of `c` and `b-c` of `a`.
  */
 export function volumeName(manager: string, id: string, shard?: string): string {
   const parts = shard === undefined ? [manager, id] : [manager, id, shard]

@@ -1,4 +1,4 @@
-/** Parses the annotation `lodestone.dev/volumes`: the volumes that a pod requests, and where it mounts them. */
+/** Parses the annotation `lodestone.dev/volumes`: the volumes that a pod requests, and their mount paths. */
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'
@@ -8,20 +8,20 @@ export interface ContainerRequest {
   'mount-path'?: string
 }
 
-/** One object of the annotation. Its members have the names of VCK's unmerged webhook (IntelAI/vck#61); Lodestone adds some. */
+/** One request in the annotation. Its fields have the names of VCK's unmerged webhook (IntelAI/vck#61); Lodestone adds some. */
 export interface VolumeRequest {
   /** The name of a VolumeManager in the pod's namespace. */
   name: string
-  /** The id of one of its volumes; the first volume when absent. */
+  /** The id of one of its volumes; if absent, the first volume. */
   id?: string
-  /** The part of the volume that the pod needs, by its name in `distributionStrategy`. */
+  /** The part of the volume that the pod needs: a name in `distributionStrategy`. */
   shard?: string
-  /** Required (default): only nodes with the data. Preferred: these nodes first. */
+  /** Required (default): the pod runs only on nodes with the data. Preferred: the scheduler prefers these nodes. */
   enforcement?: 'Required' | 'Preferred'
   readOnly?: boolean
   /** The mount path for every container without its own. */
   'mount-path'?: string
-  /** The containers that mount the volume; all when absent or empty. */
+  /** The containers that mount the volume; if absent or empty, all containers. */
   containers?: ContainerRequest[]
 }
 
@@ -33,9 +33,9 @@ export interface PlacedRequest {
 
 export type ParsedRequests = { requests: PlacedRequest[] } | { errors: FieldError[] }
 
-/** The most volumes that a pod requests, and the most containers that a request names. */
+/** The maximum number of volumes that a pod requests, and of containers that a request names. */
 const MAX_REQUESTS = 64
-/** In characters: enough for the largest number of requests with their containers. */
+/** In characters: enough for the maximum number of requests with their containers. */
 const MAX_ANNOTATION_LENGTH = 64 * 1024
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 }
@@ -60,10 +60,10 @@ const schema = {
 const validate = compileSchema(schema, 'forbidden')
 
 /**
- * Reads an annotation.
+ * Parses an annotation.
  *
  * @param at the path of the annotations in the object, e.g. `spec.template.metadata.annotations`
- * @returns the requests in the order given, or everything that is wrong with the annotation
+ * @returns the requests in their order, or all errors of the annotation
  */
 export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotations'): ParsedRequests {
   const root = `${at}[${VOLUMES_ANNOTATION}]`
@@ -93,7 +93,7 @@ export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotati
 
 const EXAMPLE = '{"name": "mnist", "mount-path": "/data"}'
 
-/** Explains a wrong member: pods call `mount-path` `mountPath`, and users write that here too. */
+/** Explains a wrong field name: pods have `mountPath`, so users write it here instead of `mount-path`. */
 function inWords({ path, message }: FieldError): Pick<FieldError, 'message'> {
   return { message: path.endsWith('mountPath') ? 'is called mount-path here' : message }
 }
