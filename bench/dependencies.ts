@@ -1,170 +1,131 @@
 /**
- * `npm run bench:dependencies`: workloads are scheduled all at once, and then moved all at once. Measures the time and the requests until
- * each of their dependencies is attached to the right member. Compares Karmada's distributor, the same distributor with Lodestone's
- * interpreter, and Lodestone. Prints Markdown.
+ * `npm run bench:dependencies`: workloads are all scheduled at once, and then all moved at once. Measures the time and the requests until
+ * each dependency is attached to the right member, for three distributors: Karmada, Karmada that queries Lodestone, and Lodestone.
  *
- * Each workload has three objects of its own. Everything is seeded and every process is at rest before the clock starts. The benchmark
- * then writes the scheduler's result into all bindings, past the API server, so that neither a scheduler nor a start is measured. All have
- * the same allowance of requests a second. Of Karmada's controllers only the indispensable ones run: no controller makes Works.
+ * Everything is seeded and every process is at rest before the clock starts. The benchmark then writes the scheduler's result into all
+ * bindings, past the API server, so that neither a scheduler nor a start is measured. No controller creates Works.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import type { ResourceBinding } from '../src/api/karmada.ts'
+import { configMaps, secrets, serviceAccounts } from '../src/api/dependencies.ts'
+import { BINDING_ID_LABEL, type ResourceBinding, resourceBindings } from '../src/api/karmada.ts'
+import type { K8sObject } from '../src/api/meta.ts'
+import { makeBinding } from '../test/builders.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import type { ControlPlane } from '../test/e2e/control-plane.ts'
-import { startLodestone } from '../test/e2e/lodestone.ts'
-import { countRequests, type Writes, writesBetween } from './api-writes.ts'
-import { BUILT } from './built.ts'
-import { type DistributorRun, type Phase, report } from './dependencies-report.ts'
-import { DEPENDENCIES, dependencyFleet, isOfWorkload, scheduled } from './dependency-fleet.ts'
-import { log } from './log.ts'
-import { machine } from './machine.ts'
-import { startPlane, untilIdle } from './plane.ts'
-import { cpuSeconds, memoryMiB } from './process-stats.ts'
-import { overwrite, seed } from './seed.ts'
-import { openTally, reached, type Tally } from './tally.ts'
-import { watch } from './watch.ts'
+import { configMap, deployment, secret, serviceAccount } from '../test/e2e/manifests.ts'
+import { countRequests, requestsBetween, total, withPlane } from './harness/plane.ts'
+import { cpuSeconds, untilIdle } from './harness/process.ts'
+import { log, options, print, table } from './harness/report.ts'
+import { overwrite, type Stored, seed } from './harness/seed.ts'
+import { reached, Tally, watch } from './harness/watch.ts'
 
-const { values } = parseArgs({
-  options: {
-    workloads: { type: 'string', default: '5000' },
-    /** Requests a second that each client is allowed; twice as many at once, after a rest. */
-    writes: { type: 'string', default: '250' },
-    /** The distributors to measure, by their number. */
-    runs: { type: 'string', default: '0,1,2' },
-  },
-})
-const workloads = Number(values.workloads)
-const allowed = Number(values.writes)
-const attached = workloads * DEPENDENCIES.length
-const RESOURCES = ['resourcebindings', 'deployments', 'events', ...DEPENDENCIES.map(({ type: { plural } }) => plural)]
-const QUIET_MS = 3_000
-
-interface Distributor {
-  name: string
-  karmada: boolean
-  lodestone?: 'karmada' | 'builtin'
-}
-
-const distributors: Distributor[] = [
-  { name: 'Karmada', karmada: true },
-  { name: 'Karmada, told by Lodestone', karmada: true, lodestone: 'karmada' },
-  { name: 'Lodestone', karmada: false, lodestone: 'builtin' },
+/** `limit`: requests a second of each client, twice as many at once after a rest. `runs`: the numbers of the distributors. */
+const { workloads, limit, runs } = options({ workloads: 5000, limit: 250, runs: '0,1,2' })
+const TYPES = [configMaps, secrets, serviceAccounts]
+const dependencies = TYPES.length * workloads
+const BINDINGS = 'resourcebindings.work.karmada.io'
+const RESOURCES = ['resourcebindings', 'deployments', 'events', ...TYPES.map(({ plural }) => plural)]
+const PHASES = { attach: 'member1', move: 'member2' }
+const DISTRIBUTORS = [
+  { name: 'Karmada', karmada: true, distribution: undefined },
+  { name: 'Karmada that queries Lodestone', karmada: true, distribution: 'karmada' },
+  { name: 'Lodestone', karmada: false, distribution: 'builtin' },
 ]
+const chosen = DISTRIBUTORS.filter((_, i) => runs.split(',').includes(String(i)))
+const deployments = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true }
 
-const runs: DistributorRun[] = []
-for (const index of values.runs.split(',').map(Number)) runs.push(await measure(distributors[index] as Distributor))
-process.stdout.write(report({ setting: `${machine()}; ${allowed} requests/s allowed.`, workloads, attached, runs }))
-process.exit(0)
+const results: string[][][] = []
+for (const distributor of chosen) results.push(await measure(distributor))
+print(
+  `${limit} requests/s for each client; goal: Lodestone ≤ Karmada`,
+  table(
+    [`${workloads} workloads, ${dependencies} dependencies`, ...chosen.map(({ name }) => name)],
+    Object.keys(PHASES).flatMap((phase, i) => [
+      [`${phase}: time; requests without Events`, ...results.map((phases) => phases[i]?.[0] ?? '')],
+      ['… CPU', ...results.map((phases) => phases[i]?.[1] ?? '')],
+    ]),
+  ),
+)
+process.exit()
 
-async function measure({ name, karmada, lodestone: distribution }: Distributor): Promise<DistributorRun> {
+/** Returns the cells of each phase. */
+async function measure({ name, karmada, distribution }: (typeof DISTRIBUTORS)[number]): Promise<string[][]> {
   const controllerManager = [
-    `--feature-gates=PropagateDeps=${karmada}`,
-    '--controllers=cluster,namespace',
-    `--kube-api-qps=${allowed}`,
-    `--kube-api-burst=${2 * allowed}`,
+    ...[`--feature-gates=PropagateDeps=${karmada}`, '--controllers=cluster,namespace'],
+    ...[`--kube-api-qps=${limit}`, `--kube-api-burst=${2 * limit}`],
   ]
-  const { plane, kubeconfig } = await startPlane({ flags: { 'karmada-controller-manager': controllerManager } })
-  try {
+  return withPlane({ flags: { 'karmada-controller-manager': controllerManager } }, async ({ plane, start }) => {
     await plane.stop('karmada-scheduler')
-    log(`${name}: seeding ${workloads} workloads with ${DEPENDENCIES.length} dependencies each`)
-    await seed(plane.url('etcd'), dependencyFleet(workloads))
-    const lodestone =
-      distribution &&
-      (await startLodestone(plane, {
-        entry: BUILT,
-        kubeconfig,
-        readyTimeoutMs: 300_000,
-        config: { dependencies: { distribution }, loops: { writesPerSecond: allowed } },
-      }))
+    log(`${name}: seeding ${workloads} workloads and ${dependencies} dependencies`)
+    await seed(plane.url('etcd'), fleet())
+    const config = { dependencies: { distribution }, loops: { writesPerSecond: limit } }
     const pids = {
       Karmada: plane.pidOf('karmada-controller-manager') ?? 0,
-      ...(lodestone && { Lodestone: lodestone.pid }),
+      ...(distribution && { Lodestone: (await start({ config })).pid }),
       'kube-apiserver': plane.pidOf('kube-apiserver') ?? 0,
     }
-    const fleet = await followAttached(plane)
     for (const pid of Object.values(pids)) await untilIdle(pid)
-    const phases = [
-      await measurePhase(plane, 'scheduled', 'member1', fleet, pids),
-      await measurePhase(plane, 'moved', 'member2', fleet, pids),
-    ]
-    const { 'kube-apiserver': _server, ...own } = pids
-    const memory = Object.fromEntries(Object.entries(own).map(([program, pid]) => [program, memoryMiB(pid).now]))
-    return { name, phases, memory }
-  } finally {
-    await plane.stopAll()
-  }
+    const phases: string[][] = []
+    for (const member of Object.values(PHASES)) phases.push(await measurePhase(plane, member, pids))
+    return phases
+  })
 }
 
-async function measurePhase(
-  plane: ControlPlane,
-  name: string,
-  member: string,
-  fleet: Followed,
-  pids: Record<string, number>,
-): Promise<Phase> {
-  const list = (await plane.listJson('resourcebindings.work.karmada.io', 'default')) as unknown as ResourceBinding[]
-  const results = list.filter(isOfWorkload).map((binding) => scheduled(binding, member))
-  const tally = fleet.expect(member)
+async function measurePhase(plane: ControlPlane, member: string, pids: Record<string, number>): Promise<string[]> {
+  const attached = new Tally((object) => isAttachedTo(object, member))
+  await watch(plane, BINDINGS, attached)
+  const all = (await plane.listJson(BINDINGS, 'default')) as unknown as ResourceBinding[]
+  const own = all.filter(({ metadata }) => metadata.name?.startsWith('workload-'))
   await untilIdle(pids['kube-apiserver'] ?? 0)
-  const before = { requests: await countRequests(plane, RESOURCES), cpu: cpuOf(pids) }
+  const before = await countRequests(plane, RESOURCES)
+  const cpuBefore = Object.entries(pids).map(([name, pid]) => [name, pid, cpuSeconds(pid)] as const)
   const begun = performance.now()
-  await overwrite(plane.url('etcd'), results)
-  const written = (performance.now() - begun) / 1000
-  await reached([{ what: `dependencies are attached to ${member}`, tally, goal: attached }])
-  const seconds = (tally.changedAt() - begun) / 1000
-  const after = await quietRequests(plane)
-  log(`${name}: done after ${seconds.toFixed(1)} s, of which the schedule's writing took ${written.toFixed(1)} s`)
-  const cpu = cpuOf(pids)
-  return {
-    name,
-    seconds,
-    requests: writesBetween(before.requests, after),
-    cpu: Object.fromEntries(Object.entries(cpu).map(([of, used]) => [of, used - (before.cpu[of] ?? 0)])),
+  await overwrite(
+    plane.url('etcd'),
+    own.map((binding) => scheduled(binding, member)),
+  )
+  await reached(dependencies, attached)
+  const seconds = attached.secondsSince(begun).toFixed(1)
+  await untilIdle(pids['kube-apiserver'] ?? 0)
+  const requests = requestsBetween(before, await countRequests(plane, RESOURCES))
+  log(`attached to ${member} after ${seconds} s: ${JSON.stringify(requests)}`)
+  const cpu = cpuBefore.map(([name, pid, used]) => `${name} ${(cpuSeconds(pid) - used).toFixed(1)} s`)
+  return [`${seconds} s; ${total(requests)}`, cpu.join('; ')]
+}
+
+/** Workloads with three objects of their own, whose bindings are not scheduled yet. */
+function* fleet(): Generator<Stored> {
+  for (let i = 0; i < workloads; i++) {
+    const name = `workload-${i}`
+    const password = { ...secret(`password-${i}`), stringData: undefined, data: { key: 'dmFsdWU=' } }
+    const needs = [configMap(`settings-${i}`), password, serviceAccount(`account-${i}`)]
+    yield* TYPES.map((type, n) => ({ type, object: needs[n] as KubeObject }))
+    yield { type: deployments, object: deployment(name, { needs }) }
+    const resource = { apiVersion: 'apps/v1', kind: 'Deployment', name, namespace: 'default' }
+    const labels = { [BINDING_ID_LABEL]: crypto.randomUUID() }
+    const finalizers = ['karmada.io/binding-controller']
+    const metadata = { name: `${name}-deployment`, namespace: 'default', labels, finalizers }
+    const binding = makeBinding({ resource, propagateDeps: true, conflictResolution: 'Abort' })
+    yield { type: resourceBindings, object: { ...binding, metadata } }
   }
 }
 
-interface Followed {
-  /** Counts from here on those that are attached to this member alone. */
-  expect(member: string): Tally
-}
-
-async function followAttached(plane: ControlPlane): Promise<Followed> {
-  let tally: Tally | undefined
-  await watch(plane, 'resourcebindings.work.karmada.io', (object, at) => tally?.take(object, at))
+/** The next version of the binding, as the scheduler writes it. */
+function scheduled(binding: ResourceBinding, member: string): Stored {
+  // etcd sets the resource version.
+  const { resourceVersion: _version, generation = 0, ...metadata } = binding.metadata
+  const spec = { ...binding.spec, clusters: [{ name: member, replicas: 2 }] }
   return {
-    expect(member) {
-      tally = openTally((object) => isAttachedTo(object, member))
-      return tally
-    },
+    type: resourceBindings,
+    object: { ...binding, metadata: { ...metadata, generation: generation + 1 }, spec } as K8sObject,
   }
 }
 
-/** As Karmada's distributor attaches it, to the workload of the same number. */
+/** Whether a distributor attached the object to the workload of the same number, and to this member only. */
 function isAttachedTo({ metadata, spec }: KubeObject & { spec?: unknown }, member: string): boolean {
   const { requiredBy = [], resource } = spec as ResourceBinding['spec']
-  const [only] = requiredBy
   const number = /^(?:settings|password|account)-(\d+)-/.exec(metadata.name)?.[1]
-  return (
-    number !== undefined &&
-    requiredBy.length === 1 &&
-    only?.name === `workload-${number}-deployment` &&
-    only.clusters?.length === 1 &&
-    only.clusters[0]?.name === member &&
-    resource.uid !== undefined
-  )
-}
-
-/** The number of requests, counted when no client sends any more. */
-async function quietRequests(plane: ControlPlane): Promise<Writes> {
-  for (let before = await countRequests(plane, RESOURCES); ; ) {
-    await sleep(QUIET_MS)
-    const now = await countRequests(plane, RESOURCES)
-    if (JSON.stringify(now) === JSON.stringify(before)) return now
-    before = now
-  }
-}
-
-function cpuOf(pids: Record<string, number>): Record<string, number> {
-  return Object.fromEntries(Object.entries(pids).map(([program, pid]) => [program, cpuSeconds(pid)]))
+  const [only, ...others] = requiredBy
+  const clusters = only?.clusters?.map(({ name }) => name).join()
+  const isOnly = others.length === 0 && only?.name === `workload-${number}-deployment` && clusters === member
+  return isOnly && resource.uid !== undefined
 }

@@ -1,6 +1,6 @@
 /** Bodies that a tenant may write to be expensive: one row for each product of two lengths that a decision could multiply. */
 import type { AdmissionRequest } from '../src/api/admission.ts'
-import type { ClusterAffinityTerm, ResourceBinding } from '../src/api/karmada.ts'
+import type { BindingSpec, ClusterAffinityTerm, ResourceBinding } from '../src/api/karmada.ts'
 import {
   BASE_AFFINITY_ANNOTATION,
   HOLD_ANNOTATION,
@@ -8,6 +8,8 @@ import {
   VOLUMES_ANNOTATION,
 } from '../src/api/lodestone.ts'
 import type { K8sObject } from '../src/api/meta.ts'
+import type { PodSpec } from '../src/api/pod.ts'
+import { webhooks } from '../src/webhooks/index.ts'
 import {
   makeBinding,
   makeClaim,
@@ -21,464 +23,258 @@ import {
 /** A class of bodies: the same shape in any size. */
 export interface HostileBody {
   name: string
-  /** Which admission point reads it. */
+  /** The webhook that reads it. */
   webhook: string
   /** The larger of the two sizes that are measured, in items. */
   size: number
-  /** The object of the request, and the stored one where it is an update. */
-  objects(size: number): { object: object; oldObject?: object }
+  /** The object of the request, and the stored object if it is an update. */
+  objects: Objects
 }
 
-const range = (size: number) => Array.from({ length: size }, (_, i) => i)
+type Objects = (size: number) => [object: object, oldObject?: object]
+type Placement = NonNullable<BindingSpec['placement']>
+
+export const range = (size: number) => Array.from({ length: size }, (_, i) => i)
 export const clusterNames = (size: number) => range(size).map((i) => `c${i}`)
-const groups = (size: number, of: (i: number) => Omit<ClusterAffinityTerm, 'affinityName'> = () => ({})) =>
-  range(size).map((i) => ({ affinityName: `g${i}`, ...of(i) }))
-const note = (demand: object) =>
-  JSON.stringify({ state: 'Narrowed', message: 'noted', claims: ['default/sales'], ...demand })
-const expressions = (size: number) => range(size).map((i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
-
-/** The same binding before and after the scheduler placed it. */
-function scheduled(binding: ResourceBinding): { object: object; oldObject: object } {
-  const object = { ...binding, spec: { ...binding.spec, clusters: [{ name: 'c0', replicas: 1 }] } }
-  return { object, oldObject: binding }
-}
-
-const created = (binding: ResourceBinding) => ({ object: binding })
-
-const bindings: HostileBody[] = [
-  {
-    name: 'recorded tiers × groups',
-    webhook: 'resource-binding',
-    size: 2000,
-    objects: (size) =>
-      scheduled(
-        makeBinding(
-          { placement: { clusterAffinities: groups(size) } },
-          { annotations: { [LOCALITY_ANNOTATION]: note({ preferred: clusterNames(size).map((name) => [name]) }) } },
-        ),
-      ),
-  },
-  {
-    name: 'recorded clusters × base names',
-    webhook: 'resource-binding',
-    size: 40_000,
-    objects: (size) =>
-      scheduled(
-        makeBinding(
-          { placement: { clusterAffinity: { clusterNames: clusterNames(size) } } },
-          {
-            annotations: {
-              [LOCALITY_ANNOTATION]: note({ required: clusterNames(size) }),
-              [BASE_AFFINITY_ANNOTATION]: JSON.stringify({ clusterAffinity: { clusterNames: clusterNames(size) } }),
-            },
-          },
-        ),
-      ),
-  },
-  {
-    name: 'clusterNames',
-    webhook: 'resource-binding',
-    size: 300_000,
-    objects: (size) => created(makeBinding({ placement: { clusterAffinity: { clusterNames: clusterNames(size) } } })),
-  },
-  {
-    name: 'clusterNames of a stored binding as well',
-    webhook: 'resource-binding',
-    size: 200_000,
-    objects: (size) => scheduled(makeBinding({ placement: { clusterAffinity: { clusterNames: clusterNames(size) } } })),
-  },
-  {
-    name: 'excluded clusters × clusters with the data',
-    webhook: 'resource-binding',
-    size: 300_000,
-    objects: (size) =>
-      created(
-        makeBinding({ placement: { clusterAffinity: { exclude: clusterNames(size).map((name) => `x${name}`) } } }),
-      ),
-  },
-  {
-    name: 'groups without names × clusters with the data',
-    webhook: 'resource-binding',
-    size: 50_000,
-    objects: (size) => created(makeBinding({ placement: { clusterAffinities: groups(size) } })),
-  },
-  {
-    name: '300 groups × clusters with the data',
-    webhook: 'resource-binding',
-    size: 300,
-    objects: (size) => created(makeBinding({ placement: { clusterAffinities: groups(size) } })),
-  },
-  {
-    name: 'groups with names × clusters with the data',
-    webhook: 'resource-binding',
-    size: 30_000,
-    objects: (size) =>
-      created(
-        makeBinding({ placement: { clusterAffinities: groups(size, (i) => ({ clusterNames: [`c${i % 2500}`] })) } }),
-      ),
-  },
-  {
-    name: 'requirements of a selector × clusters with the data',
-    webhook: 'resource-binding',
-    size: 50_000,
-    objects: (size) =>
-      created(
-        makeBinding({ placement: { clusterAffinity: { labelSelector: { matchExpressions: expressions(size) } } } }),
-      ),
-  },
-  {
-    name: 'values of a requirement × clusters with the data',
-    webhook: 'resource-binding',
-    size: 200_000,
-    objects: (size) =>
-      created(
-        makeBinding({
-          placement: {
-            clusterAffinity: {
-              labelSelector: { matchExpressions: [{ key: 'zone', operator: 'NotIn', values: clusterNames(size) }] },
-            },
-          },
-        }),
-      ),
-  },
-  {
-    name: 'spread constraints × clusters with the data',
-    webhook: 'resource-binding',
-    size: 50_000,
-    objects: (size) =>
-      created(
-        makeBinding({
-          placement: {
-            clusterAffinities: groups(50, () => ({ clusterNames: clusterNames(100) })),
-            spreadConstraints: range(size).map(() => ({ spreadByField: 'region', minGroups: 1 })),
-          },
-        }),
-      ),
-  },
-  {
-    name: 'overflow tiers',
-    webhook: 'resource-binding',
-    size: 30_000,
-    objects: (size) =>
-      created(
-        makeBinding({
-          placement: {
-            clusterAffinities: groups(1, () => ({
-              clusterNames: ['c1'],
-              overflowAffinities: groups(size, (i) => ({ clusterNames: [`c${i % 2500}`] })),
-            })),
-          },
-        }),
-      ),
-  },
-  {
-    name: 'scheduled clusters × allowed clusters',
-    webhook: 'resource-binding',
-    size: 30_000,
-    objects: (size) => {
-      const binding = makeBinding({
-        clusters: clusterNames(size).map((name) => ({ name, replicas: 1 })),
-        gracefulEvictionTasks: clusterNames(size).map((fromCluster) => ({ fromCluster })),
-      })
-      return { object: binding, oldObject: binding }
-    },
-  },
-  {
-    name: 'numbers where names should be',
-    webhook: 'resource-binding',
-    size: 300_000,
-    objects: (size) =>
-      created(makeBinding({ placement: { clusterAffinity: { clusterNames: range(size) as unknown as string[] } } })),
-  },
-  {
-    name: 'a hold message',
-    webhook: 'resource-binding',
-    size: 200_000,
-    objects: (size) =>
-      created(
-        makeBinding(
-          {},
-          {
-            annotations: {
-              [HOLD_ANNOTATION]: JSON.stringify({
-                message: 'x'.repeat(size),
-                reason: 'Unresolved',
-                since: '2026-01-01T00:00:00Z',
-              }),
-            },
-          },
-        ),
-      ),
-  },
-  {
-    name: 'status of members',
-    webhook: 'resource-binding',
-    size: 30_000,
-    objects: (size) => ({
-      object: {
-        ...makeBinding(),
-        status: { aggregatedStatus: clusterNames(size).map((clusterName) => ({ clusterName, status: { a: [1, 2] } })) },
-      },
-    }),
-  },
-]
-
-const selector = (i: number) => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  labelSelector: { matchLabels: { app: `other-${i}` } },
+/** An object with so many members. */
+export const members = <T>(size: number, prefix: string, value: (i: number) => T): Record<string, T> =>
+  Object.fromEntries(range(size).map((i) => [`${prefix}${i}`, value(i)]))
+/** The locality annotation of a binding that Lodestone narrowed. */
+export const note = (demand: object) => ({
+  [LOCALITY_ANNOTATION]: JSON.stringify({
+    state: 'Narrowed',
+    message: 'noted',
+    claims: ['default/sales'],
+    ...demand,
+  }),
 })
 
-const policies: HostileBody[] = [
-  {
-    name: 'label selectors × claims of the namespace',
-    webhook: 'propagation-policy',
-    size: 20_000,
-    objects: (size) => ({ object: makePolicy({ resourceSelectors: range(size).map(selector) }) }),
-  },
-  {
-    name: 'wrong resourceSelectors',
-    webhook: 'propagation-policy',
-    size: 400_000,
-    objects: (size) => ({ object: makePolicy({ resourceSelectors: range(size) as never }) }),
-  },
-]
-
-const own: HostileBody[] = [
-  {
-    name: 'clusterNames',
-    webhook: 'data-source',
-    size: 100_000,
-    objects: (size) => ({ object: makeSource({ locality: { clusterNames: clusterNames(size) } }) }),
-  },
-  {
-    name: 'clusterNames that are no names',
-    webhook: 'data-source',
-    size: 300_000,
-    objects: (size) => ({ object: makeSource({ locality: { clusterNames: range(size) as never } }) }),
-  },
-  {
-    name: 'attributes',
-    webhook: 'data-source-claim',
-    size: 100_000,
-    objects: (size) => ({
-      object: makeClaim({ attributes: Object.fromEntries(range(size).map((i) => [`a${i}`, 'x'])) }),
-    }),
-  },
-  {
-    name: 'unknown fields',
-    webhook: 'data-source-claim',
-    size: 200_000,
-    objects: (size) => ({
-      object: makeClaim(Object.fromEntries(range(size).map((i) => [`a${i}`, 1])) as never),
-    }),
-  },
-  {
-    name: 'volumes',
-    webhook: 'volume-manager',
-    size: 10_000,
-    objects: (size) => ({ object: makeVolumeManager(range(size).map((i) => ({ id: `v${i}` }))) }),
-  },
-  {
-    name: '100 volumes × their options',
-    webhook: 'volume-manager',
-    size: 60,
-    objects: (size) => ({
-      object: makeVolumeManager(
-        range(100).map((i) => ({
-          id: `v${i}`,
-          sourceType: 'NFS',
-          options: {
-            server: `${':'.repeat(200 * 30)}x`,
-            ...Object.fromEntries(range(size).map((n) => [`option-${n}`, 'x'.repeat(100)])),
-          },
-        })),
-      ),
-    }),
-  },
-]
-
-const asks = (size: number) => range(size).map(() => ({ name: 'sales', 'mount-path': '/data' }))
+const groups = (size: number, of: (i: number) => Omit<ClusterAffinityTerm, 'affinityName'> = () => ({})) =>
+  range(size).map((i) => ({ affinityName: `g${i}`, ...of(i) }))
+const oneCluster = (i: number) => ({ clusterNames: [`c${i % 2500}`] })
+const expressions = (size: number) => range(size).map((i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
 const containers = (size: number) => range(size).map((i) => ({ name: `c${i}` }))
-
-const pods: HostileBody[] = [
-  {
-    name: 'volume requests',
-    webhook: 'pod',
-    size: 3000,
-    objects: (size) => ({ object: makePod(asks(size)) }),
-  },
-  {
-    name: 'numbers instead of volume requests',
-    webhook: 'pod',
-    size: 400_000,
-    objects: (size) => ({ object: makePod(range(size).map(() => 1)) }),
-  },
-  {
-    name: 'containers × volume requests',
-    webhook: 'pod',
-    size: 200_000,
-    objects: (size) => ({ object: makePod(asks(60), { containers: containers(size) }) }),
-  },
-  {
-    name: 'the most containers × the most volume requests',
-    webhook: 'pod',
-    size: 300,
-    objects: (size) => ({
-      object: makePod(
-        range(60).map((i) => ({ name: 'sales', id: `v${i}`, 'mount-path': `/data/${i}` })),
-        { containers: containers(size) },
-      ),
-    }),
-  },
-  {
-    name: 'mounts of one container × volume requests',
-    webhook: 'pod',
-    size: 1000,
-    objects: (size) => ({
-      object: makePod(
-        range(60).map((i) => ({ name: 'sales', id: `v${i}`, 'mount-path': `/data/${i}` })),
-        {
-          containers: [
-            { name: 'main', volumeMounts: range(size).map((i) => ({ name: `own-${i}`, mountPath: `/own/${i}` })) },
-          ],
-          volumes: range(size).map((i) => ({ name: `own-${i}` })),
-        },
-      ),
-    }),
-  },
-  {
-    name: 'node selector terms × terms of volumes',
-    webhook: 'pod',
-    size: 100_000,
-    objects: (size) => ({ object: makePod({ name: 'sales' }, withTerms(range(size).map(() => expressions(1)))) }),
-  },
-  {
-    name: 'requirements of a term × requirements of volumes',
-    webhook: 'pod',
-    size: 1000,
-    objects: (size) => ({
-      object: makePod({ name: 'sales' }, withTerms(range(90).map(() => expressions(size)))),
-    }),
-  },
+const placed = (placement: Placement, annotations = {}) => makeBinding({ placement }, { annotations })
+const affine = (clusterAffinity: Placement['clusterAffinity']) => placed({ clusterAffinity } as Placement)
+const unchanged = (object: object): [object, object] => [object, object]
+/** The binding before and after the scheduler placed it. */
+const scheduled = (binding: ResourceBinding): [object, object] => [
+  { ...binding, spec: { ...binding.spec, clusters: [{ name: 'c0', replicas: 1 }] } },
+  binding,
 ]
+const withStatus = (status: object): [object] => [{ ...makeBinding(), status }]
 
-function withTerms(terms: object[][]) {
+const requests = (size: number) => range(size).map(() => ({ name: 'sales', 'mount-path': '/data' }))
+const volumes60 = range(60).map((i) => ({ name: 'sales', id: `v${i}`, 'mount-path': `/data/${i}` }))
+const withTerms = (terms: object[][]): Partial<PodSpec> => {
   const nodeSelectorTerms = terms.map((matchExpressions) => ({ matchExpressions })) as never
   return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } }
 }
-
-function volcanoJob(templates: number, containersEach: number, annotation: string): K8sObject {
-  const task = { template: { spec: { containers: containers(containersEach) } } }
+const withMetadata = (metadata: object): [object] => {
+  const pod = makePod({ name: 'sales' })
+  return [{ ...pod, metadata: { ...pod.metadata, ...metadata } }]
+}
+const volcanoJob = (templates: number, annotation: unknown): [object] => {
+  const task = { template: { spec: { containers: containers(1) } } }
   const job = makeObject('batch.volcano.sh/v1alpha1', 'Job', 'train', {
     spec: { tasks: range(templates).map(() => task) },
   })
-  return { ...job, metadata: { ...job.metadata, annotations: { [VOLUMES_ANNOTATION]: annotation } } }
+  const annotations = { [VOLUMES_ANNOTATION]: JSON.stringify(annotation) }
+  return [{ ...job, metadata: { ...job.metadata, annotations } }]
+}
+const nfsVolume = (i: number, options: number) => ({
+  id: `v${i}`,
+  sourceType: 'NFS' as const,
+  options: { server: `${':'.repeat(200 * 30)}x`, ...members(options, 'option-', () => 'x'.repeat(100)) },
+})
+
+const TABLE: Record<string, [name: string, size: number, objects: Objects][]> = {
+  'resource-binding': [
+    [
+      'recorded tiers × groups',
+      2000,
+      (n) => scheduled(placed({ clusterAffinities: groups(n) }, note({ preferred: clusterNames(n).map((c) => [c]) }))),
+    ],
+    [
+      'recorded clusters × base names',
+      40_000,
+      (n) => {
+        const base = { clusterAffinity: { clusterNames: clusterNames(n) } }
+        const annotations = { [BASE_AFFINITY_ANNOTATION]: JSON.stringify(base) }
+        return scheduled(placed(base, { ...note({ required: clusterNames(n) }), ...annotations }))
+      },
+    ],
+    ['clusterNames', 300_000, (n) => [affine({ clusterNames: clusterNames(n) })]],
+    ['clusterNames of a stored binding as well', 200_000, (n) => scheduled(affine({ clusterNames: clusterNames(n) }))],
+    [
+      'excluded clusters × clusters with the data',
+      300_000,
+      (n) => [affine({ exclude: clusterNames(n).map((name) => `x${name}`) })],
+    ],
+    ['groups without names × clusters with the data', 50_000, (n) => [placed({ clusterAffinities: groups(n) })]],
+    ['300 groups × clusters with the data', 300, (n) => [placed({ clusterAffinities: groups(n) })]],
+    [
+      'groups with names × clusters with the data',
+      30_000,
+      (n) => [placed({ clusterAffinities: groups(n, oneCluster) })],
+    ],
+    [
+      'requirements of a selector × clusters with the data',
+      50_000,
+      (n) => [affine({ labelSelector: { matchExpressions: expressions(n) } })],
+    ],
+    [
+      'values of a requirement × clusters with the data',
+      200_000,
+      (n) => {
+        const zone = { key: 'zone', operator: 'NotIn', values: clusterNames(n) }
+        return [affine({ labelSelector: { matchExpressions: [zone] } })]
+      },
+    ],
+    [
+      'spread constraints × clusters with the data',
+      50_000,
+      (n) => {
+        const spreadConstraints = range(n).map(() => ({ spreadByField: 'region', minGroups: 1 }))
+        return [
+          placed({ clusterAffinities: groups(50, () => ({ clusterNames: clusterNames(100) })), spreadConstraints }),
+        ]
+      },
+    ],
+    [
+      'overflow tiers',
+      30_000,
+      (n) => {
+        const overflowAffinities = groups(n, oneCluster)
+        return [placed({ clusterAffinities: groups(1, () => ({ clusterNames: ['c1'], overflowAffinities })) })]
+      },
+    ],
+    [
+      'scheduled clusters × allowed clusters',
+      30_000,
+      (n) => {
+        const clusters = clusterNames(n).map((name) => ({ name, replicas: 1 }))
+        const gracefulEvictionTasks = clusterNames(n).map((fromCluster) => ({ fromCluster }))
+        return unchanged(makeBinding({ clusters, gracefulEvictionTasks }))
+      },
+    ],
+    ['numbers where names should be', 300_000, (n) => [affine({ clusterNames: range(n) as never })]],
+    [
+      'a hold message',
+      200_000,
+      (n) => {
+        const hold = { message: 'x'.repeat(n), reason: 'Unresolved', since: '2026-01-01T00:00:00Z' }
+        return [makeBinding({}, { annotations: { [HOLD_ANNOTATION]: JSON.stringify(hold) } })]
+      },
+    ],
+    [
+      'status of members',
+      30_000,
+      (n) =>
+        withStatus({
+          aggregatedStatus: clusterNames(n).map((clusterName) => ({ clusterName, status: { a: [1, 2] } })),
+        }),
+    ],
+    [
+      'managed fields',
+      60_000,
+      (n) => {
+        const managedFields = [{ manager: 'karmada', fieldsV1: { 'f:spec': members(n, 'f:field-', () => ({})) } }]
+        return unchanged(makeBinding({}, { managedFields } as never))
+      },
+    ],
+    ['empty objects', 240_000, (n) => withStatus({ list: range(n).map(() => ({})) })],
+    ['more empty objects than are allowed', 2_000_000, (n) => withStatus({ list: range(n).map(() => ({})) })],
+  ],
+  'propagation-policy': [
+    [
+      'label selectors × claims of the namespace',
+      20_000,
+      (n) => {
+        const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' }
+        const selector = (i: number) => ({ ...deployments, labelSelector: { matchLabels: { app: `other-${i}` } } })
+        return [makePolicy({ resourceSelectors: range(n).map(selector) })]
+      },
+    ],
+    ['wrong resourceSelectors', 400_000, (n) => [makePolicy({ resourceSelectors: range(n) as never })]],
+  ],
+  'data-source': [
+    ['clusterNames', 100_000, (n) => [makeSource({ locality: { clusterNames: clusterNames(n) } })]],
+    ['clusterNames that are no names', 300_000, (n) => [makeSource({ locality: { clusterNames: range(n) as never } })]],
+  ],
+  'data-source-claim': [
+    ['attributes', 100_000, (n) => [makeClaim({ attributes: members(n, 'a', () => 'x') })]],
+    ['unknown fields', 200_000, (n) => [makeClaim(members(n, 'a', () => 1) as never)]],
+  ],
+  'volume-manager': [
+    ['volumes', 10_000, (n) => [makeVolumeManager(range(n).map((i) => ({ id: `v${i}` })))]],
+    ['100 volumes × their options', 60, (n) => [makeVolumeManager(range(100).map((i) => nfsVolume(i, n)) as never)]],
+  ],
+  pod: [
+    ['volume requests', 3000, (n) => [makePod(requests(n))]],
+    ['numbers instead of volume requests', 400_000, (n) => [makePod(range(n).map(() => 1))]],
+    ['containers × volume requests', 200_000, (n) => [makePod(requests(60), { containers: containers(n) })]],
+    ['the most containers × the most volume requests', 300, (n) => [makePod(volumes60, { containers: containers(n) })]],
+    [
+      'mounts of one container × volume requests',
+      1000,
+      (n) => {
+        const volumeMounts = range(n).map((i) => ({ name: `own-${i}`, mountPath: `/own/${i}` }))
+        const volumes = range(n).map((i) => ({ name: `own-${i}` }))
+        return [makePod(volumes60, { containers: [{ name: 'main', volumeMounts }], volumes })]
+      },
+    ],
+    [
+      'node selector terms × terms of volumes',
+      100_000,
+      (n) => [makePod({ name: 'sales' }, withTerms(range(n).map(() => expressions(1))))],
+    ],
+    [
+      'requirements of a term × requirements of volumes',
+      1000,
+      (n) => [makePod({ name: 'sales' }, withTerms(range(90).map(() => expressions(n))))],
+    ],
+    [
+      'labels',
+      100_000,
+      (n) => withMetadata({ labels: { ...makePod('').metadata.labels, ...members(n, 'label-', () => 'x') } }),
+    ],
+    ['annotations that are no texts', 300_000, (n) => withMetadata({ annotations: members(n, 'a', (i) => i) })],
+  ],
+  workload: [
+    ['pod templates × volume requests', 40_000, (n) => volcanoJob(n, requests(60))],
+    ['the most pod templates', 500, (n) => volcanoJob(n, { name: 'sales' })],
+    [
+      'numbers instead of volume requests',
+      400_000,
+      (n) =>
+        volcanoJob(
+          1,
+          range(n).map(() => 1),
+        ),
+    ],
+  ],
 }
 
-const workloads: HostileBody[] = [
-  {
-    name: 'pod templates × volume requests',
-    webhook: 'workload',
-    size: 40_000,
-    objects: (size) => ({ object: volcanoJob(size, 1, JSON.stringify(asks(60))) }),
-  },
-  {
-    name: 'the most pod templates',
-    webhook: 'workload',
-    size: 500,
-    objects: (size) => ({ object: volcanoJob(size, 1, JSON.stringify({ name: 'sales' })) }),
-  },
-  {
-    name: 'numbers instead of volume requests',
-    webhook: 'workload',
-    size: 400_000,
-    objects: (size) => ({ object: volcanoJob(1, 1, JSON.stringify(range(size).map(() => 1))) }),
-  },
-]
+export const hostileBodies: readonly HostileBody[] = Object.entries(TABLE).flatMap(([webhook, rows]) =>
+  rows.map(([name, size, objects]) => ({ name, webhook, size, objects })),
+)
 
-/** The parts that every object has and that nothing reads. */
-const any: HostileBody[] = [
-  {
-    name: 'managed fields',
-    webhook: 'resource-binding',
-    size: 60_000,
-    objects: (size) => {
-      const fields = Object.fromEntries(range(size).map((i) => [`f:field-${i}`, {}]))
-      const binding = makeBinding({}, {
-        managedFields: [{ manager: 'karmada', fieldsV1: { 'f:spec': fields } }],
-      } as never)
-      return { object: binding, oldObject: binding }
-    },
-  },
-  {
-    name: 'labels',
-    webhook: 'pod',
-    size: 100_000,
-    objects: (size) => {
-      const pod = makePod({ name: 'sales' })
-      const labels = { ...pod.metadata.labels, ...Object.fromEntries(range(size).map((i) => [`label-${i}`, 'x'])) }
-      return { object: { ...pod, metadata: { ...pod.metadata, labels } } }
-    },
-  },
-  {
-    name: 'annotations that are no texts',
-    webhook: 'pod',
-    size: 300_000,
-    objects: (size) => {
-      const pod = makePod({ name: 'sales' })
-      return {
-        object: {
-          ...pod,
-          metadata: { ...pod.metadata, annotations: Object.fromEntries(range(size).map((i) => [`a${i}`, i])) },
-        },
-      }
-    },
-  },
-]
-
-const empty: HostileBody[] = [
-  {
-    name: 'empty objects',
-    webhook: 'resource-binding',
-    size: 240_000,
-    objects: (size) => ({ object: { ...makeBinding(), status: { list: range(size).map(() => ({})) } } }),
-  },
-  {
-    name: 'more empty objects than are allowed',
-    webhook: 'resource-binding',
-    size: 2_000_000,
-    objects: (size) => ({ object: { ...makeBinding(), status: { list: range(size).map(() => ({})) } } }),
-  },
-]
-
-export const hostileBodies: readonly HostileBody[] = [
-  ...bindings,
-  ...policies,
-  ...own,
-  ...pods,
-  ...workloads,
-  ...any,
-  ...empty,
-]
-
-/** The text of the review with these objects. */
-export function reviewOf({ webhook, objects }: HostileBody, size: number, resource: ResourceOf): string {
-  const { object, oldObject } = objects(size)
-  const { group, version, kind, plural } = resource(webhook, object as K8sObject)
+/** Returns the text of the review with the objects of this size. */
+export function reviewOf({ webhook, objects }: HostileBody, size: number): string {
+  const [object, oldObject] = objects(size) as [K8sObject, K8sObject?]
+  const resources = webhooks.find(({ name }) => name === webhook)?.resources
+  const resource = resources?.find(({ kind }) => kind === object.kind)
+  if (!resource) throw new Error(`${webhook} does not review ${object.kind}`)
+  const { group, version, kind, plural } = resource
   const request: AdmissionRequest = {
     uid: '5f0f3a3e-0000-4000-8000-000000000000',
     kind: { group, version, kind },
     resource: { group, version, resource: plural },
     namespace: 'default',
     operation: oldObject ? 'UPDATE' : 'CREATE',
-    object: object as K8sObject,
-    ...(oldObject && { oldObject: oldObject as K8sObject }),
+    object,
+    ...(oldObject && { oldObject }),
   }
   return JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request })
 }
-
-type ResourceOf = (
-  webhook: string,
-  object: K8sObject,
-) => { group: string; version: string; kind: string; plural: string }

@@ -1,126 +1,117 @@
 /**
- * `npm run bench:loops`: measures how long the loops take over a fleet that no loop has reconciled. Also measures how close they come to
- * their allowed writes, and the latency of admission meanwhile. Prints Markdown.
+ * `npm run bench:loops`: how long the loops need for a fleet that no loop has reconciled, and how much of their limit of writes they use.
+ * Also the latency of admission meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import type { ControlPlane } from '../test/e2e/control-plane.ts'
-import { startLodestone } from '../test/e2e/lodestone.ts'
-import { CONFLICTS, countWrites, writesBetween } from './api-writes.ts'
-import { BUILT } from './built.ts'
-import { type Catalog, startCatalog } from './catalog.ts'
-import { clusterOf, unresolvedFleet } from './fleet.ts'
-import type { LoadResult } from './load.ts'
-import { startLoad } from './load-thread.ts'
-import { log } from './log.ts'
-import { type LoopsRun, report } from './loops-report.ts'
-import { machine } from './machine.ts'
-import { type MeasuredPlane, startPlane, stopControllers, untilIdle } from './plane.ts'
-import { cpuSeconds, memoryMiB } from './process-stats.ts'
-import { followFleet } from './progress.ts'
-import { seed } from './seed.ts'
-import { answeredPatch, lodestoneTarget, readReview, startBaseline, type Target } from './target.ts'
+import type { KubeObject } from '../test/e2e/api-client.ts'
+import { startCatalog } from './harness/catalog.ts'
+import { clusterOf, unresolvedFleet } from './harness/fleet.ts'
+import { startLoad } from './harness/load.ts'
+import {
+  countRequests,
+  type Installed,
+  requestsBetween,
+  stopControllers,
+  total,
+  WRITES,
+  withPlane,
+} from './harness/plane.ts'
+import { cpuSeconds, memoryMiB, untilIdle } from './harness/process.ts'
+import { log, options, print, table } from './harness/report.ts'
+import { seed } from './harness/seed.ts'
+import { CREATE, karmadaServer, lodestoneServer, type Server } from './harness/server.ts'
+import { reached, Tally, watch } from './harness/watch.ts'
 
-const { values } = parseArgs({
-  options: {
-    claims: { type: 'string', default: '10000' },
-    tables: { type: 'string', default: '1000' },
-    /** Writes a second that the loops are allowed, one run each. */
-    writes: { type: 'string', default: '100,250' },
-    /** How long admission is measured at rest. */
-    seconds: { type: 'string', default: '30' },
-    /** Flags of Node for Lodestone, to try something or to take a profile. */
-    'node-options': { type: 'string', default: '' },
-  },
-})
-const fleet = { claims: Number(values.claims), tables: Number(values.tables) }
-const CATALOG_ANSWER_MS = 20
-/** Between reviews: some hundred a second, more than a hub has. Without a pause the reviews would be the load, and the loops beside it. */
+/** `writes`: limits of writes a second, one run each. `seconds`: how long admission is measured at rest. */
+const { claims, tables, writes, seconds } = options({ claims: 10_000, tables: 1000, writes: '100,250', seconds: 30 })
+const ANSWER_MS = 20
+/** Some hundred reviews a second, more than a hub has. Without a pause the reviews would be the load. */
 const PAUSE_MS = 5
-/** Its workload is the one of claim 0. */
-const body = readReview('005-ResourceBinding-CREATE-app-deployment')
+const RESOURCES = ['datasourceclaims', 'datasources', 'resourcebindings', 'events']
+const limits = writes.split(',').map(Number)
 
-const runs: LoopsRun[] = []
-for (const allowed of values.writes.split(',').map(Number)) {
-  const started = await startPlane()
-  try {
-    runs.push(await measure(started, allowed))
-  } finally {
-    await started.plane.stopAll()
-  }
-}
-const setting = `${machine()}; a review every ${PAUSE_MS} ms or so on one connection; at rest for ${values.seconds} s.`
-process.stdout.write(report({ setting, ...fleet, answerMs: CATALOG_ANSWER_MS, runs }))
-process.exit(0)
+const ROWS = [
+  ['all bindings narrowed', ''],
+  ['all claims Bound and all bindings narrowed', '≤ 120 s at 100/s'],
+  ['writes without Events; time that they need at the limit', ''],
+  ['queries to the catalog', `≤ ${tables}`],
+  ['resident memory', '≤ 400 MiB'],
+  ['CPU: Lodestone; kube-apiserver', ''],
+  ['p99 of reviews ÷ p99 at rest; Karmada webhook', '≤ 1.5'],
+] as const
+const columns: (string | number)[][] = []
+for (const limit of limits) columns.push(await withPlane({}, (on) => measure(on, limit)))
+print(
+  `a review every ${PAUSE_MS} ms on one connection; at rest for ${seconds} s`,
+  table(
+    [
+      `${claims} claims, ${tables} tables, answers after ${ANSWER_MS} ms`,
+      ...limits.map((limit) => `${limit} writes/s`),
+      'goal',
+    ],
+    ROWS.map(([name, goal], i) => [name, ...columns.map((column) => column[i] ?? ''), goal]),
+  ),
+)
+process.exit()
 
-async function measure({ plane, kubeconfig }: MeasuredPlane, allowed: number): Promise<LoopsRun> {
-  const catalog = await prepare(plane)
-  const progress = await followFleet(plane, {
-    claims: fleet.claims,
-    clusterOf: (binding) => clusterOf(tableIndex(binding)),
-  })
-  const apiServer = plane.pidOf('kube-apiserver') ?? 0
-  const before = await countWrites(plane)
-  const lodestone = await startLodestone(plane, {
-    entry: BUILT,
-    readyTimeoutMs: 300_000,
-    kubeconfig,
-    config: { systems: { directory: catalog.systems }, loops: { writesPerSecond: allowed } },
-    env: values['node-options'] ? { NODE_OPTIONS: values['node-options'] } : {},
-  })
-  const ready = performance.now()
-  const cpuBefore = { own: cpuSeconds(lodestone.pid), apiServer: cpuSeconds(apiServer) }
-  log(`Lodestone is ready and may write ${allowed} times a second`)
-  const own = lodestoneTarget(plane, lodestone)
-  const targets = [await startBaseline(plane, await answeredPatch(own, body)), own]
-  const endLoads = startLoads(targets)
-  const done = await progress.done()
-  const seconds = (Math.max(done.claims, done.bindings) - ready) / 1000
-  const writes = writesBetween(before, await countWrites(plane))
-  const during = await endLoads()
-  const memory = memoryMiB(lodestone.pid)
-  const cpu = { own: cpuSeconds(lodestone.pid) - cpuBefore.own, apiServer: cpuSeconds(apiServer) - cpuBefore.apiServer }
-  log(`done after ${seconds.toFixed(1)} s`)
-  await untilIdle(apiServer)
-  const endRest = startLoads(targets)
-  await sleep(Number(values.seconds) * 1000)
-  const idle = await endRest()
-  const { [CONFLICTS]: conflicts = 0, ...byKind } = writes
-  return {
-    allowed,
-    seconds,
-    claimsSeconds: (done.claims - ready) / 1000,
-    bindingsSeconds: (done.bindings - ready) / 1000,
-    writes: byKind,
-    conflicts,
-    queries: await catalog.queries(),
-    memory,
-    cpu,
-    admission: targets.map(({ target }, i) => ({
-      target,
-      during: during[i] as LoadResult,
-      idle: idle[i] as LoadResult,
-    })),
-  }
-}
-
-async function prepare(plane: ControlPlane): Promise<Catalog> {
+/** Returns the cells of a column. */
+async function measure({ plane, start }: Installed, limit: number): Promise<(string | number)[]> {
   await stopControllers(plane)
-  const catalog = await startCatalog(plane, { tables: fleet.tables, answerMs: CATALOG_ANSWER_MS })
-  log(`seeding ${fleet.claims} claims over ${fleet.tables} tables, and a binding each`)
-  await seed(plane.url('etcd'), unresolvedFleet(JSON.parse(body).request.object, fleet))
-  await untilIdle(plane.pidOf('kube-apiserver') ?? 0)
-  return catalog
+  const catalog = await startCatalog(plane, tables, ANSWER_MS)
+  log(`seeding ${claims} claims for ${tables} tables, and a binding each`)
+  await seed(plane.url('etcd'), unresolvedFleet(JSON.parse(CREATE).request.object, claims, tables))
+  const apiServer = plane.pidOf('kube-apiserver') ?? 0
+  await untilIdle(apiServer)
+  const bound = new Tally((claim) => (claim['status'] as { phase?: string } | undefined)?.phase === 'Bound')
+  const narrowed = new Tally(isNarrowed)
+  await watch(plane, 'datasourceclaims', bound)
+  await watch(plane, 'resourcebindings.work.karmada.io', narrowed)
+  while (bound.seen.size < claims || narrowed.seen.size < claims) await sleep(100)
+
+  const writesBefore = await countRequests(plane, RESOURCES, WRITES)
+  const config = { systems: { directory: catalog.directory }, loops: { writesPerSecond: limit } }
+  const lodestone = await start({ config })
+  const { pid } = lodestone
+  const ready = performance.now()
+  const cpu = () => [cpuSeconds(pid), cpuSeconds(apiServer)] as const
+  const [ownBefore, apiServerBefore] = cpu()
+  const servers = [lodestoneServer(plane, lodestone), karmadaServer(plane)]
+  const endLoads = startLoads(servers)
+  await reached(claims, bound, narrowed)
+  const done = Math.max(bound.secondsSince(ready), narrowed.secondsSince(ready))
+  const written = requestsBetween(writesBefore, await countRequests(plane, RESOURCES, WRITES))
+  const [ownCpu, apiServerCpu] = cpu()
+  const { now, peak } = memoryMiB(pid)
+  const during = await endLoads()
+  log(`done after ${done.toFixed(1)} s: ${JSON.stringify(written)}`)
+  await untilIdle(apiServer)
+  const endRest = startLoads(servers)
+  await sleep(seconds * 1000)
+  const rest = await endRest()
+  return [
+    `${narrowed.secondsSince(ready).toFixed(1)} s`,
+    `${done.toFixed(1)} s`,
+    // The bucket of tokens is full at the start, with the tokens of two seconds.
+    `${total(written)}; ${(total(written) / limit - 2).toFixed(1)} s`,
+    await catalog.queries(),
+    `${now.toFixed(0)} MiB (peak ${peak.toFixed(0)})`,
+    `${(ownCpu - ownBefore).toFixed(1)} s; ${(apiServerCpu - apiServerBefore).toFixed(1)} s`,
+    during.map(({ p99 }, i) => (p99 / (rest[i]?.p99 ?? Number.NaN)).toFixed(2)).join('; '),
+  ]
 }
 
-/** Reviews for all at once: what the busy machine does to a server that has nothing else to do is no fault of Lodestone's. */
-function startLoads(targets: Target[]): () => Promise<LoadResult[]> {
-  const loads = targets.map((target) => startLoad({ ...target, body, connections: 1, pauseMs: PAUSE_MS }))
-  return () => Promise.all(loads.map((load) => load.end()))
+/** Loads all servers at the same time: the webhook of Karmada shows the effect of the busy machine. */
+function startLoads(servers: Server[]) {
+  const ends = servers.map((server) => startLoad(server, { body: CREATE, connections: 1, pauseMs: PAUSE_MS }))
+  return () => Promise.all(ends.map((end) => end()))
 }
 
-/** Of the data that the workload of that binding needs. */
-function tableIndex(binding: string): number {
-  const claim = Number(/^workload-(\d+)-/.exec(binding)?.[1] ?? 0)
-  return claim % fleet.tables
+/** Whether the binding of workload i has the cluster of its table only, and may be scheduled. */
+function isNarrowed({ metadata, spec }: KubeObject & { spec?: unknown }): boolean {
+  const { placement, suspension } = spec as {
+    placement?: { clusterAffinity?: { clusterNames?: string[] } }
+    suspension?: { scheduling?: boolean }
+  }
+  const claim = Number(/^workload-(\d+)-/.exec(metadata.name)?.[1] ?? 0)
+  return placement?.clusterAffinity?.clusterNames?.join() === clusterOf(claim % tables) && !suspension?.scheduling
 }

@@ -1,78 +1,69 @@
 /**
- * `npm run bench:mover`: measures the speed and the memory of the mover when it downloads one large object and many small ones. Compares it
- * with programs that people use, from the same S3 server on loopback. Prints Markdown.
+ * `npm run bench:mover`: throughput, CPU time and memory of the mover for one large object and for many small objects. Compares it with
+ * s5cmd and rclone in the same rounds. All programs download from the same S3 server on loopback.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import { startS3 } from '../test/e2e/peers/s3.ts'
-import { type Downloader, downloaders } from './downloaders.ts'
-import { log } from './log.ts'
-import { machine } from './machine.ts'
-import { type DatasetRuns, type DownloadRun, report } from './mover-report.ts'
-import { cpuSeconds, memoryMiB } from './process-stats.ts'
+import { type Downloader, downloaders } from './harness/downloaders.ts'
+import { cpuSeconds, memoryMiB } from './harness/process.ts'
+import { log, median, options, print, ratio, table } from './harness/report.ts'
+import { interleave } from './harness/rounds.ts'
 
-const { values } = parseArgs({
-  options: {
-    gib: { type: 'string', default: '4' },
-    files: { type: 'string', default: '20000' },
-    'file-kib': { type: 'string', default: '64' },
-    /** A multiple of the number of programs: each has been the first as often. */
-    rounds: { type: 'string', default: '8' },
-    /** Part of a name: only these programs. */
-    only: { type: 'string', default: '' },
-  },
-})
+const { gib, files, kib, rounds } = options({ gib: 4, files: 20_000, kib: 64, rounds: 8 })
+const BUCKET = 'bench'
 const MIB = 1024 * 1024
 const LOOK_EVERY_MS = 50
+const DATASETS = [
+  { dataset: `1 × ${gib} GiB`, prefix: 'large', mib: gib * 1024, write: writeLarge },
+  { dataset: `${files} × ${kib} KiB`, prefix: 'small', mib: (files * kib) / 1024, write: writeSmall },
+]
 const run = promisify(execFile)
 
 const dir = await mkdtemp(join(tmpdir(), 'lodestone-bench-mover-'))
 const s3 = await startS3(dir)
 try {
-  const { s5cmd, all } = await downloaders(s3)
-  await s3.createBucket('bench')
-  const [gib, files, fileBytes] = [Number(values.gib), Number(values.files), Number(values['file-kib']) * 1024]
-  const datasets: DatasetRuns[] = [
-    { dataset: `1 × ${gib} GiB`, bytes: gib * 1024 * MIB, files: 1, runs: [] },
-    { dataset: `${files} × ${values['file-kib']} KiB`, bytes: files * fileBytes, files, runs: [] },
-  ]
-  await seed(s5cmd, 'large', (into) => writeLarge(into, gib * 1024))
-  await seed(s5cmd, 'small', (into) => writeSmall(into, files, fileBytes))
-  const programs = all.filter(({ name }) => name.includes(values.only))
-  // Side by side in time, so that other work of the machine slows them all. The first one finds the objects out of the page cache.
-  const rotated = (by: number) => programs.map((_, i) => programs[(i + by) % programs.length] as Downloader)
-  for (let round = 1; round <= Number(values.rounds); round++) {
-    for (const [i, prefix] of ['large', 'small'].entries()) {
-      for (const program of rotated(round)) datasets[i]?.runs.push(await measure(program, prefix))
+  await s3.createBucket(BUCKET)
+  const programs = await downloaders(s3, BUCKET)
+  const rows = []
+  for (const { dataset, prefix, mib, write } of DATASETS) {
+    await upload(prefix, write, programs.find(({ name }) => name.startsWith('s5cmd')) as Downloader)
+    const results = await interleave(programs, rounds, (program) => download(program, prefix))
+    const figure = (program: number, i: number) => results[program]?.map((round) => round[i] ?? Number.NaN) ?? []
+    for (const [i, { name }] of programs.entries()) {
+      const [seconds = 0, cpu = 0, peak = 0] = [0, 1, 2].map((column) => median(figure(i, column)))
+      const ratios = [2, 3].map((other) => (i < 2 ? ratio(figure(other, 0), figure(i, 0)) : ''))
+      const throughput = (mib / seconds).toFixed(0)
+      rows.push([dataset, name, seconds.toFixed(1), throughput, cpu.toFixed(1), peak.toFixed(0), ...ratios])
     }
   }
-  const setting = `${machine()}; ${values.rounds} rounds, the median one counts; server and program share the machine.`
-  const names = programs.map(({ name }) => name)
-  process.stdout.write(report(setting, datasets, names))
+  const head = ['dataset', 'program', 'on the disk after s', 'MiB/s', 'CPU s', 'peak MiB']
+  print(
+    `${rounds} rounds, medians; server and programs share the machine; goal: throughput ≥ 0.7 × the better other program`,
+    table([...head, 'throughput ÷ s5cmd', 'throughput ÷ rclone'], rows),
+  )
 } finally {
   await s3.stop()
   await rm(dir, { recursive: true, force: true })
 }
 
-async function seed(by: Downloader, prefix: string, write: (into: string) => Promise<void>): Promise<void> {
+async function upload(prefix: string, write: (into: string) => Promise<void>, by: Downloader): Promise<void> {
   const from = join(dir, `seed-${prefix}`)
   await mkdir(from)
   await write(from)
   log(`uploading ${prefix}`)
-  const env = { ...by.env, PATH: process.env['PATH'] }
-  await run(by.command, ['--endpoint-url', s3.url, '--log', 'error', 'cp', `${from}/*`, `s3://bench/${prefix}/`], {
-    env,
-  })
+  await run(by.command, ['--log', 'error', 'cp', `${from}/*`, `s3://${BUCKET}/${prefix}/`], { env: by.env })
   await emptyFiles(from)
 }
 
 /**
- * Gives the space back and keeps the files until the end. An ext4 without a journal does not take an inode again for minutes after its file
- * was deleted. It looks at all of those inodes for every new file, so the second program would pay for the files of the first.
+ * Frees the space of the files and keeps their inodes until the end. An ext4 without a journal does not use the inode of a deleted file
+ * for minutes. It looks at all of those inodes for every new file, so the second program would pay for the files of the first.
  */
 async function emptyFiles(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -80,19 +71,18 @@ async function emptyFiles(folder: string): Promise<void> {
   }
 }
 
-async function writeLarge(into: string, mebibytes: number): Promise<void> {
-  const file = await open(join(into, 'large.bin'), 'w')
-  // Random enough for every checksum, and quicker than to make it all.
+async function writeLarge(into: string): Promise<void> {
+  await using file = await open(join(into, 'large.bin'), 'w')
+  // Random enough for every checksum, and faster than random bytes everywhere.
   const block = randomBytes(MIB)
-  for (let i = 0; i < mebibytes; i++) {
+  for (let i = 0; i < gib * 1024; i++) {
     block.writeUInt32LE(i)
     await file.write(block)
   }
-  await file.close()
 }
 
-async function writeSmall(into: string, files: number, bytes: number): Promise<void> {
-  const content = randomBytes(bytes)
+async function writeSmall(into: string): Promise<void> {
+  const content = randomBytes(kib * 1024)
   for (let i = 0; i < files; i++) {
     const folder = join(into, `${i % 100}`)
     if (i < 100) await mkdir(folder)
@@ -101,30 +91,27 @@ async function writeSmall(into: string, files: number, bytes: number): Promise<v
   }
 }
 
-async function measure({ name, command, args, env }: Downloader, prefix: string): Promise<DownloadRun> {
+/** Returns the seconds until everything is on the disk, CPU seconds, and the peak of the memory in MiB. */
+async function download({ name, command, args, env }: Downloader, prefix: string): Promise<number[]> {
   const into = await mkdtemp(join(dir, 'into-'))
   await run('sync', [])
   const begun = performance.now()
   const child = spawn(command, args(prefix, into), { env: { PATH: process.env['PATH'], ...env }, stdio: 'ignore' })
-  const usage = { cpuSeconds: 0, peakMiB: 0 }
-  const look = () => {
+  let [cpu, peak] = [0, 0]
+  const timer = setInterval(() => {
     try {
-      usage.cpuSeconds = cpuSeconds(child.pid ?? 0)
-      usage.peakMiB = memoryMiB(child.pid ?? 0).peak || usage.peakMiB
+      cpu = cpuSeconds(child.pid ?? 0)
+      peak = memoryMiB(child.pid ?? 0).peak || peak
     } catch {
-      // It has just ended: the last look counts.
+      // The process has just ended: the last values count.
     }
-  }
-  const timer = setInterval(look, LOOK_EVERY_MS)
-  const status = await new Promise((resolve) => child.once('exit', resolve))
-  const seconds = (performance.now() - begun) / 1000
+  }, LOOK_EVERY_MS)
+  const [status] = await once(child, 'exit')
   clearInterval(timer)
   await run('sync', ['-f', into])
-  const durableSeconds = (performance.now() - begun) / 1000
+  const seconds = (performance.now() - begun) / 1000
   await emptyFiles(into)
   if (status !== 0) throw new Error(`${name} ended with ${status}`)
-  log(
-    `${name}, ${prefix}: ${seconds.toFixed(1)} s, ${durableSeconds.toFixed(1)} s to the disk, ${Math.round(usage.peakMiB)} MiB`,
-  )
-  return { downloader: name, seconds, durableSeconds, ...usage }
+  log(`${name}, ${prefix}: ${seconds.toFixed(1)} s, ${peak.toFixed(0)} MiB`)
+  return [seconds, cpu, peak]
 }

@@ -1,7 +1,7 @@
 // Karmada and Lodestone both distribute, which no user should configure but some will: they agree, and neither undoes a write of the other.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countWrites, writesBetween } from '../../bench/api-writes.ts'
+import { countRequests, type Requests, requestsBetween, WRITES } from '../../bench/harness/plane.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, clusterBindings, type Hub, hubOn } from './hub.ts'
@@ -19,6 +19,7 @@ import {
   source,
 } from './manifests.ts'
 
+const PLACEMENTS = ['resourcebindings', 'clusterresourcebindings', 'propagationpolicies', 'clusterpropagationpolicies']
 const names = Array.from({ length: 5 }, (_, i) => `web-${i}`)
 const shared = configMap('shared')
 const independent = configMap('independent')
@@ -91,7 +92,7 @@ test('with both at work, bindings are written no more once all is as it should b
   const before = { writes: await bindingWrites(), versions: await versions() }
   await sleep(60_000)
 
-  expect(writesBetween(before.writes, await bindingWrites())).toEqual({})
+  expect(requestsBetween(before.writes, await bindingWrites())).toEqual({})
   expect(await versions()).toEqual(before.versions)
 }, 480_000)
 
@@ -114,9 +115,8 @@ async function versions(): Promise<Map<string, unknown>> {
 }
 
 /** All requests to write, also those that change nothing: two that undo each other may be quicker than a look. */
-async function bindingWrites(): Promise<Record<string, number>> {
-  const writes = Object.entries(await countWrites(plane))
-  return Object.fromEntries(writes.filter(([kind]) => /bindings|policies/.test(kind)))
+function bindingWrites(): Promise<Requests> {
+  return countRequests(plane, PLACEMENTS, WRITES)
 }
 
 /** Counts the updates of bindings; Karmada's detector updates every binding when it starts. */

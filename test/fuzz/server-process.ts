@@ -13,7 +13,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { memoryMiB } from '../../bench/process-stats.ts'
+import { memoryMiB } from '../../bench/harness/process.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'main.js')
 const STARTUP_MS = 60_000

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { memoryMiB } from '../../bench/process-stats.ts'
+import { memoryMiB } from '../../bench/harness/process.ts'
 import type { Lodestone } from '../e2e/lodestone.ts'
 
 export interface Sample {

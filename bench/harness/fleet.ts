@@ -1,0 +1,70 @@
+/** Claims, sources and bindings of a large fleet. Workload 0 is the workload of the recorded reviews. */
+
+import { dataSources } from '../../src/api/data-source.ts'
+import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { resourceBindings } from '../../src/api/karmada.ts'
+import type { K8sObject } from '../../src/api/meta.ts'
+import { makeClaim, makeSource } from '../../test/builders.ts'
+import type { Stored } from './seed.ts'
+
+export interface Fleet {
+  claims: number
+  sources: number
+  bindings: number
+}
+
+export const MEMBERS = ['member1', 'member2', 'member3']
+
+/** The cluster of data i. For workload 0 it is the cluster in which the workload runs. */
+export function clusterOf(i: number): string {
+  return `member${((i + 1) % MEMBERS.length) + 1}`
+}
+
+/** The table of claim i in a fleet over so many tables. */
+export function tableOf(i: number, tables: number): string {
+  return `lake.sales.table_${i % tables}`
+}
+
+/** A fleet at rest: claim i is bound to source i, or to an earlier one if there are fewer. Workload 0 has no binding yet. */
+export function* resolvedFleet(template: K8sObject, { claims, sources, bindings }: Fleet): Generator<Stored> {
+  for (let i = 0; i < sources; i++) {
+    const locality = { clusterNames: [clusterOf(i)], location: `s3://bucket-${i}/data`, bytes: i * 1024 }
+    const status = { phase: 'Available' as const, lastResolvedTime: '2026-11-20T00:00:00Z' }
+    const spec = { system: 'static', type: 'bucket', name: `data-${i}`, locality }
+    yield { type: dataSources, object: makeSource(spec, { name: `static-bucket-${spec.name}`, status }) }
+  }
+  for (let i = 0; i < claims; i++) {
+    const dataSourceName = `data-${i % sources}`
+    const status = { phase: 'Bound', boundDataSource: `static-bucket-${dataSourceName}` }
+    const data = { system: 'static', dataSourceType: 'bucket', dataSourceName }
+    yield { type: dataSourceClaims, object: { ...claim(i, template, data), status } as K8sObject }
+  }
+  for (let i = 1; i <= bindings; i++) yield { type: resourceBindings, object: binding(i, template) }
+}
+
+/** A fleet that no loop has reconciled: as many bindings as claims, for so many tables. */
+export function* unresolvedFleet(template: K8sObject, claims: number, tables: number): Generator<Stored> {
+  for (let i = 0; i < claims; i++) {
+    const data = { system: 'amoro', dataSourceType: 'table', dataSourceName: tableOf(i, tables) }
+    yield { type: resourceBindings, object: binding(i, template) }
+    yield { type: dataSourceClaims, object: claim(i, template, data) }
+  }
+}
+
+function claim(i: number, template: K8sObject, data: Partial<DataSourceClaim['spec']>): DataSourceClaim {
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', name: workloadName(i, template) }
+  return makeClaim({ ...data, workload }, { name: `claim-${i}` })
+}
+
+function binding(i: number, template: K8sObject): K8sObject {
+  const { spec } = template as Bound
+  const name = workloadName(i, template)
+  const metadata = { ...template.metadata, name: `${name}-deployment`, namespace: 'default' }
+  return { ...template, metadata, spec: { ...spec, resource: { ...spec.resource, name } } } as K8sObject
+}
+
+function workloadName(i: number, template: K8sObject): string {
+  return i === 0 ? (template as Bound).spec.resource.name : `workload-${i}`
+}
+
+type Bound = K8sObject & { spec: { resource: { name: string } } }
