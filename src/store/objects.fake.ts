@@ -40,7 +40,7 @@ export function buildCluster(name: string): Cluster {
 
 type Secret = K8sObject & { data?: Record<string, string> }
 
-/** Keeps the whole object that it gets, so that a test sees whether the store gave more than the metadata. */
+/** Keeps the whole object, so that a test detects content beyond the metadata. */
 export const secretKind: CachedKind<Secret> = { type: secrets, keep: (raw) => raw, indexes: {}, metadataOnly: true }
 
 export function buildSecret(name: string, input: { password?: string; labels?: Record<string, string> } = {}): Secret {

@@ -1,30 +1,30 @@
-/** The events of a store for logs and metrics: plain calls, so that the store needs neither a logger nor a registry. */
+/** The events of a store, for logs and metrics. The store itself needs no logger and no registry. */
 
-/** How a watch ended: as the server said, because it fell silent, at our own cap, expired (410), failed, or by `stop()`. */
+/** How a watch ended: by the server, by silence, by the timeout of the client, by expiry (410), by an error, or by `stop()`. */
 export type WatchResult = 'closed' | 'silent' | 'capped' | 'expired' | 'failed' | 'stopped'
 
-/** The reason of a LIST: the first one, HTTP 410, a response that made the position unusable, or a kind that was not served. */
+/** The reason of a LIST: the first list, HTTP 410, a response that made the position unusable, or a kind that was not served. */
 export type RelistReason = 'initial' | 'expired' | 'rejected' | 'unserved'
 
 export interface StoreObserver {
-  /** A complete LIST is in the cache. `changes` counts what the watch had not delivered: none the first time. */
+  /** A complete LIST was committed. `changes` counts the differences that the watch had not delivered; 0 for the first list. */
   listed(event: { kind: string; items: number; changes: number; durationMs: number }): void
   /** A list begins. */
   relisted(event: { kind: string; reason: RelistReason }): void
   watchEnded(event: { kind: string; result: WatchResult; livedMs: number }): void
-  /** One change went through the cache. */
+  /** One object of the cache changed. */
   event(event: { kind: string; type: 'added' | 'modified' | 'deleted' }): void
   /** The API server began or ceased to serve an optional kind. */
   served(event: { kind: string; served: boolean }): void
-  /** Something failed and is tried again (or, for a listener or an odd object, was passed over). */
+  /** An operation failed and is retried in `retryInMs`; or a listener or an object failed and was skipped. */
   error(event: { kind: string; message: string; error: unknown; retryInMs?: number }): void
-  /** A manifest that cannot be used; `line` counts from 1. The file's last good objects stay served. */
+  /** A manifest is invalid. `line` counts from 1. The last valid objects of the file stay. */
   fileError(event: { file: string; line?: number; message: string }): void
 }
 
 /**
- * Makes a full observer of a partial one. An observer that throws is ignored: a log line must never stop a watch, and its error
- * has no other receiver.
+ * Completes a partial observer. Errors of the observer are ignored: a log line must not stop a watch, and no other receiver for the error
+ * exists.
  */
 export function completeObserver(partial: Partial<StoreObserver> = {}): StoreObserver {
   return {
@@ -42,6 +42,6 @@ function tell(call: () => void): void {
   try {
     call()
   } catch {
-    // See above: the observer is the last instance, and its failure is not the store's.
+    // Ignored, see `completeObserver`.
   }
 }

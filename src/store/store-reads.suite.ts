@@ -1,4 +1,4 @@
-/** The reads of every `ObjectStore`, and the changes that it reports. */
+/** Tests the reads of an `ObjectStore`, and the changes that it reports. */
 import { describe, expect, test } from 'vitest'
 import { secrets } from '../api/dependencies.ts'
 import { clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
@@ -13,7 +13,7 @@ export function describeReads(open: OpenStore): void {
     const subject = useStore(open)
     const { errors, started, shown } = subject
 
-    test('a kind that was not read yet is unknown, not empty', async () => {
+    test('a read of a kind that is not synced throws', async () => {
       const { store } = subject
       expect(store.synced()).toBe(false)
       expect(store.unsynced().map((type) => type.kind)).toEqual(['ResourceBinding', 'Cluster', 'Secret'])
@@ -24,7 +24,7 @@ export function describeReads(open: OpenStore): void {
       expect(() => store.serves(resourceBindings)).toThrow(NotSyncedError)
     })
 
-    test('objects that were there before are found by name, by index and in the list', async () => {
+    test('objects that existed before the start are found by name, by index and in the list', async () => {
       await subject.put(resourceBindings, buildBinding('web'))
       await subject.put(resourceBindings, buildBinding('web-2', { workload: 'web' }))
       await subject.put(clusters, buildCluster('north-1'))
@@ -41,25 +41,25 @@ export function describeReads(open: OpenStore): void {
       expect(shown('nothing')).toBeUndefined()
     })
 
-    test('it tells which kinds have an index, also before they are read', () => {
+    test('the store returns the kinds that have an index, even before they are synced', () => {
       const { store } = subject
       expect(store.typesWithIndex('workload')).toEqual([resourceBindings])
       expect(store.typesWithIndex('unheard-of')).toEqual([])
     })
 
-    test('a store of nothing is synced and empty', async () => {
+    test('a store without objects is synced and empty', async () => {
       await started()
       expect([...subject.store.list(resourceBindings)]).toEqual([])
       expect(subject.store.unsynced()).toEqual([])
     })
 
-    test('a misspelt index and a kind that is not cached are mistakes, not empty answers', async () => {
+    test('an unknown index and a kind that is not cached throw', async () => {
       await started()
       expect(() => subject.store.byIndex(resourceBindings, 'wrokload', 'web')).toThrow('no index "wrokload"')
       expect(() => subject.store.get({ ...clusters, kind: 'Other' }, undefined, 'x')).toThrow('not cached')
     })
 
-    test('what others create, change and delete arrives, with what was before', async () => {
+    test('changes of other clients are published with the object before and after', async () => {
       await started()
       const changes: StoreChange[] = []
       subject.store.subscribe((change) => changes.push(change))
@@ -82,7 +82,7 @@ export function describeReads(open: OpenStore): void {
       expect(subject.store.byIndex(resourceBindings, 'workload', 'web')).toEqual([])
     })
 
-    test('objects that are there at the start are no news: they are listed, and only what comes after them is told', async () => {
+    test('objects of the initial list are not published, later changes are', async () => {
       await subject.put(resourceBindings, buildBinding('web'))
       const seen: (string | undefined)[] = []
       subject.store.subscribe(({ before, after }) => seen.push(`${before?.metadata.name} ${after?.metadata.name}`))
@@ -120,7 +120,7 @@ export function describeReads(open: OpenStore): void {
       expect(before).toHaveLength(1)
     })
 
-    test('the cache holds what the kind keeps, and reading gives the whole object', async () => {
+    test('the cache has the fields that the kind keeps, and `read` returns the whole object', async () => {
       await subject.put(resourceBindings, buildBinding('web'))
       await started()
       expect(shown('web')?.metadata.annotations).toBeUndefined()
@@ -129,7 +129,7 @@ export function describeReads(open: OpenStore): void {
       expect(await subject.store.read(resourceBindings, 'shop', 'nothing')).toBeUndefined()
     })
 
-    test('of a kind whose contents are not wanted the metadata is held and told, and nothing else', async () => {
+    test('only the metadata of a metadata-only kind is cached and published', async () => {
       await subject.put(secrets, buildSecret('there', { labels: { for: 'web' } }))
       const told: unknown[] = []
       subject.store.subscribe(({ before, after }) => told.push(before, after))
@@ -153,7 +153,7 @@ export function describeReads(open: OpenStore): void {
       expect(await subject.store.read(secrets, 'shop', 'there')).toMatchObject({ data: buildSecret('there').data })
     })
 
-    test('an object of such a kind is written whole, and its contents are not shown', async () => {
+    test('an object of a metadata-only kind is written whole, and its content is not cached', async () => {
       await started()
       const created = await subject.store.create(secrets, buildSecret('new'))
       expect(created).toMatchObject({ data: buildSecret('new').data })
@@ -165,7 +165,7 @@ export function describeReads(open: OpenStore): void {
       expect(subject.store.get(secrets, 'shop', 'new')).not.toHaveProperty('data')
     })
 
-    test('a start that is given up rejects, and stopping twice is harmless', async () => {
+    test('an aborted start rejects, and a second stop has no effect', async () => {
       await expect(subject.store.start(AbortSignal.abort(new Error('given up')))).rejects.toThrow('given up')
       await subject.store.stop()
       await subject.store.stop()

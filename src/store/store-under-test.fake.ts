@@ -1,4 +1,4 @@
-/** A store for each test of a suite: opened before it, stopped and closed after it. */
+/** Opens a store before each test of a suite, and stops and closes it after the test. */
 import { afterEach, beforeEach } from 'vitest'
 import { type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import type { K8sObject, ResourceType } from '../api/meta.ts'
@@ -13,10 +13,10 @@ export interface StoreUnderTest {
   close(): Promise<void>
 }
 
-/** Opens a store that is not started yet and caches the kinds of objects.fake.ts. */
+/** Opens a store that caches the kinds of objects.fake.ts, without starting it. */
 export type OpenStore = (observer: Partial<StoreObserver>) => Promise<StoreUnderTest>
 
-/** Call it in a `describe`: the returned object always refers to the store of the running test. */
+/** Call it in a `describe`. The returned object always refers to the store of the running test. */
 export function useStore(open: OpenStore) {
   const errors: string[] = []
   let opened: StoreUnderTest
@@ -37,7 +37,7 @@ export function useStore(open: OpenStore) {
     /** The errors that the store has reported. */
     errors,
     started: (): Promise<void> => opened.store.start(new AbortController().signal),
-    /** The binding of this name as the store shows it. */
+    /** The cached binding of this name. */
     shown: (name: string): ResourceBinding | undefined => opened.store.get(resourceBindings, 'shop', name),
   }
 }

@@ -1,4 +1,4 @@
-/** The writes of every `ObjectStore`: each is guarded by the version that it was made from. */
+/** Tests the writes of an `ObjectStore`. Each write has the resource version that was read. */
 import { describe, expect, test } from 'vitest'
 import { clusters, type ResourceBinding, resourceBindings } from '../api/karmada.ts'
 import { until } from '../time/clock.fake.ts'
@@ -11,7 +11,7 @@ export function describeWrites(open: OpenStore): void {
     const subject = useStore(open)
     const { started, shown } = subject
 
-    test('a created object comes back with an identity and is shown', async () => {
+    test('a created object has a uid and a resource version, and is cached', async () => {
       await started()
       const created = await subject.store.create(resourceBindings, buildBinding('web'))
       expect(created.metadata.resourceVersion).toBeTruthy()
@@ -23,7 +23,7 @@ export function describeWrites(open: OpenStore): void {
       )
     })
 
-    test('an update wins once, and loses against what was written since it was read', async () => {
+    test('an update succeeds once, and conflicts with a write since the read', async () => {
       await started()
       const created = await subject.store.create(resourceBindings, buildBinding('web'))
       const changed = { ...created, spec: { ...created.spec, replicas: 3 } }
@@ -34,14 +34,14 @@ export function describeWrites(open: OpenStore): void {
       await until(() => shown('web')?.spec.replicas === 3)
     })
 
-    test('an update that changes nothing makes no new version', async () => {
+    test('an update without changes creates no new version', async () => {
       await started()
       const created = await subject.store.create(resourceBindings, buildBinding('web'))
       const updated = await subject.store.update(resourceBindings, created)
       expect(updated.metadata.resourceVersion).toBe(created.metadata.resourceVersion)
     })
 
-    test('an update of what is gone, and one without a version, say so', async () => {
+    test('an update of a deleted object, or without a resource version, throws', async () => {
       await started()
       const { store } = subject
       const gone = { ...buildBinding('gone'), metadata: { namespace: 'shop', name: 'gone', resourceVersion: '1' } }
@@ -49,7 +49,7 @@ export function describeWrites(open: OpenStore): void {
       await expect(store.update(resourceBindings, buildBinding('web'))).rejects.toThrow('needs the metadata.resourceV')
     })
 
-    test('a created object without a name gets one of its own', async () => {
+    test('a created object with a generateName gets a unique name', async () => {
       await started()
       const nameless = { ...buildBinding('any'), metadata: { namespace: 'shop', generateName: 'web-' } }
       const created = [
@@ -62,7 +62,7 @@ export function describeWrites(open: OpenStore): void {
       await until(() => shown(first ?? '') !== undefined && shown(second ?? '') !== undefined)
     })
 
-    test('a patch changes what it names, removes what is null, and is shown', async () => {
+    test('a patch changes the given fields, removes null fields, and is cached', async () => {
       await started()
       const created = await subject.store.create(resourceBindings, buildBinding('web', { replicas: 1 }))
       const patch = {
@@ -86,7 +86,7 @@ export function describeWrites(open: OpenStore): void {
       await until(() => subject.store.get(clusters, undefined, 'north-1')?.spec.region === 'south')
     })
 
-    test('a patch of a version wins once, and loses against what was written since', async () => {
+    test('a patch with a resource version succeeds once, and conflicts with a write since', async () => {
       await started()
       const { metadata } = await subject.store.create(resourceBindings, buildBinding('web'))
       const reference = { namespace: 'shop', name: 'web' }
@@ -97,7 +97,7 @@ export function describeWrites(open: OpenStore): void {
       await expect(subject.store.patch(resourceBindings, gone, patch)).rejects.toThrow(NotFoundError)
     })
 
-    test('a patch that changes nothing makes no new version', async () => {
+    test('a patch without changes creates no new version', async () => {
       await started()
       const { metadata } = await subject.store.create(resourceBindings, buildBinding('web', { replicas: 1 }))
       const patch = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { replicas: 1 } }
@@ -105,7 +105,7 @@ export function describeWrites(open: OpenStore): void {
       expect(patched.metadata.resourceVersion).toBe(metadata.resourceVersion)
     })
 
-    test('the status is patched alone, and nothing else patches it', async () => {
+    test('only a patch of the status changes the status', async () => {
       await started()
       await subject.store.create(resourceBindings, buildBinding('web', { replicas: 1 }))
       const reference = { namespace: 'shop', name: 'web' }
@@ -122,7 +122,7 @@ export function describeWrites(open: OpenStore): void {
       expect(second.metadata.annotations).toEqual({ note: 'not kept', ready: 'false' })
     })
 
-    test('a deleted object is gone; deleting it again is a success', async () => {
+    test('a deleted object is gone, and a second delete succeeds', async () => {
       await started()
       const { store } = subject
       const created = await store.create(resourceBindings, buildBinding('web'))
@@ -136,7 +136,7 @@ export function describeWrites(open: OpenStore): void {
       await expect(store.delete(resourceBindings, created)).rejects.toThrow(ConflictError)
     })
 
-    test('a delete loses against what was written since the object was read, and needs its version', async () => {
+    test('a delete conflicts with a write since the read, and needs a resource version', async () => {
       await started()
       const { store } = subject
       const created = await store.create(resourceBindings, buildBinding('web'))
@@ -148,7 +148,7 @@ export function describeWrites(open: OpenStore): void {
       expect(await store.read(resourceBindings, 'shop', 'web')).toBeDefined()
     })
 
-    test('a deleted object with finalizers stays, marked, until the last of them is removed', async () => {
+    test('a deleted object with finalizers stays until the last one is removed', async () => {
       await started()
       const { store } = subject
       const binding = buildBinding('web')

@@ -1,4 +1,4 @@
-/** The contract of every `ObjectStore`, as tests that each implementation runs. */
+/** Tests the contract of `ObjectStore`. Each implementation runs this suite. */
 import { describe } from 'vitest'
 import { describeReads } from './store-reads.suite.ts'
 import type { OpenStore } from './store-under-test.fake.ts'

@@ -1,40 +1,40 @@
-/** The interface of every store: objects by key and by index, from memory, and writes. */
+/** The interface of the stores: reads of cached objects by name and by index, and writes. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 
 /** The cached fields of a kind, and its indexes. Declared once per kind in `store/kinds/cached-kinds.ts`. */
 export interface CachedKind<T extends K8sObject> {
   type: ResourceType<T>
-  /** Cuts a raw object down to what a decision reads: 100,000 bindings have to fit in memory. */
+  /** Reduces a raw object to the fields that decisions read: 100,000 bindings have to fit in memory. */
   keep(raw: T): T
-  /** Index name → the keys under which an object is found. */
+  /** Index name → the keys of an object. */
   indexes: Record<string, (object: T) => readonly string[]>
-  /** Whether only the metadata is asked for: what an object holds, a Secret above all, then never leaves the API server. */
+  /** Whether only metadata is requested. Then the content of objects, such as Secrets, never leaves the API server. */
   metadataOnly?: true
-  /** Whether the API server may lack the kind (then it is synced and empty once discovery says so). */
+  /** Whether the API server may lack the kind. Then the kind is synced and empty after discovery has shown this. */
   optional?: boolean
 }
 
 export interface StoreChange {
   type: ResourceType
-  /** The object before, absent when it is new. */
+  /** The object before the change; absent for a new object. */
   before?: K8sObject
-  /** The object now, absent when it is gone. */
+  /** The object after the change; absent for a deleted object. */
   after?: K8sObject
 }
 
-/** Which object of a kind; the namespace is absent for cluster-scoped kinds. */
+/** The name of an object; the namespace is absent for cluster-scoped kinds. */
 export interface ObjectName {
   namespace?: string | undefined
   name: string
 }
 
 export interface PatchOptions {
-  /** `status` changes the status and nothing else; without it the status does not change. */
+  /** With `status`, the patch changes only the status. Without it, the status does not change. */
   subresource?: 'status' | undefined
 }
 
 /**
- * Reads come from memory and never wait. A kind that was not read yet throws `NotSyncedError`: unknown is not empty.
+ * Reads return cached objects synchronously. They throw `NotSyncedError` for a kind that is not synced, because its objects are unknown.
  * Objects are shared: do not change them.
  */
 export interface ObjectStore {
@@ -42,32 +42,38 @@ export interface ObjectStore {
   list<T extends K8sObject>(type: ResourceType<T>): Iterable<T>
   /** The objects under `key` in one of the kind's indexes; an empty list when there is none. */
   byIndex<T extends K8sObject>(type: ResourceType<T>, index: string, key: string): readonly T[]
-  /** The cached kinds that have an index of this name; stores differ in the kinds that they cache. */
+  /** The cached kinds that have an index of this name. Stores cache different kinds. */
   typesWithIndex(index: string): readonly ResourceType[]
-  /** How many objects of the kind are cached. */
+  /** The number of cached objects of the kind. */
   size(type: ResourceType): number
   /** The cached kinds. */
   kinds(): readonly ResourceType[]
-  /** Whether the API server serves the kind at all; a kind that it does not serve is synced and empty. */
+  /** Whether the API server serves the kind. A kind that it does not serve is synced and empty. */
   serves(type: ResourceType): boolean
   synced(): boolean
-  /** The kinds that are not read yet, for readiness and error messages. */
+  /** The kinds that are not synced yet, for the readiness probe and error messages. */
   unsynced(): readonly ResourceType[]
-  /** How long ago the server last answered for each kind, in ms, where there is a server; `ageMs` is absent when it never did. */
+  /**
+   * Milliseconds since the last response of the server for each kind; `ageMs` is absent before the first one. Undefined for a store without
+   * a server.
+   */
   contactAges?(): readonly { kind: string; ageMs?: number }[]
   /**
-   * Calls `listener` for every change after the first read of a kind; objects of the initial list are no change. Returns a function that
+   * Calls `listener` for every change after the first read of a kind; objects of the initial list are not changes. Returns a function that
    * unsubscribes.
    */
   subscribe(listener: (change: StoreChange) => void): () => void
 
-  /** Creates an object, under a name of the server's making where it has only a `generateName`. Throws `ConflictError` when it exists. */
+  /** Creates an object. The server generates a name for `generateName`. Throws `ConflictError` when the object exists. */
   create<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
-  /** Replaces an object, guarded by its `metadata.resourceVersion`. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
+  /**
+   * Replaces an object with the same `metadata.resourceVersion`. Throws `ConflictError` when it changed, and `NotFoundError` when it was
+   * deleted.
+   */
   update<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<T>
   /**
-   * Changes an object by a JSON merge patch (RFC 7386); returns it as it is then. A `metadata.resourceVersion` in the patch is a
-   * precondition. Throws `ConflictError` when the object changed since, `NotFoundError` when it is gone.
+   * Changes an object by a JSON merge patch (RFC 7386) and returns the result. A `metadata.resourceVersion` in the patch is a precondition.
+   * Throws `ConflictError` when the object changed since, and `NotFoundError` when it was deleted.
    */
   patch<T extends K8sObject>(
     type: ResourceType<T>,
@@ -76,12 +82,11 @@ export interface ObjectStore {
     options?: PatchOptions,
   ): Promise<T>
   /**
-   * Deletes an object if its `metadata.resourceVersion`, and its uid if given, are still the same. An object with finalizers is marked
-   * and stays until the last one is removed. An object that is already gone is a success. Throws `ConflictError` if the object
-   * changed.
+   * Deletes an object if its `metadata.resourceVersion`, and its uid if given, are still the same. An object with finalizers is marked and
+   * stays until the last one is removed. Does nothing for an object that was deleted already. Throws `ConflictError` if the object changed.
    */
   delete<T extends K8sObject>(type: ResourceType<T>, object: T): Promise<void>
-  /** Reads one object past the cache: for kinds that are not cached, and for writers. */
+  /** Reads one object without the cache, for kinds that are not cached and before writes. */
   read<T extends K8sObject>(type: ResourceType<T>, namespace: string | undefined, name: string): Promise<T | undefined>
 
   /** Resolves when every kind is synced; rejects only when `signal` aborts. */
@@ -91,7 +96,7 @@ export interface ObjectStore {
 
 export interface PodLogRequest extends ObjectName {
   container: string
-  /** How many of the last lines. */
+  /** The number of last lines. */
   lines: number
   signal: AbortSignal
 }
@@ -99,7 +104,7 @@ export interface PodLogRequest extends ObjectName {
 /** Returns the last lines of a log. Throws if the log is not available, and when `signal` aborts. */
 export type PodLogReader = (request: PodLogRequest) => Promise<string>
 
-/** A kind was asked for before it was read: the caller must treat the answer as unknown. */
+/** A kind was read before it was synced. The caller must treat the result as unknown. */
 export class NotSyncedError extends Error {
   override name = 'NotSyncedError'
   readonly kind: string
@@ -109,7 +114,7 @@ export class NotSyncedError extends Error {
   }
 }
 
-/** The object changed or came into being since it was read. */
+/** The object was changed or created since it was read. */
 export class ConflictError extends Error {
   override name = 'ConflictError'
 }
@@ -119,14 +124,14 @@ export class NotFoundError extends Error {
   override name = 'NotFoundError'
 }
 
-/** The namespace or the kind of the object to write does not exist. The message names it, and is the same for every such object. */
+/** The namespace or the kind of the object to write does not exist. The message names it, and is the same for all objects in it. */
 export class MissingPrerequisiteError extends Error {
   override name = 'MissingPrerequisiteError'
 }
 
 /**
- * Why the API server will not have an object, however often it is sent: by a policy, a quota or its validation. Undefined for any other
- * error.
+ * The message of an error with which the API server rejects an object because of a policy, a quota or its validation. A retry would fail
+ * too. Undefined for any other error.
  */
 export function refusalOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof ConflictError || !('status' in error)) return undefined

@@ -24,7 +24,7 @@ function summary(changes: Iterable<ObjectChange<Item>>): string[] {
 }
 
 describe('a cache', () => {
-  test('replaces everything at once and tells what became different from what was known, deletions included', () => {
+  test('replaces all objects at once and returns the differences, deletions included', () => {
     const cache = openCache()
     expect(cache.synced).toBe(false)
     expect(summary(cache.replaceAll([build('a', 1), build('b', 2), build('c', 3)]))).toEqual([])
@@ -37,7 +37,7 @@ describe('a cache', () => {
     expect(cache.size).toBe(3)
   })
 
-  test('shows the old state until the new one is complete, then only the new one', () => {
+  test('returns the old state until the new one is committed', () => {
     const cache = openCache()
     cache.replaceAll([build('a', 1, ['x'])])
     const staged = cache.stage()
@@ -48,7 +48,7 @@ describe('a cache', () => {
     expect(summary(changes)).toEqual(['1>- a', '->2 b'])
   })
 
-  test('forgets a state that was begun and not completed', () => {
+  test('discards a staged state when another one is staged', () => {
     const cache = openCache()
     cache.stage().add(build('a', 1))
     cache.stage().add(build('b', 2))
@@ -56,7 +56,7 @@ describe('a cache', () => {
     expect([...cache.values()].map((item) => item.metadata.name)).toEqual(['b'])
   })
 
-  test('does not hold an unchanged object twice', () => {
+  test('reuses the cached object of an unchanged version', () => {
     const cache = openCache()
     const first = build('a', 1)
     cache.replaceAll([first])
@@ -65,7 +65,7 @@ describe('a cache', () => {
     expect(cache.put(build('a', 1))).toBeUndefined()
   })
 
-  test('tells a new incarnation from the old one, though the versions are equal', () => {
+  test('treats an object with another uid as changed, even with an equal version', () => {
     const cache = openCache()
     cache.replaceAll([build('a', 1)])
     const reborn = build('a', 1)
@@ -73,7 +73,7 @@ describe('a cache', () => {
     expect(cache.put(reborn)).toEqual({ before: build('a', 1), after: reborn })
   })
 
-  test('is left as it was by an index function that throws', () => {
+  test('does not change when an index function throws', () => {
     const cache = new ObjectCache<Item>({
       tag: (item) => {
         if (item.tags.length === 0) throw new Error('no tags')
@@ -86,7 +86,7 @@ describe('a cache', () => {
     expect(cache.byIndex('tag', 'x')).toHaveLength(1)
   })
 
-  test('answers the same by index as a search through everything, whatever happened before', () => {
+  test('returns the same objects by index as a search of all objects, after any changes', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
     const tags = fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 4 })
     const step = fc.oneof(
@@ -119,7 +119,7 @@ describe('a cache', () => {
     )
   })
 
-  test('keeps many objects under one key as easily as one', () => {
+  test('adds and removes many objects under one key', () => {
     const cache = openCache()
     const items = Array.from({ length: 100 }, (_, number) => build(`n${number}`, number, ['x']))
     for (const item of items) cache.put(item)

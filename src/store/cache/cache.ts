@@ -1,14 +1,14 @@
-/** The objects of one kind in memory: single changes as a watch brings them, and whole states swapped in at once. */
+/** Caches the objects of one kind. Watch events change single objects, and a list replaces all objects at once. */
 import type { K8sObject } from '../../api/meta.ts'
 import { type IndexFunctions, ObjectTable } from './object-table.ts'
 
-/** One object before and after a change: `before` is absent if it is new, `after` if it is gone. */
+/** An object before and after a change. `before` is absent for a new object, `after` for a deleted one. */
 export interface ObjectChange<T> {
   before?: T
   after?: T
 }
 
-/** A state that is being gathered, page by page, while readers still see the one before. */
+/** A new state that a list fills page by page. Readers see the previous state until `commit`. */
 export interface StagedObjects<T> {
   add(object: T): void
   readonly size: number
@@ -25,7 +25,7 @@ export class ObjectCache<T extends K8sObject> {
     this.#table = new ObjectTable(indexes)
   }
 
-  /** Whether a complete state was put in at least once: before that, absent means unknown. */
+  /** Whether a complete state was committed at least once. Before that, a missing object is unknown. */
   get synced(): boolean {
     return this.#synced
   }
@@ -42,12 +42,12 @@ export class ObjectCache<T extends K8sObject> {
     return this.#table.values()
   }
 
-  /** The objects under `key` in `index`; the list stays as it is when the cache changes. Throws for an unknown index. */
+  /** The objects under `key` in `index`. Later changes do not alter the returned list. Throws for an unknown index. */
   byIndex(index: string, key: string): readonly T[] {
     return this.#table.byIndex(index, key)
   }
 
-  /** Puts one object in. Undefined when the cache holds this very version already, as after a watch that was resumed. */
+  /** Adds or replaces an object. Returns undefined when the cache has the same version, as after a watch that was resumed. */
   put(object: T): ObjectChange<T> | undefined {
     const before = this.#table.get(object.metadata.namespace, object.metadata.name ?? '')
     if (before !== undefined && sameVersion(before, object)) return undefined
@@ -55,15 +55,15 @@ export class ObjectCache<T extends K8sObject> {
     return before === undefined ? { after: object } : { before, after: object }
   }
 
-  /** Takes one object out. Undefined when it was not there. */
+  /** Removes an object. Returns undefined when the cache does not have it. */
   remove(namespace: string | undefined, name: string): ObjectChange<T> | undefined {
     const before = this.#table.delete(namespace, name)
     return before === undefined ? undefined : { before }
   }
 
   /**
-   * Begins a new state beside the present one; a second call drops the first one's. An object whose version is cached already
-   * is taken from there, so that a relist of a large kind does not hold everything twice.
+   * Begins a new state beside the current one. A second call discards the state of the first. An object whose version is cached already is
+   * reused, so that a relist of a large kind does not need twice the memory.
    */
   stage(): StagedObjects<T> {
     const staged = new ObjectTable(this.#indexes)
@@ -80,9 +80,9 @@ export class ObjectCache<T extends K8sObject> {
   }
 
   /**
-   * Replaces all objects by the staged ones and marks the cache synced. Returns the differences, deletions included. They are
-   * computed while the caller iterates, so it can pause, but must finish before the next change. The first
-   * state has no differences: the time of the first read says nothing about when the objects were created.
+   * Replaces all objects by the staged ones and marks the cache synced. Returns the differences, deletions included. They are computed
+   * during the iteration, so the caller can pause, but must finish before the next change. The first state has no differences, because its
+   * objects may have existed for long.
    */
   commit(): Iterable<ObjectChange<T>> {
     const before = this.#synced ? this.#table : undefined
@@ -93,7 +93,7 @@ export class ObjectCache<T extends K8sObject> {
     return before ? differences(before, after) : []
   }
 
-  /** Replaces everything by `objects`, at once. Returns the differences as `commit` does. */
+  /** Replaces all objects at once. Returns the differences as `commit` does. */
   replaceAll(objects: Iterable<T>): ObjectChange<T>[] {
     const staged = this.stage()
     for (const object of objects) staged.add(object)
@@ -115,7 +115,7 @@ function* differences<T extends K8sObject>(
   }
 }
 
-/** Equal resource versions of one object mean equal objects; the version itself is opaque, so nothing more can be told. */
+/** Whether two objects are the same version. Resource versions are opaque: they can only be compared for equality. */
 function sameVersion(a: K8sObject, b: K8sObject): boolean {
   const version = a.metadata.resourceVersion
   return version !== undefined && version === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid

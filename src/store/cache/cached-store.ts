@@ -1,4 +1,4 @@
-/** The reading half of every store: one cache per kind, the guard against reads before the first sync, and the listeners. */
+/** The base class of the stores: one cache per kind, subscriptions, and errors for reads before the first sync. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { metadataOf } from '../cluster/watch/metadata.ts'
 import { type AnyCachedKind, kindKey } from '../kinds/any-kind.ts'
@@ -7,13 +7,13 @@ import { NotSyncedError, type StoreChange } from '../store.ts'
 import { ObjectCache, type ObjectChange } from './cache.ts'
 import type { IndexFunctions } from './object-table.ts'
 
-/** One kind as a store holds it. */
+/** The cache of one kind in a store. */
 export interface KindCache {
   readonly type: ResourceType
   readonly optional: boolean
   readonly metadataOnly: boolean
   readonly cache: ObjectCache<K8sObject>
-  /** Cuts a raw object down. May throw: the object is then none that this kind can hold. */
+  /** Reduces a raw object to the cached fields. It throws for an object that the kind cannot cache. */
   keep(raw: K8sObject): K8sObject
   /** False while the API server does not serve the kind. */
   served: boolean
@@ -23,7 +23,7 @@ export class CachedStore {
   protected readonly observer: StoreObserver
   protected readonly kindCaches = new Map<string, KindCache>()
   readonly #typesByIndex = new Map<string, ResourceType[]>()
-  /** The same kinds by the very object that names them: a look-up in a hot path must not spell a key. */
+  /** The same caches by ResourceType, because building a string key is too slow for frequent reads. */
   readonly #byType = new Map<ResourceType, KindCache>()
   readonly #listeners = new Set<(change: StoreChange) => void>()
 
@@ -38,7 +38,7 @@ export class CachedStore {
         optional: kind.optional ?? false,
         metadataOnly: kind.metadataOnly ?? false,
         cache: new ObjectCache(kind.indexes as IndexFunctions<K8sObject>),
-        // Also a folder, and a server that cannot leave it away, show the metadata and nothing else.
+        // Also removes the content of objects from a folder, or from a server that cannot send metadata only.
         keep: (raw) => kind.keep((kind.metadataOnly ? metadataOf(raw) : raw) as never),
         served: true,
       }
@@ -84,7 +84,7 @@ export class CachedStore {
   }
 
   subscribe(listener: (change: StoreChange) => void): () => void {
-    // A wrapper of its own per call: the same function given twice is two subscriptions.
+    // Each call has its own wrapper, so that a function that subscribes twice is called twice.
     const own = (change: StoreChange): void => listener(change)
     this.#listeners.add(own)
     return () => {
@@ -92,7 +92,7 @@ export class CachedStore {
     }
   }
 
-  /** Tells every listener, in order. One that throws is reported and harms neither the others nor the watch. */
+  /** Calls every listener, in order. An error of a listener is reported, and the other listeners are still called. */
   protected publish(type: ResourceType, change: ObjectChange<K8sObject>): void {
     for (const listener of this.#listeners) {
       try {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createInterner } from './intern.ts'
 
-test('equal values become one value, and others stay different', () => {
+test('equal values are shared, and different values are not', () => {
   const interner = createInterner()
   const first = interner.json({ clusterNames: ['a', 'b'] })
   expect(interner.json({ clusterNames: ['a', 'b'] })).toBe(first)
@@ -13,7 +13,7 @@ test('equal values become one value, and others stay different', () => {
   expect(interner.string('text')).toBe('text')
 })
 
-test('a value that is asked for again and again outlives any number that are not', () => {
+test('a value that is used again and again stays, and unused values are dropped', () => {
   const interner = createInterner(10)
   const hot = interner.json({ cluster: 'member-1' })
   const cold = interner.json({ cluster: 'member-2' })

@@ -1,15 +1,15 @@
-/** Shares equal strings and equal sub-objects between cached objects: 100,000 bindings name the same few clusters. */
+/** Shares equal strings and values between cached objects: 100,000 bindings name the same few clusters. */
 
 interface Interner {
-  /** The same text, as one shared string. */
+  /** Returns one shared string for equal texts. */
   string(text: string): string
-  /** An equal JSON value, as one shared object that must not be changed. Undefined stays undefined. */
+  /** Returns one shared object for equal JSON values. It must not be changed. Undefined stays undefined. */
   json<T>(value: T): T
 }
 
 /**
- * Makes an interner that remembers at most twice `limit` values. Two generations approximate an LRU. A value that was not used
- * during a whole generation is dropped, so values that never repeat cannot fill the memory.
+ * Creates an interner with at most twice `limit` values. Two generations approximate an LRU cache: a value that was not used during a whole
+ * generation is dropped. So values without repetition cannot fill the memory.
  */
 export function createInterner(limit = 10_000): Interner {
   const strings = createGenerations<string>(limit)
@@ -19,7 +19,7 @@ export function createInterner(limit = 10_000): Interner {
     json: <T>(value: T): T => {
       if (typeof value === 'string') return strings(value, () => value) as T
       if (typeof value !== 'object' || value === null) return value
-      // Key order is part of the text: two orders are two values, which costs memory but never correctness.
+      // Equal objects with another order of keys are not shared. This costs memory only.
       return values(JSON.stringify(value), () => value) as T
     },
   }
@@ -42,7 +42,7 @@ function createGenerations<V>(limit: number): (key: string, make: () => V) => V 
 }
 
 /**
- * For every cached kind. Bindings are by far the most numerous, and they share placements, policies and clusters. Equal parts are
- * stored once, which halves the memory of 100,000 bindings.
+ * The interner of all cached kinds. Most cached objects are bindings, which have equal placements, policies and clusters. Sharing halves
+ * the memory of 100,000 bindings.
  */
 export const intern = createInterner()

@@ -1,12 +1,12 @@
-/** One index over cached objects: key → the objects under it, at the price of a map entry while a key has one object. */
+/** An index of cached objects: the objects of each key. A key with one object costs only a map entry. */
 
-/** Up to here a key's objects are a plain array; beyond it, removing from the middle would cost too much. */
+/** The most objects of a key in a plain array. In a longer array, the removal of an object would be too slow. */
 const MAX_ARRAY = 32
 
 export class ObjectIndex<T extends object> {
   readonly #buckets = new Map<string, T | readonly T[] | LargeBucket<T>>()
 
-  /** The objects under `key`: a list that later changes leave alone, so a caller may keep it over an `await`. */
+  /** The objects under `key`. Later changes do not alter the returned list, so a caller may keep it during an `await`. */
   get(key: string): readonly T[] {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) return []
@@ -38,7 +38,7 @@ export class ObjectIndex<T extends object> {
   }
 }
 
-/** Many objects under one key: a set. Its list is made when it is read between two changes. */
+/** Many objects under one key, as a set. Its list is created by the first read after a change. */
 class LargeBucket<T> {
   readonly #members: Set<T>
   #view: readonly T[] | undefined

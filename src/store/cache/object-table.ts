@@ -1,11 +1,11 @@
-/** Objects by namespace and name together with their indexes: one consistent state, which a cache can build aside and swap in. */
+/** Objects by namespace and name, with their indexes. A cache fills a new table and then replaces the old one. */
 import type { K8sObject } from '../../api/meta.ts'
 import { ObjectIndex } from './object-index.ts'
 
-/** Index name → the keys under which an object is found. Must be pure: the keys are computed again to take an object out. */
+/** Index name → the keys of an object. The functions must be pure, because the keys are computed again to remove an object. */
 export type IndexFunctions<T> = Record<string, (object: T) => readonly string[]>
 
-/** Nested maps instead of one map over joined keys: the strings are the objects' own, so a key costs no memory. */
+/** Nested maps instead of joined keys: the strings are those of the objects, so that keys need no memory. */
 export class ObjectTable<T extends K8sObject> {
   readonly #functions: IndexFunctions<T>
   readonly #indexes = new Map<string, ObjectIndex<T>>()
@@ -29,14 +29,14 @@ export class ObjectTable<T extends K8sObject> {
     for (const objects of this.#namespaces.values()) yield* objects.values()
   }
 
-  /** The objects under `key`. Throws for an index that the kind does not have: that is a misspelling, not an empty answer. */
+  /** The objects under `key`. Throws for an unknown index, which is a mistake of the caller. */
   byIndex(index: string, key: string): readonly T[] {
     const found = this.#indexes.get(index)
     if (found === undefined) throw new Error(`there is no index ${JSON.stringify(index)}`)
     return found.get(key)
   }
 
-  /** Puts an object in, over one of the same name. An index function that throws leaves the table as it was. */
+  /** Adds an object, or replaces the object with the same name. If an index function throws, the table does not change. */
   set(object: T): void {
     const keys = this.#keysOf(object)
     const namespace = object.metadata.namespace ?? ''
@@ -52,7 +52,7 @@ export class ObjectTable<T extends K8sObject> {
     for (const [index, key] of keys) index.add(key, object)
   }
 
-  /** Takes an object out and returns it. */
+  /** Removes an object and returns it. */
   delete(namespace: string | undefined, name: string): T | undefined {
     const objects = this.#namespaces.get(namespace ?? '')
     const object = objects?.get(name)
@@ -67,7 +67,7 @@ export class ObjectTable<T extends K8sObject> {
   #keysOf(object: T): [ObjectIndex<T>, string][] {
     const keys: [ObjectIndex<T>, string][] = []
     for (const [name, index] of this.#indexes) {
-      // An object named twice under one key would be found twice.
+      // Without the set, an object with the same key twice would be found twice.
       for (const key of new Set(this.#functions[name]?.(object))) keys.push([index, key])
     }
     return keys

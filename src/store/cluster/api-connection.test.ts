@@ -24,7 +24,7 @@ async function open(prefix = ''): Promise<{ server: FakeApiServer; connection: A
 }
 
 describe('a request', () => {
-  test('keeps the path of the server, the query and the body', async () => {
+  test('has the path of the server, the query and the body', async () => {
     const { server, connection } = await open('/k8s/clusters/c1/')
     server.misbehave((request) => request.path === '/k8s/clusters/c1/api/x', json(200, { fine: true }))
     const query = { limit: 5, watch: false, continue: undefined, selector: 'a=b&c' }
@@ -34,7 +34,7 @@ describe('a request', () => {
     expect(server.requests[0]?.headers).toMatchObject({ 'content-type': contentType, authorization: 'Bearer secret' })
   })
 
-  test('with an empty answer has no result', async () => {
+  test('with an empty response returns undefined', async () => {
     const { server, connection } = await open()
     server.misbehave(
       () => true,
@@ -43,7 +43,7 @@ describe('a request', () => {
     expect(await connection.request('DELETE', path)).toBeUndefined()
   })
 
-  test('that is refused says why, with the patience that was asked for', async () => {
+  test('that is rejected throws the reason and Retry-After', async () => {
     const { server, connection } = await open()
     server.misbehave(() => true, status(429, 'TooManyRequests', { 'retry-after': '2' }))
     const error = await connection.request('GET', path).catch((caught: unknown) => caught)
@@ -51,7 +51,7 @@ describe('a request', () => {
     expect(error).toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 2000 })
   })
 
-  test('that is not answered in time ends', async () => {
+  test('without a response in time throws', async () => {
     const { server, connection } = await open()
     server.misbehave(() => true, hang)
     const request = connection.request('GET', path, { timeoutMs: 20 })
@@ -59,7 +59,7 @@ describe('a request', () => {
     await until(() => server.openSockets === 0)
   })
 
-  test('whose answer begins and does not end is not answered in time either', async () => {
+  test('whose response does not end in time throws', async () => {
     const { server, connection } = await open()
     server.misbehave(
       () => true,
@@ -68,7 +68,7 @@ describe('a request', () => {
     await expect(connection.request('GET', path, { timeoutMs: 20 })).rejects.toThrow('no answer within 20 ms')
   })
 
-  test('ends when its signal says so, before and while it runs', async () => {
+  test('ends when its signal aborts, before or during the request', async () => {
     const { server, connection } = await open()
     const aborted = AbortSignal.abort(new Error('enough'))
     await expect(connection.request('GET', path, { signal: aborted })).rejects.toThrow('enough')
@@ -80,7 +80,7 @@ describe('a request', () => {
     await expect(request).rejects.toThrow('enough')
   })
 
-  test('over a broken connection names itself and the cause', async () => {
+  test('over a broken connection throws the request and the cause', async () => {
     const { server, connection } = await open()
     server.misbehave(() => true, reset)
     await expect(connection.request('GET', path)).rejects.toThrow(`GET ${path}: `)
@@ -88,7 +88,7 @@ describe('a request', () => {
     await expect(connection.request('GET', path)).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('after the connection was closed fails, and no socket is left', async () => {
+  test('after the connection was closed throws, and no socket stays open', async () => {
     const { server, connection } = await open()
     await connection.request('GET', path)
     await connection.close()

@@ -1,4 +1,4 @@
-/** Speaks JSON over HTTP with one API server, with credentials that may change at any time. */
+/** Sends requests to one API server, as JSON over HTTP. Credentials may change at any time. */
 import { ApiError, readApiError } from './api-error.ts'
 import { ApiTransport, type ApiTransportOptions, readText } from './transport.ts'
 
@@ -6,30 +6,33 @@ interface RequestInput {
   query?: Record<string, string | number | boolean | undefined>
   /** Sent as JSON. */
   body?: unknown
-  /** Default `application/json`; patches have types of their own. */
+  /** Default `application/json`. Patches have other types. */
   contentType?: string
   /** Default `application/json`. */
   accept?: string
   signal?: AbortSignal
-  /** Default 30 s: no request waits for ever. */
+  /** Default 30 s. */
   timeoutMs?: number
 }
 
 interface StreamInput {
   query?: NonNullable<RequestInput['query']>
   accept?: string
-  /** Ends the stream; nothing else does, but the server. */
+  /** Ends the stream. Without it, only the server does. */
   signal: AbortSignal
 }
 
 export interface ApiConnection {
   /** The server's URL, for messages. */
   readonly server: string
-  /** The JSON answer. Throws `ApiError` for an answer of 300 and above, an Error with `cause` when there is none in time. */
+  /**
+   * Returns the parsed response. Throws `ApiError` for a status of 300 or above, and an Error with `cause` when no response arrives in
+   * time.
+   */
   request(method: string, path: string, input?: RequestInput): Promise<unknown>
-  /** The bytes of a GET as they come. Throws as `request` does until the answer has begun. */
+  /** Returns the bytes of a GET while they arrive. Throws as `request` does until the response begins. */
   stream(path: string, input: StreamInput): Promise<AsyncIterable<Uint8Array>>
-  /** Ends every socket. */
+  /** Closes every socket. */
   close(): Promise<void>
 }
 
@@ -38,20 +41,20 @@ export interface Credentials {
   transport: ApiTransportOptions
 }
 
-/** Where credentials come from; asked before every request, so it does its own remembering. */
+/** The source of credentials. It is read before every request, so it caches them itself. */
 interface CredentialSource {
   server: string
   read(): Promise<Credentials>
-  /** The server answered 401 to `rejected`: if that is what is remembered, it is worthless. */
+  /** Drops `rejected` from the cache of the source, because the server answered 401 to it. */
   forget(rejected: Credentials): void
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
-/** Larger than any object that etcd takes; lists are streams. */
+/** Larger than any object in etcd. Lists are streams, which have no limit. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 const MAX_ERROR_BYTES = 1024 * 1024
 
-/** Builds a connection; nothing is sent yet. Throws for a server that is no URL. */
+/** Creates a connection without sending a request. Throws when the address of the server is not a URL. */
 export function createConnection(source: CredentialSource): ApiConnection {
   const transport = new ApiTransport()
   const { origin, pathname } = new URL(source.server)
@@ -69,7 +72,7 @@ export function createConnection(source: CredentialSource): ApiConnection {
       headers: {
         ...credentials.headers,
         accept: input.accept ?? 'application/json',
-        // Compressing costs an API server more than the network between it and us.
+        // Compression costs an API server more than the bytes on the network.
         'accept-encoding': 'identity',
         'user-agent': 'lodestone',
         ...(body !== null && { 'content-type': input.contentType ?? 'application/json' }),
@@ -113,7 +116,7 @@ export function createConnection(source: CredentialSource): ApiConnection {
   }
 }
 
-/** Says which request failed; a refused connection to several addresses has only a code, no message. */
+/** Adds the request to an error. An error for a refused connection to several addresses has a code, but no message. */
 function explain(error: unknown, what: string): Error {
   if (error instanceof ApiError) return error
   const { message, code } = error as { message?: string; code?: string }

@@ -3,8 +3,8 @@ import { isExpired, isRefused, readApiError, readErrorEvent } from './api-error.
 
 const now = Date.parse('2026-01-01T00:00:00Z')
 
-describe('an error answer', () => {
-  test('of Kubernetes keeps its reason and says which request it was', () => {
+describe('an error response', () => {
+  test('of Kubernetes keeps its reason and names the request', () => {
     const body = JSON.stringify({ kind: 'Status', code: 409, reason: 'AlreadyExists', message: 'it exists' })
     const error = readApiError('POST /apis/x', 409, body)
     expect([error.status, error.reason, error.message]).toEqual([
@@ -17,9 +17,9 @@ describe('an error answer', () => {
   test.each([
     { name: 'HTML of a proxy', body: '<html>Bad Gateway</html>', want: 'GET /: HTTP 502: <html>Bad Gateway</html>' },
     { name: 'nothing', body: '', want: 'GET /: HTTP 502: no further explanation' },
-    { name: 'JSON that is no object', body: '7', want: 'GET /: HTTP 502: 7' },
+    { name: 'JSON that is not an object', body: '7', want: 'GET /: HTTP 502: 7' },
     { name: 'a long text', body: 'x'.repeat(9999), want: `GET /: HTTP 502: ${'x'.repeat(300)}` },
-  ])('of $name still has a message', ({ body, want }) => {
+  ])('with $name has a message', ({ body, want }) => {
     expect(readApiError('GET /', 502, body).message).toBe(want)
   })
 
@@ -30,13 +30,13 @@ describe('an error answer', () => {
     { name: 'invalidResponse', header: 'soon', body: '', want: undefined },
     { name: 'nothing', header: undefined, body: '', want: undefined },
     { name: 'the Status', header: undefined, body: '{"details":{"retryAfterSeconds":4}}', want: 4000 },
-    { name: 'both, of which the header holds', header: '1', body: '{"details":{"retryAfterSeconds":4}}', want: 1000 },
-  ])('that asks for patience by $name is understood', ({ header, body, want }) => {
+    { name: 'both, of which the header counts', header: '1', body: '{"details":{"retryAfterSeconds":4}}', want: 1000 },
+  ])('has the delay of $name', ({ header, body, want }) => {
     expect(readApiError('GET /', 429, body, header, now).retryAfterMs).toBe(want)
   })
 })
 
-test('an ERROR event is an error by its own code, whatever else it lacks', () => {
+test('an ERROR event has the code of its Status, even without other fields', () => {
   expect(isExpired(readErrorEvent('watch', { code: 410 }))).toBe(true)
   expect(isExpired(readErrorEvent('watch', { reason: 'Gone' }))).toBe(true)
   expect(isExpired(readErrorEvent('watch', { code: 500, reason: 'InternalError' }))).toBe(false)
@@ -51,6 +51,6 @@ test.each([
   { status: 408, want: false },
   { status: 429, want: false },
   { status: 500, want: false },
-])('whether $status speaks against the request itself: $want', ({ status, want }) => {
+])('$status is a rejection of the request: $want', ({ status, want }) => {
   expect(isRefused(readApiError('GET /', status, ''))).toBe(want)
 })

@@ -1,4 +1,4 @@
-/** Error responses of an API server, as an `ApiError` with status, reason and the object that it is about. */
+/** Parses error responses of an API server into an `ApiError` with status, reason and the object of the error. */
 import { isObject } from '../../core/json.ts'
 
 interface ApiErrorInput {
@@ -7,7 +7,7 @@ interface ApiErrorInput {
   /** Machine-readable reason of the Status object (`AlreadyExists`, `Expired`…); empty when there is none. */
   reason: string
   message: string
-  /** What `Retry-After` or the Status asked for. */
+  /** The delay in the header Retry-After or in the Status. */
   retryAfterMs?: number | undefined
   details?: StatusDetails | undefined
 }
@@ -23,7 +23,7 @@ export class ApiError extends Error {
   readonly status: number
   readonly reason: string
   readonly retryAfterMs: number | undefined
-  /** Empty when the server named no object. */
+  /** Empty when the Status names no object. */
   readonly details: StatusDetails
 
   constructor(input: ApiErrorInput) {
@@ -40,15 +40,15 @@ export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
 }
 
-/** Whether the request itself was refused, so that it would be again: credentials, time-outs and overload are not its fault. */
+/** Whether the server would reject the same request again. Errors of credentials, timeouts and overload may pass. */
 export function isRefused(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   return error.status >= 400 && error.status < 500 && ![401, 403, 408, 429].includes(error.status)
 }
 
 /**
- * Reads an error answer: a Kubernetes Status where the body is one, its text otherwise. `what` (method and path) opens the
- * message; `retryAfter` is the header, in seconds or as an HTTP date (RFC 9110 §10.2.3), dates measured from `nowMs`.
+ * Parses an error response. The message is that of the Kubernetes Status in the body, or else the text of the body. `what` (method and
+ * path) begins the message. `retryAfter` is the header, in seconds or as an HTTP date relative to `nowMs` (RFC 9110 §10.2.3).
  */
 export function readApiError(
   what: string,
@@ -69,7 +69,7 @@ export function readApiError(
   })
 }
 
-/** Reads the Status object of an in-stream ERROR event. */
+/** Parses the Status object of an ERROR event of a watch. */
 export function readErrorEvent(what: string, status: unknown): ApiError {
   const fields = readStatus(status)
   return new ApiError({

@@ -1,4 +1,4 @@
-/** What the fake API server keeps: objects by collection, one version counter over all of them, and a log for watches. */
+/** The storage of the fake API server: objects by collection, one version counter, and a log of events for watches. */
 import { collectionPath, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 
 export interface LoggedEvent {
@@ -48,7 +48,7 @@ export class ApiObjects {
     return this.#record(type, 'DELETED', { ...before, metadata })
   }
 
-  /** One page as Kubernetes cuts it: every page shows the state of the first. Undefined when the token is too old. */
+  /** Returns one page of a list. As in Kubernetes, every page shows the state of the first one. Undefined when the token is too old. */
   page(collection: string, limit: number, token: string | null): ListPage | undefined {
     const [snapshot = '', offset = '0'] = (token ?? this.version).split(':')
     if (token === null) this.#snapshots.set(snapshot, this.#all(collection))
@@ -59,7 +59,7 @@ export class ApiObjects {
     return { items: all.slice(Number(offset), end), metadata: { resourceVersion: snapshot, ...rest } }
   }
 
-  /** The events of a collection after `version`; undefined when that is too old. */
+  /** The events of a collection after `version`; undefined when the version was compacted. */
   since(collection: string, version: number): LoggedEvent[] | undefined {
     if (version < this.#compactedBefore) return undefined
     return this.#log.filter((event) => event.version > version && event.collection === collection)

@@ -1,4 +1,4 @@
-/** Responses of the fake API server, and the requests that a test gives them to. */
+/** Responses of the fake API server, and functions that match requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collectionPath, type K8sObject, type ResourceType } from '../../api/meta.ts'
 
@@ -9,15 +9,15 @@ export interface ApiRequest {
   headers: IncomingMessage['headers']
 }
 
-/** Answers one request. */
+/** Writes the response to one request. */
 export type Answer = (response: ServerResponse) => void
 
-/** The view of an object in a response: as it is, or its metadata alone. */
+/** The form of an object in a response: complete, or metadata only. */
 export type View = (object: object) => object
 
 export const whole: View = (object) => object
 
-/** A Status is one also among metadata. */
+/** A Status stays complete in a watch of metadata. */
 const partial: View = (object) => {
   const { kind, metadata } = object as Partial<K8sObject>
   return kind === 'Status' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
@@ -68,10 +68,10 @@ export function json(code: number, body: unknown, headers: Record<string, string
   }
 }
 
-/** Takes the request and never answers. */
+/** Never responds. */
 export function hang(): void {}
 
-/** Breaks the connection. */
+/** Closes the connection without a response. */
 export function reset(response: ServerResponse): void {
   response.destroy()
 }

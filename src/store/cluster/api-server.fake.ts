@@ -1,4 +1,4 @@
-/** A small API server over real HTTP that keeps objects as Kubernetes does, and misbehaves when a test says so. */
+/** A small API server over real HTTP that stores objects as Kubernetes does. Tests can replace its responses with faults. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -35,7 +35,7 @@ export class FakeApiServer {
   readonly requests: ApiRequest[] = []
   readonly objects = new ApiObjects()
   url = ''
-  /** When set, any other bearer token is answered 401. */
+  /** When set, requests with another bearer token get HTTP 401. */
   token: string | undefined
   readonly #types: readonly ResourceType[]
   readonly #unserved = new Set<string>()
@@ -87,7 +87,7 @@ export class FakeApiServer {
     return this.requests.filter((request) => isWatchOf(type)(request))
   }
 
-  /** Answers the next requests that `match` picks with `answers`, one each, in place of the server. */
+  /** Sends `answers` to the next requests for which `match` is true, one each, instead of the normal responses. */
   misbehave(match: (request: ApiRequest) => boolean, ...answers: Answer[]): void {
     this.#faults.push(...answers.map((answer) => ({ match, answer })))
   }
@@ -97,12 +97,12 @@ export class FakeApiServer {
     else this.#unserved.add(collectionPath(type))
   }
 
-  /** From now on nothing can be created in the namespace. */
+  /** Removes a namespace: later creations in it fail. */
   removeNamespace(name: string): void {
     this.#missingNamespaces.add(name)
   }
 
-  /** Writes an object as another client would. */
+  /** Writes an object as another client. */
   put(type: ResourceType, object: K8sObject): K8sObject {
     return this.#announce(type, this.objects.put(type, object))
   }
@@ -209,7 +209,7 @@ export class FakeApiServer {
     return json(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' })
   }
 
-  /** Writes what changes something; a deleted object goes with its last finalizer. */
+  /** Writes a changed object. A deleted object is removed with its last finalizer. */
   #store({ type, namespace, name = '' }: Target, before: K8sObject, after: K8sObject): Answer {
     if (JSON.stringify(before) === JSON.stringify(after)) return json(200, before)
     const stored = this.put(type, after)

@@ -1,4 +1,4 @@
-/** An open watch of the fake API server: sends events when a test or a change of an object says so. */
+/** An open watch of the fake API server. It sends events when a test requests them, or when an object changes. */
 import type { ServerResponse } from 'node:http'
 import { isObject } from '../../core/json.ts'
 import type { View } from './api-responses.fake.ts'
@@ -6,14 +6,14 @@ import type { View } from './api-responses.fake.ts'
 export interface OpenWatch {
   query: URLSearchParams
   send(type: string, object: unknown): void
-  /** Sends bytes as they are, for borders in odd places. */
+  /** Sends bytes unchanged, for chunks that end anywhere in an event. */
   sendBytes(bytes: Uint8Array | string): void
   bookmark(): void
   end(): void
   reset(): void
 }
 
-/** Begins the response of a watch. `version` gives the resource version that a bookmark carries. */
+/** Begins the response of a watch. `version` returns the resource version for bookmarks. */
 export function openWatch(
   query: URLSearchParams,
   response: ServerResponse,

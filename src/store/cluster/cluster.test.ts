@@ -55,7 +55,7 @@ describeObjectStore('the cluster store', async (observer) => {
 })
 
 describe('a write', () => {
-  test('is one request, whatever comes of it', async () => {
+  test('is one request, whether it succeeds or fails', async () => {
     const { server, connection, close } = await open()
     onTestFinished(close)
     const store = openClusterStore({ connection, kinds: [] })
@@ -75,7 +75,7 @@ describe('a write', () => {
     ])
   })
 
-  test('never goes to a path that is that of more than one object', async () => {
+  test('throws for a name that would address more than one object', async () => {
     const { server, connection, close } = await open()
     onTestFinished(close)
     const store = openClusterStore({ connection, kinds: [] })
@@ -94,7 +94,7 @@ describe('a write', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('waits for its turn when there are many; reads do not; a stop turns it away', async () => {
+  test('waits for the write limit, unlike reads, and rejects when the store stops', async () => {
     const { server, connection, close } = await open()
     onTestFinished(close)
     const clock = new TestClock()

@@ -1,4 +1,4 @@
-/** The store over an API server: every kind kept current by a reflector of its own, writes sent straight to the server. */
+/** The store of an API server: a reflector keeps each kind current, and writes go to the server. */
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
 import { CachedStore } from '../cache/cached-store.ts'
@@ -11,26 +11,26 @@ import { Reflector, type ReflectorOptions } from './watch/reflector.ts'
 import { WriteLimit, type WriteLimitOptions } from './write-limit.ts'
 
 export interface ClusterStoreInput extends ReflectorOptions, WriteLimitOptions {
-  /** The caller closes it after it stopped the store. */
+  /** The caller closes it after it has stopped the store. */
   connection: ApiConnection
   kinds: readonly AnyCachedKind[]
   observer?: Partial<StoreObserver>
-  /** Default: the system's. */
+  /** Default: the clock of the system. */
   clock?: Clock
 }
 
-/** How long ago the server last answered for a kind; `ageMs` is absent when it never did. */
+/** Time since the last response of the server for a kind; `ageMs` is absent before the first one. */
 interface ContactAge {
   kind: string
   ageMs?: number
 }
 
 export interface ClusterStore extends ObjectStore {
-  /** For readiness: an old contact means that the cache may be out of date. A quiet watch still sends bookmarks. */
+  /** For the readiness probe: when the last contact is old, the cache may be outdated. A watch without changes still receives bookmarks. */
   contactAges(): readonly ContactAge[]
 }
 
-/** Opens a store; nothing is read before `start`. */
+/** Creates a store. It reads nothing before `start`. */
 export function openClusterStore(input: ClusterStoreInput): ClusterStore {
   return new ReflectedStore(input)
 }

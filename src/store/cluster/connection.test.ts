@@ -81,13 +81,13 @@ describe('a connection', () => {
     await expect(wary.request('GET', path)).rejects.toThrow(/certificate/)
   })
 
-  test('trusts the CA also in a context without a user', async () => {
+  test('trusts the CA in a context without a user too', async () => {
     const server = await serve({})
     const connection = open({ kubeconfig: await writeConfig(server.url), context: 'nobody' })
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
-  test('shows the client certificate of the kubeconfig', async () => {
+  test('sends the client certificate of the kubeconfig', async () => {
     const server = await serve({ requestCert: true, rejectUnauthorized: true, ca: tls.cert })
     await writeFile(join(directory, 'me.crt'), tls.cert)
     await writeFile(join(directory, 'me.key'), tls.key)
@@ -105,13 +105,13 @@ describe('a connection', () => {
     expect(server.requests[0]?.headers.authorization).toBe(want)
   })
 
-  test('tells no secret over plain HTTP', async () => {
+  test('sends no credentials over plain HTTP', async () => {
     const server = await serve()
     await open({ kubeconfig: await writeConfig(server.url, { token: 'secret' }) }).request('GET', path)
     expect(server.requests[0]?.headers.authorization).toBeUndefined()
   })
 
-  test('goes on with a new token when the file behind it was rotated', async () => {
+  test('uses the new token after its file was rotated', async () => {
     const server = await serve({})
     const tokenFile = join(directory, 'token')
     await writeFile(tokenFile, 'first\n')
@@ -124,7 +124,7 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
-  test('goes on with a kubeconfig that was replaced, and with the old one while the new one is half written', async () => {
+  test('uses a replaced kubeconfig, and the old one while the new one is incomplete', async () => {
     const server = await serve({})
     const connection = open({ kubeconfig: await writeConfig(server.url, { token: 'first' }) })
     await writeFile(join(directory, 'kubeconfig'), '{"clusters": [')
@@ -134,7 +134,7 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
-  test('asks an exec plugin once, and again after a 401', async () => {
+  test('runs an exec plugin once, and again after a 401', async () => {
     const server = await serve({})
     const plugin = join(directory, 'plugin.sh')
     const credential =
@@ -155,7 +155,7 @@ describe('a connection', () => {
     expect(await connection.request('GET', path)).toBeDefined()
   })
 
-  test('in a pod uses its service account', async () => {
+  test('uses the service account in a pod', async () => {
     const server = await serve({})
     const account = join(directory, '/var/run/secrets/kubernetes.io/serviceaccount')
     await mkdir(account, { recursive: true })
@@ -169,7 +169,7 @@ describe('a connection', () => {
   })
 })
 
-describe('a kubeconfig that cannot be used is named with what is wrong', () => {
+describe('the error for an invalid kubeconfig names the file and the problem:', () => {
   const cluster = { name: 'c', cluster: { server: 'https://127.0.0.1:1' } }
   const context = { name: 'x', context: { cluster: 'c', user: 'u' } }
   test.each([
@@ -192,7 +192,7 @@ describe('a kubeconfig that cannot be used is named with what is wrong', () => {
       want: 'names user u, which is missing',
     },
     {
-      name: 'with a server that is no URL',
+      name: 'with a server that is not a URL',
       text: JSON.stringify({
         'current-context': 'x',
         contexts: [{ name: 'x', context: { cluster: 'c' } }],

@@ -1,4 +1,4 @@
-/** Finds an API server and authenticates: from a kubeconfig file or a pod's service account, with client-node's plugins. */
+/** Connects to an API server with a kubeconfig file or the service account of the pod, and supports client-node's plugins. */
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { dirname, resolve } from 'node:path'
@@ -8,23 +8,23 @@ import { UserError } from '../../core/user-error.ts'
 import { type ApiConnection, type Credentials, createConnection } from './api-connection.ts'
 
 export type ConnectionSource =
-  /** A kubeconfig file; `context` instead of its current one. */
+  /** A kubeconfig file; `context` overrides its current context. */
   | { kubeconfig: string; context?: string }
-  /** The pod's service account; `root` is put before its paths. */
+  /** The service account of the pod; `root` is a prefix of its paths. */
   | { inCluster: true; root?: string }
 
-/** A kubeconfig or service account that cannot be used; the message names the file. */
+/** An invalid kubeconfig or service account. The message names the file. */
 class ConnectionConfigError extends UserError {
   override name = 'ConnectionConfigError'
 }
 
-/** Files are read again this often: a projected token changes hourly, a mounted kubeconfig when it is rotated. */
+/** How often files are read again. A projected token changes hourly, and a mounted kubeconfig when it is rotated. */
 const CREDENTIALS_TTL_MS = 10_000
 const ANONYMOUS = '(anonymous)'
 
 /**
- * Opens a connection; nothing is sent yet. Credentials (files, tokens, exec and auth-provider plugins) are read again every
- * ten seconds, and anew after an answer of 401. Throws `ConnectionConfigError` when the source cannot be used.
+ * Opens a connection without sending a request. Credentials (files, tokens, exec and auth-provider plugins) are read again every ten
+ * seconds, and after HTTP 401. Throws `ConnectionConfigError` when the source cannot be used.
  */
 export function openConnection(source: ConnectionSource): ApiConnection {
   let text = readSource(source)
@@ -34,12 +34,12 @@ export function openConnection(source: ConnectionSource): ApiConnection {
   function reload(force: boolean): void {
     try {
       const now = readSource(source)
-      // The same configuration object keeps the memory of its plugins: an exec plugin is not run every ten seconds.
+      // The plugins keep their cache as long as the configuration object is the same: an exec plugin does not run every ten seconds.
       if (now === text && !force) return
       config = loadConfig(source, now)
       text = now
     } catch (error) {
-      // A file that is being replaced is missing or half written for a moment: the last good one goes on.
+      // A file that is being replaced may be missing or incomplete for a moment. The last valid configuration stays.
       if (!(error instanceof ConnectionConfigError)) throw error
     }
   }
@@ -58,14 +58,14 @@ export function openConnection(source: ConnectionSource): ApiConnection {
           own.value = value
         },
         () => {
-          // A plugin that failed is asked again by the next request, and not remembered as failed.
+          // Failures are not cached: the next request calls the plugin again.
           if (remembered === own) remembered = undefined
         },
       )
       return own.credentials
     },
     forget(rejected) {
-      // Of many requests that were refused together only the first is news.
+      // Of several concurrent requests that got 401, only the first one drops the credentials.
       if (remembered?.value !== rejected) return
       remembered = undefined
       reload(true)
@@ -106,7 +106,7 @@ function loadConfig(source: ConnectionSource, text: string): KubeConfig {
   return config
 }
 
-/** client-node does not know the `tokenFile` of kubectl's kubeconfig; its file plugin does the reading. */
+/** Adds the `tokenFile` of users, which kubectl supports and client-node ignores. client-node's file plugin reads it. */
 function addTokenFiles(config: KubeConfig, text: string, directory: string): void {
   const { users } = parse(text) as { users?: { name: string; user?: { tokenFile?: string } }[] }
   config.users = config.users.map((user) => {
@@ -131,7 +131,7 @@ function checkConfig(config: KubeConfig, file: string): void {
     )
   }
   if (!context.user) {
-    // Without a user client-node would leave out the cluster's CA as well.
+    // Without a user, client-node would ignore the CA of the cluster too.
     config.users = [...config.users, { name: ANONYMOUS }]
     config.contexts = config.contexts.map((other) => (other === context ? { ...context, user: ANONYMOUS } : other))
   }
@@ -149,13 +149,13 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const cluster = config.getCurrentCluster()
   const proxyUrl = cluster?.proxyUrl
   const proxy = proxyUrl ? { proxyUrl } : {}
-  // As kubectl: no secret is sent over plain HTTP.
+  // Like kubectl, sends no credentials over plain HTTP.
   if (cluster === null || cluster.server.startsWith('http:')) return { headers: {}, transport: { tls: {}, ...proxy } }
   const options: RequestOptions = { headers: {} }
   await config.applyToHTTPSOptions(options)
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(options.headers ?? {})) {
-    // A token file that ends with a line end is common, and a header must not.
+    // Token files often end with a newline, which a header must not contain.
     if (value !== undefined) headers[name.toLowerCase()] = String(value).trim()
   }
   if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`
@@ -165,7 +165,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
     ...(cert && { cert }),
     ...(key && { key }),
     ...(servername && { servername }),
-    // client-node leaves it out unless the kubeconfig says insecure; then Node's environment would decide.
+    // client-node sets it only for an insecure kubeconfig. Without it, the environment of Node would decide.
     rejectUnauthorized: rejectUnauthorized ?? true,
   }
   return { headers, transport: { tls, ...proxy } }

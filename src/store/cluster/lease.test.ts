@@ -27,7 +27,7 @@ function open(): Opened {
 }
 
 describe('a Lease', () => {
-  test('is taken, renewed and given back as client-go does it', async () => {
+  test('is acquired, renewed and released as in client-go', async () => {
     const { clock, lock, spec } = open()
     const a = lock('a')
     expect(await a.take(signal)).toBe('held')
@@ -56,7 +56,7 @@ describe('a Lease', () => {
     })
   })
 
-  test('of another is free when it was not seen to change for as long as the holder said', async () => {
+  test('is free when it did not change during the lease duration of its holder', async () => {
     const { clock, lock } = open()
     const [a, b] = [lock('a', 60), lock('b', 15)]
     await a.take(signal)
@@ -72,14 +72,14 @@ describe('a Lease', () => {
     expect(await a.take(signal)).toBe('taken')
   })
 
-  test('is not free because it looks old: the first look is when the wait begins', async () => {
+  test('with an old renewTime is not free: the wait begins at the first read', async () => {
     const { clock, lock } = open()
     await lock('a').take(signal)
     clock.advance(3_600_000)
     expect(await lock('b').take(signal)).toBe('taken')
   })
 
-  test('that another client created is taken, and its other fields stay', async () => {
+  test('that another client created is acquired, and its other fields stay', async () => {
     const { store, lock, spec } = open()
     const empty = {
       apiVersion: 'coordination.k8s.io/v1',
@@ -91,7 +91,7 @@ describe('a Lease', () => {
     expect(await spec()).toMatchObject({ holderIdentity: 'a', strategy: 'x', leaseTransitions: 0 })
   })
 
-  test('goes to one of the replicas that try at the same moment', async () => {
+  test('is acquired by one of several replicas that try at the same time', async () => {
     const { clock, lock } = open()
     const locks = ['a', 'b', 'c'].map((identity) => lock(identity))
     const outcomes = await Promise.all(locks.map((one) => one.take(signal)))
@@ -120,7 +120,7 @@ describe('a Lease', () => {
     expect(await spec()).toBeUndefined()
   })
 
-  test('in a namespace that is missing is a failure, not a race', async () => {
+  test('in a missing namespace is an error, not a race', async () => {
     const { clock, store } = open()
     const create = (): Promise<never> => Promise.reject(new MissingPrerequisiteError('namespace "none" does not exist'))
     const input = { namespace: 'none', name: 'loops', identity: 'a', durationSeconds: 15, clock, now: () => 0 }

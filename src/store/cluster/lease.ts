@@ -1,4 +1,4 @@
-/** A Lease that one of several processes holds at a time: takes it, renews it and gives it back for one of them. */
+/** Acquires, renews and releases a Lease, which one of several processes holds at a time. */
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import type { Clock } from '../../time/clock.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store.ts'
@@ -25,37 +25,40 @@ export interface LeaseLockInput {
   store: Pick<ObjectStore, 'read' | 'create' | 'update'>
   namespace: string
   name: string
-  /** Unique for every process, also after a restart under the same name. */
+  /** Unique for every process, even after a restart with the same Pod name. */
   identity: string
   durationSeconds: number
   clock: Clock
-  /** Milliseconds since the epoch, written for people to read; nothing is decided by it. */
+  /** Milliseconds since the epoch, for the times in the Lease. No decision depends on it. */
   now: () => number
 }
 
-/** `held`: this process has it; `taken`: another one has it and may be alive; `raced`: another one wrote at the same time, so read again. */
+/**
+ * `held`: this process holds the Lease. `taken`: another process holds it and may be alive. `raced`: another process wrote at the same
+ * time.
+ */
 export type LeaseOutcome = 'held' | 'taken' | 'raced'
 
 /**
- * Time is measured by the clock of this process, from when it saw the Lease change. The times in a Lease come from other clocks, which
- * may be an hour off. client-go does the same. Every write is guarded by the version that was read.
+ * Measures time by the clock of this process, beginning when it observed a change of the Lease. The times in the Lease come from other
+ * clocks, which may be wrong. client-go does the same. Every write has the resource version that was read.
  */
 export class LeaseLock {
   readonly #input: LeaseLockInput
-  /** As it was last written by us. When others wrote since, the next write fails, and it is read again. */
+  /** The Lease as this process last wrote it. When another process has written since, the next write fails and the Lease is read again. */
   #own: Lease | undefined
-  /** The Lease as it was last read, and until when its holder counts as alive. */
+  /** The Lease as last read, and the time until which its holder counts as alive. */
   #seen: { spec: string; aliveUntilMs: number } | undefined
 
   constructor(input: LeaseLockInput) {
     this.#input = input
   }
 
-  /** Takes or renews. Once `signal` is aborted nothing more is written. Throws when the store cannot say. */
+  /** Acquires or renews the Lease. Writes nothing after `signal` aborts. Throws when the store fails. */
   async take(signal: AbortSignal): Promise<LeaseOutcome> {
     try {
       const own = this.#own
-      // One request instead of two, unless another process writes the Lease.
+      // A renewal needs one request, unless another process wrote the Lease.
       if (own !== undefined && (await this.#renewed(own, signal))) return 'held'
       const { store, namespace, name } = this.#input
       const lease = await store.read(leases, namespace, name)
@@ -72,7 +75,7 @@ export class LeaseLock {
     }
   }
 
-  /** Gives it back, so that another can take it at once. Does nothing when this replica no longer has it. */
+  /** Releases the Lease, so that another process can acquire it immediately. Does nothing when this process does not hold it. */
   async release(): Promise<void> {
     const { store, namespace, name, identity } = this.#input
     this.#own = undefined
@@ -86,12 +89,12 @@ export class LeaseLock {
     }
   }
 
-  /** How long the holder that was seen last may still be there, in ms. */
+  /** Milliseconds until the observed holder no longer counts as alive. */
   msUntilFree(): number {
     return this.#seen === undefined ? 0 : Math.max(0, this.#seen.aliveUntilMs - this.#input.clock.now())
   }
 
-  /** False when another client wrote the lease: then only a new read tells its state. */
+  /** Renews the Lease without reading it. Returns false when another client wrote it, so that it must be read again. */
   async #renewed(own: Lease, signal: AbortSignal): Promise<boolean> {
     try {
       this.#own = await this.#input.store.update(leases, this.#mine(own))
@@ -104,12 +107,12 @@ export class LeaseLock {
     }
   }
 
-  /** Remembers until when the holder counts as alive: its own duration from when its last write was seen. */
+  /** Records until when the holder counts as alive: for its lease duration after its last write was observed. */
   #observe(lease: Lease): void {
     const spec = JSON.stringify(lease.spec ?? {})
     if (this.#seen?.spec === spec) return
     const seconds = lease.spec?.leaseDurationSeconds
-    // Replicas of two versions may have two durations: the holder's counts.
+    // Replicas of different versions may have different durations. The duration of the holder counts.
     const durationMs = (seconds !== undefined && seconds > 0 ? seconds : this.#input.durationSeconds) * 1000
     this.#seen = { spec, aliveUntilMs: this.#input.clock.now() + durationMs }
   }
@@ -142,7 +145,7 @@ export class LeaseLock {
     }
   }
 
-  /** A MicroTime: Kubernetes accepts it with six digits of a second only. */
+  /** Formats a MicroTime, which Kubernetes accepts only with six digits after the second. */
   #time(): string {
     return new Date(this.#input.now()).toISOString().replace('Z', '000Z')
   }

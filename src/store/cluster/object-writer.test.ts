@@ -50,13 +50,13 @@ test('a patch of a status whose CRD is missing names the kind', async () => {
   await expect(patched).rejects.toThrow(NOT_SERVED.replace('ResourceBinding', 'the status of ResourceBinding'))
 })
 
-test('a patch and an update of a deleted object find no object', async () => {
+test('a patch and an update of a deleted object throw NotFoundError', async () => {
   const { connection } = await open()
   await expect(patchObject(connection, resourceBindings, reference, {})).rejects.toThrow(NotFoundError)
   await expect(updateObject(connection, resourceBindings, existing)).rejects.toThrow(NotFoundError)
 })
 
-test('a deletion is done if the object or its kind is gone', async () => {
+test('a deletion succeeds when the object or its kind does not exist', async () => {
   const { server, connection } = await open()
   await deleteObject(connection, resourceBindings, existing)
   server.serve(resourceBindings, false)

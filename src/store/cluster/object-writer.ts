@@ -1,4 +1,6 @@
-/** Creates, replaces, patches, deletes and reads single objects on an API server, and tells a lost race from a failure. */
+/**
+ * Creates, replaces, patches, deletes and reads single objects on an API server. Conflicts and missing objects have errors of their own.
+ */
 import {
   apiVersionOf,
   collectionPath,
@@ -12,7 +14,7 @@ import { ConflictError, MissingPrerequisiteError, NotFoundError, type ObjectName
 import type { ApiConnection } from './api-connection.ts'
 import { ApiError } from './api-error.ts'
 
-/** Creates an object; returns it as the server made it. Throws `ConflictError` when it exists. */
+/** Creates an object and returns the object of the server. Throws `ConflictError` when it exists. */
 export async function createObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
@@ -22,7 +24,9 @@ export async function createObject<T extends K8sObject>(
   return (await write(connection, { method: 'POST', type, namespace: object.metadata.namespace, body: object })) as T
 }
 
-/** Replaces an object; returns it as the server made it. Throws `ConflictError` when it changed, `NotFoundError` when it is gone. */
+/**
+ * Replaces an object and returns the object of the server. Throws `ConflictError` when it changed, and `NotFoundError` when it was deleted.
+ */
 export async function updateObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
@@ -33,7 +37,7 @@ export async function updateObject<T extends K8sObject>(
   return (await write(connection, { method: 'PUT', type, namespace, name, body: object })) as T
 }
 
-/** Sends a JSON merge patch; returns the object as the server has it then. Throws as `updateObject` does. */
+/** Sends a JSON merge patch and returns the patched object. Throws as `updateObject` does. */
 export async function patchObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
@@ -46,7 +50,9 @@ export async function patchObject<T extends K8sObject>(
   return (await write(connection, { method: 'PATCH', type, ...reference, subresource, body: patch, contentType })) as T
 }
 
-/** Deletes an object if it is still the one that was read. One that is gone is a success; throws `ConflictError` when it changed. */
+/**
+ * Deletes an object if it has not changed since it was read; otherwise throws `ConflictError`. Does nothing when it was deleted already.
+ */
 export async function deleteObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
@@ -64,7 +70,7 @@ export async function deleteObject<T extends K8sObject>(
   }
 }
 
-/** Reads an object from the server, past every cache. Undefined when it, its namespace or its kind is not there. */
+/** Reads an object from the server, without a cache. Returns undefined when the object, its namespace or its kind does not exist. */
 export async function readObject<T extends K8sObject>(
   connection: ApiConnection,
   type: ResourceType<T>,
@@ -79,7 +85,7 @@ export async function readObject<T extends K8sObject>(
   }
 }
 
-/** Throws for an object without a resource version: an unguarded replacement would undo the writes of other clients. */
+/** Throws for an object without a resource version: a replacement without one would overwrite changes of other clients. */
 export function requireVersion(object: K8sObject): void {
   if (object.metadata.resourceVersion) return
   throw new Error(
@@ -93,7 +99,7 @@ export function refuseVersion(object: K8sObject): void {
   throw new Error(`${describe(object)}: an object to create must not have a metadata.resourceVersion`)
 }
 
-/** How an object is called in messages. */
+/** The name of an object in messages. */
 export function describe(object: K8sObject): string {
   return `${object.kind} ${keyOfObject(object)}`
 }
@@ -106,7 +112,7 @@ interface WriteRequest {
   name?: string
   subresource?: string | undefined
   body: unknown
-  /** JSON unless given. */
+  /** Default: JSON. */
   contentType?: string
 }
 
@@ -125,7 +131,7 @@ async function send(connection: ApiConnection, request: WriteRequest): Promise<u
   }
 }
 
-/** Distinguishes a lost race and a missing prerequisite from other failures: a 404 names the object that was not found. */
+/** Converts conflicts, missing objects and missing prerequisites to errors of their own. The details of a 404 name the missing object. */
 function storeErrorOf(error: ApiError, { type, name, subresource }: WriteRequest): Error {
   const options = { cause: error }
   if (error.status === 409) return new ConflictError(error.message, options)
@@ -142,7 +148,7 @@ function storeErrorOf(error: ApiError, { type, name, subresource }: WriteRequest
   )
 }
 
-/** Refuses names that make the path one of something else: without a name, a DELETE is for the whole collection. */
+/** Throws for names that would change the meaning of the path: a DELETE without a name deletes the whole collection. */
 function requireName(type: ResourceType, { namespace, name }: ObjectName): void {
   const isWhole = !['', '.', '..'].includes(name) && (!type.namespaced || Boolean(namespace))
   if (!isWhole)

@@ -23,7 +23,7 @@ async function open(answer: Answer) {
   return { server, read }
 }
 
-test('the last lines are asked for, of one container, and come as they were written', async () => {
+test('the last lines of one container are requested, and returned unchanged', async () => {
   const { server, read } = await open((response) => void response.end('{"msg":"a"}\nb\n'))
 
   expect(await read()).toBe('{"msg":"a"}\nb\n')
@@ -36,13 +36,13 @@ test('the last lines are asked for, of one container, and come as they were writ
   })
 })
 
-test('a refusal is an error that says which', async () => {
+test('a rejection throws an ApiError', async () => {
   const { read } = await open(status(403, 'Forbidden'))
 
   await expect(read()).rejects.toBeInstanceOf(ApiError)
 })
 
-test('an aborted request does not wait for a node that does not answer', async () => {
+test('an aborted request does not wait for a node that does not respond', async () => {
   const { read } = await open(hang)
   const aborter = new AbortController()
   const reading = read(aborter.signal)

@@ -1,10 +1,10 @@
-/** Reads the end of what a container wrote to its log; the API server fetches it from the node. */
+/** Reads the last lines of the log of a container. The API server fetches them from the node. */
 
 import type { PodLogReader } from '../store.ts'
 import type { ApiConnection } from './api-connection.ts'
 import { readText } from './transport.ts'
 
-/** The API server cuts the end, not the beginning: this limit only keeps a log of endless lines out of memory. */
+/** Protects the memory from logs with very long lines. The API server cuts the text at its end. */
 const MAX_BYTES = 1024 * 1024
 
 export function openPodLogs(connection: ApiConnection): PodLogReader {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../time/clock.fake.ts'
 import { ApiTransport, readText } from './transport.ts'
 
-test('equal TLS material shares an agent, other material gets a new one, and what runs on the old one goes on', async () => {
+test('equal TLS material shares an agent, changed material gets a new one, and requests on the old one continue', async () => {
   let answer: (() => void) | undefined
   const server = createServer((_request, response) => {
     answer = () => void response.end('late')
@@ -23,11 +23,11 @@ test('equal TLS material shares an agent, other material gets a new one, and wha
   expect(await readText((await running).body, 100)).toBe('late')
 })
 
-test('an unknown kind of proxy is an error, not a direct connection', () => {
+test('an unknown type of proxy throws instead of connecting directly', () => {
   expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow('ftp://proxy is none of')
 })
 
-test('an answer without end is cut off, not gathered', async () => {
+test('a response above the limit throws', async () => {
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) yield new Uint8Array(60)
   }

@@ -1,8 +1,8 @@
-/** Requests and streams over one origin that can be handed new TLS material: the transport below a cluster connection. */
+/** The HTTP transport of a cluster connection. Its TLS material can change while it is open. */
 import { isDeepStrictEqual } from 'node:util'
 import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent } from 'undici'
 
-/** The options of a connection to the server; other options need another agent. */
+/** The options of a connection to the server. Changed options need a new agent. */
 export interface ApiTransportOptions {
   tls: {
     ca?: string | Buffer
@@ -15,16 +15,16 @@ export interface ApiTransportOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** As client-go: below the idle timeouts of common load balancers, so that a watch through one is not cut silently. */
+/** The interval of client-go. It is shorter than the idle timeout of common load balancers, which would drop a watch silently. */
 const KEEP_ALIVE_PROBE_MS = 30_000
 
-/** Hands out the agent for the present TLS material; agents of earlier material end with the last request they carry. */
+/** Provides the agent for the current TLS material. Older agents close after their last request. */
 export class ApiTransport {
   #current: { options: ApiTransportOptions; agent: Dispatcher } | undefined
   readonly #agents = new Set<Dispatcher>()
   #closed = false
 
-  /** The agent for `options`; the same one while they stay equal. Throws once the transport is closed. */
+  /** Returns the agent for `options`, the same one as long as they are equal. Throws after `close`. */
   agentFor(options: ApiTransportOptions): Dispatcher {
     if (this.#closed) throw new Error('the connection is closed')
     if (this.#current !== undefined && isDeepStrictEqual(this.#current.options, options)) return this.#current.agent
@@ -35,7 +35,7 @@ export class ApiTransport {
     return agent
   }
 
-  /** Ends every socket, at once. */
+  /** Closes every socket immediately. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#agents].map((agent) => agent.destroy()))
@@ -43,15 +43,15 @@ export class ApiTransport {
   }
 
   #retire(agent: Dispatcher | undefined): void {
-    // `close` waits for what is under way: a watch may go on for minutes with the old certificate, as the server allows.
+    // `close` waits for running requests: a watch may run for minutes with the old certificate, and the server allows it.
     agent?.close(() => this.#agents.delete(agent))
   }
 }
 
 function createAgent(options: ApiTransportOptions): Dispatcher {
   const connect = { ...options.tls, timeout: CONNECT_TIMEOUT_MS, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS }
-  // HTTP/1.1: a watch has a socket of its own, so one that hangs is aborted without harm to the others.
-  // Timeouts are the callers': a watch has none but its watchdog.
+  // With HTTP/1.1, each watch has its own socket, so that a watch that hangs is aborted without effect on others. Callers set the timeouts;
+  // a watch has only its watchdog.
   const common = { allowH2: false, headersTimeout: 0, bodyTimeout: 0 }
   const proxyUrl = options.proxyUrl
   if (proxyUrl === undefined) return new Agent({ ...common, connect })
@@ -60,7 +60,7 @@ function createAgent(options: ApiTransportOptions): Dispatcher {
   throw new Error(`the kubeconfig's proxy-url ${proxyUrl} is none of http, https and socks5`)
 }
 
-/** Reads a whole body. Throws beyond `maxBytes`, so that a wrong answer cannot fill the memory. */
+/** Reads a whole body as text. Throws for more than `maxBytes`, so that an invalid response cannot fill the memory. */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

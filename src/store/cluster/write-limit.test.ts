@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { settle, TestClock } from '../../time/clock.fake.ts'
 import { WriteLimit, type WriteLimitOptions } from './write-limit.ts'
 
-/** Asks for `count` writes at once; `done` are those that were let through or turned away, in order. */
+/** Requests `count` writes at once. The result lists the writes that were allowed or rejected, in order. */
 function ask(limit: WriteLimit, count: number): string[] {
   const done: string[] = []
   for (let i = 0; i < count; i++) {
@@ -20,7 +20,7 @@ function build(options?: WriteLimitOptions): { clock: TestClock; limit: WriteLim
 }
 
 describe('the write limit', () => {
-  test('lets a burst through at once, and the rest at its rate, in order', async () => {
+  test('allows a burst at once, and the rest at its rate, in order', async () => {
     const { clock, limit } = build({ writesPerSecond: 10, burst: 3 })
     const done = ask(limit, 6)
     await settle(1)
@@ -38,7 +38,7 @@ describe('the write limit', () => {
     expect(clock.waits).toEqual([])
   })
 
-  test('lets 100 through at once and 50 a second after them, unless told otherwise', async () => {
+  test('allows 100 writes at once and then 50 per second by default', async () => {
     const { clock, limit } = build()
     const done = ask(limit, 1000)
     await settle(1)
@@ -48,7 +48,7 @@ describe('the write limit', () => {
     expect(done).toHaveLength(600)
   })
 
-  test('fills up to the burst, not beyond', async () => {
+  test('allows no more than the burst after a long pause', async () => {
     const { clock, limit } = build({ writesPerSecond: 10, burst: 3 })
     ask(limit, 3)
     clock.advance(3_600_000)
@@ -72,7 +72,7 @@ describe('the write limit', () => {
     expect(second).toEqual(['0'])
   })
 
-  test('rejects the writes that wait and later ones when it is stopped', async () => {
+  test('rejects waiting and later writes after a stop', async () => {
     const { clock, limit } = build({ writesPerSecond: 10, burst: 1 })
     const done = ask(limit, 3)
     limit.stop()
@@ -82,7 +82,7 @@ describe('the write limit', () => {
     await expect(limit.take()).rejects.toThrow('the store was stopped')
   })
 
-  test.each([{ writesPerSecond: 0 }, { writesPerSecond: Number.NaN }, { burst: 0.5 }])('refuses %o', (options) => {
+  test.each([{ writesPerSecond: 0 }, { writesPerSecond: Number.NaN }, { burst: 0.5 }])('rejects %o', (options) => {
     expect(() => build(options)).toThrow('must be')
   })
 })

@@ -1,11 +1,11 @@
-/** Keeps writes to an API server below a rate: after an outage, a loop with 100,000 objects to write must not cause the next one. */
+/** Limits the rate of writes to an API server, so that 100,000 writes after an outage do not cause the next one. */
 import { TokenBucket } from '../../core/token-bucket.ts'
 import type { Clock } from '../../time/clock.ts'
 
 export interface WriteLimitOptions {
-  /** How many writes a second in the long run. Default 50. */
+  /** The average number of writes per second. Default 50. */
   writesPerSecond?: number | undefined
-  /** How many at once after a rest. Default 100. */
+  /** The number of writes at once after a pause. Default 100. */
   burst?: number | undefined
 }
 
@@ -21,13 +21,13 @@ export class WriteLimit {
   #cancel: (() => void) | undefined
   #stopped = false
 
-  /** Throws for a rate or a burst that would never let anything through. */
+  /** Throws for a rate or a burst that would allow no write. */
   constructor(clock: Clock, { writesPerSecond = 50, burst = 100 }: WriteLimitOptions = {}) {
     this.#clock = clock
     this.#bucket = new TokenBucket({ perSecond: writesPerSecond, burst }, clock.now())
   }
 
-  /** Resolves when the caller may write, first come first served; rejects once stopped. */
+  /** Resolves when the caller may write, in the order of the calls. Rejects after `stop`. */
   take(): Promise<void> {
     if (this.#stopped) return Promise.reject(stopped())
     return new Promise((go, fail) => {
@@ -36,7 +36,7 @@ export class WriteLimit {
     })
   }
 
-  /** Rejects every write that waits, and every later one. */
+  /** Rejects all waiting and later writes. */
   stop(): void {
     this.#stopped = true
     this.#cancel?.()

@@ -6,8 +6,8 @@ import { buildBinding, buildCluster } from '../objects.fake.ts'
 import { names, openFolder, replicas } from './folder.fake.ts'
 import type { FolderStoreInput } from './folder.ts'
 
-describe('a mistake in a file', () => {
-  test('is reported once with its line, and costs nothing but that file', async () => {
+describe('an error in a file', () => {
+  test('is reported once with its line, and affects only this file', async () => {
     const { complaints, write, start } = await openFolder()
     await write('good.yaml', buildBinding('good'))
     await write('bad.yaml', buildBinding('lost'), 'kind: Pod', 'metadata: {}')
@@ -19,7 +19,7 @@ describe('a mistake in a file', () => {
     ])
   })
 
-  test('that was good before leaves its last good objects, until it is good again', async () => {
+  test('keeps its last valid objects until the file is valid again', async () => {
     const { complaints, write, start } = await openFolder()
     await write('a.yaml', buildBinding('a'))
     const store = await start()
@@ -32,7 +32,7 @@ describe('a mistake in a file', () => {
     expect(names(store)).toEqual(['b'])
   })
 
-  test('is not seen in a file that is empty for the moment in which it is written', async () => {
+  test('is not reported for a file that is empty while it is written', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a'))
     const store = await start()
@@ -44,7 +44,7 @@ describe('a mistake in a file', () => {
     expect(names(store)).toEqual([])
   })
 
-  test('that makes one object invalid leaves out that object, or its last good version', async () => {
+  test('in one object removes only this object, or keeps its last valid version', async () => {
     const { complaints, write, start } = await openFolder()
     const validate: FolderStoreInput['validate'] = (object) =>
       (object as ResourceBinding).spec.replicas === -1
@@ -59,7 +59,7 @@ describe('a mistake in a file', () => {
     expect([replicas(store, 'a'), replicas(store, 'b')]).toEqual([3, 4])
   })
 
-  test('by which two files have the same object is told with both, and the first by path holds', async () => {
+  test('because of a duplicate object names both files, and the first one by path counts', async () => {
     const { directory, complaints, write, start } = await openFolder()
     await write('a.yaml', buildBinding('web', { replicas: 1 }))
     await write('b.yaml', buildCluster('north-1'), buildBinding('web', { replicas: 2 }))
@@ -74,7 +74,7 @@ describe('a mistake in a file', () => {
     expect(replicas(store, 'web')).toBe(2)
   })
 
-  test('in the version of an API is told with the one that is served', async () => {
+  test('in an API version names the version that is served', async () => {
     const { complaints, write, start } = await openFolder()
     await write('a.yaml', { ...buildBinding('a'), apiVersion: 'work.karmada.io/v1alpha1' })
     const store = await start()
@@ -84,7 +84,7 @@ describe('a mistake in a file', () => {
     ])
   })
 
-  test('of 8 MiB and more, or of no text, is not read', async () => {
+  test('is reported for a file above 8 MiB, or one that is not text, which is not read', async () => {
     const { directory, complaints, write, start } = await openFolder()
     await write('big.yaml', `# ${'x'.repeat(8 * 1024 * 1024)}`)
     await writeFile(join(directory, 'binary.yaml'), Uint8Array.of(0xff, 0xfe, 0x00))

@@ -1,11 +1,11 @@
-/** The manifests of a folder as last read: reads only changed files again, and keeps the last good objects of broken ones. */
+/** Reads the manifests of a folder: only changed files again. For an invalid file, the last valid objects stay. */
 import { readFile } from 'node:fs/promises'
 import type { K8sObject } from '../../api/meta.ts'
 import type { StoreObserver } from '../observer.ts'
 import { type Manifest, parseManifests } from './manifests.ts'
 import { isGone, type ScannedFile, scanFolder } from './scan.ts'
 
-/** One error of an object, as validators return it: its path in the object, and its message. */
+/** An error of an object: its path in the object, and its message. */
 interface FieldMistake {
   path: string
   message: string
@@ -19,7 +19,7 @@ interface ReadFile {
   stamp: string | undefined
   text: string | undefined
   manifests: readonly Manifest[]
-  /** The last report about the file itself, so that a scan does not repeat it. */
+  /** The last reported error of the file, so that the next scan does not report it again. */
   complaint?: string
 }
 
@@ -36,7 +36,7 @@ export class FolderFiles {
     this.#validate = validate
   }
 
-  /** Reads the changed files. Returns every manifest, by path and then line; one of a file that did not change is the same object. */
+  /** Reads the changed files. Returns all manifests, by path and then line. Manifests of unchanged files are the same objects as before. */
   async refresh(): Promise<readonly Manifest[]> {
     const scan = this.#directory === undefined ? { files: [], errors: [] } : await scanFolder(this.#directory)
     const complaints = new Set<string>()
@@ -48,7 +48,7 @@ export class FolderFiles {
     this.#complaints = complaints
     const files = new Map<string, ReadFile>()
     for (const scanned of scan.files) files.set(scanned.file, await this.#read(scanned))
-    // A file below a folder that cannot be read now is not gone: its last content still holds.
+    // A file below an unreadable folder is not deleted: its last content stays valid.
     for (const [file, read] of this.#files) {
       if (!files.has(file) && scan.errors.some((error) => isBelow(file, error.file))) files.set(file, read)
     }
@@ -63,7 +63,7 @@ export class FolderFiles {
     try {
       read.text = await readBounded(scanned)
     } catch (error) {
-      // Deleted since it was scanned: the next scan will say so.
+      // The file was deleted after the scan. The next scan removes its manifests.
       if (isGone(error)) return read
       read.complaint = (error as Error).message
       if (read.complaint !== before?.complaint) {
@@ -72,7 +72,7 @@ export class FolderFiles {
       return read
     }
     if (read.text === before?.text) return { ...before, stamp: scanned.stamp }
-    // Many programs empty a file before they write it; one that stays empty is believed once it has settled.
+    // Many programs empty a file before they write it. An empty file counts only after it has not changed for a while.
     if (read.text === '' && scanned.stamp === undefined && before !== undefined) return before
     return { ...read, manifests: this.#parse(scanned.file, read.text, read.manifests) }
   }
@@ -86,7 +86,7 @@ export class FolderFiles {
     return lastGood
   }
 
-  /** An object that is well formed but not valid: as on an API server, it is refused and the others are not. */
+  /** Validates an object. As on an API server, an invalid object is rejected and the other objects are accepted. */
   #check(manifest: Manifest, lastGood: readonly Manifest[]): Manifest[] {
     const mistakes = this.#validate(manifest.object)
     if (mistakes.length === 0) return [manifest]

@@ -1,4 +1,4 @@
-/** A folder of manifests for one test, and a folder store over it. */
+/** A temporary folder of manifests for a test, with a folder store. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,16 +10,16 @@ import { type FolderStore, type FolderStoreInput, openFolderStore } from './fold
 
 export interface TestFolder {
   directory: string
-  /** What the observer heard about files, as `file:line message`. */
+  /** The file errors that the observer received, as `file:line message`. */
   complaints: string[]
   write(file: string, ...documents: (K8sObject | string)[]): Promise<void>
   /** Opens a store that does not watch; it is stopped after the test. */
   open(input?: Partial<FolderStoreInput>): FolderStore
-  /** Opens and starts one. */
+  /** Opens and starts a store. */
   start(input?: Partial<FolderStoreInput>): Promise<FolderStore>
 }
 
-/** Makes an empty folder, which goes after the test. */
+/** Creates an empty folder, which is deleted after the test. */
 export async function openFolder(): Promise<TestFolder> {
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
   const complaints: string[] = []
@@ -51,7 +51,7 @@ export async function openFolder(): Promise<TestFolder> {
   }
 }
 
-/** Names of the bindings that a store shows, sorted. */
+/** The names of the bindings in a store, sorted. */
 export function names(store: FolderStore): string[] {
   return [...store.list(resourceBindings)].map((object) => object.metadata.name ?? '').sort()
 }

@@ -37,7 +37,7 @@ describeObjectStore('the folder store', async (observer) => {
 })
 
 describe('a folder', () => {
-  test('is read to the bottom: YAML and JSON, several documents, symlinks; not what is hidden or installed', async () => {
+  test('is read with its subfolders: YAML, JSON, several documents and symlinks, but no hidden files or node_modules', async () => {
     const { directory, complaints, write, start } = await openFolder()
     await write('a.yaml', buildBinding('a1'), buildBinding('a2'))
     await write('deep/down/b.yml', buildBinding('b'))
@@ -55,14 +55,14 @@ describe('a folder', () => {
     expect(complaints).toEqual([expect.stringMatching(/^broken\.yaml: cannot be read: ENOENT/)])
   })
 
-  test('that does not exist, or is a file, is said so at once', async () => {
+  test('that does not exist, or is a file, throws immediately', async () => {
     const { directory, write, open } = await openFolder()
     expect(() => open({ directory: join(directory, 'none') })).toThrow(`${directory}/none does not exist`)
     await write('file.yaml', '')
     expect(() => open({ directory: join(directory, 'file.yaml') })).toThrow('is not a folder')
   })
 
-  test('that goes away later keeps what it said last', async () => {
+  test('that is removed later keeps its last objects', async () => {
     const { directory, complaints, write, start } = await openFolder()
     await write('a.yaml', buildBinding('a'))
     const store = await start()
@@ -78,7 +78,7 @@ describe('a folder', () => {
     expect(names(store)).toEqual(['a', 'b'])
   })
 
-  test('gives every object an identity, a namespace where it needs one, and a version that only rises', async () => {
+  test('gives every object a uid, its default namespace, and an increasing version', async () => {
     const { write, start } = await openFolder()
     const { spec, ...rest } = buildBinding('a')
     const binding: ResourceBinding = { ...rest, spec, metadata: { name: 'a' } }
@@ -99,7 +99,7 @@ describe('a folder', () => {
     expect(Number(again?.metadata.resourceVersion)).toBeGreaterThan(first)
   })
 
-  test('shows objects of every kind, also of those that are not cached', async () => {
+  test('has objects of every kind, even of kinds that are not cached', async () => {
     const { write, start } = await openFolder()
     const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { a: 'b' } }
     await write('a.yaml', buildBinding('a'), config)
@@ -114,7 +114,7 @@ describe('a folder', () => {
     expect(store.objects().at(-1)).toEqual({ object: expect.objectContaining({ kind: 'ConfigMap' }) })
   })
 
-  test('cannot be changed through what was read from it', async () => {
+  test('does not change when a returned object is changed', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a', { replicas: 1 }))
     const store = await start()
@@ -128,8 +128,8 @@ describe('a folder', () => {
   })
 })
 
-describe('written objects', () => {
-  test('stays, over the file, while the object in the file does not change', async () => {
+describe('a written object', () => {
+  test('replaces its manifest as long as the manifest does not change', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
     const store = await start()
@@ -141,7 +141,7 @@ describe('written objects', () => {
     expect(names(store)).toEqual(['a', 'b', 'made'])
   })
 
-  test('gives way to a change of the same object in the file, and to its deletion', async () => {
+  test('is replaced when its manifest changes, and removed with it', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
     const store = await start()
@@ -154,7 +154,7 @@ describe('written objects', () => {
     await expect(store.update(resourceBindings, written)).rejects.toThrow('changed since it was read')
   })
 
-  test('goes with its last finalizer once it is deleted', async () => {
+  test('that is being deleted is removed with its last finalizer', async () => {
     const { start } = await openFolder()
     const store = await start()
     const binding = buildBinding('a')
@@ -164,7 +164,7 @@ describe('written objects', () => {
     await store.update(resourceBindings, { ...created, metadata: rest })
     expect(names(store)).toEqual([])
   })
-  test('stays deleted while its file says the same, and comes back, as another object, when that changes', async () => {
+  test('stays deleted until its manifest changes, and then has another uid', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
     const store = await start()
@@ -178,7 +178,7 @@ describe('written objects', () => {
     expect((await store.read(resourceBindings, 'shop', 'a'))?.metadata.uid).not.toBe(read.metadata.uid)
   })
 
-  test('stays when it was deleted and made anew, and goes with its manifest', async () => {
+  test('that was deleted and created again stays, and is removed with its manifest', async () => {
     const { write, start } = await openFolder()
     await write('a.yaml', buildBinding('a', { replicas: 1 }), buildBinding('b'))
     const store = await start()
@@ -194,7 +194,7 @@ describe('written objects', () => {
     expect(replicas(store, 'a')).toBe(1)
   })
 
-  test('cannot be renamed by a patch, and keeps its deletion against writes from before it', async () => {
+  test('cannot be renamed by a patch, and keeps its deletionTimestamp in later writes', async () => {
     const { write, start } = await openFolder()
     const binding = buildBinding('a')
     await write('a.yaml', { ...binding, metadata: { ...binding.metadata, finalizers: ['lodestone.dev/x'] } })

@@ -1,4 +1,4 @@
-/** The store over a folder of manifests: no cluster at all; files are read and watched, writes stay in memory. */
+/** The store of a folder of manifests, without a cluster. It reads and watches the files; writes stay in memory. */
 import { statSync } from 'node:fs'
 import { apiVersionOf, groupOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
@@ -13,29 +13,29 @@ import type { Manifest } from './manifests.ts'
 import { type FolderObject, FolderObjects } from './objects.ts'
 
 export interface FolderStoreInput {
-  /** Absent: a store in memory, which holds only what is written to it. */
+  /** Absent for a store in memory, which has only the objects that are written to it. */
   directory?: string
   kinds: readonly AnyCachedKind[]
   observer?: Partial<StoreObserver>
   /** Returns the errors of an object. An object with errors is reported with file and line, and not served. */
   validate?: ValidateManifest
-  /** Whether files are watched after `start`. Default true; a command that reads once says false. */
+  /** Whether files are watched after `start`. Default true; false for a command that reads once. */
   watch?: boolean
-  /** How long a burst of changes is gathered. Default 100 ms. */
+  /** How long changes are collected before the folder is read. Default 100 ms. */
   debounceMs?: number
   clock?: Clock
 }
 
 export interface FolderStore extends ObjectStore {
-  /** Every object that was read or written, of any kind, in the order of the files. Shared: do not change them. */
+  /** All objects of any kind that were read or written, in the order of the files. They are shared: do not change them. */
   objects(): readonly FolderObject[]
-  /** Reads the folder again, now; resolves when the store shows its content. */
+  /** Reads the folder again. Resolves when the store has its content. */
   rescan(): Promise<void>
 }
 
 const POLL_MS = 30_000
 
-/** Opens a folder; files are read by `start`. Throws when `directory` is not a folder. */
+/** Creates the store of a folder. `start` reads the files. Throws when `directory` is not a folder. */
 export function openFolderStore(input: FolderStoreInput): FolderStore {
   const { directory } = input
   const isFolder = directory === undefined || statSync(directory, { throwIfNoEntry: false })?.isDirectory()
@@ -64,7 +64,7 @@ class ManifestStore extends CachedStore implements FolderStore {
   async start(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#stopped) throw new Error('the store was stopped')
-    // Watched before it is read: a file that changes in between is read twice rather than never.
+    // The watch begins before the first read: a file that changes in between is read twice instead of never.
     const { directory, watch = true } = this.#input
     if (watch && directory !== undefined) this.#unwatch ??= this.#watch(directory)
     await this.rescan()
@@ -78,7 +78,7 @@ class ManifestStore extends CachedStore implements FolderStore {
   }
 
   rescan(): Promise<void> {
-    // One after the other: a scan that began before this call may have missed what the caller wrote.
+    // Scans run one after another, because a scan that is running may miss a write of the caller.
     this.#scan = this.#scan.then(() => this.#refresh())
     return this.#scan
   }
@@ -146,7 +146,7 @@ class ManifestStore extends CachedStore implements FolderStore {
     this.#fillCaches()
   }
 
-  /** One version of a kind is served; an object of another one would be decoded with the wrong version. */
+  /** Whether the manifest has the version of its kind that the store serves. Another version would be decoded incorrectly. */
   #hasServedVersion(manifest: Manifest, complain: (manifest: Manifest, message: string) => void): boolean {
     const { apiVersion, kind } = manifest.object
     const kindCache = this.kindCaches.get(kindKey({ group: groupOf(apiVersion), kind }))
@@ -174,7 +174,7 @@ class ManifestStore extends CachedStore implements FolderStore {
     if (this.#kept.has(object)) return this.#kept.get(object)
     let kept: K8sObject | undefined
     try {
-      // A copy: a later write is compared with the raw object, so the cached object must share nothing with it.
+      // Copies the object, because a later write is compared with the raw object, which the cached object must not share.
       kept = kind.keep(structuredClone(object))
     } catch (error) {
       this.observer.error({ kind: kind.type.kind, message: `${describe(object)} cannot be cached`, error })

@@ -1,10 +1,10 @@
-/** The identities that a folder store gives: the same for the same object in every run, so that outputs can be compared. */
+/** The uids and generated names of a folder store. They are the same in every run, so that outputs can be compared. */
 import { createHash } from 'node:crypto'
 
 /** The longest prefix of a generated name that an API server keeps. */
 const MAX_PREFIX_LENGTH = 58
 
-/** Shaped like a uid. `deaths` is how many objects of this key went before: one that comes after them is another one. */
+/** Returns a uid. `deaths` is the number of deleted objects with the same key: a new object with the key gets another uid. */
 export function uidOf(key: string, deaths: number): string {
   const hex = hashOf(deaths === 0 ? key : `${key}#${deaths}`)
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -1,4 +1,4 @@
-/** Properties of every text of a manifest: it is read, or rejected with a line number. */
+/** Properties of any text of a manifest: it is parsed, or rejected with a line number. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildBinding } from '../objects.fake.ts'
@@ -7,7 +7,7 @@ import { parseManifests } from './manifests.ts'
 const other = JSON.stringify(buildBinding('other'))
 const manifest = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n'
 
-/** Parts of YAML and JSON that mean something, put together as they come. */
+/** Meaningful parts of YAML and JSON, in random order. */
 const fragment = fc.constantFrom(
   ...[
     'a: ',
@@ -63,13 +63,13 @@ const text = fc.oneof(
   fc.array(fragment, { maxLength: 40 }).map((parts) => parts.join('')),
   fc.string({ unit: 'binary' }),
 )
-/** A good manifest with something else in its place at one point. */
+/** A valid manifest with random text in one place. */
 const edited = fc
   .tuple(fc.nat({ max: other.length }), fc.nat({ max: 20 }), fc.oneof(fragment, fc.string({ unit: 'binary' })))
   .map(([at, length, inserted]) => other.slice(0, at) + inserted + other.slice(at + length))
 
 describe('the text of a file', () => {
-  test('is read or refused with a line in it, and what is read is an object with a name', () => {
+  test('is parsed to objects with names, or rejected with a line of the file', () => {
     fc.assert(
       fc.property(fc.oneof(text, edited), (content) => {
         const { manifests, errors } = parseManifests(content, 'file.yaml')
@@ -91,14 +91,14 @@ describe('the text of a file', () => {
     },
     { name: 'an alias of itself', content: `${manifest}spec: &a [*a]\n` },
     { name: 'a key twice', content: `${manifest}kind: Secret\n` },
-  ])('$name is refused in one piece', ({ content }) => {
+  ])('$name is rejected as a whole', ({ content }) => {
     const { manifests, errors } = parseManifests(content, 'file.yaml')
     expect(manifests).toEqual([])
     expect(errors.length).toBeGreaterThan(0)
   })
 })
 
-/** Nine lists, each of nine aliases of the one before: a billion strings. */
+/** Nine lists, each with nine aliases of the previous one: a billion strings. */
 function bomb(depth: number): string {
   const lists = Array.from({ length: depth }, (_, i) => `  l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join()}]`)
   return `${manifest}spec:\n  l0: &l0 [lol]\n${lists.join('\n')}\n`

@@ -16,13 +16,13 @@ function summary({ manifests, errors }: ParsedManifests): string[] {
 const pod = (name: string): string => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\n`
 
 describe('manifests', () => {
-  test('of several documents have the line they begin in; empty documents are nothing', () => {
+  test('of several documents have their first line, and empty documents are skipped', () => {
     const text = `# a comment\n---\n${pod('a')}---\n---\n# only a comment\n---\n${pod('b')}...\n`
     expect(summary(parse(text))).toEqual(['3: v1 Pod a', '10: v1 Pod b'])
     expect(parse('')).toEqual({ manifests: [], errors: [] })
   })
 
-  test('in a List are unwrapped, lists in lists too, and a typed list lends its type', () => {
+  test('in a List are unwrapped, even in nested lists, and items of a typed list get its type', () => {
     const text = [
       'apiVersion: v1',
       'kind: List',
@@ -43,7 +43,7 @@ describe('manifests', () => {
     expect(summary(parse(text))).toEqual(['1: v1 Pod a'])
   })
 
-  test('mean what they mean to kubectl: octal modes, merge keys, and times that stay text', () => {
+  test('are parsed as by kubectl: octal modes, merge keys, and times as text', () => {
     const text = `${pod('a')}base: &base {x: 1}\nmerged: {<<: *base, z: 2}\nmode: 0644\nport: 80:80\nday: 2026-01-01\n`
     expect(parse(text).manifests[0]?.object).toMatchObject({
       merged: { x: 1, z: 2 },
@@ -71,7 +71,7 @@ describe('manifests', () => {
     },
     { name: 'a text', text: 'hello', want: 'found a string' },
     {
-      name: 'an annotation that is no text',
+      name: 'an annotation that is not a string',
       text: 'apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {on-call: yes}}',
       want: '1! metadata.annotations[on-call]: expected a string, found true: put it in quotes',
     },
@@ -95,14 +95,14 @@ describe('manifests', () => {
     },
     { name: 'an alias of nothing', text: `${pod('a')}x: *nowhere`, want: 'nowhere' },
     { name: 'a broken item of a list', text: 'apiVersion: v1\nkind: List\nitems:\n- kind: Pod', want: '4! apiVersion' },
-  ])('with $name are an error with file, line and what was expected', ({ text, want }) => {
+  ])('with $name have an error with file, line and expected value', ({ text, want }) => {
     const { manifests, errors } = parse(text)
     expect(manifests).toEqual([])
     expect(errors[0]?.file).toBe('app.yaml')
     expect(summary({ manifests, errors }).join('\n')).toContain(want)
   })
 
-  test('that are good are read although others in the file are not', () => {
+  test('that are valid are returned although others in the file are not', () => {
     expect(summary(parse(`${pod('a')}---\nkind: Pod\n---\n${pod('b')}`))).toEqual([
       '1: v1 Pod a',
       '7: v1 Pod b',
@@ -110,7 +110,7 @@ describe('manifests', () => {
     ])
   })
 
-  test('that would expand to billions are refused', () => {
+  test('that would expand to billions of nodes are rejected', () => {
     const levels = ['a: &a [x, x, x, x, x, x, x, x, x]']
     for (const [level, name] of [...'bcdefghi'].entries()) {
       levels.push(`${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[level]}`).join(', ')}]`)
@@ -119,19 +119,19 @@ describe('manifests', () => {
     expect(error?.message).toContain('Excessive alias count')
   })
 
-  test('nested without end are refused, not a crash', () => {
+  test('with extreme nesting are rejected', () => {
     expect(parse('['.repeat(20_000)).errors).not.toEqual([])
     const lists = '{"apiVersion":"v1","kind":"List","items":['.repeat(20) + ']}'.repeat(20)
     expect(parse(lists).errors[0]?.message).toContain('nested deeper than')
   })
 
-  test('with a key of __proto__ change nothing but themselves', () => {
+  test('with a key __proto__ change no other object', () => {
     const { manifests } = parse(`${pod('a')}spec: {__proto__: {polluted: true}}`)
     expect(JSON.stringify(manifests[0]?.object)).toContain('"__proto__":{"polluted":true}')
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 
-  test('of any text are read or refused, and never throw', () => {
+  test('of any text are parsed or rejected without an exception', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void parse(text)))
     const soup = fc.array(
       fc.constantFrom('a', ': ', '- ', '\n', ' ', '&x', '*x', '{', '}', '[', ']', '"', '|', '!', '<<', '%'),

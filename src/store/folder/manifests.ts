@@ -1,9 +1,9 @@
-/** Reads the objects of a YAML or JSON file, and reports each error with its line and the expected value. */
+/** Parses the objects of a YAML or JSON file. Errors have a line and the expected value. */
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'
 
-/** An object and where it is written; lines count from 1. */
+/** An object with its file and line. Lines count from 1. */
 export interface Manifest {
   object: K8sObject
   file: string
@@ -18,19 +18,19 @@ interface ManifestError {
 
 export interface ParsedManifests {
   manifests: Manifest[]
-  /** In the order of the file; empty when every document is good. */
+  /** In the order of the file; empty when every document is valid. */
   errors: ManifestError[]
 }
 
-/** Aliases times the nodes they stand for. Beyond this it is no manifest but an attack ("billion laughs"). */
+/** The limit of the YAML parser for aliases and their nodes. It stops the "billion laughs" attack. */
 const MAX_ALIASES = 100
 const MAX_LIST_DEPTH = 8
-/** More open brackets than this are no manifest: the parser would take seconds to find that none is closed. */
+/** The most open brackets. With more, the parser would need seconds to find that they are not closed. */
 const MAX_OPEN_BRACKETS = 1_000
 
 /**
- * Reads every document of `text`; `List` and typed lists are unwrapped, empty documents left out. Nothing is thrown: mistakes
- * are data, with `file` as it is given.
+ * Parses every document of `text`. It unwraps `List` and typed lists, and skips empty documents. It throws nothing: errors are in the
+ * result.
  */
 export function parseManifests(text: string, file: string): ParsedManifests {
   const lines = new LineCounter()
@@ -48,7 +48,7 @@ export function parseManifests(text: string, file: string): ParsedManifests {
       readDocument(document)
     }
   } catch (error) {
-    // The parser is recursive: nesting beyond the stack is the one way in which it throws.
+    // The recursive parser throws when the nesting exceeds the stack.
     report(1, `cannot be read: ${(error as Error).message}`)
   }
   return parsed
@@ -60,7 +60,7 @@ export function parseManifests(text: string, file: string): ParsedManifests {
     const line = lineAt(document.contents.range?.[0])
     try {
       const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
-      // Only an alias can make a value part of itself, which no API server can store; JSON.stringify throws then.
+      // JSON.stringify throws for a value that contains itself, which only an alias can create. No API server can store it.
       if (text.includes('*')) JSON.stringify(value)
       readValue(value, document.contents, document, 0)
     } catch (error) {
@@ -89,7 +89,7 @@ export function parseManifests(text: string, file: string): ParsedManifests {
   }
 }
 
-/** The most brackets that are open at once, wherever they stand: those in texts are few, or closed as well. */
+/** The most brackets that are open at once. It counts brackets in strings too, because they are few, or closed as well. */
 function openBrackets(text: string): number {
   let most = 0
   let open = 0
@@ -100,7 +100,7 @@ function openBrackets(text: string): number {
   return most
 }
 
-/** The items of a `List` or `FooList`, with the type that a typed list leaves out of them; undefined for any other object. */
+/** The items of a `List` or `FooList`; undefined for any other object. Items of a typed list get its type. */
 function listItems(value: unknown): unknown[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { kind, apiVersion, items } = value as { kind?: unknown; apiVersion?: unknown; items?: unknown }
@@ -110,7 +110,7 @@ function listItems(value: unknown): unknown[] | undefined {
   return items.map((item: unknown) => (typeof item === 'object' && item !== null ? { ...type, ...item } : item))
 }
 
-/** The first thing that makes a value no Kubernetes object. */
+/** The first reason why a value is not a Kubernetes object; undefined when it is one. */
 function findMistake(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return `expected a Kubernetes object (apiVersion, kind, metadata.name), found ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`

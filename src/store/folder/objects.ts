@@ -1,4 +1,4 @@
-/** Every object of a folder store: its manifest, the later writes, and the rule which of the two holds. */
+/** The objects of a folder store: merges the manifests with later writes. */
 import { isDeepStrictEqual } from 'node:util'
 import { groupOf, type K8sObject, objectKey, type ResourceType } from '../../api/meta.ts'
 import { describe, refuseVersion, requireVersion } from '../cluster/object-writer.ts'
@@ -8,7 +8,7 @@ import { generatedName, uidOf } from './identity.ts'
 import type { Manifest } from './manifests.ts'
 import { patchedObject } from './patch.ts'
 
-/** An object as it is now; `file` and `line` of where it came from, absent for one that was only ever written. */
+/** The current object. `file` and `line` are those of its manifest, absent for an object without one. */
 export interface FolderObject {
   object: K8sObject
   file?: string
@@ -16,14 +16,14 @@ export interface FolderObject {
 }
 
 interface Entry extends FolderObject {
-  /** The manifest that was last taken over, as the file has it. */
+  /** The last manifest that was applied, as in the file. */
   source?: K8sObject
 }
 
 /** The tombstone of a deleted object: a manifest that still contains the object does not restore it. */
 interface Tombstone {
   deletions: number
-  /** The entry of the last one, while its manifest is in the folder. */
+  /** The last deleted entry, while its manifest is in the folder. */
   entry?: Entry | undefined
 }
 
@@ -34,7 +34,7 @@ export class FolderObjects {
   #version = 0
   #generatedNames = 0
 
-  /** `types` are the kinds whose scope is known, by `kindKey`. */
+  /** @param types the kinds whose scope is known, by `kindKey` */
   constructor(types: ReadonlyMap<string, ResourceType>) {
     this.#types = types
   }
@@ -46,13 +46,13 @@ export class FolderObjects {
   get(type: ResourceType, namespace: string | undefined, name: string): K8sObject | undefined {
     const found = this.#entries.get(keyOf(kindKey(type), type.namespaced ? (namespace ?? 'default') : '', name))
     if (found !== undefined || namespace !== 'default') return found?.object
-    // Of kinds that are not cached the scope is unknown: their objects without a namespace are kept without one.
+    // The scope of kinds that are not cached is unknown. Their objects without a namespace have an empty one.
     return this.#entries.get(keyOf(kindKey(type), '', name))?.object
   }
 
   /**
-   * Takes over the current manifests. A changed manifest wins over earlier writes, and an unchanged one leaves them alone. An object
-   * whose manifest is gone is removed. The first manifest of an object holds: `duplicate` gets any other.
+   * Applies the current manifests. A changed manifest replaces earlier writes; an unchanged one does not. An object whose manifest was
+   * removed is removed. The first manifest of an object counts, and `duplicate` is called for each other one.
    */
   replaceManifests(manifests: readonly Manifest[], duplicate: (first: Manifest, second: Manifest) => void): void {
     const winners = new Map<string, Manifest>()
@@ -71,7 +71,7 @@ export class FolderObjects {
     for (const [key, manifest] of winners) this.#take(key, manifest)
   }
 
-  /** Throws `ConflictError` when the object exists. */
+  /** Creates an object. Throws `ConflictError` when it exists. */
   create(given: K8sObject): K8sObject {
     refuseVersion(given)
     const object = this.#named(given)
@@ -84,7 +84,7 @@ export class FolderObjects {
     return created
   }
 
-  /** Throws `ConflictError` for an old resource version, `NotFoundError` when there is no such object. */
+  /** Replaces an object. Throws `ConflictError` for an old resource version, and `NotFoundError` when the object does not exist. */
   update(object: K8sObject): K8sObject {
     requireVersion(object)
     const key = this.#keyOf(object)
@@ -94,7 +94,9 @@ export class FolderObjects {
     return this.#replace(key, entry, object)
   }
 
-  /** Throws `ConflictError` for an old resource version in the patch, `NotFoundError` when there is no such object. */
+  /**
+   * Patches an object. Throws `ConflictError` for an old resource version in the patch, and `NotFoundError` when the object does not exist.
+   */
   patch(
     type: ResourceType,
     { namespace, name }: ObjectName,
@@ -110,7 +112,10 @@ export class FolderObjects {
     return this.#replace(key, entry, after)
   }
 
-  /** The object that was deleted or, having finalizers, marked; undefined when there is none. Throws `ConflictError` as `update`. */
+  /**
+   * Deletes an object, or marks it when it has finalizers. Returns it; undefined when it does not exist. Throws `ConflictError` as `update`
+   * does.
+   */
   delete(object: K8sObject, now: Date): K8sObject | undefined {
     requireVersion(object)
     const key = this.#keyOf(object)
@@ -127,10 +132,10 @@ export class FolderObjects {
   }
 
   #replace(key: string, entry: Entry, object: K8sObject): K8sObject {
-    // As in an API server, a write that changes nothing makes no new version, and so no event.
+    // As in an API server, a write without changes creates no new version and no event.
     if (isDeepStrictEqual(entry.object, object)) return entry.object
     const { deletionTimestamp } = entry.object.metadata
-    // A deletion is not taken back by a write from before it.
+    // A write cannot remove the deletionTimestamp.
     const metadata = { ...object.metadata, ...(deletionTimestamp && { deletionTimestamp }) }
     const updated = this.#stamp(key, { ...object, metadata }, entry.object)
     // A deleted object is gone when its last finalizer is removed.
@@ -157,7 +162,7 @@ export class FolderObjects {
     this.#entries.set(key, { object: this.#stamp(key, object, before?.object), source: object, file, line })
   }
 
-  /** Under a name of its own, when the object has only a `generateName`. */
+  /** Adds a name to an object that has only a `generateName`. */
   #named(object: K8sObject): K8sObject {
     const { name, generateName } = object.metadata
     if (name || !generateName) return object
@@ -167,7 +172,7 @@ export class FolderObjects {
     }
   }
 
-  /** A copy with the fields that an API server adds: uid, generation, a version higher than every other, the default namespace. */
+  /** Returns a copy with the fields that an API server sets: uid, generation, a new resource version and the default namespace. */
   #stamp(key: string, object: K8sObject, before?: K8sObject): K8sObject {
     const { namespace: given, ...metadata } = structuredClone(object.metadata)
     const namespace = this.#namespaceOf(object) || undefined
@@ -205,7 +210,7 @@ function specOf(object: K8sObject): unknown {
   return (object as K8sObject & { spec?: unknown }).spec
 }
 
-/** Throws for an object that is not, or no longer, the one that was read. */
+/** Throws `ConflictError` when the uid or the resource version differs from the object that was read. */
 function requireSame({ metadata }: K8sObject, read: K8sObject): void {
   const { uid = metadata.uid, resourceVersion } = read.metadata
   if (uid === metadata.uid && resourceVersion === metadata.resourceVersion) return

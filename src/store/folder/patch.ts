@@ -1,4 +1,4 @@
-/** Patches an object in a folder store, by the rules of an API server. */
+/** Patches an object of a folder store by the rules of an API server. */
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { applyMergePatch } from '../../core/merge-patch.ts'
 import { describe } from '../cluster/object-writer.ts'
@@ -7,17 +7,17 @@ import { ConflictError, type PatchOptions } from '../store.ts'
 type ObjectWithStatus = K8sObject & { status?: unknown }
 
 /**
- * The object after a merge patch. Every kind counts as one with a status subresource: a patch of the status changes nothing else, any
- * other patch does not change the status.
+ * Returns the object after a merge patch. Every kind has a status subresource here: a patch of the status changes only the status, and any
+ * other patch does not change it.
  *
- * @throws ConflictError when the patch names another `metadata.resourceVersion` or `metadata.uid` than the object has
+ * @throws ConflictError when `metadata.resourceVersion` or `metadata.uid` of the patch differs from the object
  */
 export function patchedObject(
   before: ObjectWithStatus,
   patch: Record<string, unknown>,
   { subresource }: PatchOptions,
 ): K8sObject {
-  // As it would be sent: members that are undefined are not there at all.
+  // As on the wire, fields that are undefined are absent.
   const sent = JSON.parse(JSON.stringify(patch)) as Record<string, unknown>
   const given = (sent['metadata'] ?? {}) as Partial<Record<keyof ObjectMeta, unknown>>
   // Only the server sets these fields: the first two are preconditions, the others are ignored.

@@ -1,4 +1,4 @@
-/** Finds the manifest files below a folder, within bounds, so that a wrong path cannot make us read a whole disk. */
+/** Finds the manifest files below a folder. Limits stop the scan of a wrong path, such as a whole disk. */
 import type { BigIntStats, Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,12 +6,12 @@ import { join } from 'node:path'
 export interface ScannedFile {
   file: string
   bytes: number
-  /** Changes whenever the file does. Undefined while the file is so fresh that a further change might not show. */
+  /** Changes whenever the file changes. Undefined while the file is so new that another change might not alter its time. */
   stamp: string | undefined
 }
 
 interface Scan {
-  /** By path, so that "the first file wins" means the same everywhere. */
+  /** Sorted by path, so that the first file is the same on every system. */
   files: ScannedFile[]
   errors: { file: string; message: string }[]
 }
@@ -19,10 +19,10 @@ interface Scan {
 const MAX_DEPTH = 16
 const MAX_FILES = 20_000
 const MANIFEST = /\.(?:ya?ml|json)$/i
-/** Filesystem clocks tick this coarsely at worst. */
+/** The coarsest resolution of file times. */
 const SETTLED_AFTER_MS = 2000
 
-/** Lists `*.yaml`, `*.yml` and `*.json` below `directory`; hidden names and node_modules are skipped, symlinks followed once. */
+/** Lists `*.yaml`, `*.yml` and `*.json` below `directory`. It skips hidden names and node_modules, and reads each linked folder once. */
 export async function scanFolder(directory: string): Promise<Scan> {
   const scan: Scan = { files: [], errors: [] }
   const seen = new Set<string>()
@@ -36,7 +36,7 @@ export async function scanFolder(directory: string): Promise<Scan> {
       return
     }
     const entries = await attempt(path, depth > 0, async () => {
-      // A folder that is reached twice, by a symlink or its loop, is read once.
+      // A folder that several symlinks lead to is read once, which also ends loops.
       const real = await realpath(path)
       if (seen.has(real)) return []
       seen.add(real)
@@ -52,7 +52,7 @@ export async function scanFolder(directory: string): Promise<Scan> {
     if (entry.isDirectory()) return scanInto(path, depth + 1)
     const isManifest = MANIFEST.test(entry.name)
     if (!isManifest && !entry.isSymbolicLink()) return
-    // A symlink to nowhere is a mistake where it stands for a manifest, and none of our business elsewhere.
+    // A broken symlink is an error only when it has the name of a manifest.
     const stats = await attempt(path, !(entry.isSymbolicLink() && isManifest), () => stat(path, { bigint: true }))
     if (stats?.isDirectory()) return scanInto(path, depth + 1)
     if (!stats?.isFile() || !isManifest) return
@@ -69,7 +69,7 @@ export async function scanFolder(directory: string): Promise<Scan> {
     try {
       return await run()
     } catch (error) {
-      // Deleted since its folder was listed: as if it had not been listed.
+      // The entry was deleted after its folder was listed.
       if (wasListed && isGone(error)) return undefined
       scan.errors.push({ file, message: `cannot be read: ${(error as Error).message}` })
       return undefined

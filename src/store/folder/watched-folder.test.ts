@@ -6,7 +6,7 @@ import { buildBinding } from '../objects.fake.ts'
 import { names, openFolder, replicas } from './folder.fake.ts'
 
 describe('a watched folder', () => {
-  test('shows new, changed and deleted files by itself, in new folders too', async () => {
+  test('updates the store for new, changed and deleted files, even in new folders', async () => {
     const { directory, complaints, write, start } = await openFolder()
     await write('a.yaml', buildBinding('a'))
     const store = await start({ watch: true, debounceMs: 1 })

@@ -1,7 +1,7 @@
-/** The YAML that kubectl reads: YAML 1.2 here, with the 1.1 spellings that Kubernetes' own parser still takes. */
+/** The YAML dialect of kubectl: YAML 1.2, with the YAML 1.1 forms that the parser of Kubernetes accepts. */
 import type { DocumentOptions, ParseOptions, ScalarTag, SchemaOptions } from 'yaml'
 
-/** `0644` is octal to kubectl (YAML 1.1) and decimal in YAML 1.2; file modes are written so. */
+/** `0644`, as in file modes, is octal for kubectl (YAML 1.1) and decimal in YAML 1.2. */
 const octal: ScalarTag = {
   tag: 'tag:yaml.org,2002:int',
   default: true,
@@ -9,7 +9,7 @@ const octal: ScalarTag = {
   resolve: (text) => Number.parseInt(text, 8),
 }
 
-/** go-yaml takes these for booleans, so an annotation of `yes` without quotes is refused by an API server, and here. */
+/** go-yaml parses these words as booleans. So an API server rejects an annotation `yes` without quotes, and so does Lodestone. */
 const words: ScalarTag = {
   tag: 'tag:yaml.org,2002:bool',
   default: true,
@@ -17,7 +17,7 @@ const words: ScalarTag = {
   resolve: (text) => /^(?:y|on)/i.test(text),
 }
 
-/** Options of every parse: merge keys as in kubectl, duplicate keys refused as by `--validate=strict`. */
+/** The options of every parse. Merge keys work as in kubectl; duplicate keys are rejected, as by `--validate=strict`. */
 export const KUBERNETES_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.2',
   merge: true,

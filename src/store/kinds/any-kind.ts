@@ -1,7 +1,7 @@
-/** How the stores name kinds among themselves, and the one type under which kinds of different shapes fit in one list. */
+/** The keys of kinds in stores, and a type for lists of kinds with different objects. */
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
 
-/** Any `CachedKind<T>`: its functions take a `T` that only the kind itself knows. */
+/** A `CachedKind<T>` of any `T`. */
 export interface AnyCachedKind {
   type: ResourceType
   keep(raw: never): K8sObject
@@ -10,14 +10,14 @@ export interface AnyCachedKind {
   optional?: boolean
 }
 
-/** A kind whatever its version: one object must not be cached twice because two versions of its API exist. */
+/** The key of a kind in any version: an object must not be cached twice when its API has two versions. */
 export function kindKey(type: { group: string; kind: string }): string {
   return type.group === '' ? type.kind : `${type.kind}.${type.group}`
 }
 
 /**
- * Sets `apiVersion` and `kind`, which every reader needs. Items of a LIST have neither in the built-in groups, and metadata that is read
- * alone comes as a PartialObjectMetadata.
+ * Sets `apiVersion` and `kind`, which every reader needs. Items of a LIST of a built-in kind have neither, and metadata-only objects have
+ * the kind PartialObjectMetadata.
  */
 export function withType(type: ResourceType, raw: K8sObject): K8sObject {
   return raw.kind === type.kind && raw.apiVersion !== undefined

@@ -1,4 +1,4 @@
-/** Bindings as they are cached: they are by far the most objects, so only the fields that are read are kept. */
+/** The cached kinds of bindings. Most cached objects are bindings, so only fields that decisions read are kept. */
 import {
   BINDING_ID_LABEL,
   type BindingSpec,
@@ -56,7 +56,7 @@ function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBindi
         propagateDeps ? [...BINDING_ANNOTATIONS, DEPENDENCIES_ANNOTATION] : BINDING_ANNOTATIONS,
         keptLabels(metadata.labels, isReferrer),
       ),
-      // kubectl finds the Events of an object by its uid; only bindings with a note of ours have any.
+      // kubectl finds the Events of an object by its uid. Only bindings with annotations of Lodestone have Events.
       ...(uid && (isAttached || hasOurAnnotations(metadata.annotations)) && { uid }),
       ...(isAttached && ownerReferences && { ownerReferences }),
       ...(isReferrer && finalizers && { finalizers: intern.json(finalizers) }),
@@ -72,7 +72,7 @@ function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBindi
       },
       ...intern.json({
         ...(spec.placement && { placement: spec.placement }),
-        // Those that depend on a binding copy its clusters as they are.
+        // Attached bindings copy the clusters of the binding that they depend on, with all fields.
         ...(spec.clusters && { clusters: propagateDeps ? spec.clusters : spec.clusters.map(({ name }) => ({ name })) }),
         ...(spec.replicas && { replicas: spec.replicas }),
         ...(spec.suspension && { suspension: spec.suspension }),
@@ -84,13 +84,13 @@ function keepBinding({ apiVersion, kind, metadata, spec, status }: ResourceBindi
       }),
       ...(spec.requiredBy && { requiredBy: spec.requiredBy }),
     },
-    // Only of VolumeManagers: no other clusters are looked up.
+    // Only for VolumeManagers: no decision reads the aggregated status of other bindings.
     ...(resource.kind === volumeManagers.kind &&
       status?.aggregatedStatus && { status: { aggregatedStatus: status.aggregatedStatus.map(keepMemberStatus) } }),
   }
 }
 
-/** How a dependency is put into members: what those that need it say, and what was made of it. */
+/** The fields that decide how a dependency is applied to members. */
 function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: BindingSpec): Partial<BindingSpec> {
   return {
     ...(conflictResolution !== undefined && { conflictResolution }),
@@ -98,7 +98,7 @@ function strategyOf({ conflictResolution, preserveResourcesOnDeletion }: Binding
   }
 }
 
-/** Ids by which annotations refer to a binding, and the ids in its own annotations. */
+/** The labels with the id of a binding, and those that refer to the ids of other bindings. */
 function keptLabels(labels: Record<string, string> = {}, withId: boolean): string[] {
   return Object.keys(labels).filter(
     (label) =>
@@ -115,12 +115,12 @@ function bindingKind(type: ResourceType<ResourceBinding>): CachedKind<ResourceBi
     keep: keepBinding,
     indexes: {
       workload: ({ spec }) => [workloadKey(spec.resource)],
-      // For cluster-scoped bindings, Lodestone's annotations: no entry names them.
+      // Labels of attached bindings refer to cluster-scoped bindings by id.
       id: ({ metadata }) => [metadata.labels?.[CLUSTER_BINDING_ID_LABEL] ?? ''].filter((id) => id !== ''),
-      // For attached bindings, Lodestone's annotations about the bindings that they are attached to.
+      // Labels of attached bindings refer to the bindings that they are attached to.
       dependedBy: ({ metadata }) =>
         Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX)),
-      // Only for the few bindings that are on hold: a change of their policy can release them.
+      // Only for bindings on hold, which are few: a change of their policy can release them.
       onHoldByPolicy: ({ metadata }) => {
         const policy = metadata.annotations?.[HOLD_ANNOTATION] ? policyReferenceOf(metadata) : undefined
         return policy ? [objectKey(policy.namespace, policy.name)] : []

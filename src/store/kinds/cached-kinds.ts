@@ -1,4 +1,4 @@
-/** The kinds that decisions read: the cached fields of each, and its indexes. */
+/** The table of cached kinds, with the cached fields and the indexes of each. */
 import { type DataSource, dataSources } from '../../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
 import { ingresses, serviceAccounts, services } from '../../api/dependencies.ts'
@@ -48,7 +48,7 @@ const sourceKind: CachedKind<DataSource> = {
   indexes: { key: (source) => [queryKeyOfSource(source)] },
 }
 
-/** Of a hub's thousands, nearly all are kept as no more than a name. */
+/** A hub has thousands of namespaces. Most are cached with their name only. */
 const namespaceKind: CachedKind<GrantingNamespace> = {
   type: namespaces,
   keep({ apiVersion, kind, metadata }) {
@@ -79,7 +79,7 @@ const clusterKind: CachedKind<Cluster> = {
       ...(ours?.length && { status: { apiEnablements: ours } }),
     }
   },
-  // The kinds of Lodestone that a member serves. Other kinds go to members anyway.
+  // The kinds of Lodestone that a member serves. Other kinds are propagated to members without this check.
   indexes: {
     serves: ({ status }) =>
       (status?.apiEnablements ?? []).flatMap(({ groupVersion, resources = [] }) =>
@@ -133,7 +133,7 @@ function keepOwn<T extends DataSourceClaim | DataSource>({ apiVersion, kind, met
   } as T
 }
 
-/** Read by every decision on a placement. The API server must serve claims and sources; the other kinds are optional. */
+/** The kinds that every decision on a placement reads. The API server must serve claims and sources; the other kinds are optional. */
 export const placementKinds: readonly AnyCachedKind[] = [
   claimKind,
   sourceKind,
@@ -149,11 +149,11 @@ const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
 /** Every kind that may be cached. */
 export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
 
-/** The kinds to read from an API server for the features that are on. */
+/** The kinds to cache from an API server for the enabled features. */
 export function kindsFor({ dependencies, movesData }: { dependencies: boolean; movesData: boolean }): AnyCachedKind[] {
   const kinds = [
     ...placementKinds,
-    // They say which volumes their pods name, and go where those are.
+    // Workloads name volumes, and are placed where the data of these is.
     ...workloadKinds,
     ...injectionKinds,
     ...(dependencies ? [...dependencyKinds, ...volumeClaimKinds] : []),

@@ -1,4 +1,4 @@
-/** The kinds behind dependencies: workloads, cut to their dependencies, and the dependencies, mostly metadata only. */
+/** The cached kinds for dependencies: workloads with their references, and the dependencies, mostly as metadata. */
 import { createHash } from 'node:crypto'
 import {
   configMaps,
@@ -22,12 +22,12 @@ import { selectableKeys } from '../../core/propagation-policy/select.ts'
 import type { CachedKind } from '../store.ts'
 import type { AnyCachedKind } from './any-kind.ts'
 
-/** The kinds whose objects need others. An Ingress is both: it needs Secrets, and is needed by the pods behind it. */
+/** The kinds whose objects have dependencies. An Ingress needs Secrets, and is itself a dependency of the pods behind it. */
 export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds.map(
   ({ type }) => type as ResourceType<Workload>,
 )
 
-/** Workloads as other workloads, but cached for volumes as well (volumes.ts). */
+/** Workloads that are also cached for volumes (volumes.ts). */
 const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
 export const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
 
@@ -53,7 +53,7 @@ export function workloadKind(type: ResourceType): CachedKind<Workload & Dependen
         ),
       backends: ({ metadata, dependencies }) =>
         dependencies.backends.map((name) => objectKey(metadata.namespace, name)),
-      // By labels and not by name: found by kind and namespace.
+      // References by labels instead of a name, by kind and namespace.
       selectors: ({ dependencies }) =>
         dependencies.references
           .filter(({ name }) => !name)
@@ -73,7 +73,7 @@ const serviceKind: CachedKind<Service & Dependent> = {
     return { ...keepContent(raw), ...(selector && { spec: { selector } }) }
   },
   indexes: {
-    // Under one label of the selector: a pod that has all of them has that one.
+    // One label of the selector is enough: every pod that the selector matches has this label.
     selector({ metadata, spec }) {
       const [pair] = Object.entries(spec?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
       return pair ? [labelKey(metadata.namespace, pair)] : []
@@ -95,16 +95,16 @@ const serviceAccountKind: CachedKind<ServiceAccount> = {
   },
 }
 
-/** Nothing of these but their metadata is ever asked for: contents of Secrets do not leave the API server. */
+/** Requests metadata only, so that the content of Secrets does not leave the API server. */
 function metadataOnly(type: ResourceType): CachedKind<Dependent> {
   const keep = ({ apiVersion, kind, metadata }: Dependent) => ({ apiVersion, kind, metadata: keepIdentity(metadata) })
   return { type, keep, indexes: {}, metadataOnly: true }
 }
 
-/** Workloads need them. The right to list them shows all that they hold, so they are read for this alone. */
+/** Secrets, as dependencies of workloads. The right to list Secrets exposes their content, so no other feature reads them. */
 const secretKind = metadataOnly(secrets)
 
-/** Read only where dependencies are distributed. */
+/** The kinds that are cached only when Lodestone distributes dependencies. */
 export const dependencyKinds: readonly AnyCachedKind[] = [
   ...workloadKinds,
   serviceKind,
@@ -114,7 +114,7 @@ export const dependencyKinds: readonly AnyCachedKind[] = [
   { ...metadataOnly(endpointSlices), indexes: { namespace: ({ metadata }: Dependent) => [metadata.namespace ?? ''] } },
 ]
 
-/** The key of one label of a namespace's pods. */
+/** The key of a label of pods in a namespace. */
 export function labelKey(namespace: string | undefined, [name, value]: [string, string]): string {
   return `${namespace ?? ''}/${name}=${value}`
 }
@@ -128,7 +128,7 @@ export function keepContent(raw: K8sObject): Dependent {
   return { apiVersion, kind, metadata: keepIdentity(metadata), ...contentOf(raw) }
 }
 
-/** Which object, in which state, and what selectors see of it. */
+/** Keeps name, uid, version, deletion time and labels. */
 function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp, labels }: ObjectMeta): ObjectMeta {
   return {
     ...(name && { name }),
@@ -140,7 +140,7 @@ function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp
   }
 }
 
-/** A digest of all but status and bookkeeping. */
+/** A digest of the object without its status, resourceVersion and managedFields. */
 function contentOf(raw: K8sObject): { content: string } {
   const { status: _status, metadata, ...rest } = raw as K8sObject & { status?: unknown }
   const {
@@ -155,7 +155,7 @@ function contentOf(raw: K8sObject): { content: string } {
   }
 }
 
-/** For JSON.stringify: sorts members, so that equal objects give equal text. */
+/** A replacer for JSON.stringify that sorts fields, so that equal objects have equal text. */
 function sorted(_key: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }

@@ -1,8 +1,8 @@
-/** Cuts metadata down to the fields that decisions read. */
+/** Reduces metadata to the fields that decisions read. */
 import type { ObjectMeta } from '../../api/meta.ts'
 import { intern } from '../cache/intern.ts'
 
-/** Name and version, and of annotations and labels those that are named. */
+/** Keeps name, namespace, version and deletion time, and the given annotations and labels. */
 export function keepMetadata(
   { name, namespace, resourceVersion, deletionTimestamp, annotations, labels }: ObjectMeta,
   keptAnnotations: readonly string[] = [],

@@ -1,4 +1,4 @@
-/** The kinds behind volumes: VolumeManagers, nodes, claims, and pods, of which only movers and waiting pods are cached whole. */
+/** The cached kinds for volumes: VolumeManagers, nodes, claims and pods. Only gated pods keep their whole spec. */
 import {
   DELETE_IN_USE_ANNOTATION,
   MOVER_LABEL,
@@ -49,11 +49,11 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   },
   indexes: {
     secrets: (manager) => secretsOf(manager).map((name) => objectKey(manager.metadata.namespace, name)),
-    // By the key in the names of its directories, PVCs and node labels.
+    // The key in the names of its directories, claims and node labels.
     owner: (manager) => [ownerKey(manager)],
-    // Those that wait for a turn: the queue of movers.
+    // VolumeManagers with waiting movers: the queue.
     waiting: (manager) => (isInQueue(manager) ? ['all'] : []),
-    // Those of which something failed, and is tried again later.
+    // VolumeManagers with failed replicas or deletions, which are retried later.
     failed: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []
       const isFailed = ({ state }: { state: string }) => state === 'Failed'
@@ -61,14 +61,14 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
         ? ['all']
         : []
     },
-    // The nodes that have, or may have, data of it.
+    // The nodes that have, or may have, its data.
     node: ({ status }) => {
       const volumes = Array.isArray(status?.volumes) ? status.volumes : []
       return volumes.flatMap(({ replicas = [], deletions = [] }) =>
         [...replicas, ...deletions].flatMap(({ node }) => (node ? [node] : [])),
       )
     },
-    // Those whose data is somewhere already: every node may be one of theirs.
+    // VolumeManagers with `Local` volumes: any node may have their data.
     local: ({ spec }) =>
       (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(({ sourceType }) => sourceType === 'Local')
         ? ['all']
@@ -86,7 +86,7 @@ const nodeKind: CachedKind<Node> = {
     return {
       apiVersion,
       kind,
-      // Without a version: a node is written all the time, and by patches of labels only from here.
+      // Without resourceVersion: the kubelet writes nodes all the time, and Lodestone only patches their labels.
       metadata: { ...(name && { name }), ...(uid && { uid }), ...(labels && { labels }) },
       ...(conditions?.length && {
         status: {
@@ -107,13 +107,13 @@ const nodeKind: CachedKind<Node> = {
 
 const asWorkload = workloadKind(pods)
 
-/** A pod. Only movers and pods that wait for volumes have more than their dependencies and the data that they use. */
+/** A cached pod. Only movers and pods that wait for volumes have more than their dependencies and the data that they use. */
 export interface CachedPod extends Workload, Dependent, CachedUse {
   spec?: Pod['spec']
   status?: NonNullable<Pod['status']>
 }
 
-/** The data that a pod other than a mover has mounted, or had mounted before it ended. */
+/** The data that a pod mounts, or mounted before it ended. Absent for movers. */
 export interface CachedUse {
   use?: PodUse
   pastUse?: PastUse
@@ -145,15 +145,15 @@ const podKind: CachedKind<CachedPod> = {
   },
   indexes: {
     ...asWorkload.indexes,
-    // Of those that wait: the VolumeManagers that they wait for.
+    // For gated pods: the VolumeManagers that they wait for.
     waitsFor: ({ metadata, dependencies, spec }) =>
       spec ? dependencies.volumeManagers.map((name) => objectKey(metadata.namespace, name)) : [],
-    // Pods that have a directory or a claim mounted.
+    // The directories and claims that a pod mounts.
     directory: ({ use }) => use?.directories ?? [],
     claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
-    // Pods that had a directory of a node mounted, and have ended.
+    // The directories of its node that an ended pod mounted.
     endedIn: ({ pastUse }) => pastUse?.directories.map((directory) => placeKey(pastUse.node, directory)) ?? [],
-    // The movers of a VolumeManager, and those that are at work.
+    // The VolumeManager of a mover, and all movers that have not ended.
     mover: (pod) => (isMover(pod.metadata) ? [readTask(pod)?.manager ?? ''].filter((key) => key !== '') : []),
     active: ({ metadata, status }) => (isMover(metadata) && !isEnded(status) ? ['all'] : []),
   },
@@ -204,17 +204,17 @@ const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
   indexes: { owner: ({ metadata }) => ownersOf(metadata) },
 }
 
-/** Only of what is made for a VolumeManager. */
+/** The owner of an object that Lodestone created for a VolumeManager. */
 function ownersOf({ labels }: ObjectMeta): string[] {
   const key = labels?.[VOLUME_LABEL]
   return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
 }
 
-/** Read wherever pods may use volumes. */
+/** The kinds that are cached when pods may use volumes. */
 export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
 
-/** Dependencies of workloads, also read where dependencies are distributed. */
+/** The kinds that are cached when data is moved, or when Lodestone distributes dependencies. */
 export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
 
-/** Read only where data is moved. */
+/** The kinds that are cached only when data is moved. */
 export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]

@@ -8,7 +8,7 @@ function decode(chunks: readonly Uint8Array[], maxItemBytes?: number): { items: 
   return { items, envelope: decoder.end() }
 }
 
-/** Cuts bytes into parts of these sizes, and one of the rest. */
+/** Splits bytes into parts of these sizes, and one with the rest. */
 function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   const chunks: Uint8Array[] = []
   let start = 0
@@ -19,12 +19,12 @@ function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
   return [...chunks, bytes.subarray(start)]
 }
 
-/** Objects full of what the decoder looks for: brackets, quotes and escapes, in names as in values. */
+/** Objects with many brackets, quotes and escapes, in names and in values. */
 const awkward = fc.stringMatching(/^[{}[\]",\\a-z:é😀 ]*$/u)
 const item = fc.dictionary(awkward, fc.jsonValue({ stringUnit: awkward, maxDepth: 4 }))
 
 describe('a list that arrives in chunks', () => {
-  test('gives the same objects and metadata as one that is parsed at once, wherever it was cut', () => {
+  test('has the same objects and metadata as a list that is parsed at once, with any chunk borders', () => {
     const list = fc.record({ items: fc.array(item), metadata: item, kind: awkward })
     const members = fc.shuffledSubarray(['kind', 'items', 'metadata'] as const, { minLength: 3 })
     const sizes = fc.array(fc.nat({ max: 50 }))
@@ -39,13 +39,13 @@ describe('a list that arrives in chunks', () => {
     )
   })
 
-  test.each([0, 1])('may be cut at any byte, with %i bytes between the parts', (between) => {
+  test.each([0, 1])('may be split at any byte, with %i bytes between the parts', (between) => {
     const items = [{ name: 'a"]}\\', 'b\\"': ['é', { c: '[{😀' }] }, {}, { d: '\\\\' }]
     const bytes = Buffer.from(JSON.stringify({ '"items\\': '[', items, metadata: { resourceVersion: '7' } }))
     for (let at = 0; at <= bytes.length; at++) expect(decode(cut(bytes, [at, between])).items).toEqual(items)
   })
 
-  test('hands on each object with the chunk that completes it', () => {
+  test('returns each object with the chunk that completes it', () => {
     const decoder = new ListDecoder()
     const push = (text: string) => decoder.push(Buffer.from(text))
     expect(push('{"kind":"List","items":[{"name":"a"},{"na')).toEqual([{ name: 'a' }])
@@ -58,7 +58,7 @@ describe('a list that arrives in chunks', () => {
   test.each([
     { name: 'no items', text: '{"metadata":{"resourceVersion":"7"},"items":[]}' },
     { name: 'null for items', text: '{"items":null,"metadata":{"resourceVersion":"7"}}' },
-    { name: 'nothing of items', text: '{"metadata":{"resourceVersion":"7"}}' },
+    { name: 'without items', text: '{"metadata":{"resourceVersion":"7"}}' },
     { name: 'items elsewhere', text: '{"metadata":{"items":[{"a":1}],"resourceVersion":"7"},"columns":[{"b":2}]}' },
   ])('may have $name', ({ text }) => {
     const { items, envelope } = decode([Buffer.from(text)])
@@ -72,9 +72,9 @@ describe('a list that arrives in chunks', () => {
     { name: 'is not JSON', text: 'hello', error: SyntaxError },
     { name: 'is empty', text: '', error: SyntaxError },
     { name: 'has an object that is not JSON', text: '{"items":[{"a":oops}]}', error: SyntaxError },
-    { name: 'is no object', text: '"hello"', error: /no object/ },
+    { name: 'is not an object', text: '"hello"', error: /no object/ },
     { name: 'is not UTF-8', text: Buffer.from([0x7b, 0xff, 0x7d]), error: TypeError },
-  ])('is an error when it $name', ({ text, error }) => {
+  ])('throws when it $name', ({ text, error }) => {
     expect(() => decode([Buffer.from(text)])).toThrow(error)
   })
 
@@ -82,14 +82,14 @@ describe('a list that arrives in chunks', () => {
     { name: 'without a comma', between: '' },
     { name: 'with two commas', between: ',,' },
     { name: 'with a number', between: '.5,' },
-  ])('is an error when its chunks join $name', ({ between }) => {
+  ])('throws when its chunks join $name', ({ between }) => {
     const [first, second] = ['{"items":[{}', '{}]}'].map((text) => Buffer.from(text))
     expect(() => decode([first ?? Buffer.alloc(0), Buffer.from(between), second ?? Buffer.alloc(0)])).toThrow(
       SyntaxError,
     )
   })
 
-  test('is bounded object by object: many small ones are no large one', () => {
+  test('has a size limit for each object, not for their sum', () => {
     const items = Array.from({ length: 100 }, (_, i) => ({ i, padding: 'x'.repeat(50) }))
     const bytes = Buffer.from(JSON.stringify({ items }))
     const chunks = cut(

@@ -1,8 +1,8 @@
-/** Reads a list while it arrives: objects are handed on as soon as their last byte is there, and no page is ever held whole. */
+/** Decodes a list while it arrives. It returns each object when its last byte has arrived, so that no page is in memory as a whole. */
 import type { K8sObject } from '../../../api/meta.ts'
 import { PendingBytes } from './pending-bytes.ts'
 
-/** The fields of a list beside its items. */
+/** The fields of a list other than its items. */
 export interface ListEnvelope {
   metadata?: { resourceVersion?: string; continue?: string }
 }
@@ -13,22 +13,22 @@ const OPENS_ARRAY = 0x5b
 const OPENS_OBJECT = 0x7b
 const CLOSES_ARRAY = 0x5d
 const CLOSES_OBJECT = 0x7d
-/** How deep in brackets the items of a list are: in an array in the document. */
+/** The depth of the items of a list in brackets: inside the object and the array. */
 const ITEM_DEPTH = 2
 const ITEMS_BEGIN = /"items"\s*:\s*\[$/
-/** Larger than any object that etcd takes (1.5 MiB by default), small enough to hold. */
+/** Larger than any object in etcd (1.5 MiB by default), and small enough for the memory. */
 const MAX_ITEM_BYTES = 16 * 1024 * 1024
 
 /**
- * Decodes one list of the Kubernetes API, with any chunk borders and any order of its members. kube-apiserver
- * writes `items` before `metadata` for custom resources, and after it for its own kinds.
+ * Decodes one list of the Kubernetes API, with any chunk borders and any order of fields. kube-apiserver writes `items` before `metadata`
+ * for custom resources, and after it for built-in kinds.
  *
- * It looks only for brackets and the ends of strings, in the bytes: no part of a multi-byte character equals one. The
- * rest is left to `JSON.parse`, which gets all objects that a chunk completes at once.
+ * It searches the bytes only for brackets and quotation marks, which are never part of a multi-byte character. `JSON.parse` parses all
+ * objects that a chunk completes together.
  */
 export class ListDecoder {
   readonly #pending: PendingBytes
-  /** The document but for its items. */
+  /** The document without its items. */
   #envelope = ''
   #depth = 0
   #inItems = false
@@ -44,7 +44,7 @@ export class ListDecoder {
     )
   }
 
-  /** The objects that `chunk` completes, in order. Throws for an object that is too large, that is no JSON or not UTF-8. */
+  /** Returns the objects that `chunk` completes, in order. Throws for an object that is too large, is not JSON or is not UTF-8. */
   push(chunk: Uint8Array): K8sObject[] {
     const complete: K8sObject[] = []
     let begin = 0
@@ -79,14 +79,19 @@ export class ListDecoder {
     return complete
   }
 
-  /** What the list says beside its items, once all of it was pushed. Throws a SyntaxError when that is no JSON, or not all of it. */
+  /**
+   * Returns the fields of the list other than its items, after the last chunk. Throws a SyntaxError when the list is invalid or incomplete.
+   */
   end(): ListEnvelope {
     const envelope: unknown = JSON.parse(this.#envelope + this.#pending.take())
     if (typeof envelope !== 'object' || envelope === null) throw new Error('the list is no object')
     return envelope
   }
 
-  /** Adds the objects of a part of the array. After the first one, the part begins with a comma: the empty string stands before it. */
+  /**
+   * Parses a part of the array and adds its objects to the result. Every part but the first begins with a comma, so an empty string
+   * precedes it.
+   */
   #parseItems(text: string, to: K8sObject[]): void {
     const items: K8sObject[] = this.#hasItems ? JSON.parse(`[""${text}]`).slice(1) : JSON.parse(`[${text}]`)
     this.#hasItems ||= items.length > 0
@@ -98,7 +103,10 @@ export class ListDecoder {
     return this.#pending.take()
   }
 
-  /** Where the string that `from` is in ends, or `from` when it is in none. A string may go on in the next chunk, even at an escape. */
+  /**
+   * Returns the end of the string that contains `from`, or `from` outside a string. A string may continue in the next chunk, even after a
+   * backslash.
+   */
   #skipString(chunk: Uint8Array, from: number): number {
     if (!this.#inString) return from
     let at = this.#escaped ? from + 1 : from

@@ -9,8 +9,8 @@ const kinds = [{ ...bindingKind, keep: (raw: unknown) => raw as never, indexes: 
 
 const held = ({ store }: Stage, name: string) => store.get(resourceBindings, 'shop', name)
 
-describe('a kind of which only the metadata is wanted', () => {
-  test('is asked for without its contents, in every page of the list and in the watch', async () => {
+describe('a metadata-only kind', () => {
+  test('is requested without content, in every page of the list and in the watch', async () => {
     const stage = await openStage({ kinds, pageSize: 1 })
     for (const name of ['a', 'b']) stage.server.put(resourceBindings, buildBinding(name))
     await stage.start()
@@ -25,14 +25,14 @@ describe('a kind of which only the metadata is wanted', () => {
     ])
   })
 
-  test('other kinds are asked for as ever', async () => {
+  test('other kinds are requested with their content', async () => {
     const stage = await openStage()
     await stage.start()
 
     for (const { headers } of stage.server.requests) expect(headers.accept).toBe('application/json')
   })
 
-  test('is held under its own name, with all of its metadata', async () => {
+  test('is cached with its kind and all of its metadata', async () => {
     const stage = await openStage({ kinds })
     stage.server.put(resourceBindings, buildBinding('listed'))
     await stage.start()
@@ -44,7 +44,7 @@ describe('a kind of which only the metadata is wanted', () => {
     expect(held(stage, 'listed')).toMatchObject({ apiVersion, kind, metadata: { annotations: { note: 'not kept' } } })
   })
 
-  test('is cut here where a server sends whole objects all the same', async () => {
+  test('is reduced to metadata when the server sends whole objects', async () => {
     const stage = await openStage({ kinds })
     const whole = (name: string) => ({
       ...buildBinding(name),
@@ -62,7 +62,7 @@ describe('a kind of which only the metadata is wanted', () => {
     for (const name of ['a', 'b']) expect(held(stage, name)).not.toHaveProperty('spec')
   })
 
-  test('goes on behind a bookmark, which is metadata too, and lists anew when it is told that its position expired', async () => {
+  test('continues after a bookmark, and lists again when its position expired', async () => {
     const stage = await openStage({ kinds })
     await stage.start()
     const isAt = (version: string) => (request: { query: URLSearchParams }) =>

@@ -12,7 +12,7 @@ const bindings = ['a', 'b', 'c', 'd', 'e'].map((name) => buildBinding(name))
 const isContinued = (request: { query: URLSearchParams }): boolean => request.query.has('continue')
 
 describe('a list', () => {
-  test('comes in pages, and names no version that would make the server ignore the page size', async () => {
+  test('has pages, and sends no resourceVersion, which would disable the page size', async () => {
     const { server, start, names } = await openStage({ pageSize: 2 })
     for (const binding of bindings) server.put(resourceBindings, binding)
     await start()
@@ -24,7 +24,7 @@ describe('a list', () => {
     expect(server.lists(resourceBindings)[0]?.headers['accept-encoding']).toBe('identity')
   })
 
-  test('whose continue token expired begins anew at once, and never shows a mixture of both', async () => {
+  test('whose continue token expired starts over immediately, without objects of the first attempt', async () => {
     const { server, start, names } = await openStage({ pageSize: 2 })
     for (const binding of bindings) server.put(resourceBindings, binding)
     server.misbehave(isContinued, (response) => {
@@ -36,7 +36,7 @@ describe('a list', () => {
     expect(server.lists(resourceBindings)).toHaveLength(4)
   })
 
-  test('that expires again and again is tried anew after a pause, not in a storm', async () => {
+  test('that expires again and again is retried after a pause', async () => {
     const { server, clock, store, names } = await openStage({ pageSize: 2 })
     for (const binding of bindings) server.put(resourceBindings, binding)
     server.misbehave(isContinued, ...Array.from({ length: 4 }, () => status(410, 'Expired')))
@@ -49,7 +49,7 @@ describe('a list', () => {
     expect(names()).toHaveLength(5)
   })
 
-  test('that hands out the same continue token for ever is given up and reported', async () => {
+  test('that repeats a continue token fails and is reported', async () => {
     const { server, heard, clock, store } = await openStage()
     const endless = json(200, { metadata: { resourceVersion: '1', continue: 'again' }, items: [] })
     server.misbehave(isListOf(resourceBindings), endless, endless)
@@ -59,7 +59,7 @@ describe('a list', () => {
     expect(heard).toContain('error list failed: the list of resourcebindings does not go on')
   })
 
-  test('lets other work run between its pages, and hands objects on as they come', async () => {
+  test('yields to other work between its pages, and passes on objects as they arrive', async () => {
     const order: string[] = []
     const pages = [
       { items: [buildBinding('a')], metadata: { resourceVersion: '7', continue: '1' } },
@@ -91,10 +91,10 @@ describe('a list', () => {
   })
 
   test.each([
-    { name: 'is no object', body: 'hello', want: 'is no object' },
+    { name: 'is not an object', body: 'hello', want: 'is no object' },
     { name: 'has no version to watch from', body: { items: [] }, want: 'has no resourceVersion' },
-    { name: 'has items that are no objects', body: { items: ['a'] }, want: 'cannot be cached' },
-  ])('that $name is an error and is tried again', async ({ body, want }) => {
+    { name: 'has items that are not objects', body: { items: ['a'] }, want: 'cannot be cached' },
+  ])('that $name fails and is retried', async ({ body, want }) => {
     const { server, clock, store, heard } = await openStage()
     server.misbehave(isListOf(resourceBindings), json(200, body))
     const started = store.start(new AbortController().signal)

@@ -1,4 +1,4 @@
-/** Lists a whole kind page by page and passes each object on as it arrives: only the bytes of the last chunk are in memory. */
+/** Lists all objects of a kind page by page, and passes on each object when it arrives. Only the last chunk is in memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
 import type { Clock } from '../../../time/clock.ts'
@@ -12,7 +12,7 @@ import { startWatchdog } from './watchdog.ts'
 export interface ListOptions {
   /** Objects per page. Default 2,000. */
   pageSize?: number
-  /** A page without a byte for this long is given up. Default 60 s. */
+  /** How long a page may send no byte. Default 60 s. */
   pageSilenceMs?: number
 }
 
@@ -22,28 +22,27 @@ interface ListInput {
   clock: Clock
   options: ListOptions
   signal: AbortSignal
-  /** Called before the first page, and again when the list has to begin anew: what came before is void. */
+  /** Called before the first page, and again when the list starts over: earlier objects are void. */
   begin(): void
   add(raw: K8sObject): void
-  /** Bytes have arrived. */
+  /** Called when bytes arrive. */
   contact(): void
 }
 
 /**
- * For each page an API server goes over all objects from there to the end of the list (`ListPrefix` in its watch cache). For 100,000
- * objects and 250 a page, that was a fifth of its work. But every page has to be sent before the server's own limit of a minute, also over
- * a slow line.
+ * For each page, an API server iterates over all remaining objects of the list (`ListPrefix` in its watch cache). With pages of 250
+ * objects, this was a fifth of the work for 100,000 objects. Larger pages could exceed the server's timeout of a minute on a slow network.
  */
 const DEFAULT_PAGE_SIZE = 2000
 const DEFAULT_SILENCE_MS = 60_000
-/** More pages than any etcd holds: a server that hands out continue tokens for ever must not keep us for ever. */
+/** More pages than any etcd has. It ends the list of a server that sends continue tokens without end. */
 const MAX_PAGES = 50_000
-/** A list that expires again and again is as good as failed: the caller waits before it tries anew. */
+/** A list that expires more often has failed: the caller waits before it lists again. */
 const MAX_RESTARTS = 3
 
 /**
- * Lists a kind from the start; returns the resource version that the list shows, for a watch to go on from. A continue token
- * that expired (410) begins the list anew, without a pause. Throws what the connection throws.
+ * Lists a kind, and returns the resource version of the list, from which a watch continues. When a continue token has expired (410), the
+ * list starts over immediately. Throws the errors of the connection.
  *
  * No `resourceVersion` is sent: with `0` an API server would answer from its cache and ignore `limit`.
  */
@@ -71,7 +70,7 @@ async function listOnce(input: ListInput): Promise<string> {
     }
     if (metadata.continue === token) throw new Error(`the list of ${input.kind.type.plural} does not go on`)
     token = metadata.continue
-    // What came in over the network meanwhile, admissions above all, goes first.
+    // Handles requests that arrived meanwhile first, above all admission reviews.
     await nextTurn()
   }
   throw new Error(`the list of ${input.kind.type.plural} has more than ${MAX_PAGES} pages`)
@@ -98,7 +97,7 @@ async function readPage(input: ListInput, token: string | undefined): Promise<Li
     throw error
   } finally {
     watchdog.stop()
-    // After what is no list, the rest of it may still be on its way.
+    // After an invalid list, the rest of the response may still arrive.
     dead.abort()
   }
 }

@@ -1,4 +1,4 @@
-/** Bytes of something that has not ended yet, gathered from chunk to chunk. */
+/** Collects the bytes of an incomplete document or line over several chunks. */
 export class PendingBytes {
   readonly #maxBytes: number
   readonly #tooLarge: () => Error
@@ -16,7 +16,7 @@ export class PendingBytes {
     return this.#size
   }
 
-  /** Takes a further part. Throws, and forgets everything, when that is too much. */
+  /** Appends a part. Throws, and drops all bytes, when there are more than `maxBytes`. */
   hold(part: Uint8Array): void {
     this.#size += part.length
     if (this.#size > this.#maxBytes) {

@@ -27,7 +27,7 @@ describe('an optional kind that the server does not serve', () => {
     expect(heard.filter((line) => /^(not )?served$/.test(line))).toEqual(['not served', 'served'])
   })
 
-  test('is looked for soon at first, and ever more seldom', async () => {
+  test('is checked soon at first, and then less and less often', async () => {
     const { server, store, clock } = await openStage({ kinds: [optionalClusters] })
     server.serve(clusters, false)
     await store.start(new AbortController().signal)
@@ -42,7 +42,7 @@ describe('an optional kind that the server does not serve', () => {
     }
   })
 
-  test('any more is empty once that is sure, and its objects are told as deleted', async () => {
+  test('any more becomes empty after two lists, and its objects are published as deleted', async () => {
     const { server, store, clock, changes } = await openStage({ kinds: [optionalClusters] })
     server.put(clusters, buildCluster('north-1'))
     await store.start(new AbortController().signal)
@@ -57,7 +57,7 @@ describe('an optional kind that the server does not serve', () => {
     expect(changes).toEqual(['-north-1'])
   })
 
-  test('for a moment, as while the server restarts, keeps its objects', async () => {
+  test('for a moment, as during a restart of the server, keeps its objects', async () => {
     const { server, store, clock, changes } = await openStage({ kinds: [optionalClusters] })
     server.put(clusters, buildCluster('north-1'))
     await store.start(new AbortController().signal)

@@ -1,4 +1,4 @@
-/** A store over a fake API server with time in the test's hand: the stage on which reflectors are tested. */
+/** A store of a fake API server with a clock that the test controls, for tests of reflectors. */
 import { onTestFinished } from 'vitest'
 import { clusters, resourceBindings } from '../../../api/karmada.ts'
 import { settle, TestClock, until } from '../../../time/clock.fake.ts'
@@ -13,7 +13,7 @@ export interface Stage {
   server: FakeApiServer
   clock: TestClock
   store: ClusterStore
-  /** What the observer heard, as `event` or `event detail`, in order. */
+  /** The calls of the observer, as `event` or `event detail`, in order. */
   heard: string[]
   /** Starts the store and waits until the first watch of the bindings is open. */
   start(): Promise<void>
@@ -23,7 +23,7 @@ export interface Stage {
   changes: string[]
 }
 
-/** Sets a stage; it is taken down after the test. */
+/** Opens a stage; it is closed after the test. */
 export async function openStage(
   options: Partial<ClusterStoreInput> & { kinds?: readonly AnyCachedKind[] } = {},
 ): Promise<Stage> {
@@ -61,7 +61,7 @@ export async function openStage(
   }
 }
 
-/** Lets what is waiting go on: time passes until `condition` is true, in steps shorter than any watchdog. */
+/** Advances the time in steps shorter than any watchdog, until `condition` is true. */
 export async function pass(clock: TestClock, condition: () => boolean): Promise<void> {
   for (let step = 0; step < 200 && !condition(); step++) {
     await settle(5)

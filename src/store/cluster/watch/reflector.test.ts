@@ -10,11 +10,11 @@ describe('a list that fails', () => {
     { name: '500', answer: status(500, 'InternalError') },
     { name: '401', answer: status(401, 'Unauthorized') },
     { name: '403', answer: status(403, 'Forbidden') },
-    { name: '404 of a kind that must be there', answer: status(404, 'NotFound') },
+    { name: '404 of a required kind', answer: status(404, 'NotFound') },
     { name: '410', answer: status(410, 'Expired') },
     { name: 'a broken connection', answer: reset },
-    { name: 'an answer that is no JSON', answer: json(200, undefined) },
-  ])('at the start by $name leaves the kind unknown, and is tried until it works', async ({ answer }) => {
+    { name: 'a response that is not JSON', answer: json(200, undefined) },
+  ])('at the start by $name leaves the kind unknown, and is retried until it succeeds', async ({ answer }) => {
     const { server, store, clock, heard, names } = await openStage()
     server.put(resourceBindings, buildBinding('a'))
     server.misbehave(isListOf(resourceBindings), ...Array.from({ length: 12 }, () => answer))
@@ -34,7 +34,7 @@ describe('a list that fails', () => {
     expect(failures()).toBe(12)
   })
 
-  test('by never answering is given up in time and tried again', async () => {
+  test('without a response ends after a timeout and is retried', async () => {
     const { server, store, clock, heard } = await openStage({ pageSilenceMs: 5000 })
     server.misbehave(isListOf(resourceBindings), hang)
     const started = store.start(new AbortController().signal)
@@ -43,7 +43,7 @@ describe('a list that fails', () => {
     expect(heard.find((line) => line.startsWith('error'))).toContain('no byte for 5000 ms')
   })
 
-  test('by 429 is tried again when the server says, not before', async () => {
+  test('by 429 is retried after Retry-After, not before', async () => {
     const { server, store, clock, heard } = await openStage()
     server.misbehave(isListOf(resourceBindings), status(429, 'TooManyRequests', { 'retry-after': '3' }))
     const started = store.start(new AbortController().signal)
@@ -55,7 +55,7 @@ describe('a list that fails', () => {
 })
 
 describe('a position that expired', () => {
-  test('told as HTTP 410 is replaced by a list, and what was deleted meanwhile is told as deleted', async () => {
+  test('with HTTP 410 is replaced by a list, and objects deleted meanwhile are published as deleted', async () => {
     const { server, clock, heard, names, changes, start } = await openStage()
     for (const name of ['a', 'b', 'c']) server.put(resourceBindings, buildBinding(name))
     await start()
@@ -74,7 +74,7 @@ describe('a position that expired', () => {
   test.each([
     { name: 'code 410', object: statusObject(410, 'Gone') },
     { name: 'reason Expired', object: { kind: 'Status', reason: 'Expired', message: 'too old' } },
-  ])('told in the stream by $name is replaced by a list', async ({ object }) => {
+  ])('with $name in the stream is replaced by a list', async ({ object }) => {
     const { server, clock, heard, start } = await openStage()
     await start()
     clock.advance(20_000)
@@ -84,7 +84,7 @@ describe('a position that expired', () => {
     expect(heard.filter((line) => line.startsWith('error'))).toEqual([])
   })
 
-  test('as soon as it was listed is listed again, but slower and slower', async () => {
+  test('immediately after a list is replaced by a list after growing delays', async () => {
     const { server, store, clock } = await openStage()
     server.misbehave(isWatchOf(resourceBindings), ...Array.from({ length: 5 }, () => status(410, 'Expired')))
     await store.start(new AbortController().signal)
@@ -97,7 +97,7 @@ describe('a position that expired', () => {
   test.each([
     { name: 'HTTP 400', answer: status(400, 'BadRequest') },
     {
-      name: 'an event that is no JSON',
+      name: 'an event that is not JSON',
       answer: (response: { end(text: string): unknown }) => void response.end('<html>\n'),
     },
     {
@@ -108,7 +108,7 @@ describe('a position that expired', () => {
       name: 'an event that is null',
       answer: (response: { end(text: string): unknown }) => void response.end('null\n'),
     },
-  ])('in effect, by $name, is replaced by a list after a pause', async ({ answer }) => {
+  ])('or became unusable by $name is replaced by a list after a pause', async ({ answer }) => {
     const { server, store, clock, heard } = await openStage()
     server.misbehave(isWatchOf(resourceBindings), answer)
     await store.start(new AbortController().signal)
@@ -117,7 +117,7 @@ describe('a position that expired', () => {
     expect(heard).toContain('list rejected')
   })
 
-  test('costs no event of an object that did not change', async () => {
+  test('causes no change of an unchanged object', async () => {
     const { server, store, clock, changes, start } = await openStage()
     server.put(resourceBindings, buildBinding('a'))
     await start()
@@ -131,7 +131,7 @@ describe('a position that expired', () => {
 })
 
 describe('a reflector', () => {
-  test('passes over an object that cannot be kept, and serves the others', async () => {
+  test('skips an object that cannot be cached, and serves the others', async () => {
     const keep: typeof bindingKind.keep = (raw) => {
       if (raw.metadata.name === 'odd') throw new Error('odd')
       return bindingKind.keep(raw)
@@ -146,7 +146,7 @@ describe('a reflector', () => {
     expect(heard.filter((line) => line === 'error shop/odd cannot be cached')).toHaveLength(2)
   })
 
-  test('tells how long ago each kind was heard of, for readiness', async () => {
+  test('returns the age of the last contact of each kind', async () => {
     const { server, store, clock, start } = await openStage()
     expect(store.contactAges()).toEqual([{ kind: 'ResourceBinding' }])
     await start()
@@ -156,7 +156,7 @@ describe('a reflector', () => {
     await until(() => store.contactAges()[0]?.ageMs === 0)
   })
 
-  test('reports no object of the initial list to a listener, however many there are', async () => {
+  test('publishes no object of the initial list', async () => {
     const { server, store } = await openStage()
     for (let i = 0; i < 300; i++) server.put(resourceBindings, buildBinding(`old-${i}`))
     await store.start(new AbortController().signal)
@@ -168,7 +168,7 @@ describe('a reflector', () => {
     expect(told).toEqual(['new'])
   })
 
-  test('is not stopped by an observer that throws', async () => {
+  test('continues when an observer throws', async () => {
     const fail = (): never => {
       throw new Error('a mistake in the observer')
     }
@@ -185,7 +185,7 @@ describe('a reflector', () => {
 describe('stopping', () => {
   test.each([
     { name: 'while a watch is open', answers: [] },
-    { name: 'while it waits to try again', answers: [status(500)] },
+    { name: 'while it waits for a retry', answers: [status(500)] },
     { name: 'while a list hangs', answers: [hang] },
   ])('$name leaves no timer and no request behind', async ({ answers }) => {
     const { server, store, clock } = await openStage()
@@ -205,13 +205,13 @@ describe('stopping', () => {
     expect(server.watches(resourceBindings)).toEqual([])
   })
 
-  test('is final: a stopped store is not started again', async () => {
+  test('is final: a stopped store cannot be started', async () => {
     const { store } = await openStage()
     await store.stop()
     await expect(store.start(new AbortController().signal)).rejects.toThrow('was stopped')
   })
 
-  test('a start that is given up rejects with the reason', async () => {
+  test('an aborted start rejects with the reason', async () => {
     const { server, store } = await openStage()
     server.misbehave(isListOf(resourceBindings), hang)
     const abort = new AbortController()

@@ -1,4 +1,4 @@
-/** Keeps one kind's cache equal to the API server: LIST, then WATCH, then again, whatever the server does, until stopped. */
+/** Keeps the cache of one kind equal to the API server with LIST and WATCH requests, until it is stopped. */
 import type { K8sObject } from '../../../api/meta.ts'
 import { backoffMs, spreadInterval } from '../../../core/backoff.ts'
 import { Backoff, type BackoffOptions } from '../../../time/backoff.ts'
@@ -14,9 +14,9 @@ import { type ListOptions, listAll } from './pager.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
 
 export interface ReflectorOptions extends ListOptions {
-  /** A watch without a byte for this long is resumed. Default 90 s: conforming servers send a bookmark every minute. */
+  /** How long a watch may send no byte before it is resumed. Default 90 s: conforming servers send a bookmark every minute. */
   silenceMs?: number
-  /** How often a kind that is not served is looked for after a while; sooner at first. Default 30 s. */
+  /** The longest interval between checks for a kind that is not served; the first checks follow sooner. Default 30 s. */
   unservedRetryMs?: number
   backoff?: BackoffOptions
 }
@@ -27,20 +27,20 @@ interface ReflectorInput {
   clock: Clock
   observer: StoreObserver
   publish(change: ObjectChange<K8sObject>): void
-  /** Called whenever the cache has become complete or the kind's being served has changed. */
+  /** Called after each complete list, and when the server begins or ceases to serve the kind. */
   synced(): void
   options: ReflectorOptions
 }
 
-/** A watch is asked to end after this to twice this, so that the watches of a restarted fleet drift apart. */
+/** The watch timeout is random between this value and twice this value, so that the watches of a restarted fleet spread out. */
 const MIN_WATCH_SECONDS = 300
-/** A watch that ends sooner did not work, however politely it ended. */
+/** A watch that ends sooner counts as failed, even if it ended without an error. */
 const SHORT_WATCH_MS = 1000
-/** A server may ask for patience, but not for a day of it. */
+/** The longest Retry-After that is honored. */
 const MAX_RETRY_AFTER_MS = 300_000
-/** Answers of 404 in a row before a kind that was served counts as gone: a restarting API server misses CRDs for a moment. */
+/** 404 responses in a row before a kind that was served counts as removed. An API server that restarts lacks CRDs for a moment. */
 const GONE_AFTER = 2
-/** When a kind that is not served is first looked for again, then twice as late each time: CRDs are often applied together with us. */
+/** The first check for a kind that is not served; the interval then doubles. CRDs are often applied together with Lodestone. */
 const FIRST_LOOK_MS = 2000
 
 export class Reflector {
@@ -59,7 +59,7 @@ export class Reflector {
     this.#backoff = new Backoff(input.clock, input.options.backoff)
   }
 
-  /** Milliseconds since the server last answered for this kind; undefined when it never did. */
+  /** Milliseconds since the last response of the server for this kind; undefined before the first one. */
   contactAgeMs(): number | undefined {
     return this.#contactAt === undefined ? undefined : this.#input.clock.now() - this.#contactAt
   }
@@ -68,7 +68,7 @@ export class Reflector {
     this.#running ??= this.#run()
   }
 
-  /** Ends the list or watch that is under way and resolves when nothing of it is left. */
+  /** Ends the current list or watch, and resolves when it has ended. */
   async stop(): Promise<void> {
     this.#abort.abort()
     await this.#running
@@ -86,13 +86,13 @@ export class Reflector {
     try {
       return this.#version === undefined ? await this.#list() : await this.#watch(this.#version)
     } catch (error) {
-      // Both catch the expected errors. Any other error is a bug of Lodestone, and even a bug must not end the watch of the kind.
+      // Both functions catch expected errors. Any other error is a bug of Lodestone, which must not end the watch of the kind.
       this.#relist('rejected')
       return this.#failed('list', error)
     }
   }
 
-  /** Lists once; returns how long to wait before the next step. */
+  /** Lists once. Returns the delay before the next step. */
   async #list(): Promise<number> {
     const { kind, clock, observer, connection, options } = this.#input
     const startedAt = clock.now()
@@ -124,7 +124,7 @@ export class Reflector {
     }
   }
 
-  /** The server does not know the kind: empty, once that is sure, and looked for again later. */
+  /** Handles a kind that the server does not serve. The cache becomes empty when that is certain, and the kind is checked again later. */
   async #notServed(error: ApiError): Promise<number> {
     const { kind, observer, options, clock } = this.#input
     this.#contact()
@@ -142,7 +142,7 @@ export class Reflector {
     return spreadInterval(retryMs, clock.random())
   }
 
-  /** Swaps the staged state in and tells the differences, a slice per turn of the event loop; returns how many there were. */
+  /** Commits the staged state and publishes the differences in slices. Returns their number. */
   async #commit(served: boolean): Promise<number> {
     const { kind, observer } = this.#input
     const appeared = served && !kind.served
@@ -154,7 +154,7 @@ export class Reflector {
     return forEachInSlices(changes, this.#input.publish)
   }
 
-  /** Watches once; returns how long to wait before the next step. */
+  /** Watches once. Returns the delay before the next step. */
   async #watch(resourceVersion: string): Promise<number> {
     const { kind, clock, observer, connection } = this.#input
     const end = await watchOnce({
@@ -186,10 +186,10 @@ export class Reflector {
         return end.livedMs < SHORT_WATCH_MS ? this.#backoff.nextDelayMs() : 0
       case 'expired':
         this.#relist('expired')
-        // A list that expires as soon as it is made would be a storm of lists.
+        // Without a delay, a list that expires immediately would be repeated without end.
         return this.#input.clock.now() - this.#listedAt < this.#backoff.healthyAfterMs ? this.#backoff.nextDelayMs() : 0
       case 'failed':
-        // The same watch would fail again: the position is given up, and a list finds a new one.
+        // The same watch would fail again, so a list gets a new resource version.
         if (isRefused(end.error) || end.error instanceof MalformedEventError) this.#relist('rejected')
         return this.#failed('watch', end.error)
       default:
@@ -212,7 +212,7 @@ export class Reflector {
     })
   }
 
-  /** One object that cannot be kept must not cost us the others: it is reported and passed over. */
+  /** An object that cannot be cached is reported and skipped, so that the other objects stay available. */
   #keep(raw: K8sObject, put: (object: K8sObject) => void): void {
     const { kind, observer } = this.#input
     try {
@@ -232,7 +232,7 @@ export class Reflector {
     const { kind, observer } = this.#input
     if (isExpired(error)) this.#relist('expired')
     const askedMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
-    // Jitter on top of Retry-After: the server sent the same time to every client.
+    // Adds jitter to Retry-After, because the server sends the same time to every client.
     const retryInMs = askedMs + this.#backoff.nextDelayMs()
     const message = `${verb} failed: ${error instanceof Error ? error.message : String(error)}`
     observer.error({ kind: kind.type.kind, message, error, retryInMs })

@@ -8,7 +8,7 @@ function decode(chunks: Uint8Array[], maxBytes?: number): string[] {
 }
 
 describe('watch frames', () => {
-  test('come out whole and in order, wherever the stream was cut', () => {
+  test('are complete and in order, with any chunk borders', () => {
     const lines = fc.array(
       fc
         .string({ unit: 'binary', minLength: 1 })
@@ -29,30 +29,30 @@ describe('watch frames', () => {
     )
   })
 
-  test('may end in either kind of line end, and empty lines are nothing', () => {
+  test('may end with LF or CRLF, and empty lines are skipped', () => {
     expect(decode([Buffer.from('{"a":1}\r\n\n  \n{"b":2}\n')]).map((line) => JSON.parse(line))).toEqual([
       { a: 1 },
       { b: 2 },
     ])
   })
 
-  test('that do not end are an error, not memory', () => {
+  test('without an end throw at a limit', () => {
     const decoder = new FrameDecoder(100)
     expect([...decoder.push(new Uint8Array(60))]).toEqual([])
     expect(() => [...decoder.push(new Uint8Array(60))]).toThrow(FrameTooLargeError)
   })
 
-  test('are bounded one by one: many small ones are no large one', () => {
+  test('have a size limit each, not for their sum', () => {
     const line = `${'x'.repeat(90)}\n`
     expect(decode([Buffer.from(line.repeat(1000))], 100)).toHaveLength(1000)
     expect(() => decode([Buffer.from(`${'x'.repeat(101)}\n`)], 100)).toThrow(FrameTooLargeError)
   })
 
-  test('that were cut off are never handed out', () => {
+  test('that are incomplete are not returned', () => {
     expect(decode([Buffer.from('{"a":1}\n{"type":"ADD')])).toEqual(['{"a":1}'])
   })
 
-  test('that are not UTF-8 are an error, since a replaced character would be a wrong name', () => {
+  test('that are not UTF-8 throw, since a replaced character could change a name', () => {
     expect(() => decode([Uint8Array.of(0xff, 0xfe, 0x0a)])).toThrow(TypeError)
   })
 })

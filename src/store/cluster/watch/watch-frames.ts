@@ -1,11 +1,11 @@
-/** Cuts a watch's byte stream into its lines, one JSON document each, whatever the borders of the chunks are. */
+/** Splits the byte stream of a watch into lines, one JSON document each, with any chunk borders. */
 import { PendingBytes } from './pending-bytes.ts'
 
 const NEWLINE = 0x0a
-/** Larger than any object that etcd takes (1.5 MiB by default), small enough to hold. */
+/** Larger than any object in etcd (1.5 MiB by default), and small enough for the memory. */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024
 
-/** A line that does not end: the stream is no watch, and reading on would only grow. */
+/** A line without an end: the stream is not a watch, and would fill the memory. */
 export class FrameTooLargeError extends Error {
   override name = 'FrameTooLargeError'
   constructor(maxBytes: number) {
@@ -14,8 +14,8 @@ export class FrameTooLargeError extends Error {
 }
 
 /**
- * Looks for newlines in the bytes, where no part of a multi-byte character can be mistaken for one. Only whole lines are
- * decoded, so a chunk border inside a character needs no special care.
+ * Searches the bytes for newlines, which are never part of a multi-byte character. Only whole lines are decoded, so a chunk may end inside
+ * a character.
  */
 export class FrameDecoder {
   readonly #pending: PendingBytes
@@ -25,7 +25,7 @@ export class FrameDecoder {
   }
 
   /**
-   * The lines that `chunk` completes, in order and without their ends; empty lines are left out. Must be drained before the
+   * Yields the lines that `chunk` completes, in order, without line ends and without empty lines. The caller must read all lines before the
    * next call. Throws `FrameTooLargeError`, and a TypeError for bytes that are not UTF-8.
    */
   *push(chunk: Uint8Array): Generator<string, void, undefined> {
@@ -39,7 +39,7 @@ export class FrameDecoder {
     this.#pending.hold(chunk.subarray(start))
   }
 
-  /** Bytes of a line that has not ended yet. At the end of a stream they are a cut-off event, which the next watch repeats. */
+  /** The number of bytes of an incomplete line. At the end of a stream, this event is lost, and the next watch repeats it. */
   get pendingBytes(): number {
     return this.#pending.size
   }

@@ -1,4 +1,4 @@
-/** Properties of all bytes that an API server may send: they are decoded or rejected, and the next list is complete. */
+/** Properties of any bytes that an API server may send: they are decoded or rejected, and the next list is complete. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../../api/karmada.ts'
@@ -18,7 +18,7 @@ const list = JSON.stringify({
   items: [buildBinding('a'), buildBinding('b]}"\\')],
   metadata: { resourceVersion: '7', continue: '' },
 })
-/** A list with other bytes in one place. */
+/** A list with random bytes in one place. */
 const editedList = fc
   .tuple(
     fc.nat({ max: list.length }),
@@ -28,7 +28,7 @@ const editedList = fc
   .map(([at, length, other]) => list.slice(0, at) + other + list.slice(at + length))
 
 describe('the bytes of a list', () => {
-  test('are refused when they are no JSON, wherever they were cut and changed', () => {
+  test('are rejected when they are not JSON, with any chunk borders and changes', () => {
     fc.assert(
       fc.property(editedList, borders, (text, at) => {
         const bytes = Buffer.from(text)
@@ -42,7 +42,7 @@ describe('the bytes of a list', () => {
 })
 
 describe('the bytes of a watch', () => {
-  test('are lines or an error, whatever they are', () => {
+  test('are lines or an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), borders, (bytes, at) => {
         const decoder = new FrameDecoder(100)
@@ -92,7 +92,7 @@ describe('the bytes of a watch', () => {
         await pass(clock, () => server.watches(resourceBindings).length > 0)
         const watch = server.watches(resourceBindings)[0]
         for (const chunk of cut(Buffer.from(frames.map((frame) => `${frame}\n`).join('')), at)) watch?.sendBytes(chunk)
-        // Whatever that did to the watch, a line that never ends ends it: the next one, or the next list, is right.
+        // A line without an end stops the watch in any state. The next watch or list is correct.
         watch?.sendBytes('{"type":"ADDED",')
         const name = `after-${++round}`
         server.put(resourceBindings, buildBinding(name))
@@ -109,7 +109,7 @@ function parsed(text: string): object | undefined {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : undefined
   } catch {
-    return undefined // It is no JSON.
+    return undefined // It is not JSON.
   }
 }
 
@@ -120,11 +120,11 @@ function decoded(chunks: readonly Uint8Array[]): { items: unknown[] } | undefine
     decoder.end()
     return { items }
   } catch {
-    return undefined // It was refused.
+    return undefined // It was rejected.
   }
 }
 
-/** The items of a list; of a document that has none, or has something else in their place, there is nothing to hand on. */
+/** The items of a list; empty for a document without items, or with other values in their place. */
 function itemsOf(document: object): unknown[] {
   const items: unknown = 'items' in document ? document.items : []
   return Array.isArray(items) ? items : []

@@ -2,12 +2,12 @@
 import type { Clock } from '../../../time/clock.ts'
 
 export interface Watchdog {
-  /** There was a sign of life. */
+  /** Restarts the timeout. */
   fed(): void
   stop(): void
 }
 
-/** Calls `bark` once nothing was fed for `silenceMs`. One timer at a time; feeding costs a number, not a timer. */
+/** Calls `bark` after `silenceMs` without a call of `fed`. A call of `fed` only stores the time; one timer runs at a time. */
 export function startWatchdog(clock: Clock, silenceMs: number, bark: () => void): Watchdog {
   let fedAt = clock.now()
   let cancel = clock.after(silenceMs, look)

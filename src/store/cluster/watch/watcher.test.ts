@@ -13,7 +13,7 @@ function lastWatch({ server }: Stage): URLSearchParams {
   return server.watchRequests(resourceBindings).at(-1)?.query ?? new URLSearchParams()
 }
 
-/** Ends the open watch after it lived long enough to count as a good one, and waits for the next. */
+/** Ends the open watch after it lived long enough to count as healthy, and waits for the next one. */
 async function endWatch(stage: Stage): Promise<void> {
   const count = watchCount(stage)
   stage.clock.advance(20_000)
@@ -22,7 +22,7 @@ async function endWatch(stage: Stage): Promise<void> {
 }
 
 describe('a watch', () => {
-  test('begins where the list ended, with bookmarks and a limited life', async () => {
+  test('begins at the version of the list, with bookmarks and a timeout', async () => {
     const stage = await openStage()
     const { metadata } = stage.server.put(resourceBindings, buildBinding('a'))
     await stage.start()
@@ -37,14 +37,14 @@ describe('a watch', () => {
   test.each([
     { chance: 0, want: '300' },
     { chance: 0.9999, want: '600' },
-  ])('lives $want seconds by chance $chance', async ({ chance, want }) => {
+  ])('has a timeout of $want seconds for the random number $chance', async ({ chance, want }) => {
     const stage = await openStage()
     stage.clock.chance = chance
     await stage.start()
     expect(lastWatch(stage).get('timeoutSeconds')).toBe(want)
   })
 
-  test('that the server ends is resumed at once, behind every event and every bookmark', async () => {
+  test('that the server ends is resumed immediately, after the last event or bookmark', async () => {
     const stage = await openStage()
     await stage.start()
     const { metadata } = stage.server.put(resourceBindings, buildBinding('a'))
@@ -57,7 +57,7 @@ describe('a watch', () => {
     expect(stage.server.lists(resourceBindings)).toHaveLength(1)
   })
 
-  test('treats versions as opaque texts', async () => {
+  test('treats resource versions as opaque strings', async () => {
     const stage = await openStage()
     await stage.start()
     stage.server.watches(resourceBindings)[0]?.send('BOOKMARK', { metadata: { resourceVersion: 'etcd/07-ä' } })
@@ -68,7 +68,7 @@ describe('a watch', () => {
     expect(lastWatch(stage).get('resourceVersion')).toBe('etcd/07-ä')
   })
 
-  test('of which nothing but bookmarks is heard stays open and moves on', async () => {
+  test('with bookmarks only stays open and advances its version', async () => {
     const stage = await openStage()
     await stage.start()
     for (let minute = 0; minute < 5; minute++) {
@@ -80,7 +80,7 @@ describe('a watch', () => {
     expect(stage.heard.filter((line) => line.startsWith('watch'))).toEqual([])
   })
 
-  test('that falls silent is resumed, and nothing that happened meanwhile is lost', async () => {
+  test('that becomes silent is resumed without the loss of an event', async () => {
     const stage = await openStage()
     await stage.start()
     const { metadata } = stage.server.put(resourceBindings, buildBinding('a'))
@@ -94,7 +94,7 @@ describe('a watch', () => {
     expect(stage.server.lists(resourceBindings)).toHaveLength(1)
   })
 
-  test('whose request is never answered is given up like a silent one', async () => {
+  test('without a response ends like a silent one', async () => {
     const stage = await openStage({ silenceMs: 5000 })
     stage.server.misbehave(isWatchOf(resourceBindings), hang)
     await stage.store.start(new AbortController().signal)
@@ -104,7 +104,7 @@ describe('a watch', () => {
     expect(stage.heard).toContain('watch silent')
   })
 
-  test('that the server should have ended is ended half a minute later, however lively it is', async () => {
+  test('that exceeds its timeout ends half a minute later, even with events', async () => {
     const stage = await openStage()
     await stage.start()
     for (let second = 0; second < 450 + 30; second += 60) {
@@ -116,7 +116,7 @@ describe('a watch', () => {
     expect(stage.heard).toContain('watch capped')
   })
 
-  test('may be cut into chunks anywhere, inside a character too', async () => {
+  test('may be split into chunks anywhere, even inside a character', async () => {
     const stage = await openStage()
     await stage.start()
     const object = {
@@ -130,7 +130,7 @@ describe('a watch', () => {
     await until(() => stage.store.get(resourceBindings, 'shop', '😀€') !== undefined)
   })
 
-  test('that breaks in the middle of an event gets that event again', async () => {
+  test('that breaks in the middle of an event receives this event again', async () => {
     const stage = await openStage()
     await stage.start()
     stage.server.watches(resourceBindings)[0]?.sendBytes('{"type":"ADDED","object":{"meta')
@@ -142,7 +142,7 @@ describe('a watch', () => {
     expect(stage.server.lists(resourceBindings)).toHaveLength(1)
   })
 
-  test('passes over events of a type of the future', async () => {
+  test('ignores events of an unknown type', async () => {
     const stage = await openStage()
     await stage.start()
     const watch = stage.server.watches(resourceBindings)[0]
@@ -161,7 +161,7 @@ describe('a watch that fails', () => {
     { name: 'HTTP 401', answer: status(401, 'Unauthorized') },
     { name: 'HTTP 403', answer: status(403, 'Forbidden') },
     { name: 'HTTP 503', answer: status(503, 'ServiceUnavailable') },
-  ])('by $name is resumed after a pause from the same version, without a list', async ({ answer }) => {
+  ])('by $name is resumed from the same version after a pause, without a list', async ({ answer }) => {
     const stage = await openStage()
     stage.server.misbehave(isWatchOf(resourceBindings), answer)
     await stage.store.start(new AbortController().signal)
@@ -176,7 +176,7 @@ describe('a watch that fails', () => {
     expect(stage.server.lists(resourceBindings)).toHaveLength(1)
   })
 
-  test('by a reset while it runs is resumed, and what happened meanwhile arrives', async () => {
+  test('by a reset is resumed without the loss of an event', async () => {
     const stage = await openStage()
     await stage.start()
     stage.clock.advance(20_000)
@@ -195,9 +195,9 @@ describe('a watch that fails', () => {
   })
 
   test.each([
-    { name: 'asked by a header', headers: { 'retry-after': '7' } },
-    { name: 'capped when it is absurd', headers: { 'retry-after': '86400' }, wantMs: 300_400 },
-  ])('by 429 waits as long as the server asks: $name', async ({ headers, wantMs = 7400 }) => {
+    { name: 'with a header', headers: { 'retry-after': '7' } },
+    { name: 'with a limit for a header of a day', headers: { 'retry-after': '86400' }, wantMs: 300_400 },
+  ])('by 429 waits for Retry-After: $name', async ({ headers, wantMs = 7400 }) => {
     const stage = await openStage()
     stage.server.misbehave(isWatchOf(resourceBindings), status(429, 'TooManyRequests', headers))
     await stage.store.start(new AbortController().signal)
@@ -207,7 +207,7 @@ describe('a watch that fails', () => {
     await until(() => stage.server.watches(resourceBindings).length === 1)
   })
 
-  test('by closing at once, again and again, is slowed down', async () => {
+  test('by repeated immediate ends is delayed', async () => {
     const stage = await openStage()
     const close = (response: { end(): unknown }): void => void response.end()
     stage.server.misbehave(isWatchOf(resourceBindings), ...Array.from({ length: 6 }, () => close))

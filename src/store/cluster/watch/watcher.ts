@@ -1,4 +1,4 @@
-/** One watch, from its request to its end: hands on events in order and tells how it ended. Never decides what comes next. */
+/** Runs one watch: passes on its events in order, and returns how it ended. The reflector decides the next step. */
 import { collectionPath, type K8sObject } from '../../../api/meta.ts'
 import type { Clock } from '../../../time/clock.ts'
 import type { KindCache } from '../../cache/cached-store.ts'
@@ -13,36 +13,36 @@ interface WatchInput {
   connection: ApiConnection
   kind: Pick<KindCache, 'type' | 'metadataOnly'>
   clock: Clock
-  /** Where the last list or watch ended; opaque. */
+  /** The resource version at which the last list or watch ended; opaque. */
   resourceVersion: string
-  /** How long the server is asked to keep the watch, in seconds. */
+  /** The timeout of the watch in the request, in seconds. */
   timeoutSeconds: number
-  /** Without a byte for this long the peer counts as dead. Bookmarks come about once a minute. */
+  /** How long the watch may send no byte before it is ended. Bookmarks arrive about once a minute. */
   silenceMs: number
   signal: AbortSignal
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: K8sObject): void
-  /** The watch is at this version: everything up to it has been handed on. */
+  /** Called with the resource version up to which all events were passed on. */
   advance(resourceVersion: string): void
-  /** Bytes have arrived. */
+  /** Called when bytes arrive. */
   contact(): void
 }
 
 export interface WatchEnd {
   result: WatchResult
   livedMs: number
-  /** Why, when the result is `expired` or `failed`. */
+  /** The error of the results `expired` and `failed`. */
   error?: unknown
 }
 
-/** A server ends a watch at `timeoutSeconds`; one that is this much late will not do so any more. */
+/** How long after `timeoutSeconds` the client ends a watch that the server did not end. */
 const OVERTIME_MS = 30_000
 
-/** An event that cannot be understood: going on behind it would lose it, so only a fresh list helps. */
+/** An event that cannot be parsed. A watch that skips it would lose it, so the kind must be listed again. */
 export class MalformedEventError extends Error {
   override name = 'MalformedEventError'
 }
 
-/** Watches a kind until the watch ends, whatever the reason: an ended watch is an answer, so nothing is thrown. */
+/** Watches a kind until the watch ends, for any reason. It throws nothing: the result has the error. */
 export async function watchOnce(input: WatchInput): Promise<WatchEnd> {
   const { clock, signal } = input
   const startedAt = clock.now()
@@ -68,7 +68,7 @@ export async function watchOnce(input: WatchInput): Promise<WatchEnd> {
     signal.removeEventListener('abort', stop)
     cancelCap()
     watchdog.stop()
-    // After a malformed event the server's stream is still open.
+    // After a malformed event, the stream of the server is still open.
     abort.abort()
   }
 }
@@ -89,7 +89,7 @@ async function consume(input: WatchInput, signal: AbortSignal, fed: () => void):
     fed()
     input.contact()
     for (const frame of frames.push(chunk)) {
-      // Nothing of a watch that was cut off may count: the next one begins where this one was last.
+      // Events after the end of the watch are dropped. The next watch repeats them.
       if (signal.aborted) return
       handleFrame(input, frame)
     }
@@ -103,7 +103,7 @@ function handleFrame(input: WatchInput, frame: string): void {
   const resourceVersion = object?.metadata?.resourceVersion
   if (!object || !resourceVersion) throw new MalformedEventError(`${what}: a ${type} event without a resourceVersion`)
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') input.event(type, object)
-  // An event type of the future is passed over, as client-go does; its version counts.
+  // Unknown event types are ignored as in client-go, but their version counts.
   input.advance(resourceVersion)
 }
 
