@@ -58,6 +58,9 @@ export function asTask(task: Partial<MoverTask>, pod: Pod): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations } }
 }
 
+/** These movers by name. */
+export const moversOf = (...pods: Pod[]) => new Map(pods.map((pod) => [pod.metadata.name ?? '', pod]))
+
 interface InputParts extends Omit<Partial<VolumeManagerInput>, 'nodes' | 'movers'> {
   nodes?: readonly Node[]
   movers?: readonly Pod[]
@@ -75,7 +78,7 @@ export function makeVolumeInput({ nodes, movers = [], ...more }: InputParts = {}
       all: () => all,
       labelled: () => all.filter(({ metadata }) => Object.keys(metadata.labels ?? {}).some(isOwn)),
     },
-    movers: new Map(movers.map((pod) => [pod.metadata.name ?? '', pod])),
+    movers: moversOf(...movers),
     ...{ refusals: new Map(), progress: new Map(), retryTriggers: new Map() },
     ...{ users: () => [], lastEnd: () => undefined, persistentVolumes: [], persistentVolumeClaims: [] },
     allowance: { slots: 10, active: movers },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeVolumeManager } from '../../../test/builders.ts'
 import type { AggregatedStatusItem, ResourceBinding } from '../../api/karmada.ts'
-import { keepMemberStatus, locateVolumeManager, type VolumeUse } from './locate.ts'
+import { keepMemberStatus, locateUnread, locateVolumeManager, type VolumeUse } from './locate.ts'
 
 const placed = (aggregatedStatus?: AggregatedStatusItem[]): ResourceBinding => ({
   ...makeBinding(
@@ -18,6 +18,10 @@ const running = (clusterName: string, ...bytes: number[]) => ({
   status: { state: 'Running', volumes: bytes.map((each) => ({ bytes: each })) },
 })
 const attached: ResourceBinding = { ...placed(), spec: { resource: placed().spec.resource } }
+
+const required = { namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member1' }] }
+const requiredBy = [{ namespace: 'default', name: 'other' }, required]
+const following: ResourceBinding = { ...attached, spec: { ...attached.spec, requiredBy } }
 
 function locate(use: Partial<VolumeUse>) {
   return locateVolumeManager({
@@ -61,6 +65,21 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     name: 'unknown while no member has said anything',
     use: {},
     answer: { kind: 'unknown', reason: 'it is Running in no member yet' },
+  },
+  {
+    name: 'in a member that does not report its size',
+    use: { binding: placed([{ clusterName: 'member1', status: { state: 'Running', volumes: [{ id: 'vol1' }] } }]) },
+    answer: { kind: 'located', clusters: ['member1'], bytes: undefined },
+  },
+  {
+    name: 'in members, with the size of those that report one',
+    use: { binding: placed([running('member1'), running('member2', 4)]) },
+    answer: { kind: 'located', clusters: ['member1', 'member2'], bytes: 4 },
+  },
+  {
+    name: 'nowhere when the user wants it to fail',
+    use: { manager: makeVolumeManager([{}], { state: 'Failed' }), binding: placed([running('member1')]) },
+    answer: { kind: 'nowhere', reason: 'its spec.state is Failed' },
   },
   {
     name: 'unknown while there is none',
@@ -109,9 +128,38 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
   })
 })
 
+test('a workload that is not read yet may use VolumeManagers, and is waited for 10 s', () => {
+  const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
+
+  expect(locateUnread(app)).toEqual({
+    ...{ claim: 'Deployment default/app', enforcement: 'Required', holdTimeoutSeconds: 10 },
+    ...{ onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' },
+    answer: { kind: 'unknown', reason: 'it was not read yet, and may use VolumeManagers' },
+  })
+})
+
+test('a VolumeManager has the terms of a claim without a policy', () => {
+  expect(locate({ binding: placed([running('member1', 3)]) })).toEqual({
+    ...{ claim: 'VolumeManager default/sales', enforcement: 'Required', holdTimeoutSeconds: undefined },
+    ...{ onUnresolved: 'Hold', onUnsatisfiable: 'Hold', rebalance: 'Auto' },
+    answer: { kind: 'located', clusters: ['member1'], bytes: 3 },
+  })
+})
+
+test.each<{ name: string; use: Partial<VolumeUse> }>([
+  { name: 'a placement of its own', use: { binding: { ...placed(), spec: { ...placed().spec, requiredBy } } } },
+  { name: 'a policy that selects it', use: { binding: following, isSelected: true } },
+  { name: 'workloads that do not take it along', use: { binding: following, dependenciesFollow: false } },
+  {
+    name: 'workloads without clusters',
+    use: { binding: { ...following, spec: { ...attached.spec, requiredBy: [{ ...required, clusters: [] }] } } },
+  },
+])('a VolumeManager with $name restricts its workloads, although others require it', ({ use }) => {
+  expect(locate(use)).toMatchObject({ answer: { kind: 'unknown' } })
+})
+
 test('a VolumeManager that is attached to workloads goes where they go, and says nothing about where that is', () => {
-  const requiredBy = [{ namespace: 'default', name: 'app-deployment', clusters: [{ name: 'member1' }] }]
-  expect(locate({ binding: { ...attached, spec: { ...attached.spec, requiredBy } } })).toBeUndefined()
+  expect(locate({ binding: following })).toBeUndefined()
 })
 
 test.each([

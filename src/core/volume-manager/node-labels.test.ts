@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
 import { makeNode, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { nodes as nodeType } from '../../api/node.ts'
 import type { ReplicaStatus } from '../../api/volume-manager.ts'
 import { planNodeLabels } from './node-labels.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
@@ -58,6 +59,44 @@ test.each<{
   { name: 'gets none for data on no node', replica: { path: undefined as never }, want: undefined },
 ])('a node $name', ({ replica = {}, labels = {}, type, want }) => {
   expect(labelsAfter(replica, labels, type)).toEqual(want ? [{ metadata: { uid: 'uid-n1', labels: want } }] : [])
+})
+
+test('each node gets one patch, in the order of names, with the labels of all volumes', () => {
+  const planOf = (id: string, ...nodes: (string | undefined)[]) => {
+    const replicas = nodes.map((node, index) => makeReplica({ index, node: node as never }))
+    return { id, config: makeVolume({ id }), set: { replicas, deletions: [], nextIndex: 5 } } as unknown as VolumePlan
+  }
+  const stray = makeNode('n0', { labels: { [LABEL]: 'true' } })
+  const nodes = [makeNode('n2'), { ...makeNode('n1'), metadata: { name: 'n1' } }, stray]
+  const of = (name: string) => ({ type: nodeType, name })
+
+  expect(
+    planNodeLabels(makeVolumeInput({ manager, nodes }), [planOf('vol1', 'n2', undefined, 'n1'), planOf('vol2', 'n2')]),
+  ).toStrictEqual([
+    { kind: 'patch', of: of('n0'), patch: { metadata: { uid: 'uid-n0', labels: { [LABEL]: null } } } },
+    { kind: 'patch', of: of('n1'), patch: { metadata: { labels: { [LABEL]: 'true' } } } },
+    {
+      ...{ kind: 'patch', of: of('n2') },
+      patch: { metadata: { uid: 'uid-n2', labels: { [LABEL]: 'true', [nodeLabelOf(manager, 'vol2', 'r')]: 'true' } } },
+    },
+  ])
+})
+
+test('a node without labels gets those of its data', () => {
+  const { labels: _, ...metadata } = makeNode('n1').metadata
+  const plan = { id: 'vol1', config: makeVolume(), set: { replicas: [makeReplica()], deletions: [], nextIndex: 1 } }
+  const input = makeVolumeInput({ manager, nodes: [{ ...makeNode('n1'), metadata }] })
+
+  expect(planNodeLabels(input, [plan as unknown as VolumePlan])).toMatchObject([
+    { patch: { metadata: { labels: { [LABEL]: 'true' } } } },
+  ])
+})
+
+test('data of a volume that is no longer in the spec keeps its label until its deletion', () => {
+  const plan = { id: 'vol1', config: undefined, set: { replicas: [makeReplica()], deletions: [], nextIndex: 1 } }
+  const input = makeVolumeInput({ manager, nodes: [makeNode('n1', { labels: { [LABEL]: 'true' } })] })
+
+  expect(planNodeLabels(input, [plan as unknown as VolumePlan])).toEqual([])
 })
 
 test('a node that does not exist gets no patch', () => {

@@ -86,6 +86,61 @@ test.each<Case>([
     waiting: [{ reason: 'Terminating', message: `PersistentVolume ${NAME} is being deleted` }],
   },
   {
+    name: 'keeps its volume while its claim goes',
+    plan: UNWANTED,
+    input: {
+      persistentVolumes: [volume('Bound')],
+      persistentVolumeClaims: [claim({ deletionTimestamp: '2026-01-01T00:00:00Z' })],
+    },
+    waiting: [
+      { reason: 'Terminating', message: `PersistentVolumeClaim ${NAME} is being deleted` },
+      { reason: 'Terminating', message: `PersistentVolume ${NAME} is being deleted` },
+    ],
+  },
+  {
+    name: 'has its claim beside the claim of another volume',
+    plan: WANTED,
+    input: {
+      persistentVolumes: [volume('Bound'), volume('Bound', { name: 'old' })],
+      persistentVolumeClaims: [claim({ name: 'old' })],
+    },
+    writes: ['create PersistentVolumeClaim', 'delete PersistentVolumeClaim'],
+    waiting: [
+      { reason: 'Terminating', message: 'PersistentVolumeClaim old is being deleted' },
+      { reason: 'Terminating', message: 'PersistentVolume old is being deleted' },
+    ],
+  },
+  {
+    name: 'deletes only the unused one of two claims',
+    plan: UNWANTED,
+    input: {
+      persistentVolumes: [volume('Bound', { name: 'b' })],
+      persistentVolumeClaims: [claim({ name: 'a' }), claim({ name: 'b' })],
+      users: (place) => (place === 'a' ? [{ pod: 'default/reader', node: 'n1' }] : []),
+    },
+    writes: ['delete PersistentVolumeClaim'],
+    waiting: [
+      { reason: 'InUse', message: 'claim a is in use by default/reader' },
+      { reason: 'Terminating', message: 'PersistentVolumeClaim b is being deleted' },
+      { reason: 'Terminating', message: 'PersistentVolume b is being deleted' },
+    ],
+  },
+  {
+    name: 'loses a claim of another volume while its own spec is invalid',
+    plan: INVALID,
+    input: {
+      persistentVolumeClaims: [
+        claim({ name: 'other', labels: { 'lodestone.dev/volume': volumeKey(manager, 'vol2') } }),
+        claim({ name: 'bare', labels: undefined }),
+      ],
+    },
+    writes: ['delete PersistentVolumeClaim', 'delete PersistentVolumeClaim'],
+    waiting: ['other', 'bare'].map((name) => ({
+      reason: 'Terminating',
+      message: `PersistentVolumeClaim ${name} is being deleted`,
+    })),
+  },
+  {
     name: 'deletes nothing twice',
     plan: UNWANTED,
     input: { persistentVolumes: [volume('Released', { deletionTimestamp: '2026-01-01T00:00:00Z' })] },
@@ -100,26 +155,52 @@ test.each<Case>([
   expect(planned.waiting).toEqual(waiting)
 })
 
-test('the volume and the claim name each other, and the data is never deleted on the server', () => {
-  const objects = [{}, { persistentVolumes: [volume('Available')] }].map((input) => {
-    const [write] = planPersistentVolumes({ ...makeVolumeInput({ manager }), ...input }, [WANTED]).writes
+/** The volume and the claim that are created for a plan. */
+const createdFor = (plan: VolumePlan) =>
+  [{}, { persistentVolumes: [volume('Available')] }].map((input) => {
+    const [write] = planPersistentVolumes({ ...makeVolumeInput({ manager }), ...input }, [plan]).writes
     return write?.kind === 'create' && write.object
   })
 
-  expect(objects).toMatchObject([
+test('the volume and the claim name each other, and the data is never deleted on the server', () => {
+  const objects = createdFor(WANTED)
+  const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: NAME }
+
+  expect(objects).toEqual([
     {
+      ...{ apiVersion: 'v1', kind: 'PersistentVolume' },
       metadata: { name: NAME, labels: { key1: 'val1', ...labels } },
       spec: {
         ...{ capacity: { storage: '5Gi' }, accessModes: ['ReadOnlyMany'], persistentVolumeReclaimPolicy: 'Retain' },
-        ...{ storageClassName: 'vck', claimRef: { namespace: 'default', name: NAME } },
+        ...{ storageClassName: 'vck', claimRef },
         nfs: { server: 'nfs.example.com', path: '/exports', readOnly: true },
       },
     },
     {
-      metadata: { name: NAME, namespace: 'default' },
-      spec: { volumeName: NAME, storageClassName: 'vck', resources: { requests: { storage: '5Gi' } } },
+      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim' },
+      metadata: { name: NAME, namespace: 'default', labels: { key1: 'val1', ...labels } },
+      spec: {
+        ...{ accessModes: ['ReadOnlyMany'], storageClassName: 'vck', volumeName: NAME },
+        resources: { requests: { storage: '5Gi' } },
+      },
     },
   ])
+})
+
+test('data that pods write is not mounted read-only', () => {
+  const [created] = createdFor({ ...WANTED, config: { ...NFS, accessMode: 'ReadWriteMany' } })
+
+  expect(created).toMatchObject({ spec: { nfs: { server: 'nfs.example.com', path: '/exports' } } })
+  expect(JSON.stringify(created)).not.toContain('readOnly')
+})
+
+test('without a namespace the volume is for a claim of the namespace default', () => {
+  const bare = { ...manager, metadata: { name: 'sales' } }
+  const name = claimNameOf(bare, NFS)
+  const input = { ...makeVolumeInput({ manager: bare }), persistentVolumes: [] }
+  const [write] = planPersistentVolumes(input, [WANTED]).writes
+
+  expect(write).toMatchObject({ object: { spec: { claimRef: { namespace: 'default', name } } } })
 })
 
 test('a volume of another source has no claim', () => {

@@ -1,8 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolumeManager, NOW } from '../../../test/builders.ts'
-import { at, makeDeletion, makeMover, makeNode, makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
+import { makePod, makeVolumeManager, NOW } from '../../../test/builders.ts'
+import {
+  asTask,
+  at,
+  makeDeletion,
+  makeMover,
+  makeNode,
+  makeReplica,
+  makeVolumeInput,
+  moversOf,
+} from '../../../test/volume-builders.ts'
 import { VOLUME_FINALIZER } from '../../api/lodestone.ts'
-import type { VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
+import type { Pod } from '../../api/pod.ts'
+import { type VolumeManager, type VolumeStatus, volumeManagers } from '../../api/volume-manager.ts'
 import type { Action } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { planVolumeManager } from './plan.ts'
@@ -20,7 +30,7 @@ const LABEL = nodeLabelOf(bare, 'vol1', revision)
 function managerWith(
   volume: Partial<VolumeStatus> | undefined,
   metadata: object = {},
-  state?: 'Completed',
+  state?: 'Completed' | 'Failed',
 ): VolumeManager {
   const status = volume && { volumes: [{ id: 'vol1', nodeAffinity: {}, nextIndex: 5, ...volume }] }
   return makeVolumeManager([{}], {
@@ -46,6 +56,7 @@ interface Case {
   due?: number
 }
 
+const beingDeleted = (pod: Pod): Pod => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: at(0) } })
 const nodesWithData = [makeNode('n1', { labels: { [LABEL]: 'true' } })]
 const nodesOf = (nodes: ReturnType<typeof makeNode>[]) => makeVolumeInput({ nodes }).nodes
 const ready = makeReplica({ revision, path })
@@ -75,9 +86,7 @@ test.each<Case>([
     name: 'labels the node before the status, and deletes the mover after it',
     input: {
       manager: managerWith({ replicas: [makeReplica({ revision, path, state: 'Starting' })] }),
-      movers: new Map(
-        [makeMover({ revision, path }, { phase: 'Succeeded' }, 'n1')].map((pod) => [pod.metadata.name ?? '', pod]),
-      ),
+      movers: moversOf(makeMover({ revision, path }, { phase: 'Succeeded' }, 'n1')),
     },
     want: ['patch labels of n1', 'patch status of sales', 'delete Pod', 'event Running'],
   },
@@ -86,6 +95,38 @@ test.each<Case>([
     input: { manager: managerWith({ replicas: [ready] }, {}, 'Completed'), nodes: nodesOf(nodesWithData) },
     want: ['patch labels of n1', 'patch status of sales', 'event Pending'],
     due: 3,
+  },
+  {
+    name: 'that the user wants to fail deletes its data too',
+    input: { manager: managerWith({ replicas: [ready] }, {}, 'Failed'), nodes: nodesOf(nodesWithData) },
+    want: ['patch labels of n1', 'patch status of sales', 'event Failed'],
+    due: 3,
+  },
+  {
+    name: 'does not delete a mover twice',
+    input: { manager: managerWith(undefined), movers: moversOf(beingDeleted(makeMover({ index: 9 }, {}, 'n1'))) },
+    want: ['patch status of sales', 'event Pending'],
+    due: 3,
+  },
+  {
+    name: 'deletes the mover of an earlier VolumeManager of its name',
+    input: { manager: managerWith(undefined), movers: moversOf(asTask({ id: 'old' }, makeMover({}, {}, 'n1'))) },
+    want: ['patch status of sales', 'delete Pod', 'event Pending'],
+    due: 3,
+  },
+  {
+    name: 'ignores pods that are no movers',
+    input: { manager: managerWith(undefined), movers: moversOf(makePod([])) },
+    want: ['patch status of sales', 'event Pending'],
+    due: 60,
+  },
+  {
+    name: 'that goes keeps its finalizer while a claim of it exists',
+    input: {
+      manager: managerWith(undefined, { deletionTimestamp: at(0) }),
+      persistentVolumeClaims: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'a' } }],
+    },
+    want: ['delete PersistentVolumeClaim', 'patch status of sales', 'event Pending'],
   },
   {
     name: 'that goes waits for its data',
@@ -114,6 +155,38 @@ test.each<Case>([
 })
 
 describe('a plan', () => {
+  const of = { type: volumeManagers, namespace: 'default', name: 'sales' }
+  const actionsFor = (metadata: object, status?: VolumeManager['status']) =>
+    planVolumeManager({
+      ...makeVolumeInput(),
+      manager: makeVolumeManager([{}], { ...metadata, ...(status && { status }) }),
+    }).actions
+
+  test('adds its finalizer to those of others, and removes only its own', () => {
+    const deletionTimestamp = at(0)
+    const added = actionsFor({ resourceVersion: '7', finalizers: ['other'] })
+    const removed = actionsFor({ resourceVersion: '8', finalizers: ['other', VOLUME_FINALIZER], deletionTimestamp })
+
+    expect([...added, ...removed]).toEqual([
+      { kind: 'patch', of, patch: { metadata: { resourceVersion: '7', finalizers: ['other', VOLUME_FINALIZER] } } },
+      { kind: 'patch', of, patch: { metadata: { resourceVersion: '8', finalizers: ['other'] } } },
+    ])
+  })
+
+  test('writes what changed of the status, guarded by the version that it was made from', () => {
+    const [patch] = actionsFor({ resourceVersion: '7', finalizers: FINALIZERS }, { state: 'Pending', nodes: '' })
+
+    expect(patch).toMatchObject({
+      kind: 'patch',
+      of,
+      subresource: 'status',
+      patch: { metadata: { resourceVersion: '7' } },
+    })
+    expect(Object.keys((patch?.kind === 'patch' && (patch.patch['status'] as object)) || {})).toEqual([
+      ...['message', 'ready', 'volumes', 'conditions'],
+    ])
+  })
+
   test('that was applied writes nothing again', () => {
     const manager = managerWith({ replicas: [ready] })
     const input = { ...makeVolumeInput({ nodes: nodesWithData }), manager }

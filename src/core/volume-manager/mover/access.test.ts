@@ -3,7 +3,7 @@ import { MOVER_ROLE, moverAccess } from './access.ts'
 
 test('movers have a ServiceAccount, bound to the role of movers in its namespace only', () => {
   expect(moverAccess('team-a', 'mover').map(({ type, object }) => [type.plural, object])).toMatchObject([
-    ['serviceaccounts', { kind: 'ServiceAccount', metadata: { name: 'mover', namespace: 'team-a' } }],
+    ['serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'mover', namespace: 'team-a' } }],
     [
       'rolebindings',
       {

@@ -26,6 +26,15 @@ describe('a mover may run', () => {
       placement: { on: 'n1' },
       want: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
     },
+    {
+      name: 'not on a node, wherever the affinity only prefers nodes',
+      placement: {
+        affinity: { preferredDuringSchedulingIgnoredDuringExecution: [] },
+        withoutLabels: [],
+        notOn: ['n1'],
+      },
+      want: [{ matchFields: [notOn('n1')] }],
+    },
     { name: 'on every node', placement: { affinity: undefined, withoutLabels: [], notOn: [] }, want: undefined },
     {
       name: 'on the nodes of the affinity',
@@ -34,8 +43,8 @@ describe('a mover may run', () => {
     },
     {
       name: 'not on nodes with a label, or by these names',
-      placement: { affinity: undefined, withoutLabels: ['l'], notOn: ['n1', 'n2'] },
-      want: [{ matchExpressions: [without('l')], matchFields: [notOn('n1'), notOn('n2')] }],
+      placement: { affinity: undefined, withoutLabels: ['l', 'm'], notOn: ['n1', 'n2'] },
+      want: [{ matchExpressions: [without('l'), without('m')], matchFields: [notOn('n1'), notOn('n2')] }],
     },
     {
       name: 'not there in each term of the affinity',
@@ -45,7 +54,7 @@ describe('a mover may run', () => {
       })),
     },
   ])('$name', ({ placement, want }) => {
-    expect(termsOf(placement)).toEqual(want)
+    expect(termsOf(placement)).toStrictEqual(want)
   })
 
   test('beside no mover of its volume, and beside no mover of its slot in any namespace', () => {
@@ -60,6 +69,15 @@ describe('a mover may run', () => {
   })
 })
 
+const PREFERRING = {
+  affinity: { preferredDuringSchedulingIgnoredDuringExecution: [] },
+  ...{ withoutLabels: [], notOn: [] },
+}
+const fieldTerm = (key: string) => ({
+  requiredDuringSchedulingIgnoredDuringExecution: {
+    nodeSelectorTerms: [{ matchFields: [{ key, operator: 'In', values: ['a'] }] }],
+  },
+})
 const withAffinity = (placement: MoverPlacement): Pod => {
   const pod = makeMover()
   return { ...pod, spec: { ...pod.spec, affinity: moverAffinity(placement, 'key', 0) } }
@@ -68,6 +86,14 @@ const withAffinity = (placement: MoverPlacement): Pod => {
 test.each<{ name: string; pod: Pod; want: string | undefined }>([
   { name: 'runs', pod: makeMover({}, {}, 'n1'), want: 'n1' },
   { name: 'is pinned', pod: withAffinity({ on: 'n2' }), want: 'n2' },
+  {
+    name: 'is on any node of a zone, by another field',
+    pod: withAffinity({ affinity: fieldTerm('spec.zone'), withoutLabels: [], notOn: [] }),
+    want: undefined,
+  },
+  { name: 'prefers nodes', pod: withAffinity(PREFERRING), want: undefined },
+  { name: 'is on any node', pod: { ...makeMover(), spec: { containers: [] } }, want: undefined },
+  { name: 'has another affinity', pod: { ...makeMover(), spec: { containers: [], affinity: {} } }, want: undefined },
   {
     name: 'avoids nodes',
     pod: withAffinity({ affinity: undefined, withoutLabels: [], notOn: ['n3'] }),
@@ -89,16 +115,49 @@ test.each([
   expect(slotOfMover({ ...pod, metadata: { labels } })).toBe(want)
 })
 
+test('a mover without labels has no slot', () => {
+  expect(slotOfMover({ ...makeMover(), metadata: {} })).toBeUndefined()
+})
+
 test('the directory of a mover is its only host path', () => {
   const pod = makeMover()
 
   expect(directoryOfMover(pod)).toBe(PATH)
   expect(directoryOfMover({ ...pod, spec: { containers: [] } })).toBeUndefined()
+  expect(directoryOfMover({ ...pod, spec: { containers: [], volumes: [{ name: 'tmp' }] } })).toBeUndefined()
+  expect(
+    directoryOfMover({ ...pod, spec: { containers: [], volumes: [{ name: 'tmp' }, ...(pod.spec.volumes ?? [])] } }),
+  ).toBe(PATH)
 })
 
-test.each([
-  { status: 'False', want: true },
-  { status: 'True', want: false },
-])('a mover with PodScheduled=$status is unschedulable: $want', ({ status, want }) => {
-  expect(isUnschedulable(makeMover({}, { conditions: [{ type: 'PodScheduled', status }] }))).toBe(want)
+test.each<{ name: string; status: Pod['status']; want: boolean }>([
+  {
+    name: 'PodScheduled=False',
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'PodScheduled', status: 'False' },
+      ],
+    },
+    want: true,
+  },
+  {
+    name: 'PodScheduled=True',
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'False' },
+        { type: 'PodScheduled', status: 'True' },
+      ],
+    },
+    want: false,
+  },
+  { name: 'no conditions', status: {}, want: false },
+])('a mover with $name is unschedulable: $want', ({ status, want }) => {
+  expect(isUnschedulable(makeMover({}, status))).toBe(want)
+})
+
+test('a mover without a status is not unschedulable', () => {
+  const { status: _, ...pod } = makeMover()
+
+  expect(isUnschedulable(pod)).toBe(false)
 })

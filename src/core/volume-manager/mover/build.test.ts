@@ -44,6 +44,17 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; sh
     volume: { sourceType: 'Stream', options: {} },
     want: ['prepare', '--root', '/volume', '--target', '/volume/data'],
   },
+  {
+    name: 'Pachyderm',
+    volume: {
+      sourceType: 'Pachyderm',
+      options: { repo: 'images', branch: 'main', inputPath: '/a/', outputPath: 'b/' },
+    },
+    want: [
+      ...['download', '--root', '/volume', '--target', '/volume/data/b', '--source', 's3://main.images/a/'],
+      ...['--endpoint', 'http://pachd.default.svc:30600', '--keep-free', '1Gi'],
+    ],
+  },
   { name: 'NFS', volume: NFS, want: ['prepare', '--root', '/volume', '--target', '/volume/data'] },
 ])('the mover of a replica of $name has its arguments', ({ volume, networks, shard, want }) => {
   const replica = makeReplica({ state: 'Queued', ...(shard && { shard }) })
@@ -61,12 +72,36 @@ test('movers mount the directory of the volume, or its claim as pods may use it'
   expect(mount).toMatchObject({ mountPath: '/volume/data', readOnly: true })
 })
 
+test('the mover of a replica without a directory mounts no volume', () => {
+  const { path: _, ...replica } = makeReplica()
+  const { spec } = replicaMover({ ...inputOf({}), replica })
+
+  expect([spec.volumes, spec.containers[0]?.volumeMounts].map((list) => list?.map(({ name }) => name))).toEqual([
+    ['mover'],
+    ['mover'],
+  ])
+})
+
 test('the mover of an upload writes to the prefix of its source', () => {
   const replica = makeReplica({ upload: { state: 'Queued', attempt: 2 } })
   const options = { ...S3, sourceURL: 's3://lake/sales/one.csv' }
 
-  expect(argumentsOf(uploadMover({ ...inputOf({ options }), replica }))).toEqual([
+  const pod = uploadMover({ ...inputOf({ options }), replica })
+
+  expect(argumentsOf(pod)).toEqual([
     ...['upload', '--root', '/volume', '--source', '/volume/data', '--target', 's3://lake/sales/'],
+  ])
+  expect(pod.spec.containers[0]?.args?.slice(-4, -2)).toEqual(['--attempt', '2'])
+  expect(pod.spec.containers[0]?.env?.map(({ name }) => name)).toContain('AWS_ACCESS_KEY_ID')
+})
+
+test('the mover of an upload to Pachyderm reads the folder of its output', () => {
+  const options = { repo: 'images', branch: 'main', inputPath: '/a/', outputPath: 'b/' }
+  const pod = uploadMover({ ...inputOf({ sourceType: 'Pachyderm', options }), replica: makeReplica() })
+
+  expect(argumentsOf(pod)).toEqual([
+    ...['upload', '--root', '/volume', '--source', '/volume/data/b', '--target', 's3://main.images/a/'],
+    ...['--endpoint', 'http://pachd.default.svc:30600'],
   ])
 })
 

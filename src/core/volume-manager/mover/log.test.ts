@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Pod } from '../../../api/pod.ts'
+import type { Pod, PodStatus } from '../../../api/pod.ts'
 import { lastLines, moverLogHead } from './log.ts'
 
 describe('of a log are kept', () => {
@@ -37,5 +37,16 @@ test('it is said whose log it is, and how the mover ended', () => {
     status: { phase: 'Failed', containerStatuses: [{ name: 'mover', state: { terminated: { exitCode: 3 } } }] },
   }
   expect(moverLogHead(pod)).toEqual({ pod: 'default/m', ...task, node: 'n1', phase: 'Failed', exitCode: 3 })
-  expect(moverLogHead({ ...pod, metadata: { name: 'm' }, status: {} })).toEqual({ pod: 'm', node: 'n1' })
+  const head = { pod: 'm', node: 'n1' }
+  const statuses: PodStatus[] = [
+    {},
+    { containerStatuses: [] },
+    { containerStatuses: [{ name: 'mover' }] },
+    { containerStatuses: [{ name: 'mover', state: {} }] },
+  ]
+  for (const status of statuses) {
+    expect(moverLogHead({ ...pod, metadata: { name: 'm' }, status })).toStrictEqual(head)
+  }
+  const { status: _, ...unobserved } = pod
+  expect(moverLogHead({ ...unobserved, metadata: { name: 'm' } })).toStrictEqual(head)
 })

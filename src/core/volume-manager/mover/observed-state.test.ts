@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { at, makeMover as makeReplicaMover, makeVolumeInput } from '../../../../test/volume-builders.ts'
 import { ended, moverSays as said } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
-import { moverStateOf } from './observed-state.ts'
+import { isForNode, moverStateOf, observeMover, overdue } from './observed-state.ts'
+import { readTask } from './task.ts'
 
 function makeMover(status: PodStatus | undefined, metadata: Pod['metadata'] = {}): Pod {
   const spec = { containers: [], nodeName: 'n1' }
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'mover', ...metadata }, spec, ...(status && { status }) }
 }
+const STARTING = { kind: 'waiting', node: 'n1', reason: 'Starting', message: 'the mover was created' }
 const waiting = (reason: string): PodStatus => ({
   phase: 'Pending',
   containerStatuses: [{ name: 'mover', state: { waiting: { reason, message: 'why' } } }],
@@ -31,7 +34,12 @@ describe('a mover that has ended', () => {
     {
       name: 'well, but says that it failed',
       status: ended('Succeeded', { message: said({ outcome: 'failed' }) }),
-      want: { kind: 'failed', code: 'Unexpected' },
+      want: { kind: 'failed', code: 'Unexpected', message: 'the mover succeeded but reported failed', retry: true },
+    },
+    {
+      name: 'well, but says why it failed',
+      status: ended('Succeeded', { message: said({ outcome: 'failed', message: 'no bucket' }) }),
+      want: { kind: 'failed', message: 'the mover succeeded but reported no bucket' },
     },
     {
       name: 'with a code',
@@ -43,7 +51,12 @@ describe('a mover that has ended', () => {
     {
       name: 'because the node has no space',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'NoSpace', retry: false }) }),
-      want: { code: 'NoSpace', elsewhere: true },
+      want: { code: 'NoSpace', message: 'NoSpace', retry: false, elsewhere: true },
+    },
+    {
+      name: 'with a code that another attempt may repair',
+      status: ended('Failed', { message: said({ outcome: 'failed', code: 'Unreachable', message: 'no route\n' }) }),
+      want: { code: 'Unreachable', message: 'no route', retry: true, elsewhere: false },
     },
     {
       name: 'with a code that is none',
@@ -73,12 +86,27 @@ describe('a mover that has ended', () => {
     {
       name: 'without memory',
       status: ended('Failed', { exitCode: 137, reason: 'OOMKilled' }),
-      want: { code: 'OOMKilled', retry: true },
+      want: { code: 'OOMKilled', message: 'the mover ran out of memory', retry: true },
+    },
+    {
+      name: 'for a reason of the container runtime',
+      status: ended('Failed', { exitCode: 128, reason: 'StartError', message: 'no such file' }),
+      want: { code: 'StartError', message: 'no such file', retry: true },
     },
     {
       name: 'evicted',
       status: { phase: 'Failed', reason: 'Evicted', message: 'low on disk' },
-      want: { code: 'Evicted', message: 'low on disk', elsewhere: true },
+      want: { code: 'Evicted', message: 'low on disk', retry: true, elsewhere: true },
+    },
+    {
+      name: 'evicted without a message',
+      status: { phase: 'Failed', reason: 'Evicted' },
+      want: { code: 'Evicted', message: 'Evicted' },
+    },
+    {
+      name: 'for a reason that is not known',
+      status: { phase: 'Failed', reason: 'NotOutOfLuck', message: 'why' },
+      want: { code: 'Unexpected', message: 'why', elsewhere: false },
     },
     {
       name: 'refused by the kubelet',
@@ -108,6 +136,7 @@ describe('a mover that has ended', () => {
 describe('a mover that has not begun', () => {
   test.each<{ reason: string; early: string; late: string }>([
     { reason: 'ContainerCreating', early: 'waiting', late: 'waiting' },
+    { reason: 'PodInitializing', early: 'waiting', late: 'waiting' },
     { reason: 'ErrImagePull', early: 'waiting', late: 'failed' },
     { reason: 'ImagePullBackOff', early: 'waiting', late: 'failed' },
     { reason: 'CreateContainerConfigError', early: 'waiting', late: 'failed' },
@@ -115,7 +144,74 @@ describe('a mover that has not begun', () => {
     { reason: 'ErrImageNeverPull', early: 'failed', late: 'failed' },
   ])('$reason is $early at first, and $late after a minute', ({ reason, early, late }) => {
     expect(moverStateOf(makeMover(waiting(reason)), 1_000).kind).toBe(early)
+    expect(moverStateOf(makeMover(waiting(reason)), 60_000).kind).toBe(early)
     expect(moverStateOf(makeMover(waiting(reason)), 61_000).kind).toBe(late)
+  })
+
+  test.each<{ name: string; status: PodStatus | undefined; waitedMs?: number; want: object }>([
+    { name: 'without a status', status: undefined, want: STARTING },
+    { name: 'while its container is created', status: waiting('ContainerCreating'), waitedMs: 60_000, want: STARTING },
+    { name: 'while it is initialized', status: waiting('PodInitializing'), want: STARTING },
+    { name: 'with a container without a state', status: { containerStatuses: [{ name: 'mover' }] }, want: STARTING },
+    {
+      name: 'with the reason of the kubelet',
+      status: waiting('ErrImagePull'),
+      want: { kind: 'waiting', node: 'n1', reason: 'ErrImagePull', message: 'why' },
+    },
+    {
+      name: 'with a reason without a message',
+      status: { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'ErrImagePull' } } }] },
+      want: { kind: 'waiting', node: 'n1', reason: 'ErrImagePull', message: 'ErrImagePull' },
+    },
+    {
+      name: 'with a final reason',
+      status: waiting('InvalidImageName'),
+      want: {
+        ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'why' },
+        ...{ retry: true, elsewhere: false },
+      },
+    },
+    {
+      name: 'with a final reason without a message',
+      status: { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'InvalidImageName' } } }] },
+      want: {
+        ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'InvalidImageName' },
+        ...{ retry: true, elsewhere: false },
+      },
+    },
+    {
+      name: 'with a condition that holds',
+      status: {
+        conditions: [
+          { type: 'PodScheduled', status: 'True' },
+          { type: 'Ready', status: 'False' },
+        ],
+      },
+      want: STARTING,
+    },
+    {
+      name: 'without a node, for a reason that the scheduler does not give',
+      status: {
+        conditions: [
+          { type: 'Ready', status: 'True' },
+          { type: 'PodScheduled', status: 'False' },
+        ],
+      },
+      want: { kind: 'waiting', node: 'n1', reason: 'Unschedulable', message: 'no node can take the mover' },
+    },
+    {
+      name: 'because of a scheduling gate',
+      status: {
+        conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: 'a gate' }],
+      },
+      want: { kind: 'waiting', node: 'n1', reason: 'SchedulingGated', message: 'a gate' },
+    },
+  ])('waits $name', ({ status, waitedMs = 0, want }) => {
+    expect(moverStateOf(makeMover(status), waitedMs)).toEqual(want)
+  })
+
+  test('runs when its Pod runs', () => {
+    expect(moverStateOf(makeMover({ phase: 'Running' }), 0)).toEqual({ kind: 'running', node: 'n1' })
   })
 
   test('on its node after a minute says where the reason can be read', () => {
@@ -143,4 +239,66 @@ test('a mover that is being deleted is as good as deleted, but its result still 
     code: 'PodDeleted',
   })
   expect(moverStateOf(makeMover({ phase: 'Succeeded' }, metadata), 0)).toMatchObject({ kind: 'succeeded' })
+})
+
+describe('the mover of a task', () => {
+  const pending = makeReplicaMover({}, waiting('ErrImagePull'), 'n1')
+  const name = pending.metadata.name ?? ''
+  const progress = new Map([[name, { attempt: 1, bytes: 5, files: 1 }]])
+  const refusals = new Map([[name, 'quota exceeded']])
+  const task = readTask(pending)
+  const observe = (input: Parameters<typeof makeVolumeInput>[0], since?: string) => {
+    if (!task) throw new Error('the builder gives a mover with a task')
+    return observeMover(makeVolumeInput(input), task, since)
+  }
+
+  test('is observed with its progress and the changes since its creation', () => {
+    const retryTriggers = new Map([[name, new Set(['node' as const])]])
+
+    expect(observe({ movers: [pending], progress, retryTriggers })).toEqual({
+      mover: { kind: 'waiting', node: 'n1', reason: 'ErrImagePull', message: 'why' },
+      progress: { attempt: 1, bytes: 5, files: 1 },
+      retryTriggers: new Set(['node']),
+    })
+  })
+
+  test.each([
+    { since: at(-60), want: 'waiting' },
+    { since: at(-61), want: 'failed' },
+    { since: undefined, want: 'waiting' },
+  ])('waits since $since, and so is $want', ({ since, want }) => {
+    expect(observe({ movers: [pending] }, since).mover?.kind).toBe(want)
+  })
+
+  test('is not observed when there is none, nor is its old progress', () => {
+    expect(observe({ progress })).toEqual({ mover: undefined, progress: undefined, retryTriggers: new Set() })
+  })
+
+  test('failed when the API server rejected it', () => {
+    expect(observe({ refusals }).mover).toEqual({
+      ...{ kind: 'failed', code: 'CreateRefused', message: 'quota exceeded', retry: false, elsewhere: false },
+    })
+    expect(observe({ movers: [pending], refusals }).mover?.kind).toBe('waiting')
+  })
+})
+
+test.each<{ code: string | undefined; want: boolean }>([
+  { code: 'NoSpace', want: true },
+  { code: 'PrepareTimeout', want: true },
+  { code: 'Evicted', want: true },
+  { code: 'OutOfcpu', want: true },
+  { code: 'DeadlineExceeded', want: false },
+  { code: 'AccessDenied', want: false },
+  { code: undefined, want: false },
+])('a change of a node may repair $code: $want', ({ code, want }) => {
+  expect(isForNode(code)).toBe(want)
+})
+
+test.each([
+  { code: 'PrepareTimeout', node: 'n1', elsewhere: true },
+  { code: 'Stalled', node: undefined, elsewhere: false },
+] as const)('a mover that takes too long fails with $code', ({ code, node, elsewhere }) => {
+  expect(overdue(code, 'late', node)).toStrictEqual({
+    ...{ kind: 'failed', ...(node && { node }), code, message: 'late', retry: true, elsewhere },
+  })
 })

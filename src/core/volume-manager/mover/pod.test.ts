@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
+import { makeDeletion } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
@@ -98,6 +99,79 @@ test('the whole Pod of a download: nothing in it goes beyond what the work needs
   })
 })
 
+test('the metadata of a download leads to its VolumeManager, its volume and its task', () => {
+  const { apiVersion, kind, metadata } = moversOf().download
+
+  expect({ apiVersion, kind, metadata }).toEqual({
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: {
+      name: expect.stringMatching(/^vck-resource-[0-9a-z]{13}-3$/),
+      namespace: 'default',
+      labels: {
+        ...{ key1: 'val1', vckname: 'sales', vcid: 'vol1' },
+        'lodestone.dev/volume': expect.stringMatching(/^4b1d-/),
+        'lodestone.dev/mover': 'download',
+        'lodestone.dev/mover-slot': '1',
+      },
+      annotations: {
+        'lodestone.dev/mover-task': '{"manager":"default/sales","id":"vol1","role":"replica","index":0,"attempt":3}',
+        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+      },
+      ownerReferences: [
+        {
+          ...{ apiVersion: 'vck.intelai.org/v1alpha1', kind: 'VolumeManager', name: 'sales', uid: '4b1d' },
+          controller: true,
+        },
+      ],
+    },
+  })
+})
+
+test('the mover of a deletion has no owner, whose foreground deletion would delete it first', () => {
+  const { upload, delete: remove } = moversOf()
+
+  expect([upload, remove].map(({ metadata }) => metadata.ownerReferences?.length)).toEqual([1, undefined])
+})
+
+test('a manifest that is not stored gives a Pod without an owner and a namespace', () => {
+  const manager = { ...makeVolumeManager(), metadata: { name: 'sales' } }
+  const input = { manager, config: makeVolume(), slot: 1, settings: SETTINGS, networks: [] }
+
+  expect(Object.keys(replicaMover({ ...input, replica, placement: { on: 'n1' } }).metadata)).toEqual([
+    ...['name', 'labels', 'annotations'],
+  ])
+})
+
+test('names that are no label values are labels by their digests', () => {
+  const long = 'a'.repeat(64)
+  const labels = moversOf({ id: long }).download.metadata.labels
+
+  expect(labels).toMatchObject({ vckname: 'sales', vcid: expect.stringMatching(/^[0-9a-z]{13}$/) })
+})
+
+test('the defaults of the controller apply where the volume has no settings of its own', () => {
+  const { imagePullSecrets: _, priorityClassName: __, ...settings } = SETTINGS
+  const manager = makeVolumeManager()
+  const input = { manager, slot: 1, settings: { ...settings, imagePullSecrets: [] }, id: 'vol1' }
+  const { spec } = deletionMover({ ...input, config: undefined, deletion: makeDeletion() })
+
+  expect(Object.keys(spec)).toEqual([
+    ...['restartPolicy', 'serviceAccountName', 'terminationGracePeriodSeconds', 'tolerations', 'affinity'],
+    ...['securityContext', 'containers', 'volumes'],
+  ])
+  expect(containerOf({ spec } as Pod)).toMatchObject({ image: 'lodestone:test', resources: SETTINGS.resources })
+})
+
+test('the settings of a volume replace the defaults of the controller', () => {
+  const tolerations = [{ key: 'gpu', operator: 'Exists' }]
+  const mover = { image: 'example.org/mover:1', priorityClassName: 'low', resources: { limits: { cpu: '1' } } }
+  const { spec } = moversOf({ mover, tolerations }).download
+
+  expect(spec).toMatchObject({ priorityClassName: 'low', tolerations })
+  expect(containerOf({ spec } as Pod)).toMatchObject({ image: mover.image, resources: mover.resources })
+  expect(containerOf({ spec } as Pod)?.args?.slice(0, 2)).toEqual(['download', '--root'])
+})
+
 describe('the security context of a mover', () => {
   test.each([
     { verb: 'download', capabilities: { drop: ['ALL'] } },
@@ -137,6 +211,11 @@ describe('timeoutForDataDownload', () => {
   })
 
   test('is no limit where it is not given', () => {
-    expect(moversOf().download.spec.activeDeadlineSeconds).toBeUndefined()
+    const { options: _, ...withoutOptions } = makeVolume()
+    const manager = makeVolumeManager()
+    const input = { manager, slot: 1, settings: SETTINGS, networks: [], replica, placement: { on: 'n1' } }
+    const pods = [makeVolume(), withoutOptions].map((config) => replicaMover({ ...input, config }))
+
+    expect(pods.map(({ spec }) => spec.activeDeadlineSeconds)).toEqual([undefined, undefined])
   })
 })

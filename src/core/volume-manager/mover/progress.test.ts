@@ -14,6 +14,8 @@ test.each([
   { name: 'that is not there', said: undefined, want: undefined },
   { name: 'without a message', said: event(undefined), want: undefined },
   { name: 'that is no JSON', said: event('{"attempt":'), want: undefined },
+  { name: 'with a message that is a number', said: event(7), want: undefined },
+  { name: 'that is nothing', said: event('null'), want: undefined },
   { name: 'that is a list', said: event('[]'), want: undefined },
   { name: 'of no attempt', said: told({ doneBytes: 10 }), want: undefined },
   { name: 'of less than nothing', said: told({ attempt: 1, doneBytes: -1 }), want: undefined },

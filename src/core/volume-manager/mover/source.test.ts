@@ -5,6 +5,10 @@ import { moverSourceOf } from './source.ts'
 
 const PACHYDERM = { repo: 'images', branch: 'master', inputPath: '/s3/', outputPath: 'test/' }
 
+const secretKey = (name: string, key: string, more = {}) => ({
+  name,
+  valueFrom: { secretKeyRef: { name: 'aws-creds', key, ...more } },
+})
 const tokenFor = (endpoints: object) => [
   ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => ({
     name,
@@ -33,6 +37,19 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     volume: { options: { sourceURL: 's3://lake/', verify: 'size' } },
     want: { verify: 'size' },
   },
+  { name: 'S3 by its other name in VCK', volume: { sourceType: 'S3-Dev' }, want: { url: 's3://lake/sales/' } },
+  {
+    name: 'S3 whose checksums are compared, with credentials of a Secret',
+    volume: {},
+    want: {
+      verify: undefined,
+      env: [
+        secretKey('AWS_ACCESS_KEY_ID', 'awsAccessKeyID'),
+        secretKey('AWS_SECRET_ACCESS_KEY', 'awsSecretAccessKey'),
+        secretKey('MOVER_CREDENTIAL_ENDPOINTS', 'endpoints', { optional: true }),
+      ],
+    },
+  },
   {
     name: 'a stream in a region',
     volume: { sourceType: 'Stream', options: { sourceURL: 's3://lake/', region: 'garage' } },
@@ -40,8 +57,18 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
   },
   {
     name: 'Pachyderm with a region of its gateway',
-    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, region: 'pach-1' } },
-    want: { region: 'pach-1' },
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, region: 'pach-1', verify: 'size' } },
+    want: { region: 'pach-1', verify: 'size' },
+  },
+  {
+    name: 'all of a branch of Pachyderm, by checksum',
+    volume: { sourceType: 'Pachyderm', options: { repo: 'images', branch: 'master' } },
+    want: { url: 's3://master.images/', folder: '', region: undefined, verify: undefined },
+  },
+  {
+    name: 'Pachyderm with slashes around its paths, which stay within them',
+    volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, inputPath: '//a//b/', outputPath: 'a//b//' } },
+    want: { url: 's3://master.images/a//b/', folder: 'a//b' },
   },
   {
     name: 'a bucket in another scheme, as VCK takes it',
@@ -82,6 +109,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
 
 test.each<{ name: string; volume: Partial<VolumeConfig> }>([
   { name: 'a stream without a source', volume: { sourceType: 'Stream', options: {} } },
+  { name: 'S3 without options', volume: { options: undefined as never } },
   { name: 'NFS', volume: { sourceType: 'NFS' } },
 ])('$name has no source for a mover', ({ volume }) => {
   expect(moverSourceOf(makeVolume(volume))).toBeUndefined()

@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
-import { asTask, at, makeDeletion, makeMover, makeReplica, makeVolumeInput } from '../../../../test/volume-builders.ts'
+import {
+  asTask,
+  at,
+  makeDeletion,
+  makeMover,
+  makeReplica,
+  makeVolumeInput,
+  moversOf,
+} from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { PersistentVolumeClaim } from '../../../api/persistent-volume.ts'
-import type { Pod } from '../../../api/pod.ts'
 import type {
   ReplicaStatus,
   UploadStatus,
@@ -29,7 +36,6 @@ const mounted: ReplicaStatus = {
   ...{ index: 0, state: 'Queued', attempt: 1, since: at(0) },
   revision: revisionOf({ ...config, ...NFS }),
 }
-const moversOf = (...pods: Pod[]) => new Map(pods.map((pod) => [pod.metadata.name ?? '', pod]))
 
 /** Plans the volumes of a manager with this status, and starts what may start. */
 function start(
