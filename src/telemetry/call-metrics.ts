@@ -1,7 +1,7 @@
-/** Metrics of calls: number, status, decision and duration. */
+/** Metrics of webhook calls: number, status, decision and duration. */
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** A call that has its response. */
+/** A call with a response. */
 export interface CountedCall {
   status: number
   /** Absent when nothing was decided, as for a malformed request. */
@@ -45,7 +45,7 @@ export function openCallMetrics(registers: Registry[]): CallCounter {
   }
 }
 
-/** Looks up each counter once: that costs more than counting. */
+/** Caches the counter of each label, because the lookup costs more than the count. */
 function remember<Label, T>(find: (label: Label) => T): (label: Label) => T {
   const found = new Map<Label, T>()
   return (label) => {

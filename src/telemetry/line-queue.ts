@@ -1,20 +1,20 @@
-/** Deferred log lines: collects them for a moment and formats many at once, when no response waits. */
+/** Collects log lines for a moment and formats many at once, when no response waits. */
 import type { LogFn, Logger } from 'pino'
 
 export interface LineQueue {
   /** Collects a line, as `hooks.logMethod` of pino. Logged objects must not change afterwards. */
   logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void
-  /** When the line that is being formatted was logged, in ms since the epoch. */
+  /** The time at which the current line was logged, in ms since the epoch. */
   now(): number
-  /** Formats the lines that wait, in order. */
+  /** Formats the waiting lines, in order. */
   flush(): void
 }
 
-/** A line waits at most this long, in ms. */
+/** The longest time that a line waits, in ms. */
 const WAIT_MS = 100
-/** This many lines are formatted in the next turn of the event loop. */
+/** The number of lines that are formatted in the next iteration of the event loop. */
 const BATCH = 128
-/** This many lines are formatted immediately. */
+/** The number of lines that are formatted immediately. */
 const MOST = 1024
 
 interface WaitingLine {
@@ -25,7 +25,7 @@ interface WaitingLine {
 }
 
 /**
- * Opens a queue. A single line costs more than one of many, since formatting pushes the code of reviews out of the processor's caches
+ * Opens a queue. A line costs less in a batch, since formatting evicts the code of reviews from the processor caches
  * (docs/adr/0023-effect-of-each-optimization.md).
  *
  * @param made called when the waiting lines have been formatted
@@ -45,7 +45,7 @@ export function openLineQueue(made: () => void): LineQueue {
       try {
         method.apply(logger, args)
       } catch (error) {
-        // A line that cannot be formatted must neither end the process nor lose the other lines.
+        // An error of the formatter must neither end the process nor lose the other lines.
         method.apply(logger, [{ reason: String(error) }, 'cannot format a log line'])
       }
     }
@@ -56,7 +56,7 @@ export function openLineQueue(made: () => void): LineQueue {
     logMethod(args, method) {
       const count = waiting.push({ logger: this, method, args, at: Date.now() })
       if (count >= MOST) flush()
-      // Not immediately: a response may wait for the caller.
+      // Deferred, because a response may wait for the caller.
       else if (count === BATCH) setImmediate(flush)
       else timer ??= setTimeout(flush, WAIT_MS).unref()
     },

@@ -4,7 +4,7 @@ import { useLogFile } from './log-file.fake.ts'
 
 const { fd, written } = useLogFile()
 
-test('every line is written once and in order, however many there are', async () => {
+test('every line of many is written once and in order', async () => {
   const writer = openLineWriter(fd())
   const lines = Array.from({ length: 5_000 }, (_, i) => `${i} äöü ${'x'.repeat(i % 50)}\n`)
 
@@ -14,7 +14,7 @@ test('every line is written once and in order, however many there are', async ()
   expect(written()).toBe(lines.join(''))
 })
 
-test('a line that was taken comes out when it is sent', async () => {
+test('a line is written when it is sent', async () => {
   const writer = openLineWriter(fd())
 
   writer.write('alone\n')
@@ -23,7 +23,7 @@ test('a line that was taken comes out when it is sent', async () => {
   await expect.poll(written).toBe('alone\n')
 })
 
-test('without a reader, the newest lines are dropped and counted, and memory stays bounded', async () => {
+test('without a reader, the newest lines are dropped and counted above a limit', async () => {
   const writer = openLineWriter(fd())
   const line = `${'x'.repeat(1023)}\n`
 

@@ -2,20 +2,20 @@
 import { write } from 'node:fs'
 
 export interface LineWriter {
-  /** Keeps a line for the next `send`. */
+  /** Adds a line to the next `send`. */
   write(line: string): void
-  /** Starts to write the kept lines. */
+  /** Starts to write the added lines. */
   send(): void
   /** Resolves when all lines are written, or lost because the descriptor is broken. */
   flush(): Promise<void>
 }
 
-/** Beyond this, as when the reader of a pipe stalls, lines are dropped and counted. */
+/** The most characters in memory. When the reader of a pipe stalls, further lines are dropped and counted. */
 const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
 /**
- * One write is in progress at a time; lines that arrive meanwhile wait. A system call for each line would cost more than the decision that
- * the line reports.
+ * Opens a writer. One write runs at a time, and lines that arrive meanwhile wait. A system call for each line would cost more than the
+ * decision that the line reports.
  */
 export function openLineWriter(fd: number): LineWriter {
   let pending = ''
@@ -27,7 +27,7 @@ export function openLineWriter(fd: number): LineWriter {
       write(fd, text, (error, written) => {
         if (error?.code === 'EAGAIN') setTimeout(() => resolve(writeAll(text)), 5)
         else if (!error && written < text.length) resolve(writeAll(text.subarray(written)))
-        // Any other error means that the log has no reader, so it cannot be reported either.
+        // Any other error means that the log has no reader. It cannot be reported either.
         else resolve()
       })
     })

@@ -71,7 +71,7 @@ test('lines without a pause are formatted too', async () => {
   expect(lines()).toHaveLength(3_000)
 })
 
-test('lines below the level are not kept', async () => {
+test('lines below the level are not logged', async () => {
   const { log, close } = open()
 
   log.debug('detail')

@@ -1,4 +1,4 @@
-/** Every metric of Lodestone; those of calls are in call-metrics.ts. Names are those of controller-runtime where it has one. */
+/** All metrics of Lodestone. Names are those of controller-runtime where it has the metric. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type CallCounter, openCallMetrics } from './call-metrics.ts'
 import { openServerMetrics, type ServerMetrics } from './server-metrics.ts'

@@ -12,7 +12,7 @@ describe('a backoff', () => {
     expect(delays).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000])
   })
 
-  test('takes any part of its bound, so that clients drift apart', () => {
+  test('returns a random part of its bound, so that clients spread out', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0, max: 0.999, noNaN: true }),
@@ -29,7 +29,7 @@ describe('a backoff', () => {
     )
   })
 
-  test('begins anew after a connection that lived long, and goes on after one that did not', () => {
+  test('starts over after a long connection, and continues after a short one', () => {
     const backoff = new Backoff(new TestClock())
     backoff.nextDelayMs()
     backoff.lived(9999)

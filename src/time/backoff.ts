@@ -1,4 +1,4 @@
-/** Counts the failures of one connection and computes the delay before the next attempt: exponential with full jitter. */
+/** Computes the delay before the next attempt of a connection from its failures: exponential with full jitter. */
 import { backoffMs, fullJitter } from '../core/backoff.ts'
 import type { Clock } from './clock.ts'
 
@@ -7,7 +7,7 @@ export interface BackoffOptions {
   initialMs?: number
   /** Upper bound of every delay. Default 30 s, as client-go's reflector. */
   maxMs?: number
-  /** A connection that lasted this long proves that the server is healthy: the next failure counts as the first. Default 10 s. */
+  /** After a connection of this length, the server counts as healthy, and the next failure as the first. Default 10 s. */
   healthyAfterMs?: number
 }
 
@@ -25,14 +25,14 @@ export class Backoff {
     this.healthyAfterMs = options.healthyAfterMs ?? 10_000
   }
 
-  /** The delay before the next attempt in milliseconds: anything from 0 to the bound, which doubles with every call. */
+  /** Returns the delay before the next attempt in milliseconds: random between 0 and a bound that doubles with every call. */
   nextDelayMs(): number {
     this.#failures += 1
     const boundMs = backoffMs({ firstMs: this.#initialMs, lastMs: this.#maxMs }, this.#failures)
     return Math.round(fullJitter(boundMs, this.#clock.random()))
   }
 
-  /** Records a connection that lasted `livedMs`: after a long one, the next failure counts as the first. */
+  /** Records a connection of `livedMs`. After a long one, the next failure counts as the first. */
   lived(livedMs: number): void {
     if (livedMs >= this.healthyAfterMs) this.#failures = 0
   }

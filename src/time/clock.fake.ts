@@ -1,12 +1,12 @@
-/** Clocks under a test's control: time passes when the test advances it, or at once. */
+/** Clocks for tests: one that a test advances, and one that skips every wait. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
 const EPOCH_MS = Date.parse('2026-01-01T00:00:00Z')
 
-/** Stands still until the test advances it. */
+/** A clock that stands still until the test advances it. */
 export class TestClock implements Clock {
-  /** What `random()` gives; the middle by default. */
+  /** The result of `random()`. */
   chance = 0.5
   #nowMs = 0
   #timers: { dueMs: number; run: () => void }[] = []
@@ -31,12 +31,12 @@ export class TestClock implements Clock {
     }
   }
 
-  /** The delays of all timers that are set, shortest first, counted from now. */
+  /** The remaining delays of all timers, shortest first. */
   get waits(): number[] {
     return this.#timers.map((timer) => timer.dueMs - this.#nowMs).sort((a, b) => a - b)
   }
 
-  /** Lets time pass; timers fire in order, those set by timers included. */
+  /** Advances the time. Timers fire in order, including timers that other timers set. */
   advance(ms: number): void {
     const endMs = this.#nowMs + ms
     for (;;) {
@@ -50,7 +50,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** Lets every wait end at once, as if its time had passed. */
+/** A clock that ends every wait immediately, as if its time had passed. */
 export class SkippingClock extends TestClock {
   /** The delays of all waits so far, in order. */
   readonly skipped: number[] = []
@@ -63,7 +63,7 @@ export class SkippingClock extends TestClock {
   }
 }
 
-/** Waits for real I/O to make `condition` true, turn by turn of the event loop; throws when that takes five seconds. */
+/** Waits until real I/O makes `condition` true. Throws after five seconds. */
 export async function until(condition: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + 5000
   while (!condition()) {
@@ -72,7 +72,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Gives everything that is under way on this machine ample opportunity to happen, for tests that expect nothing. */
+/** Runs many iterations of the event loop, for tests that expect no event. */
 export async function settle(turns = 50): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await nextTurn()
 }

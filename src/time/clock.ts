@@ -1,4 +1,4 @@
-/** The one clock: time, timers and chance as an argument, so that a test controls them. */
+/** The interface for time, timers and random numbers, so that tests control them. */
 
 export interface Clock {
   /** Milliseconds of a monotonic clock, for durations and deadlines. */
@@ -15,14 +15,14 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   epochMs: () => Date.now(),
   after: (delayMs, run) => {
-    // A process that stood still computes a time that has passed, and Node warns of a negative delay.
+    // After a pause of the process, the time may have passed already. Node warns of a negative delay.
     const timer = setTimeout(run, Math.max(0, delayMs))
     return () => clearTimeout(timer)
   },
   random: () => Math.random(),
 }
 
-/** Waits `delayMs`, or shorter when `signal` aborts: it never rejects, so the caller checks the signal. */
+/** Waits `delayMs`, or until `signal` aborts. It never rejects, so the caller checks the signal. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {

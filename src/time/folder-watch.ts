@@ -1,4 +1,4 @@
-/** Watches a folder: reports changes as the operating system does, and polls for those that it does not report. */
+/** Watches a folder. It reports changes from the operating system, and polls for changes that the system does not report. */
 import { watch } from 'node:fs'
 import type { Clock } from './clock.ts'
 
@@ -9,17 +9,17 @@ interface FolderWatchInput {
   clock: Clock
   /** Changes come in bursts (an editor empties, writes, renames). One burst is one report, after a pause of this length. */
   debounceMs: number
-  /** Interval of reports without a change, for network mounts and watches that the system dropped. No polling without it. */
+  /** Interval of reports without a change, for network mounts and dropped watches. Without it, there is no polling. */
   pollMs?: number
   changed(): void
-  /** The system cannot watch the folder; polling continues. */
+  /** Called when the system cannot watch the folder. Polling continues. */
   failed(error: Error): void
 }
 
-/** A burst without a pause is reported after this many times the pause. */
+/** A burst without a pause is reported after this many times `debounceMs`. */
 const MAX_PAUSES = 10
 
-/** Starts watching; the returned function ends it. */
+/** Starts the watch. Returns a function that ends it. */
 export function watchFolder(input: FolderWatchInput): () => void {
   const { clock } = input
   let burst: { beganAt: number; cancel: () => void } | undefined

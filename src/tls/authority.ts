@@ -1,12 +1,12 @@
-/** Makes the CA that callers trust. It signs serving certificates and nothing else. */
+/** Creates the CA that callers trust. The CA signs only serving certificates. */
 import { CA_LIFE_MS, CLOCK_SKEW_MS } from '../core/certificates/renew.ts'
 import { keyIdentifier, makeCertificate } from './new-certificate.ts'
 import type { PemPair } from './x509.ts'
 
-/** Makes a self-signed CA (RSA 2048) that lives for a year from `now` (ms since 1970) and is valid an hour back. */
+/** Creates a self-signed CA (RSA 2048) that is valid from an hour before `now` (ms since the epoch) to a year after it. */
 export function makeAuthority(now: number): Promise<PemPair> {
   return makeCertificate({
-    // A name of its own for each CA: a caller with several in its bundle then never tries the wrong one.
+    // Each CA has a unique name, so that a caller with several CAs in its bundle tries the right one.
     commonName: (serial) => `lodestone-ca-${serial.slice(0, 12)}`,
     validity: { notBefore: now - CLOCK_SKEW_MS, notAfter: now + CA_LIFE_MS },
     extensions: (publicKey) => [

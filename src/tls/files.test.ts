@@ -50,14 +50,14 @@ async function open(): Promise<CertificateSource> {
   return source
 }
 
-describe('certificates of your own', () => {
+describe('certificates in a folder', () => {
   test('are served with their CA', async () => {
     await put(filesOf(one, ca.certPem))
     const { current } = await open().then((source) => ({ current: source.current() }))
     expect(current).toMatchObject({ certPem: one.certPem, keyPem: one.keyPem, caBundlePem: ca.certPem })
   })
 
-  test('need no CA: then callers are configured elsewhere with the CA to trust', async () => {
+  test('need no CA: callers can get the CA from elsewhere', async () => {
     await put(filesOf(one))
     expect((await open()).current().caBundlePem).toBeUndefined()
   })
@@ -67,7 +67,7 @@ describe('certificates of your own', () => {
     expect((await open()).current().certPem).toBe(one.certPem + ca.certPem)
   })
 
-  test('are read again when the kubelet swaps its link, without a check being asked for', async () => {
+  test('are read again without a requested check when the kubelet replaces its link', async () => {
     for (const [name, leaf] of [
       ['..1', one],
       ['..2', two],
@@ -79,14 +79,14 @@ describe('certificates of your own', () => {
     for (const name of ['tls.crt', 'tls.key', 'ca.crt']) await symlink(`..data/${name}`, join(folder, name))
     const source = await open()
     const changed = new Promise((resolve) => source.subscribe(resolve))
-    // Later than the time in which the first CA counts as new.
+    // After this time, the first CA no longer counts as new.
     clock += 3 * MINUTE
     await symlink('..2', join(folder, '..data_tmp'))
     await rename(join(folder, '..data_tmp'), join(folder, '..data'))
     expect(await changed).toMatchObject({ certPem: two.certPem, keyPem: two.keyPem })
   })
 
-  test('that do not belong together are refused, and the old ones stay', async () => {
+  test('that do not belong together are rejected, and the old ones stay', async () => {
     await put(filesOf(one))
     const source = await open()
     await put({ 'tls.crt': two.certPem })
@@ -98,7 +98,7 @@ describe('certificates of your own', () => {
     expect(source.current()).toMatchObject({ certPem: two.certPem, keyPem: two.keyPem })
   })
 
-  test('that expired are refused, and the old ones stay', async () => {
+  test('that have expired are rejected, and the old ones stay', async () => {
     const hosts = ['localhost']
     const expired = await makeLeaf({ ca, hosts, now: now - 100 * 24 * 60 * MINUTE })
     await put(filesOf(one))
@@ -109,12 +109,12 @@ describe('certificates of your own', () => {
     expect(source.current().certPem).toBe(one.certPem)
   })
 
-  test('of a CA that is not the one beside them are refused', async () => {
+  test('of a CA that is not in ca.crt are rejected', async () => {
     await put(filesOf(one, otherCa.certPem))
     await expect(open()).rejects.toThrow('tls.crt is signed by no CA in ca.crt')
   })
 
-  test('that are missing at the start are an error that names the file', async () => {
+  test('that are missing at the start cause an error with the file name', async () => {
     await put({ 'tls.crt': one.certPem })
     await expect(open()).rejects.toThrow(`certificate folder ${folder}: tls.key is missing. `)
     await expect(openCertificateFiles({ folder: join(folder, 'none'), now: () => clock })).rejects.toThrow(
@@ -122,7 +122,7 @@ describe('certificates of your own', () => {
     )
   })
 
-  test('of a new CA wait until callers had time to learn of it', async () => {
+  test('of a new CA are served after the overlap', async () => {
     await put(filesOf(one, ca.certPem))
     const source = await open()
     clock += 10 * MINUTE

@@ -1,4 +1,4 @@
-/** Bring your own: serves a certificate that another tool keeps in a folder, such as cert-manager in a mounted Secret. */
+/** Serves a certificate that another tool keeps in a folder, such as cert-manager in a mounted Secret. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CHECK_INTERVAL_MS, mayStartToSign, OVERLAP_MS, trustedAuthorities } from '../core/certificates/renew.ts'
@@ -11,26 +11,26 @@ import { startTicker } from './ticker.ts'
 import { isSignedBy, joinPem, type ParsedCertificate } from './x509.ts'
 
 export interface OpenCertificateFilesInput {
-  /** Holds `tls.crt` (with intermediates, if any), `tls.key` and perhaps `ca.crt`. */
+  /** The folder with `tls.crt` (and intermediates), `tls.key` and an optional `ca.crt`. */
   folder: string
-  /** The wall clock, in ms since 1970. */
+  /** The wall clock, in ms since the epoch. */
   now: () => number
   observer?: CertificateObserver
-  /** How often to look, in ms; default a minute. Changes that the file system reports are seen at once. */
+  /** Interval of checks in ms; default a minute. Changes that the file system reports are checked immediately. */
   checkIntervalMs?: number
-  /** How long callers may take to learn of a new CA, in ms; default a minute. One check interval is added to it. */
+  /** How long callers may need to trust a new CA, in ms; default a minute. One check interval is added. */
   overlapMs?: number
 }
 
-/** A CA in the bundle, and since when (ms since 1970). */
+/** A CA in the bundle, and when this process first read it (ms since the epoch). */
 type KnownAuthority = ParsedCertificate & { knownSince: number }
 
-// The kubelet swaps one link, users copy file after file: a pause avoids an error about half a change.
+// The kubelet replaces one link, but users copy file after file. A pause avoids errors about incomplete changes.
 const DEBOUNCE_MS = 200
 
 /**
- * Serves what is in the folder and follows its changes; a change that is no good is reported and the old one served on.
- * Rejects with `BrokenCertificatesError` when there is nothing usable at the start.
+ * Serves the certificate in the folder and follows its changes. An invalid change is reported, and the previous certificate stays in use.
+ * Rejects with `BrokenCertificatesError` when the folder has no valid certificate at the start.
  */
 export async function openCertificateFiles(input: OpenCertificateFilesInput): Promise<CertificateSource> {
   return new CertificateFiles(input).open()
@@ -63,7 +63,9 @@ class CertificateFiles {
     )
   }
 
-  /** Calls `changed` after changes that the file system reports; the ticker finds all others. Returns a function that ends it. */
+  /**
+   * Calls `changed` after changes that the file system reports. The ticker finds all other changes. Returns a function that ends the watch.
+   */
   #watch(changed: () => void): () => void {
     return watchFolder({
       directory: this.#input.folder,
@@ -79,7 +81,7 @@ class CertificateFiles {
     try {
       await this.#load()
     } catch (error) {
-      // Half a change, or a bad one: the certificate in the hand is good until it expires.
+      // The change is incomplete or invalid. The current certificate is valid until it expires.
       this.#holder.fail(error)
     }
     return this.#checkIntervalMs
@@ -111,12 +113,12 @@ class CertificateFiles {
     const current = this.#holder.get()
     const waitMs = this.#checkIntervalMs + (this.#input.overlapMs ?? OVERLAP_MS)
     const known = issuers.some(({ knownSince }) => mayStartToSign({ knownSince, now, waitMs, published: undefined }))
-    // Until callers had time to learn of a new CA, they are better served with the old certificate, if there is one.
+    // Callers may not trust a new CA yet, so the old certificate is served until they do, if it is still valid.
     const keepOld = !known && current !== undefined && current.notAfter > now
     this.#holder.set(keepOld ? { ...current, caBundlePem } : { certPem, keyPem, caBundlePem, notAfter })
   }
 
-  /** CAs that were published stay until they expire: other replicas may serve their certificates a while longer. */
+  /** The bundle with the CAs in the file. Earlier CAs stay until they expire, since other replicas may still serve their certificates. */
   #bundleWith(found: readonly ParsedCertificate[], now: number): KnownAuthority[] {
     const before = this.#bundle
     const newcomers = found.map((ca) => before.find(({ pem }) => pem === ca.pem) ?? { ...ca, knownSince: now })
@@ -130,7 +132,7 @@ async function readFiles(folder: string): Promise<Partial<Record<string, string>
     try {
       files[name] = await readFile(join(folder, name), 'utf8')
     } catch (error) {
-      // Whether a file may be missing is decided when all are read.
+      // Missing files are checked after all files are read.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
     }
   }

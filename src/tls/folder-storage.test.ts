@@ -35,7 +35,7 @@ describe('a certificate folder', () => {
     }
   })
 
-  test('shows the newest state under plain names, and keeps one state before it', async () => {
+  test('has links to the newest state, and keeps the previous state', async () => {
     const folder = await freshFolder()
     const storage = openFolderStorage(folder)
     await storage.write(first, undefined)
@@ -78,7 +78,7 @@ describe('a certificate folder', () => {
       want: /: ca\.crt holds something that is not a certificate/,
     },
     { name: 'an invalid key', change: { 'ca.key': 'secret' }, want: /: ca\.key holds no private key in PEM form/ },
-  ])('says what is wrong and what to do about $name', async ({ change, want }) => {
+  ])('throws an error with the file and the remedy for $name', async ({ change, want }) => {
     const folder = await mkdtemp(join(root, 'broken-'))
     for (const [name, text] of Object.entries({ ...encodeStoredFiles(first), ...change })) {
       if (text !== undefined) await writeFile(join(folder, name), text)
@@ -89,7 +89,7 @@ describe('a certificate folder', () => {
     await expect(read).rejects.not.toThrow('secret')
   })
 
-  test('refuses a key that belongs to another certificate', async () => {
+  test('rejects a key that belongs to another certificate', async () => {
     const folder = await mkdtemp(join(root, 'strangers-'))
     const files = { ...encodeStoredFiles(first), 'tls.key': second.leaf.keyPem }
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)

@@ -1,13 +1,15 @@
 /**
- * Keeps certificates in a folder, several processes may share it.
+ * Stores certificates in a folder, which several processes may share.
  *
- *     folder/                 0700
- *       v7/                   a complete state, never changed: ca.crt ca.key tls.crt tls.key (keys 0600)
- *       current -> v7         what people and other programs read
- *       ca.crt  -> current/ca.crt     … and so on
+ * ```text
+ * folder/                       mode 0700
+ *   v7/                         a complete state, never changed: ca.crt ca.key tls.crt tls.key (keys: mode 0600)
+ *   current -> v7               the state that users and other programs read
+ *   ca.crt  -> current/ca.crt   and a link for each other file
+ * ```
  *
- * A state is written beside and then renamed to the next number. Renaming onto a folder with content fails, and so each
- * number is taken once: that is the whole lock. No crash can leave a half-written state or a stale lock behind.
+ * A state is written to a temporary folder, which is then renamed to the next number. A rename to a folder with content fails, so that each
+ * number is written once. This is the only lock: a crash leaves neither an incomplete state nor a stale lock.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
@@ -28,10 +30,10 @@ import {
 
 const STATE = /^v([1-9][0-9]*)$/
 const LINKED = [CA_FILE, CA_KEY_FILE, LEAF_FILE, LEAF_KEY_FILE]
-// The state before the current one stays: another process may be reading it.
+// The previous state stays, because another process may be reading it.
 const KEPT_STATES = 2
 
-/** A storage in `folder`, which is created when it is first written to. Plain files in it (a restored backup) are read too. */
+/** Opens a storage in `folder`, which is created by the first write. It also reads plain files in the folder, such as a restored backup. */
 export function openFolderStorage(folder: string): CertificateStorage {
   const place: StoragePlace = {
     name: `certificate folder ${folder}`,
@@ -43,7 +45,7 @@ export function openFolderStorage(folder: string): CertificateStorage {
   return {
     async read() {
       const number = (await statesOf(folder)).at(-1) ?? 0
-      // Also heals the links after a crash between the two steps of a write.
+      // This also repairs the links after a crash between the two steps of a write.
       if (number > 0) await pointTo(folder, number)
       return readState(number)
     },
@@ -62,7 +64,7 @@ export function openFolderStorage(folder: string): CertificateStorage {
   }
 }
 
-/** The numbers of the states in a folder, ascending; none when there is no folder. */
+/** The numbers of the states in a folder, ascending; empty without a folder. */
 async function statesOf(folder: string): Promise<number[]> {
   try {
     const numbers = (await readdir(folder)).map((name) => Number(STATE.exec(name)?.[1] ?? 0))
@@ -79,7 +81,7 @@ async function readFiles(folder: string): Promise<StoredFiles> {
     try {
       files[name] = await readFile(join(folder, name), 'utf8')
     } catch (error) {
-      // Whether a file may be missing is decided when all are read.
+      // Missing files are checked after all files are read.
       if (!hasCode(error, 'ENOENT')) throw error
     }
   }
@@ -97,7 +99,7 @@ async function writeState(folder: string, number: number, files: StoredFiles): P
     return true
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
-    // The number is taken: another process was faster.
+    // Another process wrote this number first.
     if (hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST')) return false
     throw error
   }
@@ -108,12 +110,12 @@ async function pointTo(folder: string, number: number): Promise<void> {
   for (const name of LINKED) await replaceLink(join(folder, name), join('current', name))
 }
 
-/** Makes `path` a link to `target` in one step, so that a reader finds the old one or the new one and never nothing. */
+/** Makes `path` a link to `target` atomically: a reader finds the old link or the new one. */
 async function replaceLink(path: string, target: string): Promise<void> {
   try {
     if ((await readlink(path)) === target) return
   } catch (error) {
-    // Absent, or a plain file of a restored backup that has become a state by now.
+    // The link is missing, or is a plain file of a restored backup, which a state has replaced.
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'EINVAL')) throw error
   }
   const draft = `${path}.new-${randomUUID()}`

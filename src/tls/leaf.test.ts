@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 
 describe('a serving certificate', () => {
-  test('stands for its DNS names and IP addresses, and for nothing else', () => {
+  test('has its DNS names and IP addresses as hosts, and no others', () => {
     const [parsed] = parseCertificates(leaf.certPem)
     expect(uncoveredHosts(parsed, HOSTS)).toEqual([])
     const others = ['example.com', 'lodestone', '127.0.0.2', '::2', '*.lodestone-system.svc']
@@ -27,7 +27,7 @@ describe('a serving certificate', () => {
     expect(normalizeHosts(hostsOf(parsed))).toEqual(normalizeHosts(HOSTS))
   })
 
-  test('is signed by its CA, belongs to its key, serves and cannot sign', () => {
+  test('is signed by its CA, belongs to its key, and can serve but not sign', () => {
     const [parsed] = parseCertificates(leaf.certPem)
     const [authority] = parseCertificates(ca.certPem)
     expect(isSignedBy(parsed, authority)).toBe(true)
@@ -39,7 +39,7 @@ describe('a serving certificate', () => {
     expect(authority.x509.ca).toBe(true)
   })
 
-  test('is valid an hour back for callers whose clock is slow, for 90 days, and never longer than its CA', async () => {
+  test('is valid from an hour ago, for slow clocks, for 90 days, and not longer than its CA', async () => {
     const [parsed] = parseCertificates(leaf.certPem)
     const second = 1000
     expect(now - parsed.notBefore).toBeGreaterThanOrEqual(3600 * second)
@@ -48,13 +48,13 @@ describe('a serving certificate', () => {
     expect(parseCertificates(late.certPem)[0].notAfter).toBe(parseCertificates(ca.certPem)[0].notAfter)
   })
 
-  test('has a serial number of its own, and so has the CA', () => {
+  test('has a unique serial number, and so has the CA', () => {
     const serials = [leaf, ca].map((pair) => parseCertificates(pair.certPem)[0].x509.serialNumber)
     expect(new Set(serials).size).toBe(2)
     for (const serial of serials) expect(serial).toMatch(/^[4-7][0-9A-F]{31}$/)
   })
 
-  test.each(['localhost', '127.0.0.1'])("is accepted by node's own TLS for %s", async (host) => {
+  test.each(['localhost', '127.0.0.1'])('is accepted by the TLS of Node for %s', async (host) => {
     const server = tls.createServer({ cert: leaf.certPem, key: leaf.keyPem }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -74,6 +74,6 @@ test.each([
   { name: 'an address with a zone', hosts: ['fe80::1%eth0'] },
   { name: 'a label that is too long', hosts: [`${'a'.repeat(64)}.svc`] },
   { name: 'a star in the middle', hosts: ['a.*.b'] },
-])('no certificate is made for $name', ({ hosts }) => {
+])('throws for $name', ({ hosts }) => {
   expect(() => normalizeHosts(hosts)).toThrow(/host|DNS name/)
 })

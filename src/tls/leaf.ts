@@ -1,4 +1,4 @@
-/** Makes the serving certificate: the one that the API server sees and checks against the host it called. */
+/** Creates the serving certificate, which the API server verifies against the host of the webhook. */
 import { isIP } from 'node:net'
 import forge from 'node-forge'
 import { CLOCK_SKEW_MS, LEAF_LIFE_MS } from '../core/certificates/renew.ts'
@@ -7,9 +7,9 @@ import { type PemPair, parseCertificates } from './x509.ts'
 
 export interface LeafInput {
   ca: PemPair
-  /** DNS names (`*.` in front is allowed) and IP addresses. */
+  /** DNS names (`*.` as a prefix is allowed) and IP addresses. */
   hosts: readonly string[]
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   now: number
 }
 
@@ -18,15 +18,15 @@ const SAN_DNS = 2
 const SAN_IP = 7
 
 /**
- * Makes a serving certificate (RSA 2048) for `hosts`, signed by `ca`, for 90 days but no longer than the CA lives, valid an
- * hour back. Throws an Error for a host that is neither a DNS name nor an IP address, and for an empty list.
+ * Creates a serving certificate (RSA 2048) for `hosts`, signed by `ca`. It is valid from an hour before `now` for 90 days, but not longer
+ * than the CA. Throws an Error for an invalid host and for an empty list.
  */
 export async function makeLeaf(input: LeafInput): Promise<PemPair> {
   const hosts = normalizeHosts(input.hosts)
   const [ca] = parseCertificates(input.ca.certPem)
   const caKey = forge.pki.certificateFromPem(input.ca.certPem).publicKey as forge.pki.rsa.PublicKey
   return makeCertificate({
-    // Callers look at the SAN alone; a service's name may be longer than the 64 characters that a common name holds.
+    // Callers verify only the SAN. The name of a Service may be longer than the 64 characters of a common name.
     commonName: () => 'lodestone',
     validity: {
       notBefore: input.now - CLOCK_SKEW_MS,
@@ -48,8 +48,8 @@ export async function makeLeaf(input: LeafInput): Promise<PemPair> {
 }
 
 /**
- * Hosts in the form of a certificate: lower case, IPv6 addresses in their shortest form, without duplicates.
- * Throws an Error for a host that is neither a DNS name nor an IP address, and for an empty list.
+ * Normalizes hosts as in certificates: lower case, IPv6 addresses in their shortest form, without duplicates. Throws an Error for a host
+ * that is neither a DNS name nor an IP address, and for an empty list.
  */
 export function normalizeHosts(hosts: readonly string[]): string[] {
   if (hosts.length === 0) throw new Error('a serving certificate needs at least one host')

@@ -1,8 +1,8 @@
-/** Keeps certificates as long as the process lives: for servers that no client has to trust after a restart. */
+/** Stores certificates in memory, for servers that no client has to trust after a restart. */
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
 import { sameCertificates } from './stored-files.ts'
 
-/** A storage that several sources of one process may share; it starts empty. */
+/** Opens an empty storage. Several sources of one process may share it. */
 export function openMemoryStorage(): CertificateStorage {
   let stored: StoredCertificates | undefined
   return {

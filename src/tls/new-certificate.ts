@@ -1,4 +1,4 @@
-/** The common parts of a new CA and a new leaf: an RSA key, a serial number of its own, a period, a signature. */
+/** Creates certificates, for a CA or a server: with an RSA key, a serial number, a validity and a signature. */
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
@@ -15,13 +15,13 @@ export interface NewCertificateInput {
 }
 
 const generateKeyPairAsync = promisify(generateKeyPair)
-// node-forge writes no ECDSA certificates, hence RSA; 2048 bits are what every caller accepts.
+// node-forge creates no ECDSA certificates. Every caller accepts RSA with 2048 bits.
 const MODULUS_LENGTH = 2048
 const ORGANIZATION = 'lodestone'
 
 /**
- * Makes a key and a certificate for it. The key comes from node:crypto, off the event loop: node-forge's own generator
- * would hold every admission up for half a second.
+ * Creates a key and its certificate. node:crypto generates the key outside the event loop: the generator of node-forge would block all
+ * admission reviews for half a second.
  */
 export async function makeCertificate(input: NewCertificateInput): Promise<PemPair> {
   const keys = await generateKeyPairAsync('rsa', {
@@ -52,8 +52,7 @@ export function keyIdentifier(publicKey: forge.pki.rsa.PublicKey): string {
   return forge.pki.getPublicKeyFingerprint(publicKey, { type: 'RSAPublicKey', md: forge.md.sha1.create() }).getBytes()
 }
 
-// RFC 5280 §4.1.2.2: positive and at most 20 octets. The first byte is 0x40-0x7f, so that neither a sign bit nor a
-// leading zero can come up.
+// RFC 5280 §4.1.2.2: positive and at most 20 octets. The first byte is 0x40 to 0x7f, to avoid a sign bit and a leading zero.
 function randomSerial(certificate: forge.pki.Certificate): string {
   const bytes = randomBytes(16)
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40

@@ -1,18 +1,18 @@
-/** Named PEM texts: takes certificates and key pairs out of them, and says which name is wrong in the words of its place. */
+/** Parses certificates and key pairs from named PEM texts. Errors name the file and its place. */
 import { BrokenCertificatesError } from './storage.ts'
 import { belongsTo, type ParsedCertificate, type PemPair, parseCertificates } from './x509.ts'
 
-/** How a place is spoken of when something in it is wrong. */
+/** A place of certificates, as errors name it. */
 export interface StoragePlace {
-  /** Such as `Secret lodestone-system/lodestone-certificates`. */
+  /** For example `Secret lodestone-system/lodestone-certificates`. */
   name: string
-  /** The way out, as a full sentence. */
+  /** The remedy, as a full sentence. */
   remedy: string
 }
 
 export type PemFiles = Readonly<Partial<Record<string, string>>>
 
-/** The certificates in one file, in order. Throws `BrokenCertificatesError` when it is missing or holds none. */
+/** Returns the certificates in one file, in order. Throws `BrokenCertificatesError` when the file is missing or has none. */
 export function certificatesIn(
   name: string,
   files: PemFiles,
@@ -28,13 +28,13 @@ export function certificatesIn(
 }
 
 export interface PairInput {
-  /** The certificate, undefined when `certName` does not hold it. */
+  /** The certificate; undefined when `certName` does not have it. */
   certificate: ParsedCertificate | undefined
   certName: string
   keyName: string
 }
 
-/** A certificate with its key. Throws `BrokenCertificatesError` when either is missing or they are strangers. */
+/** Returns a certificate with its key. Throws `BrokenCertificatesError` when either is missing or they do not belong together. */
 export function pairIn({ certificate, certName, keyName }: PairInput, files: PemFiles, place: StoragePlace): PemPair {
   const keyPem = files[keyName]
   if (keyPem === undefined) throw broken(place, keyName, 'is missing')
@@ -49,7 +49,7 @@ export function pairIn({ certificate, certName, keyName }: PairInput, files: Pem
   return { certPem: certificate.pem, keyPem }
 }
 
-/** The error for one file of a place. */
+/** The error for an invalid file of a place. */
 export function broken(place: StoragePlace, name: string, problem: string, cause?: unknown): BrokenCertificatesError {
   return new BrokenCertificatesError(`${place.name}: ${name} ${problem}. ${place.remedy}`, { cause })
 }

@@ -1,4 +1,4 @@
-/** Carries out a certificate plan: observes the stored state and makes the next one. */
+/** Applies a certificate plan: observes the stored state and creates the next one. */
 import type { CertificatePlan, ObservedCertificates } from '../core/certificates/plan.ts'
 import { trustedAuthorities } from '../core/certificates/renew.ts'
 import { makeAuthority } from './authority.ts'
@@ -9,11 +9,11 @@ import { hostsOf, isSignedBy, type PemPair, parseCertificates, uncoveredHosts } 
 export interface GatherCertificatesInput {
   stored: StoredCertificates
   hosts: readonly string[]
-  /** Since when (ms since 1970) this process has known the next CA. */
+  /** When this process first read the next CA, in ms since the epoch. */
   nextKnownSince: number
 }
 
-/** The observed state that the plan needs. */
+/** Observes the stored certificates, as input of the plan. */
 export function gatherCertificates(input: GatherCertificatesInput): ObservedCertificates {
   const { stored, hosts, nextKnownSince } = input
   const [signing] = parseCertificates(stored.signing.certPem)
@@ -30,11 +30,11 @@ export interface ApplyCertificatePlanInput {
   plan: CertificatePlan
   stored: StoredCertificates | undefined
   hosts: readonly string[]
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   now: number
 }
 
-/** The certificates to store once the plan is carried out; makes the keys and certificates that are new. */
+/** Returns the certificates to store after the plan, and creates the new keys and certificates. */
 export async function applyCertificatePlan(input: ApplyCertificatePlanInput): Promise<StoredCertificates> {
   const { plan, stored, now } = input
   const authorities = await applyAuthorityStep(input)
@@ -63,8 +63,8 @@ async function applyAuthorityStep(input: ApplyCertificatePlanInput): Promise<Omi
   }
 }
 
-// During a rollout that changes the hosts, old and new replicas want different ones of the same certificate. One that covers
-// both ends the tug of war; what is no longer wanted goes when the certificate is renewed for its age.
+// During a rollout that changes the hosts, old and new replicas need different hosts in the same certificate. A certificate for both ends
+// the conflict. The next renewal because of its age removes hosts that are not needed any more.
 function hostsOfNewLeaf({ plan, stored, hosts }: ApplyCertificatePlanInput): readonly string[] {
   if (plan.leaf !== 'hosts-not-covered' || stored === undefined) return hosts
   return [...hosts, ...hostsOf(parseCertificates(stored.leaf.certPem)[0])]

@@ -13,8 +13,8 @@ afterAll(() => {
   for (const close of closers) close()
 })
 
-test('a caller that trusts the bundle published before gets through at every step, and no connection is cut', async () => {
-  // OpenSSL looks at the real clock: the rotation begins in the past, so that its certificates fall due about now.
+test('a caller that trusts the previously published bundle can connect at every step, and no connection breaks', async () => {
+  // OpenSSL uses the real clock. The rotation begins in the past, so that its certificates are due about now.
   let clock = Date.now() - CA_LIFE_MS * 0.7
   const storage = openMemoryStorage()
   const first = await openCertificates({ storage, hosts: ['localhost'], now: () => clock })
@@ -38,9 +38,9 @@ test('a caller that trusts the bundle published before gets through at every ste
   let published = firstBundle
   for (const [name, pass] of [
     ['leaf and CA are due', 61 * DAY],
-    ['still waiting', MINUTE],
+    ['the new CA waits', MINUTE],
     ['the new CA signs', 2 * MINUTE],
-    ['nothing more', MINUTE],
+    ['no change', MINUTE],
   ] as const) {
     clock += pass
     await source.check()
@@ -51,14 +51,14 @@ test('a caller that trusts the bundle published before gets through at every ste
 
   expect(serials.size).toBe(3)
   expect(steps[0]?.bundle).not.toBe(firstBundle)
-  // The reason for the overlap: a caller without the new CA cannot connect any more.
+  // A caller without the new CA cannot connect any more, which is the reason for the overlap.
   await expect(serialSeenBy(server, firstBundle)).rejects.toThrow(/certificate|issuer/)
   const agentSockets = Object.values(patient.freeSockets).flat().length
   expect(agentSockets).toBe(1)
   await serialSeenBy(server, firstBundle, patient)
 })
 
-/** Calls the server as the API server does, trusting `ca` alone; gives the serial number of the certificate it met. */
+/** Calls the server as the API server does, with `ca` as the only trusted CA. Returns the serial number of the served certificate. */
 async function serialSeenBy(server: Server, ca: string, agent?: Agent): Promise<string> {
   const { port } = server.address() as AddressInfo
   const request = get({ host: '127.0.0.1', servername: 'localhost', port, ca, agent: agent ?? false })

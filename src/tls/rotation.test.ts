@@ -15,7 +15,7 @@ const START = Date.UTC(2030, 0, 1)
 
 let clock: number
 let storage: CertificateStorage
-/** Made once, at START: keys take time. */
+/** Created once, at START, because keys take time. */
 let seed: StoredCertificates
 const sources: CertificateSource[] = []
 const heard: string[] = []
@@ -44,7 +44,7 @@ async function open(more: Partial<OpenCertificatesInput> = {}): Promise<Certific
   return source
 }
 
-/** The CAs in a source's bundle, and which of them signed its leaf. */
+/** The CAs in the bundle of a source, and the index of the CA that signed its leaf. */
 function trustOf(source: CertificateSource): { bundle: string[]; issuer: number } {
   const { certPem, caBundlePem = '' } = source.current()
   const cas = parseCertificates(caBundlePem)
@@ -53,7 +53,7 @@ function trustOf(source: CertificateSource): { bundle: string[]; issuer: number 
 }
 
 describe('the rotation', () => {
-  test('makes a CA and a leaf at the first start and finds them at the next', async () => {
+  test('creates a CA and a leaf at the first start, and reads them at the next one', async () => {
     storage = openMemoryStorage()
     const source = await open()
     expect(source.current().notAfter).toBe(START + LEAF_LIFE_MS)
@@ -62,7 +62,7 @@ describe('the rotation', () => {
     expect(heard).toHaveLength(2)
   })
 
-  test('renews the leaf at two thirds of its life and tells the subscribers, while the CA stays', async () => {
+  test('renews the leaf at two thirds of its life and calls the subscribers, while the CA stays', async () => {
     const source = await open()
     const before = source.current()
     const listener = vi.fn()
@@ -99,7 +99,7 @@ describe('the rotation', () => {
     expect(trustOf(source).bundle).not.toContain(old)
   })
 
-  test('does not touch the bundle when the new CA takes over, so that registrations are written once', async () => {
+  test('does not change the bundle when the new CA begins to sign, so that registrations are written once', async () => {
     const source = await open({ renewAuthority: true })
     const { caBundlePem } = source.current()
     const stored = await storage.read()
@@ -110,7 +110,7 @@ describe('the rotation', () => {
     expect(source.current().caBundlePem).toBe(caBundlePem)
   })
 
-  test('lets a new CA wait as long as callers are known to lack it', async () => {
+  test('does not sign with a new CA while the registration lacks it', async () => {
     let published = false
     await open()
     const source = await open({ renewAuthority: true, isPublished: () => published })
@@ -122,7 +122,7 @@ describe('the rotation', () => {
     expect(trustOf(source).issuer).toBe(0)
   })
 
-  test('covers the hosts of both sides of a rollout, and drops the old ones at the next renewal', async () => {
+  test('covers old and new hosts during a rollout, and drops the old ones at the next renewal', async () => {
     const before = await open({ hosts: ['localhost'] })
     const after = await open({ hosts: ['new.svc', '10.0.0.1'] })
     await before.check()
@@ -133,7 +133,7 @@ describe('the rotation', () => {
     expect(hostsOf(parseCertificates(after.current().certPem)[0])).toEqual(['new.svc', '10.0.0.1'])
   })
 
-  test('serves what another replica renewed', async () => {
+  test('serves the certificate that another replica renewed', async () => {
     const [a, b] = [await open(), await open()]
     clock += 61 * DAY
     await Promise.all([a.check(), b.check()])
@@ -142,7 +142,7 @@ describe('the rotation', () => {
     expect(heard.filter((line) => line.startsWith('leaf: two-thirds'))).toHaveLength(1)
   })
 
-  test('does not serve what a replica with a wrong clock wrote', async () => {
+  test('does not serve the certificate of a replica with a wrong clock', async () => {
     const good = await open()
     const before = good.current()
     const wrong = await open({ now: () => START - 400 * DAY })
@@ -152,7 +152,7 @@ describe('the rotation', () => {
     expect(trustOf(good).bundle).toEqual([before.caBundlePem])
   })
 
-  test('replaces everything that expired while no replica ran', async () => {
+  test('replaces all certificates that expired while no replica ran', async () => {
     const first = await open()
     first.stop()
     clock += 2 * CA_LIFE_MS
@@ -161,7 +161,7 @@ describe('the rotation', () => {
     expect(source.current().notAfter).toBe(clock + LEAF_LIFE_MS)
   })
 
-  test('takes the deletion of its storage as the wish for a new CA, which the old one introduces', async () => {
+  test('publishes a new CA after the storage was deleted, and signs with the old one until the overlap ends', async () => {
     let current = storage
     const source = await open({
       storage: { read: () => current.read(), write: (next, previous) => current.write(next, previous) },
@@ -180,12 +180,12 @@ describe('the rotation', () => {
 describe('a storage that fails', () => {
   const broken = new BrokenCertificatesError('Secret a/b: tls.key is missing. Restore it.')
 
-  test('at the start is an error', async () => {
+  test('at the start causes an error', async () => {
     const read = () => Promise.reject(broken)
     await expect(open({ storage: { ...storage, read } })).rejects.toThrow(broken)
   })
 
-  test('later is reported, and the last good certificate is served on', async () => {
+  test('later is reported, and the last valid certificate stays in use', async () => {
     let fails = false
     const source = await open({
       storage: { ...storage, read: () => (fails ? Promise.reject(broken) : storage.read()) },
@@ -197,7 +197,7 @@ describe('a storage that fails', () => {
     expect(source.current()).toBe(before)
   })
 
-  test('to be written serves what is there, though it is due', async () => {
+  test('at a write serves the stored certificate although its renewal is due', async () => {
     const before = (await open()).current()
     clock += 61 * DAY
     const write = () => Promise.reject(new Error('secrets is forbidden'))
@@ -206,7 +206,7 @@ describe('a storage that fails', () => {
     expect(heard).toContain('secrets is forbidden')
   })
 
-  test('one subscriber that throws does not keep the certificate from the others', async () => {
+  test('calls the other subscribers when one throws', async () => {
     const source = await open()
     const listener = vi.fn()
     source.subscribe(() => {
@@ -220,13 +220,13 @@ describe('a storage that fails', () => {
   })
 })
 
-test('the ticker looks by itself, by the wall clock, and stops when told', async () => {
+test('the ticker checks by the wall clock, and ends after stop', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const read = vi.fn(storage.read)
     const source = await open({ storage: { ...storage, read } })
     const renewed = new Promise((resolve) => source.subscribe(resolve))
-    // The machine slept: the wall clock went on, the timers did not.
+    // The machine slept: the wall clock advanced, the timers did not.
     clock += 61 * DAY
     vi.advanceTimersByTime(MINUTE)
     await renewed

@@ -1,4 +1,4 @@
-/** Keeps a server supplied with a certificate that its callers trust: made here, renewed in time, shared by all replicas. */
+/** Provides a server with a certificate that its callers trust. It creates and renews the certificate, and all replicas share it. */
 import { type CertificatePlan, changesCertificates, planCertificates } from '../core/certificates/plan.ts'
 import { CHECK_INTERVAL_MS, OVERLAP_MS } from '../core/certificates/renew.ts'
 import { normalizeHosts } from './leaf.ts'
@@ -11,34 +11,34 @@ import { parseCertificates } from './x509.ts'
 
 export interface OpenCertificatesInput {
   storage: CertificateStorage
-  /** What callers call the server: DNS names and IP addresses. */
+  /** The DNS names and IP addresses at which callers reach the server. */
   hosts: readonly string[]
-  /** The wall clock, in ms since 1970. */
+  /** The wall clock, in ms since the epoch. */
   now: () => number
   observer?: CertificateObserver
-  /** How often to look, in ms; default a minute. */
+  /** Interval of checks in ms; default a minute. */
   checkIntervalMs?: number
   /**
-   * How long callers may take to learn of a new CA, in ms; default a minute. One check interval is added to it: that long
-   * it may take until the replica that writes the registration has read the new CA.
+   * How long callers may need to trust a new CA, in ms; default a minute. One check interval is added, because the replica that writes the
+   * registration must first read the new CA.
    */
   overlapMs?: number
   /**
-   * Whether callers were given this bundle; undefined when that cannot be known. While it says no, a new CA does not sign,
-   * however long that takes: the old one is good for months.
+   * Whether the registration has this bundle; undefined when this is unknown. While the result is false, a new CA does not sign, for any
+   * time: the old CA is valid for months.
    */
   isPublished?: (caBundlePem: string) => boolean | undefined
-  /** Publish a new CA now, though none is due; it begins to sign after the overlap. */
+  /** Whether to publish a new CA now although none is due. It begins to sign after the overlap. */
   renewAuthority?: boolean
 }
 
-// More than the steps of any rotation; only replicas that undo each other's work get there.
+// More than the steps of any rotation. Only replicas that undo each other's changes exceed it.
 const MAX_ROUNDS = 8
 
 /**
- * Reads the certificates, or makes them, and looks after them until `stop`.
- * Rejects when there is none to serve: `BrokenCertificatesError` when the storage holds something unusable, else what the
- * storage threw, or an Error about `hosts`. Later failures go to the observer, and the last good certificate is served on.
+ * Reads or creates the certificates, and renews them until `stop`. Rejects when no certificate can be served: with
+ * `BrokenCertificatesError` for invalid stored certificates, an error of the storage, or an Error for invalid `hosts`. Later failures are
+ * reported to the observer, and the last valid certificate stays in use.
  */
 export async function openCertificates(input: OpenCertificatesInput): Promise<CertificateSource> {
   return new Rotation(input).open()
@@ -52,7 +52,7 @@ class Rotation {
   readonly #holder: CertificateHolder
   #renewalAskedFor: boolean
   #next: { certPem: string; knownSince: number } | undefined
-  /** The stored state as it was last read. */
+  /** The stored state as last read. */
   #last: StoredCertificates | undefined
 
   constructor(input: OpenCertificatesInput) {
@@ -64,7 +64,7 @@ class Rotation {
     this.#renewalAskedFor = input.renewAuthority ?? false
   }
 
-  /** Runs the first round. Its failure is fatal only if no certificate can be served after it. */
+  /** Runs the first check. Its failure is fatal only if there is no certificate to serve. */
   async open(): Promise<CertificateSource> {
     try {
       await this.#settle()
@@ -79,20 +79,20 @@ class Rotation {
     try {
       return (await this.#settle()) - this.#input.now()
     } catch (error) {
-      // The storage may be away or broken for a while. A certificate in the hand is good until it expires.
+      // The storage may be unavailable for a while. The current certificate is valid until it expires.
       this.#holder.fail(error)
       return this.#checkIntervalMs
     }
   }
 
-  /** Reads, plans and writes until there is nothing left to do; gives the moment of the next check in ms since 1970. */
+  /** Reads, plans and writes until no change is necessary. Returns the time of the next check in ms since the epoch. */
   async #settle(): Promise<number> {
     const { storage, now } = this.#input
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const stored = await storage.read()
       if (stored === undefined && this.#last !== undefined) {
-        // The stored state was deleted. No caller trusts a CA that is new at once. So the deletion counts as a request
-        // for a new CA, which the old one introduces.
+        // The stored state was deleted. Callers do not trust a new CA immediately, so the old state is restored, and a new CA is published
+        // as with `--renew`.
         if (await storage.write(this.#last, undefined)) this.#renewalAskedFor = true
         continue
       }
@@ -104,7 +104,7 @@ class Rotation {
         return plan.nextCheckAt
       }
       const wanted = await applyCertificatePlan({ plan, stored, hosts: this.#hosts, now: now() })
-      // The next round reads the stored state, decides about it and serves it, whichever replica wrote it.
+      // The next round reads the stored state, which this replica or another one wrote.
       if (await storage.write(wanted, stored)) this.#report(plan)
     }
     throw new Error(
@@ -144,7 +144,7 @@ class Rotation {
   }
 }
 
-/** Whether callers accept the stored leaf as it is, even if it is to be renewed. */
+/** Whether callers accept the stored leaf, even if it is due for renewal. */
 function isServable(plan: CertificatePlan): boolean {
   return plan.leaf === undefined || plan.leaf === 'two-thirds-of-life' || plan.leaf === 'hosts-not-covered'
 }

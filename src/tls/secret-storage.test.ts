@@ -7,7 +7,7 @@ import type { StoredCertificates } from './storage.ts'
 
 const KEY = { namespace: 'lodestone-system', name: 'lodestone-certificates' }
 
-/** One Secret with the API server's rules for writes. */
+/** A Secret on a server with the write rules of the API server. */
 class SecretServer {
   secret: CertificateSecret | undefined
   #version = 0
@@ -44,7 +44,7 @@ describe('a certificate Secret', () => {
     ;[first, second] = await storedSamples()
   })
 
-  test('is Opaque and holds base64 under the names that cert-manager uses', async () => {
+  test('is Opaque and has base64 under the names of cert-manager', async () => {
     const server = new SecretServer()
     await openSecretStorage({ store: server.store, ...KEY }).write(first, undefined)
     expect(server.secret).toMatchObject({ apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: KEY })
@@ -52,7 +52,7 @@ describe('a certificate Secret', () => {
     expect(Buffer.from(server.secret?.data?.['tls.crt'] ?? '', 'base64').toString()).toBe(first.leaf.certPem)
   })
 
-  test('may be made beforehand, empty; labels and foreign keys stay', async () => {
+  test('may be created empty before, and its labels and other keys stay', async () => {
     const server = new SecretServer()
     const metadata = { ...KEY, labels: { app: 'lodestone' } }
     server.put({ apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: { other: 'eA==' } })
@@ -64,7 +64,7 @@ describe('a certificate Secret', () => {
     expect(Object.keys(server.secret?.data ?? {}).sort()).toEqual(['ca.crt', 'ca.key', 'other', 'tls.crt', 'tls.key'])
   })
 
-  test('that is half empty is spoken of by name', async () => {
+  test('without one of the keys causes an error with its name', async () => {
     const server = new SecretServer()
     const storage = openSecretStorage({ store: server.store, ...KEY })
     await storage.write(first, undefined)
@@ -72,7 +72,7 @@ describe('a certificate Secret', () => {
     await expect(storage.read()).rejects.toThrow('Secret lodestone-system/lodestone-certificates: ca.key is missing. ')
   })
 
-  test('that was deleted while it is written is left to the next round', async () => {
+  test('that is deleted during a write is written in the next round', async () => {
     const server = new SecretServer()
     const storage = openSecretStorage({ store: server.store, ...KEY })
     await storage.write(first, undefined)
@@ -84,7 +84,7 @@ describe('a certificate Secret', () => {
     expect(await storage.write(second, first)).toBe(false)
   })
 
-  test('that cannot be written for another reason says so', async () => {
+  test('that cannot be written causes the error of the store', async () => {
     const { store } = new SecretServer()
     const create = () => Promise.reject(new Error('secrets is forbidden'))
     const storage = openSecretStorage({ store: { ...store, create }, ...KEY })

@@ -1,4 +1,4 @@
-/** Keeps certificates in one Secret, which all replicas share; `resourceVersion` lets exactly one of them win a race. */
+/** Stores certificates in one Secret, which all replicas share. The `resourceVersion` detects concurrent writes. */
 import type { K8sObject, ResourceType } from '../api/meta.ts'
 import { ConflictError, NotFoundError, type ObjectStore } from '../store/store.ts'
 import type { StoragePlace } from './pem-files.ts'
@@ -11,7 +11,7 @@ import {
   sameCertificates,
 } from './stored-files.ts'
 
-/** A Secret as far as certificates are concerned; `data` is base64. */
+/** The fields of a Secret with certificates; `data` is base64. */
 export interface CertificateSecret extends K8sObject {
   type?: string
   data?: Record<string, string>
@@ -32,8 +32,8 @@ const SECRET: ResourceType<CertificateSecret> = {
 }
 
 /**
- * A storage in the Secret `namespace/name`. It needs `get`, `create` and `update`; where an empty Secret of that name was
- * created beforehand, `get` and `update` of this one name are enough. Keys of the Secret that are not ours stay.
+ * Opens a storage in the Secret `namespace/name`. It needs the rights `get`, `create` and `update`; if the Secret exists, `get` and
+ * `update` of its name are enough. Other keys of the Secret stay.
  */
 export function openSecretStorage(input: SecretStorageInput): CertificateStorage {
   const { store, namespace, name } = input
@@ -60,7 +60,7 @@ export function openSecretStorage(input: SecretStorageInput): CertificateStorage
         }
         return true
       } catch (error) {
-        // Losing the race is no failure: the other replica's certificates are as good as ours.
+        // A conflict is not a failure: the certificates of the other replica are as good.
         if (error instanceof ConflictError || error instanceof NotFoundError) return false
         throw error
       }

@@ -1,40 +1,40 @@
-/** The certificate that a server serves, wherever it comes from, and word of every change to it. */
+/** The interface of certificate sources: the current serving certificate, and subscriptions to its changes. */
 import type { Ticker } from './ticker.ts'
 
 export interface ServingCertificates {
-  /** The serving certificate, followed by intermediates if it has any. */
+  /** The serving certificate, followed by its intermediates. */
   certPem: string
   keyPem: string
-  /** What callers should trust, for `caBundle`; undefined when that is not ours to say (bring your own, without a CA). */
+  /** The CAs that callers should trust, for `caBundle`; undefined for certificate files without a CA. */
   caBundlePem: string | undefined
-  /** When the serving certificate expires, in ms since 1970. */
+  /** When the serving certificate expires, in ms since the epoch. */
   notAfter: number
 }
 
 export interface CertificateSource {
   current(): ServingCertificates
   /**
-   * Calls `listener` after each change, of the certificate or of the bundle alone. Gives the way to unsubscribe.
-   * A listener that calls `server.setSecureContext` has to give it every TLS option again, `minVersion` and `ca` included.
+   * Calls `listener` after each change of the certificate or the bundle. Returns a function that unsubscribes. A listener that calls
+   * `server.setSecureContext` must pass every TLS option again, including `minVersion` and `ca`.
    */
   subscribe(listener: (certificates: ServingCertificates) => void): () => void
-  /** Looks at once instead of at the next tick; resolves when it is done and never rejects: failures go to the observer. */
+  /** Runs a check now. Resolves when the check is done, and never rejects: failures are reported to the observer. */
   check(): Promise<void>
-  /** Stops looking. The current certificate stays readable. */
+  /** Ends the checks. `current` still returns the certificate. */
   stop(): void
 }
 
-/** Hears what happens to certificates; for logs and metrics. */
+/** The events of certificates, for logs and metrics. */
 export interface CertificateObserver {
-  /** A new CA or leaf was made by this process, or a new CA began to sign. */
+  /** This process created a CA or a leaf, or a new CA began to sign. */
   renewed?(what: 'authority-published' | 'authority-signs' | 'leaf', reason: string): void
-  /** Another certificate or another bundle is served from now on. */
+  /** The served certificate or the bundle changed. */
   changed?(certificates: ServingCertificates): void
-  /** A check failed; the last good certificate is still served. */
+  /** A check failed. The last valid certificate stays in use. */
   failed?(error: Error): void
 }
 
-/** Holds what is served and tells of changes; the part of a source that does not depend on where certificates come from. */
+/** The current certificate with its listeners, shared by all sources. */
 export class CertificateHolder {
   #current: ServingCertificates | undefined
   readonly #listeners = new Set<(certificates: ServingCertificates) => void>()
@@ -49,7 +49,7 @@ export class CertificateHolder {
     return this.#current
   }
 
-  /** The source that callers see: what is held, looked after by `ticker` until it is stopped; `close` ends what else looks. */
+  /** Returns the source. `ticker` runs its checks; `stop` of the source stops the ticker and calls `close`. */
   source(ticker: Ticker, close?: () => void): CertificateSource {
     return {
       current: () => {
@@ -65,7 +65,7 @@ export class CertificateHolder {
     }
   }
 
-  /** Serves `next` from now on. Does not notify listeners if nothing changed. */
+  /** Replaces the current certificate, and calls the listeners if it changed. */
   set(next: ServingCertificates): void {
     const before = this.#current
     if (before?.certPem === next.certPem && before.keyPem === next.keyPem && before.caBundlePem === next.caBundlePem)
@@ -76,7 +76,7 @@ export class CertificateHolder {
       try {
         listener(next)
       } catch (error) {
-        // One listener that fails must not keep the certificate from the others, nor end the checks.
+        // An error of a listener is reported. The other listeners are still called, and the checks continue.
         this.fail(error)
       }
     }

@@ -1,16 +1,16 @@
-/** The behavior of every certificate storage; the test of each implementation runs it. */
+/** Tests the contract of `CertificateStorage`. The test of each implementation runs this suite. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeAuthority } from './authority.ts'
 import { makeLeaf } from './leaf.ts'
 import { openCertificates } from './rotation.ts'
 import type { CertificateStorage, StoredCertificates } from './storage.ts'
 
-/** Two states for tests: a CA that stands alone, and the same with a next CA, a retired one and another leaf. */
+/** Two states for tests: one with a CA and a leaf, and one with a next CA, a retired CA and another leaf in addition. */
 export type StoredSamples = [StoredCertificates, StoredCertificates]
 
 let samples: Promise<StoredSamples> | undefined
 
-/** The samples, made once per test file: keys take time. */
+/** Returns the samples, which are created once per test file, because keys take time. */
 export function storedSamples(): Promise<StoredSamples> {
   samples ??= makeSamples(Date.now())
   return samples
@@ -29,9 +29,9 @@ async function makeSamples(now: number): Promise<StoredSamples> {
   ]
 }
 
-/** Describes a storage; `open` gives two views of one fresh, empty storage, as two replicas have. */
+/** Describes a storage. `open` returns two views of one empty storage, as two replicas have. */
 export function describeStorage(open: () => Promise<[CertificateStorage, CertificateStorage]>): void {
-  describe('as a certificate storage', () => {
+  describe('a certificate storage', () => {
     let first: StoredCertificates
     let second: StoredCertificates
 
@@ -39,12 +39,12 @@ export function describeStorage(open: () => Promise<[CertificateStorage, Certifi
       ;[first, second] = await storedSamples()
     })
 
-    test('it is empty at first', async () => {
+    test('is empty at first', async () => {
       const [storage] = await open()
       expect(await storage.read()).toBeUndefined()
     })
 
-    test('what one replica writes, the other reads', async () => {
+    test('returns the certificates that another replica wrote', async () => {
       const [a, b] = await open()
       expect(await a.write(first, undefined)).toBe(true)
       expect(await b.read()).toEqual(first)
@@ -54,7 +54,7 @@ export function describeStorage(open: () => Promise<[CertificateStorage, Certifi
       expect(await b.read()).toEqual(first)
     })
 
-    test('a write that comes too late changes nothing', async () => {
+    test('rejects a write that is based on an old state', async () => {
       const [a, b] = await open()
       await a.write(first, undefined)
       expect(await b.write(second, undefined)).toBe(false)
@@ -63,14 +63,14 @@ export function describeStorage(open: () => Promise<[CertificateStorage, Certifi
       expect(await b.read()).toEqual(second)
     })
 
-    test('of two who write at once, one wins', async () => {
+    test('accepts one of two concurrent writes', async () => {
       const [a, b] = await open()
       const won = await Promise.all([a.write(first, undefined), b.write(second, undefined)])
       expect(won.filter(Boolean)).toHaveLength(1)
       expect(await a.read()).toEqual(won[0] ? first : second)
     })
 
-    test('two replicas that start at once serve the same certificate of the same CA', async () => {
+    test('gives two replicas that start at once the same certificate', async () => {
       const hosts = ['localhost']
       const open2 = (await open()).map((storage) => openCertificates({ storage, hosts, now: Date.now }))
       const [a, b] = await Promise.all(open2)

@@ -1,9 +1,9 @@
-/** The stored certificates as named texts: the files of a folder, the keys of a Secret. The names are cert-manager's. */
+/** Encodes stored certificates as named texts, for the files of a folder or the keys of a Secret. The names are those of cert-manager. */
 import { certificatesIn, pairIn, type StoragePlace } from './pem-files.ts'
 import type { StoredCertificates } from './storage.ts'
 import { joinPem, type ParsedCertificate, type PemPair } from './x509.ts'
 
-/** Every CA to trust, newest first: the next one (while `ca-next.key` is there), the signing one, retired ones. */
+/** The trusted CAs, newest first: the next CA (if `ca-next.key` exists), the signing CA, and retired CAs. */
 export const CA_FILE = 'ca.crt'
 /** The key of the signing CA. */
 export const CA_KEY_FILE = 'ca.key'
@@ -12,12 +12,12 @@ const NEXT_CA_KEY_FILE = 'ca-next.key'
 export const LEAF_FILE = 'tls.crt'
 export const LEAF_KEY_FILE = 'tls.key'
 
-/** All names that are ours. */
+/** All names that Lodestone writes. */
 export const STORED_FILES = [CA_FILE, CA_KEY_FILE, NEXT_CA_KEY_FILE, LEAF_FILE, LEAF_KEY_FILE] as const
 
 export type StoredFiles = Partial<Record<(typeof STORED_FILES)[number], string>>
 
-/** The bundle that callers should trust. Its order does not change when the next CA takes over, and so it is not rewritten. */
+/** The bundle that callers should trust. Its order stays the same when the next CA begins to sign, so the registration is not rewritten. */
 export function caBundleOf(certificates: StoredCertificates): string {
   const { next, signing, retired } = certificates
   return joinPem([...(next === undefined ? [] : [next.certPem]), signing.certPem, ...retired])
@@ -35,9 +35,9 @@ export function encodeStoredFiles(certificates: StoredCertificates): StoredFiles
 }
 
 /**
- * Reads what `encodeStoredFiles` wrote; undefined when none of the names is there.
- * Throws `BrokenCertificatesError` that names the file when one is missing, unreadable, or does not belong to its partner.
- * A leaf that another CA signed is not broken: it is renewed, which lets an operator put in a CA of their own.
+ * Decodes the files of `encodeStoredFiles`; undefined when none of them exists. Throws `BrokenCertificatesError` when a file is missing or
+ * invalid, or when a key does not belong to its certificate. A leaf of another CA is valid here: it is renewed, so that an operator can
+ * replace the CA.
  */
 export function decodeStoredFiles(files: StoredFiles, place: StoragePlace): StoredCertificates | undefined {
   if (STORED_FILES.every((name) => files[name] === undefined)) return undefined
@@ -53,7 +53,7 @@ export function decodeStoredFiles(files: StoredFiles, place: StoragePlace): Stor
   }
 }
 
-/** Whether two states are the same, byte for byte. */
+/** Whether two states are equal, byte for byte. */
 export function sameCertificates(a: StoredCertificates | undefined, b: StoredCertificates | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   const [left, right] = [encodeStoredFiles(a), encodeStoredFiles(b)]

@@ -1,17 +1,17 @@
-/** Runs a check again and again, one at a time, without keeping the process alive. */
+/** Repeats a check, one at a time, without keeping the process alive. */
 
 export interface Ticker {
-  /** Runs the check after those that are under way; resolves when it is done. */
+  /** Runs the check after running ones. Resolves when it is done. */
   run(): Promise<void>
   stop(): void
 }
 
-// A moment that is reached a rounding error too early must not make the loop spin.
+// Keeps the loop from spinning when a timer fires a rounding error too early.
 const MIN_DELAY_MS = 1000
 
 /**
- * Starts a ticker. `check` must not reject; it gives the delay to the next check in ms, at most `intervalMs`. Delays are short
- * on purpose: a timer stands still while a machine sleeps, and so a long one would miss a renewal by as much.
+ * Starts a ticker. `check` must not reject. It returns the delay before the next check in ms, which is cut to `intervalMs`. Delays are
+ * short, because a timer does not run while a machine sleeps: a long one would delay a renewal by that time.
  */
 export function startTicker(check: () => Promise<number>, intervalMs: number): Ticker {
   let stopped = false

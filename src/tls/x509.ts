@@ -1,4 +1,4 @@
-/** Reads certificates and keys in PEM form: what they say, and whether they belong to each other. */
+/** Parses certificates and keys in PEM form, and checks whether they belong to each other. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Validity } from '../core/certificates/renew.ts'
@@ -14,13 +14,13 @@ export interface ParsedCertificate extends Validity {
   x509: X509Certificate
 }
 
-// Many times what any chain needs. Parsers of PEM have been brought to a halt with large input (CVE-2024-12401).
+// Far longer than any chain. Large input has blocked PEM parsers (CVE-2024-12401).
 const MAX_PEM_LENGTH = 256 * 1024
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
 /**
- * The certificates in a PEM text, in order; text between them is ignored.
- * Throws an Error that names no file when there is none, when one cannot be read, or when the text is beyond all measure.
+ * Parses the certificates in a PEM text, in order. Text between them is ignored. Throws an Error without a file name when there is none,
+ * when one is invalid, or when the text is too long.
  */
 export function parseCertificates(pem: string): [ParsedCertificate, ...ParsedCertificate[]] {
   if (pem.length > MAX_PEM_LENGTH) throw new Error(`is longer than ${MAX_PEM_LENGTH} characters`)
@@ -29,7 +29,7 @@ export function parseCertificates(pem: string): [ParsedCertificate, ...ParsedCer
   return [first, ...others]
 }
 
-/** Whether `keyPem` is the private key of `certificate`. Throws an Error that names no file when it is no key in PEM form. */
+/** Whether `keyPem` is the private key of `certificate`. Throws an Error without a file name when it is not a key in PEM form. */
 export function belongsTo(certificate: ParsedCertificate, keyPem: string): boolean {
   let key: ReturnType<typeof createPrivateKey>
   try {
@@ -41,12 +41,12 @@ export function belongsTo(certificate: ParsedCertificate, keyPem: string): boole
   return certificate.x509.checkPrivateKey(key)
 }
 
-/** Whether `ca` signed `certificate`: issuer, key identifiers and the signature itself. */
+/** Whether `ca` signed `certificate`. It compares the issuer and the key identifiers, and verifies the signature. */
 export function isSignedBy(certificate: ParsedCertificate, ca: ParsedCertificate): boolean {
   return certificate.x509.checkIssued(ca.x509) && certificate.x509.verify(ca.x509.publicKey)
 }
 
-/** Those of `hosts` (DNS names, `*.` names, IP addresses) for which a certificate does not stand, by its SAN alone. */
+/** Returns the `hosts` (DNS names, `*.` names, IP addresses) that are not in the SAN of a certificate. */
 export function uncoveredHosts(certificate: ParsedCertificate, hosts: readonly string[]): string[] {
   const own = hostsOf(certificate)
   return hosts.filter((host) => {
@@ -56,13 +56,13 @@ export function uncoveredHosts(certificate: ParsedCertificate, hosts: readonly s
   })
 }
 
-/** The DNS names and IP addresses that a certificate stands for. */
+/** The DNS names and IP addresses in the SAN of a certificate. */
 export function hostsOf(certificate: ParsedCertificate): string[] {
   const names = certificate.x509.subjectAltName ?? ''
   return [...names.matchAll(/(?:^|, )(?:DNS|IP Address):([^,"]+)/g)].map((match) => (match[1] ?? '').toLowerCase())
 }
 
-/** Joins PEM texts into one, each ending with a line break. */
+/** Joins PEM texts, each with a line break at its end. */
 export function joinPem(pems: readonly string[]): string {
   return pems.map((pem) => `${pem.trim()}\n`).join('')
 }
