@@ -7,32 +7,37 @@ describe('a patch', () => {
   test.each<{ name: string; before: unknown; after: unknown; want: unknown[] }>([
     { name: 'is empty for the same value', before: { a: [1] }, after: { a: [1] }, want: [] },
     {
-      name: 'adds what is new',
+      name: 'adds a new member',
       before: {},
       after: { a: { b: 1 } },
       want: [{ op: 'add', path: '/a', value: { b: 1 } }],
     },
     {
-      name: 'adds a map where there was none, as a whole',
+      name: 'adds a missing map as a whole',
       before: { metadata: {} },
       after: { metadata: { annotations: { 'a/b': 'x' } } },
       want: [{ op: 'add', path: '/metadata/annotations', value: { 'a/b': 'x' } }],
     },
-    { name: 'removes what is gone', before: { a: 1, b: 2 }, after: { a: 1 }, want: [{ op: 'remove', path: '/b' }] },
     {
-      name: 'removes what became undefined',
+      name: 'removes a member that is absent in the new value',
+      before: { a: 1, b: 2 },
+      after: { a: 1 },
+      want: [{ op: 'remove', path: '/b' }],
+    },
+    {
+      name: 'removes a member that became undefined',
       before: { a: 1 },
       after: { a: undefined },
       want: [{ op: 'remove', path: '/a' }],
     },
     {
-      name: 'removes a member that every object inherits',
+      name: 'removes a member whose name every object inherits',
       before: { toString: 1 },
       after: {},
       want: [{ op: 'remove', path: '/toString' }],
     },
     {
-      name: 'replaces what differs',
+      name: 'replaces a changed member',
       before: { a: { b: 1 } },
       after: { a: { b: 2 } },
       want: [{ op: 'replace', path: '/a/b', value: 2 }],
@@ -61,13 +66,13 @@ describe('a patch', () => {
     },
     { name: 'may replace the root', before: 1, after: 2, want: [{ op: 'replace', path: '', value: 2 }] },
     {
-      name: 'leaves a member called __proto__ alone',
+      name: 'does not change an equal member called __proto__',
       before: JSON.parse('{"__proto__":{"x":1},"a":1}'),
       after: JSON.parse('{"__proto__":{"x":1},"a":2}'),
       want: [{ op: 'replace', path: '/a', value: 2 }],
     },
     {
-      name: 'removes a member called __proto__ only if it is gone',
+      name: 'removes a member called __proto__ only if it is absent in the new value',
       before: JSON.parse('{"__proto__":1}'),
       after: {},
       want: [{ op: 'remove', path: '/__proto__' }],
@@ -76,7 +81,7 @@ describe('a patch', () => {
     expect(diffJson(before, after)).toEqual(want)
   })
 
-  test('does not look into what both sides share', () => {
+  test('does not visit members that both sides share', () => {
     const shared = Object.defineProperty({}, 'trap', {
       enumerable: true,
       get() {
@@ -86,7 +91,7 @@ describe('a patch', () => {
     expect(diffJson({ shared, a: 1 }, { shared, a: 2 })).toEqual([{ op: 'replace', path: '/a', value: 2 }])
   })
 
-  test('turns any value into any other', () => {
+  test('changes any value into any other', () => {
     const key = fc.constantFrom('a', 'b', 'a/b', '~', '', '0', 'toString', 'constructor')
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(

@@ -31,12 +31,12 @@ function failureOf(run: () => unknown): unknown {
 const encode = (request: AdmissionRequest, outcome: Outcome) => encodeResponse(request, outcome, toBase64)
 
 describe('a review', () => {
-  test('is read with everything that newer API servers add', () => {
+  test('accepts unknown fields of newer API servers', () => {
     const request = { ...makeRequest(), options: {}, requestKind: {}, future: [1] }
     expect(decodeReview({ ...review(request), future: true })).toEqual({ request })
   })
 
-  test('may come without objects', () => {
+  test('may have no objects', () => {
     const request = { ...makeRequest({ operation: 'DELETE' }), object: null, oldObject: null }
     expect(decodeReview(review(request))).toEqual({ request })
   })
@@ -46,7 +46,7 @@ describe('a review', () => {
     { name: 'a list', body: [], wantPath: '(root)' },
     { name: 'an empty object', body: {}, wantPath: 'request' },
     {
-      name: 'the old version',
+      name: 'version v1beta1',
       body: { ...review(makeRequest()), apiVersion: 'admission.k8s.io/v1beta1' },
       wantPath: 'apiVersion',
     },
@@ -64,29 +64,33 @@ describe('a review', () => {
       body: review({ ...makeRequest(), kind: { group: '', kind: 'Pod' } }),
       wantPath: 'request.kind.version',
     },
-    { name: 'an object that is none', body: review({ ...makeRequest(), object: 'text' }), wantPath: 'request.object' },
     {
-      name: 'metadata that are none',
+      name: 'an object that is not an object',
+      body: review({ ...makeRequest(), object: 'text' }),
+      wantPath: 'request.object',
+    },
+    {
+      name: 'metadata that is not an object',
       body: review({ ...makeRequest(), oldObject: { metadata: [] } }),
       wantPath: 'request.oldObject.metadata',
     },
-  ])('is refused when it is $name, with the place of the mistake', ({ body, wantPath }) => {
+  ])('is rejected with the path of the error: $name', ({ body, wantPath }) => {
     const decoded = decodeReview(body)
     expect('error' in decoded && decoded.error).toContain(`${wantPath}: `)
   })
 
-  test('is refused with a message that says what it should be', () => {
+  test('is rejected with a message that names the expected type', () => {
     const error = 'not an admission.k8s.io/v1 AdmissionReview: request: is required; kind: must be "AdmissionReview"'
     expect(decodeReview({ apiVersion: 'admission.k8s.io/v1', kind: 'Pod' })).toEqual({ error })
   })
 })
 
 describe('a response', () => {
-  test('allows with nothing but the uid', () => {
+  test('that allows has only the uid', () => {
     expect(encode(makeRequest(), { kind: 'allow' })).toEqual({ uid: 'b5a1', allowed: true })
   })
 
-  test('refuses with every error in the message, where kubectl shows it', () => {
+  test('that rejects has every error in its message, which kubectl shows', () => {
     const response = encode(makeRequest(), {
       kind: 'deny',
       errors: [
@@ -105,7 +109,7 @@ describe('a response', () => {
     })
   })
 
-  test('has a patch and its type, and the patch in base64 gives the object that was decided on', () => {
+  test('has a patch and its type; the patch in base64 gives the decided object', () => {
     const input = makeInput({ binding: makeBinding({}, { labels: { 'a/b~c': 'ünïcode' } }) })
     const decided = decideBinding(input)
     const { patch, patchType, ...rest } = encode(
@@ -118,7 +122,7 @@ describe('a response', () => {
     expect([patchType, rest.allowed]).toEqual(['JSONPatch', true])
   })
 
-  test('adds annotations where the object has none', () => {
+  test('adds annotations to an object without any', () => {
     const object: K8sObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }
     const wanted = { ...object, metadata: { name: 'a', annotations: { 'lodestone.dev/hold': 'x' } } }
     const { patch } = encode(makeRequest({ object: structuredClone(object) }), { kind: 'patch', object: wanted })
@@ -127,12 +131,12 @@ describe('a response', () => {
     ])
   })
 
-  test('has neither patch nor type when nothing changes', () => {
+  test('has neither patch nor type if nothing changes', () => {
     const response = encode(makeRequest(), { kind: 'patch', object: makeBinding() })
     expect(response).toEqual({ uid: 'b5a1', allowed: true })
   })
 
-  test('keeps members whose names JavaScript gives a meaning to', () => {
+  test('keeps members with names that are special in JavaScript', () => {
     const raw = '{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"data":{"__proto__":{"x":1},"constructor":"y"}}'
     const object = JSON.parse(raw)
     const wanted = { ...object, metadata: { ...object.metadata, labels: { a: 'b' } } }
@@ -143,25 +147,30 @@ describe('a response', () => {
     expect(JSON.stringify(object)).toBe(raw)
   })
 
-  test('is not given for a patch without an object', () => {
+  test('throws for a patch without an object', () => {
     expect(() => encode(makeRequest({ object: null }), { kind: 'patch', object: makeBinding() })).toThrow(
       new PatchError('an object that is not in the request cannot be patched'),
     )
   })
 
-  // In JSON, a member without a value is no member: `replace` and `remove` fail there.
+  // In JSON, an undefined member is absent: `replace` and `remove` fail for it.
   test.each<{ name: string; labels: object; wanted: object; operation: string | undefined }>([
-    { name: 'replaces', labels: { a: undefined }, wanted: { a: 'b' }, operation: 'replace /metadata/labels/a' },
     {
-      name: 'replaces, by an escaped name,',
+      name: 'replaces a member',
+      labels: { a: undefined },
+      wanted: { a: 'b' },
+      operation: 'replace /metadata/labels/a',
+    },
+    {
+      name: 'replaces a member with an escaped name',
       labels: { 'x/y~z': undefined },
       wanted: { 'x/y~z': 'b' },
       operation: 'replace /metadata/labels/x~1y~0z',
     },
-    { name: 'removes', labels: { a: 'b' }, wanted: {}, operation: undefined },
-    { name: 'removes, by an escaped name,', labels: { 'x/y~z': 'b' }, wanted: {}, operation: undefined },
-    { name: 'adds', labels: {}, wanted: { a: 'b' }, operation: undefined },
-  ])('is given only where its patch applies: it $name a member', ({ labels, wanted, operation }) => {
+    { name: 'removes a member', labels: { a: 'b' }, wanted: {}, operation: undefined },
+    { name: 'removes a member with an escaped name', labels: { 'x/y~z': 'b' }, wanted: {}, operation: undefined },
+    { name: 'adds a member', labels: {}, wanted: { a: 'b' }, operation: undefined },
+  ])('is encoded only if its patch applies: $name', ({ labels, wanted, operation }) => {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', labels } } as K8sObject
     const outcome = { kind: 'patch', object: { ...object, metadata: { name: 'a', labels: wanted } } } as Outcome
     const message =

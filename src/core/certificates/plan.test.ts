@@ -23,71 +23,71 @@ describe('the plan', () => {
     want: Partial<CertificatePlan>
   }>([
     {
-      name: 'nothing to do, look again after the interval',
+      name: 'nothing to do: the next check follows after the interval',
       observed,
       want: { authority: { kind: 'keep' }, nextCheckAt: 20 },
     },
     {
-      name: 'everything is made when nothing is stored',
+      name: 'without stored certificates, all are created',
       want: { authority: { kind: 'replace', reason: 'missing' }, leaf: 'missing' },
     },
     {
-      name: 'a CA that is due is joined by the next one, and the leaf stays',
+      name: 'for a CA that is due, the next CA is published and the leaf stays',
       observed: { ...observed, signing: due },
       want: { authority: { kind: 'publish-next', reason: 'two-thirds-of-life' }, leaf: undefined },
     },
     {
-      name: 'the next CA waits for the callers, and the next look comes when the wait ends',
+      name: 'the next CA waits for the callers, and the next check is at the end of the wait',
       observed: { ...observed, signing: due, next: { ...next, knownSince: -5 } },
       want: { authority: { kind: 'keep' }, leaf: undefined, nextCheckAt: 15 },
     },
     {
-      name: 'the next CA takes over after the wait and signs a new leaf',
+      name: 'after the wait, the next CA signs a new leaf',
       observed: { ...observed, signing: due, next },
       now: 20,
       want: { authority: { kind: 'promote-next', reason: 'two-thirds-of-life' }, leaf: 'not-signed-by-ca' },
     },
     {
-      name: 'the next CA does not take over while callers are known to lack it',
+      name: 'the next CA does not sign while callers are known not to have it',
       observed: { ...observed, signing: due, next },
       now: 600,
       more: { published: false },
       want: { authority: { kind: 'keep' } },
     },
     {
-      name: 'an expired CA gives way to the next one without a wait',
+      name: 'an expired CA is replaced by the next one without a wait',
       observed: { ...observed, signing: expired, next },
       more: { published: false },
       want: { authority: { kind: 'promote-next', reason: 'expired' }, leaf: 'not-signed-by-ca' },
     },
     {
-      name: 'an expired CA without successor is replaced',
+      name: 'an expired CA without a next one is replaced',
       observed: { ...observed, signing: expired },
       want: { authority: { kind: 'replace', reason: 'expired' }, leaf: 'not-signed-by-ca' },
     },
     {
-      name: 'a CA from the future is replaced with overlap, for it may be our clock that is wrong',
+      name: 'a CA that is not valid yet is replaced with an overlap, since our own clock may be wrong',
       observed: { ...observed, signing: { notBefore: 500, notAfter: 5000 } },
       want: { authority: { kind: 'publish-next', reason: 'not-yet-valid' } },
     },
     {
-      name: 'a next CA that a wrong clock made in the past is taken back',
+      name: 'a next CA that has expired before it signed is removed',
       observed: { ...observed, next: { ...expired, knownSince: -500 } },
       want: { authority: { kind: 'drop-next' }, leaf: undefined },
     },
     {
-      name: 'a new CA is published when the user asks for it',
+      name: 'a new CA is published if the user requests it',
       observed,
       more: { renewalAskedFor: true },
       want: { authority: { kind: 'publish-next', reason: 'asked-for' } },
     },
     {
-      name: 'a leaf during the overlap is still signed by the old CA',
+      name: 'during the overlap, the old CA still signs the leaf',
       observed: { ...observed, signing: due, next, leaf: { ...leaf, uncoveredHosts: ['a.b'] } },
       want: { authority: { kind: 'keep' }, leaf: 'hosts-not-covered' },
     },
     {
-      name: 'expired CAs leave the bundle',
+      name: 'expired CAs are removed from the bundle',
       observed: { ...observed, retired: [young, expired] },
       want: { pruneRetired: true },
     },
@@ -106,7 +106,7 @@ interface State {
   leaf: Validity & { issuer: number }
 }
 
-test('whenever a check comes, callers who heard of the bundle one wait ago accept the leaf, and a done plan is empty', () => {
+test('at any check, callers with a bundle of one wait ago accept the leaf, and an applied plan changes nothing more', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 120 }), (gaps) => {
       let ids = 0
@@ -115,7 +115,7 @@ test('whenever a check comes, callers who heard of the bundle one wait ago accep
       const published: { at: number; ids: number[] }[] = [{ at: 0, ids: bundleOf(state) }]
       for (const gap of gaps) {
         now += gap
-        // Lives of years against gaps of days: nothing expires unseen between two looks.
+        // Lifetimes of years and gaps of days: nothing expires between two checks.
         const plan = planCertificates({ observed: observedOf(state), now, ...times })
         state = carryOut(plan, state)
         const heard = published.filter(({ at }) => at <= now - WAIT).at(-1) ?? published[0]

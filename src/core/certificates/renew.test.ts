@@ -5,10 +5,10 @@ const validity = { notBefore: 0, notAfter: 900 }
 
 describe('a CA', () => {
   test.each([
-    { name: 'is good until two thirds of its life are over', now: 599, want: undefined },
-    { name: 'is due at two thirds of its life', now: 600, want: 'two-thirds-of-life' },
+    { name: 'is valid until two thirds of its lifetime are over', now: 599, want: undefined },
+    { name: 'is due at two thirds of its lifetime', now: 600, want: 'two-thirds-of-life' },
     { name: 'is expired at notAfter', now: 900, want: 'expired' },
-    { name: 'is not valid before notBefore, as a clock that runs ahead makes it', now: -1, want: 'not-yet-valid' },
+    { name: 'is not valid before notBefore, for example with a wrong clock', now: -1, want: 'not-yet-valid' },
   ])('$name', ({ now, want }) => {
     expect(reasonOfAge(validity, now)).toBe(want)
   })
@@ -20,15 +20,15 @@ describe('a leaf', () => {
     { name: 'that is young, covers its hosts and is signed by the CA stays', change: {}, want: undefined },
     { name: 'is renewed by its own age, not by that of its CA', change: { now: 600 }, want: 'two-thirds-of-life' },
     {
-      name: 'that is expired says so, even when another CA signed it',
+      name: 'that is expired is reported as expired, even if another CA signed it',
       change: { now: 900, signedByCa: false },
       want: 'expired',
     },
-    { name: 'from the future is renewed', change: { now: -1 }, want: 'not-yet-valid' },
+    { name: 'that is not valid yet is renewed', change: { now: -1 }, want: 'not-yet-valid' },
     { name: 'of another CA is renewed', change: { signedByCa: false }, want: 'not-signed-by-ca' },
-    { name: 'that lacks a host is renewed', change: { uncoveredHosts: ['a.b'] }, want: 'hosts-not-covered' },
+    { name: 'that does not cover a host is renewed', change: { uncoveredHosts: ['a.b'] }, want: 'hosts-not-covered' },
     {
-      name: 'that ends with its CA is not made again by the same CA',
+      name: 'that ends with its CA is not renewed with the same CA',
       change: { now: 700, ca: validity },
       want: undefined,
     },
@@ -37,7 +37,7 @@ describe('a leaf', () => {
   })
 })
 
-test('the bundle keeps every CA until it expires, in its order', () => {
+test('the bundle keeps every CA until it expires, in order', () => {
   const authorities = [
     { name: 'next', notBefore: 5, notAfter: 300 },
     { name: 'signing', notBefore: 3, notAfter: 200 },
@@ -50,13 +50,17 @@ test('the bundle keeps every CA until it expires, in its order', () => {
 test.each([
   { name: 'does not sign before the wait is over', input: { now: 159 }, want: false },
   { name: 'signs when the wait is over', input: { now: 160 }, want: true },
-  { name: 'signs no later when it is known to be published', input: { now: 160, published: true }, want: true },
+  {
+    name: 'signs after the wait also if it is known to be published',
+    input: { now: 160, published: true },
+    want: true,
+  },
   { name: 'does not sign while it is known not to be published', input: { now: 9999, published: false }, want: false },
 ])('a new CA $name', ({ input, want }) => {
   expect(mayStartToSign({ knownSince: 100, waitMs: 60, published: undefined, ...input })).toBe(want)
 })
 
-test('the next check comes after the interval, or when something falls due before that', () => {
+test('the next check is after the interval, or at an earlier due time', () => {
   expect(nextCheckAt(1000, 60, [])).toBe(1060)
   expect(nextCheckAt(1000, 60, [900, 1030, 1050])).toBe(1030)
 })

@@ -13,26 +13,26 @@ const invalid: FieldError = { path: 'spec.system', code: 'Invalid', message: 'mu
 const stored = makeForeignClaim({ resourceVersion: '7' })
 
 test.each<{ name: string; input: Partial<ClaimAdmissionInput>; want: FieldError[] }>([
-  { name: 'a claim that is not permitted is refused', input: {}, want: [notPermitted] },
+  { name: 'a claim without permission is rejected', input: {}, want: [notPermitted] },
   {
-    name: 'for a cluster-scoped workload the cache is no reason to try again',
+    name: 'for a cluster-scoped workload, the message does not suggest a retry',
     input: { claim: makeClaim(), refusal: 'Deployment app is cluster-scoped' },
     want: [{ ...notPermitted, message: 'Deployment app is cluster-scoped' }],
   },
-  { name: 'one that is permitted is allowed', input: { refusal: undefined }, want: [] },
+  { name: 'a permitted claim is allowed', input: { refusal: undefined }, want: [] },
   {
-    name: 'an update that makes it name another workload is refused',
+    name: 'an update that names another workload is rejected',
     input: { stored: makeClaim({}, { namespace: 'other' }) },
     want: [notPermitted],
   },
-  { name: 'an update that leaves the workload as it was is allowed', input: { stored }, want: [] },
+  { name: 'an update that keeps the workload is allowed', input: { stored }, want: [] },
   {
-    name: 'an update that is malformed is refused for that',
+    name: 'a malformed update is rejected',
     input: { stored, errors: [invalid] },
     want: [invalid],
   },
   {
-    name: 'one that is being deleted is allowed: its finalizer must go',
+    name: 'a claim that is being deleted is allowed, so that its finalizer can be removed',
     input: { claim: makeForeignClaim({ deletionTimestamp: '2026-01-01T00:00:00Z' }) },
     want: [],
   },

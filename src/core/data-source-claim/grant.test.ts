@@ -8,13 +8,13 @@ const many = (count: number) => Array.from({ length: count }, (_, i) => `team-${
 
 test.each([
   { name: 'no annotation allows nothing', annotation: undefined, allowed: [] },
-  { name: 'an empty one allows nothing', annotation: '', allowed: [] },
+  { name: 'an empty annotation allows nothing', annotation: '', allowed: [] },
   { name: 'one name allows that namespace', annotation: 'team-a', allowed: ['team-a'] },
   { name: 'several names allow each of them', annotation: 'team-a,team-b', allowed: ['team-a', 'team-b'] },
   { name: 'white space around names does not matter', annotation: ' team-a ,\n team-b', allowed: ['team-a', 'team-b'] },
   { name: 'a star allows all', annotation: '*', allowed: ['team-a', 'team-b', 'kube-system'] },
   { name: 'a star among names allows all', annotation: 'team-a,*', allowed: ['team-a', 'team-b', 'kube-system'] },
-  { name: 'as many names as there may be are allowed', annotation: many(MAX_GRANTED_NAMESPACES), allowed: [] },
+  { name: 'the maximum number of names is allowed', annotation: many(MAX_GRANTED_NAMESPACES), allowed: [] },
 ])('$name', ({ annotation, allowed }) => {
   const candidates = ['team-a', 'team-b', 'kube-system', '', '*']
   const grant = grantOf(annotation)
@@ -33,14 +33,14 @@ test.each([
   { name: 'upper case', annotation: 'Team-A,team-a', problem: '"Team-A" is not the name' },
   { name: 'a JSON list', annotation: '["team-a"]', problem: '"["team-a"]" is not the name' },
   { name: 'too many names', annotation: many(MAX_GRANTED_NAMESPACES + 1), problem: 'more than 1000 namespaces' },
-])('$name are malformed, allow nothing at all and say why', ({ annotation, problem }) => {
+])('$name: the annotation is malformed, allows nothing, and has a message', ({ annotation, problem }) => {
   const grant = grantOf(annotation)
 
   expect(grant).toEqual({ kind: 'invalid', problem: expect.stringContaining(problem) })
   expect(grants(grant, 'team-a')).toBe(false)
 })
 
-test('whatever the annotation is, a namespace is allowed only by its name or by a star', async () => {
+test('for any annotation, a namespace is allowed only by its name or by a star', async () => {
   const part = fc.constantFrom('team-a', 'team-b', '*', '', ' ', ',', 'TEAM-A', 'team', '-a', ';', '\n')
   await fc.assert(
     fc.property(
@@ -54,6 +54,6 @@ test('whatever the annotation is, a namespace is allowed only by its name or by 
   )
 })
 
-test('a problem is short, however long the annotation is', () => {
+test('a message is short, even if the annotation is long', () => {
   expect(JSON.stringify(grantOf('x'.repeat(200_000))).length).toBeLessThan(250)
 })

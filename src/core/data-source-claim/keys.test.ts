@@ -15,29 +15,29 @@ const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', n
 
 test.each<{ name: string; other: Partial<typeof app>; same: boolean }>([
   { name: 'the version of a workload does not matter', other: { apiVersion: 'apps/v1beta2' }, same: true },
-  { name: 'its group does', other: { apiVersion: 'extensions/v1' }, same: false },
-  { name: 'its kind does', other: { kind: 'StatefulSet' }, same: false },
-  { name: 'its namespace does', other: { namespace: 'other' }, same: false },
-  { name: 'its name does', other: { name: 'app2' }, same: false },
-  { name: 'no namespace is not the default one', other: { namespace: '' }, same: false },
+  { name: 'the group matters', other: { apiVersion: 'extensions/v1' }, same: false },
+  { name: 'the kind matters', other: { kind: 'StatefulSet' }, same: false },
+  { name: 'the namespace matters', other: { namespace: 'other' }, same: false },
+  { name: 'the name matters', other: { name: 'app2' }, same: false },
+  { name: 'no namespace differs from the default namespace', other: { namespace: '' }, same: false },
 ])('$name', ({ other, same }) => {
   expect(workloadKey({ ...app, ...other }) === workloadKey(app)).toBe(same)
 })
 
 describe('a claim finds', () => {
-  test('the workload in the namespace that it gives, only', () => {
+  test('only the workload in the namespace in its spec', () => {
     const claim = makeClaim({ workload: { ...app, namespace: 'shop' } })
     expect(workloadKeysOfClaim(claim)).toEqual([workloadKey({ ...app, namespace: 'shop' })])
   })
 
-  test('the cluster-scoped workload, where the claim has no namespace itself', () => {
+  test('the cluster-scoped workload, if the claim has no namespace', () => {
     const claim = { ...makeClaim(), metadata: { name: 'sales' } }
     expect(workloadKeysOfClaim(claim)).toEqual([
       workloadKey({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }),
     ])
   })
 
-  test('without one, the workload in its own namespace or a cluster-scoped one', () => {
+  test('without a namespace in its spec, the workload in its own namespace or a cluster-scoped one', () => {
     expect(workloadKeysOfClaim(makeClaim())).toEqual([
       workloadKey(app),
       workloadKey({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }),
@@ -50,26 +50,26 @@ describe('a claim finds', () => {
     source: Parameters<typeof makeSource>[0]
     want: boolean
   }>([
-    { name: 'the source that answers the same query', claim: {}, source: {}, want: true },
-    { name: 'not one of another name', claim: {}, source: { name: 'lake.shop.returns' }, want: false },
-    { name: 'not one of another type', claim: {}, source: { type: 'database' }, want: false },
-    { name: 'not one of another system', claim: {}, source: { system: 's3' }, want: false },
+    { name: 'the source with the same query', claim: {}, source: {}, want: true },
+    { name: 'no source with another name', claim: {}, source: { name: 'lake.shop.returns' }, want: false },
+    { name: 'no source with another type', claim: {}, source: { type: 'database' }, want: false },
+    { name: 'no source with another system', claim: {}, source: { system: 's3' }, want: false },
     {
       name: 'attributes in any order',
       claim: { attributes: { a: '1', b: '2' } },
       source: { attributes: { b: '2', a: '1' } },
       want: true,
     },
-    { name: 'no attributes like empty ones', claim: { attributes: {} }, source: {}, want: true },
+    { name: 'absent attributes for empty ones', claim: { attributes: {} }, source: {}, want: true },
     {
-      name: 'not one with another value of an attribute',
+      name: 'no source with another value of an attribute',
       claim: { attributes: { a: '1' } },
       source: { attributes: { a: '2' } },
       want: false,
     },
-    { name: 'not one with other attributes', claim: { attributes: { a: '1' } }, source: {}, want: false },
+    { name: 'no source with other attributes', claim: { attributes: { a: '1' } }, source: {}, want: false },
     {
-      name: 'not one whose parts only look the same when joined',
+      name: 'no source whose fields are equal only when they are joined',
       claim: { dataSourceType: 'table x' },
       source: { type: 'table', name: 'x lake.shop.sales' },
       want: false,
@@ -83,7 +83,7 @@ test.each([
   { name: 'of another namespace', claim: makeForeignClaim(), want: 'default' },
   { name: 'of its own namespace', claim: makeForeignClaim({ namespace: 'default' }), want: undefined },
   { name: 'without a namespace', claim: makeClaim(), want: undefined },
-])('a claim that names a workload $name reaches into $want', ({ claim, want }) => {
+])('the other namespace of a claim for a workload $name is $want', ({ claim, want }) => {
   expect(otherNamespaceOf(claim)).toBe(want)
 })
 
@@ -112,17 +112,17 @@ describe('a claim is bound to', () => {
     { name: 'no source without a status', status: undefined, want: undefined },
     { name: 'the source in its status', status: { boundDataSource: 'a' }, want: 'a' },
     {
-      name: 'that source when the status is of this generation',
+      name: 'the source in its status, if the status is of this generation',
       status: { boundDataSource: 'a', conditions: [condition('Resolved', 1), condition('Bound', 2)] },
       want: 'a',
     },
     {
-      name: 'that source when no generation was observed',
+      name: 'the source in its status, if no generation was observed',
       status: { boundDataSource: 'a', conditions: [condition('Bound')] },
       want: 'a',
     },
     {
-      name: 'no source after an edit of its spec',
+      name: 'no source after a change of its spec',
       status: { boundDataSource: 'a', conditions: [condition('Resolved', 2), condition('Bound', 1)] },
       want: undefined,
     },

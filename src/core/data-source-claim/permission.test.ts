@@ -8,7 +8,7 @@ import { type ClaimRules, permittedWorkloads, refusalOf } from './permission.ts'
 const app = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }
 const own = { ...app, namespace: 'default' }
 
-/** The rules where namespace `default` has this annotation, and no other namespace is known. */
+/** The rules if namespace `default` has this annotation; no other namespace is cached. */
 function rules(annotation?: string, clusterScoped: ClaimRules['clusterScoped'] = 'forbidden'): ClaimRules {
   const grant = readClaimGrant(makeNamespace('default', annotation))
   return { clusterScoped, grantOf: (namespace) => (namespace === 'default' ? grant : undefined) }
@@ -21,30 +21,45 @@ describe('a claim is permitted to apply to', () => {
   test.each([
     { name: 'the workload of its own namespace', claim: makeClaim(), rules: rules(), want: [own] },
     {
-      name: 'it too where it names its own namespace',
+      name: 'the workload of its own namespace, if it names that namespace',
       claim: makeClaim({ workload: own }),
       rules: rules(),
       want: [own],
     },
-    { name: 'a cluster-scoped one if configured', claim: makeClaim(), rules: rules('', 'allowed'), want: [own, app] },
-    { name: 'none of another namespace', claim: makeForeignClaim(), rules: rules(), want: [] },
     {
-      name: 'none of another one although all are allowed elsewhere',
+      name: 'a cluster-scoped workload, if that is configured',
+      claim: makeClaim(),
+      rules: rules('', 'allowed'),
+      want: [own, app],
+    },
+    { name: 'no workload of another namespace', claim: makeForeignClaim(), rules: rules(), want: [] },
+    {
+      name: 'no workload of another namespace if only a third one allows all claims',
       claim: makeClaim({ workload: { ...app, namespace: 'shop' } }),
       rules: rules('*'),
       want: [],
     },
-    { name: 'one of a namespace that allows it', claim: makeForeignClaim(), rules: rules('team-a,other'), want: [own] },
-    { name: 'one of a namespace that allows all', claim: makeForeignClaim(), rules: rules('*'), want: [own] },
-    { name: 'none of a namespace that allows others', claim: makeForeignClaim(), rules: rules('team-a'), want: [] },
     {
-      name: 'none of a namespace whose annotation is malformed',
+      name: 'a workload of a namespace that allows it',
+      claim: makeForeignClaim(),
+      rules: rules('team-a,other'),
+      want: [own],
+    },
+    { name: 'a workload of a namespace that allows all', claim: makeForeignClaim(), rules: rules('*'), want: [own] },
+    {
+      name: 'no workload of a namespace that allows other namespaces only',
+      claim: makeForeignClaim(),
+      rules: rules('team-a'),
+      want: [],
+    },
+    {
+      name: 'no workload of a namespace with a malformed annotation',
       claim: makeForeignClaim(),
       rules: rules('other;'),
       want: [],
     },
     {
-      name: 'none of another namespace by what cluster-scoped ones are allowed',
+      name: 'no workload of another namespace, if only cluster-scoped workloads are allowed',
       claim: makeForeignClaim(),
       rules: rules(undefined, 'allowed'),
       want: [],
@@ -54,10 +69,10 @@ describe('a claim is permitted to apply to', () => {
   })
 })
 
-describe('a claim that is not permitted is refused with the way out', () => {
+describe('the refusal of a claim names the remedy:', () => {
   test.each([
     {
-      name: 'where the namespace has no annotation: the command that allows it',
+      name: 'without an annotation: the command that adds it',
       claim: makeForeignClaim(),
       rules: rules(),
       want: [
@@ -65,7 +80,7 @@ describe('a claim that is not permitted is refused with the way out', () => {
       ],
     },
     {
-      name: 'where it has one: that it is to be extended, since the command would replace it',
+      name: 'with an annotation: to extend it, since the command would replace it',
       claim: makeForeignClaim(),
       rules: rules('team-a'),
       want: [
@@ -73,7 +88,7 @@ describe('a claim that is not permitted is refused with the way out', () => {
       ],
     },
     {
-      name: 'where that is malformed: what is wrong with it',
+      name: 'with a malformed annotation: the error in it',
       claim: makeForeignClaim(),
       rules: rules('Other'),
       want: [
@@ -88,7 +103,7 @@ describe('a claim that is not permitted is refused with the way out', () => {
         'Deployment app is cluster-scoped, and claims apply to workloads of namespaces only; set claims.clusterScoped: allowed in the configuration of Lodestone',
       ],
     },
-    { name: 'and nothing is said of what is permitted', claim: makeForeignClaim(), rules: rules('other'), want: [] },
+    { name: 'there is no refusal for a permitted claim', claim: makeForeignClaim(), rules: rules('other'), want: [] },
   ])('$name', ({ claim, rules: given, want }) => {
     expect(refusals(claim, given)).toEqual(want)
   })

@@ -49,13 +49,13 @@ function summary(actions: Action[]) {
   }
 }
 
-test('a new claim gets its finalizer beside those of others, for the version that was read', () => {
+test('a new claim gets our finalizer after the existing ones, for the resourceVersion that was read', () => {
   const claim = makeClaim({}, { finalizers: ['other.io/x'], resourceVersion: '7' })
   expect(plan({ claim })).toEqual([withFinalizers('other.io/x', 'lodestone.dev/claim')])
   expect(plan({ claim: makeClaim({}, { resourceVersion: '7' }) })).toEqual([withFinalizers('lodestone.dev/claim')])
 })
 
-test('the status of a claim is one patch for the version that was read, with an Event about the claim', () => {
+test('the status of a claim is one patch for the resourceVersion that was read, with an Event about the claim', () => {
   const claim = makeClaim({}, { ...held, generation: 3 })
   const condition = { status: 'True', lastTransitionTime: '2026-01-02T03:04:05.000Z', observedGeneration: 3 }
   expect(plan({ claim })).toEqual([
@@ -197,7 +197,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     },
   },
   {
-    name: 'whose name is taken says which DataSource has it, and the way out',
+    name: 'for which another DataSource has the name shows that DataSource and the remedy',
     given: { source: undefined, nameHolder: makeSource({ name: 'lake.shop.users' }) },
     want: {
       phase: 'Pending',
@@ -207,7 +207,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     },
   },
   {
-    name: 'that is not permitted is Pending although its data is known, and says why',
+    name: 'without permission is Pending although its data is located, and shows the reason',
     given: { refusal: REFUSAL },
     want: {
       phase: 'Pending',
@@ -220,24 +220,24 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
   expect(summary(plan(given))).toEqual(want)
 })
 
-test('a status that is right is not written again', () => {
+test('an unchanged status is not written again', () => {
   const status = statusIn(plan())
 
   expect(plan({ claim: { ...makeClaim({}, held), status } as DataSourceClaim })).toEqual([])
 })
 
-test('a status of the same phase is written without an Event', () => {
+test('a status with the same phase is written without an Event', () => {
   const claim = { ...makeClaim({}, held), status: { phase: 'Bound' } } as DataSourceClaim
 
   expect(summary(plan({ claim }))).toMatchObject({ phase: 'Bound', events: [] })
 })
 
 test.each([
-  { name: 'just after its location is too old', secondsAgo: 10, want: 50_001 },
-  { name: 'at once where it is as old as it may be', secondsAgo: 60, want: 1 },
-  { name: 'not again where it is too old', secondsAgo: 61, want: undefined },
-  { name: 'not again where it is not permitted', secondsAgo: 10, refusal: REFUSAL, want: undefined },
-])('a claim with a limit of 60 s is planned again $name', ({ secondsAgo, refusal, want }) => {
+  { name: 'when its location becomes too old', secondsAgo: 10, want: 50_001 },
+  { name: 'immediately, if the location is as old as the limit', secondsAgo: 60, want: 1 },
+  { name: 'never, if the location is too old already', secondsAgo: 61, want: undefined },
+  { name: 'never, without permission', secondsAgo: 10, refusal: REFUSAL, want: undefined },
+])('the next plan of a claim with a limit of 60 s: $name', ({ secondsAgo, refusal, want }) => {
   const claim = makeClaim({ policy: { maxStalenessSeconds: 60 } }, held)
   const lastResolvedTime = new Date(NOW - secondsAgo * 1000).toISOString()
   const source = makeSource({}, { status: { phase: 'Available', lastResolvedTime } })
@@ -245,11 +245,11 @@ test.each([
   expect(planWhole({ claim, source, refusal }).requeueAfterMs).toBe(want)
 })
 
-test('a claim without such a limit is planned again only after a change', () => {
+test('a claim without a limit is planned again only after a change', () => {
   expect(Object.keys(planWhole())).toEqual(['actions'])
 })
 
-test('a claim that is being deleted waits for the bindings that are narrowed for it, then goes', () => {
+test('a claim that is being deleted is released after the bindings that are narrowed for it are restored', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: '2026-01-01T00:00:00Z' })
   const note = { state: 'Narrowed', message: '', claims: ['default/sales'], required: ['member2'] }
   const narrowed = makeBinding({}, { annotations: { 'lodestone.dev/locality': JSON.stringify(note) } })
@@ -266,7 +266,7 @@ test('a claim that is being deleted does not wait for bindings that are narrowed
   expect(plan({ claim, bindings: [narrowed] })).toEqual([goes])
 })
 
-test('a claim that is being deleted keeps the finalizers of others', () => {
+test('a claim that is being deleted keeps the finalizers of other controllers', () => {
   const deleted = { resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' }
   const ours = makeClaim({}, { ...deleted, finalizers: ['other.io/x', 'lodestone.dev/claim'] })
 
@@ -275,7 +275,7 @@ test('a claim that is being deleted keeps the finalizers of others', () => {
   expect(planWhole({ claim: makeClaim({}, deleted) })).toEqual(NOTHING)
 })
 
-test('it goes at once with its workload, and else when its leave is over', () => {
+test('a deleted claim is released immediately without bindings, otherwise when it is no longer honored', () => {
   const claim = makeClaim({}, { ...held, deletionTimestamp: new Date(NOW - 2000).toISOString() })
 
   expect(planWhole({ claim, bindings: [makeBinding()] })).toEqual({ actions: [], requeueAfterMs: HONOR_MS - 2000 })

@@ -9,7 +9,7 @@ function errorsOf(claim: unknown): [path: string, code: string][] {
     .toSorted()
 }
 
-/** A claim with these members of `spec` over the valid ones, of any type. */
+/** A claim with these members in a valid `spec`; they may have any type. */
 function claimWith(spec: Record<string, unknown>): unknown {
   const claim = makeClaim()
   return { ...claim, spec: { ...claim.spec, ...spec } }
@@ -17,11 +17,11 @@ function claimWith(spec: Record<string, unknown>): unknown {
 
 const workload = makeClaim().spec.workload
 
-describe('a claim is fine', () => {
+describe('a claim is valid', () => {
   test.each<{ name: string; spec: Record<string, unknown> }>([
-    { name: 'with what it needs and no more', spec: {} },
+    { name: 'with the required fields only', spec: {} },
     {
-      name: 'with everything',
+      name: 'with every field',
       spec: {
         attributes: { warehouse: 'a' },
         policy: {
@@ -35,15 +35,15 @@ describe('a claim is fine', () => {
       },
     },
     {
-      name: 'when it is only preferred and says nothing of holds',
+      name: 'if it is Preferred and has no hold policy',
       spec: { policy: { enforcement: 'Preferred', onUnresolved: 'Ignore' } },
     },
     {
-      name: 'for a workload of any kind of template',
+      name: 'for a workload of any kind',
       spec: { workload: { ...workload, apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job' } },
     },
     {
-      name: 'for an RBAC name',
+      name: 'for a name that only RBAC allows',
       spec: { workload: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name: 'system:reader' } },
     },
   ])('$name', ({ spec }) => {
@@ -69,14 +69,14 @@ describe('oracle J: names as users have them', () => {
   })
 })
 
-describe('a claim is refused', () => {
+describe('a claim is rejected', () => {
   test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][] }>([
     { name: 'without a system', spec: { system: undefined }, want: [['spec.system', 'Required']] },
-    { name: 'with an empty one', spec: { system: '' }, want: [['spec.system', 'Invalid']] },
+    { name: 'with an empty system', spec: { system: '' }, want: [['spec.system', 'Invalid']] },
     { name: 'with white space around the system', spec: { system: ' amoro' }, want: [['spec.system', 'Invalid']] },
     { name: 'with a blank data name', spec: { dataSourceName: '  ' }, want: [['spec.dataSourceName', 'Invalid']] },
     {
-      name: 'with white space around it',
+      name: 'with white space around the data name',
       spec: { dataSourceName: 'sales ' },
       want: [['spec.dataSourceName', 'Invalid']],
     },
@@ -86,14 +86,14 @@ describe('a claim is refused', () => {
       want: [['spec.dataSourceName', 'TooLong']],
     },
     {
-      name: 'with attributes that are no text',
+      name: 'with attributes that are not texts',
       spec: { attributes: { a: 1 } },
       want: [['spec.attributes.a', 'Invalid']],
     },
     { name: 'without a workload', spec: { workload: undefined }, want: [['spec.workload', 'Required']] },
     { name: 'with a workload of another type', spec: { workload: 'app' }, want: [['spec.workload', 'Invalid']] },
     {
-      name: 'with a workload that says nothing',
+      name: 'with an empty workload',
       spec: { workload: {} },
       want: [
         ['spec.workload.apiVersion', 'Required'],
@@ -102,7 +102,7 @@ describe('a claim is refused', () => {
       ],
     },
     {
-      name: 'with a workload that cannot be',
+      name: 'with invalid fields of the workload',
       spec: { workload: { apiVersion: 'apps', kind: 'deployment', name: 'a/b', namespace: 'A' } },
       want: [
         ['spec.workload.apiVersion', 'Invalid'],
@@ -121,14 +121,14 @@ describe('a claim is refused', () => {
       spec: { workload: { apiVersion: 'datadependency.volcano.sh/v1alpha1', kind: 'DataSourceClaim', name: 'a' } },
       want: [['spec.workload', 'Forbidden']],
     },
-    { name: 'with a misspelt member', spec: { dataSourcename: 'a' }, want: [['spec.dataSourcename', 'NotSupported']] },
+    { name: 'with a misspelled field', spec: { dataSourcename: 'a' }, want: [['spec.dataSourcename', 'NotSupported']] },
     {
-      name: 'with a misspelt member of its policy',
+      name: 'with a misspelled field in its policy',
       spec: { policy: { holdTimeout: 1 } },
       want: [['spec.policy.holdTimeout', 'NotSupported']],
     },
     {
-      name: 'with a policy of other words',
+      name: 'with unknown values in its policy',
       spec: { policy: { enforcement: 'Must', rebalance: 'auto' } },
       want: [
         ['spec.policy.enforcement', 'NotSupported'],
@@ -136,7 +136,7 @@ describe('a claim is refused', () => {
       ],
     },
     {
-      name: 'with a timeout of no time',
+      name: 'with a timeout of 0',
       spec: { policy: { holdTimeoutSeconds: 0, maxStalenessSeconds: -1 } },
       want: [
         ['spec.policy.holdTimeoutSeconds', 'Invalid'],
@@ -144,7 +144,7 @@ describe('a claim is refused', () => {
       ],
     },
     {
-      name: 'when it is only preferred and wants to hold',
+      name: 'if it is Preferred and has onUnresolved or onUnsatisfiable Hold',
       spec: {
         policy: { enforcement: 'Preferred', onUnresolved: 'Hold', onUnsatisfiable: 'Hold', holdTimeoutSeconds: 5 },
       },
@@ -155,12 +155,12 @@ describe('a claim is refused', () => {
       ],
     },
     {
-      name: 'when it never holds and has a timeout for that',
+      name: 'if it never holds and has a hold timeout',
       spec: { policy: { onUnresolved: 'Ignore', onUnsatisfiable: 'Ignore', holdTimeoutSeconds: 5 } },
       want: [['spec.policy.holdTimeoutSeconds', 'Invalid']],
     },
     {
-      name: 'for everything that is wrong at once, shape and meaning',
+      name: 'with all errors of schema and values',
       spec: { system: ' ', dataSourceType: 1, workload: { ...workload, kind: 'x' }, extra: true },
       want: [
         ['spec.dataSourceType', 'Invalid'],
@@ -175,8 +175,8 @@ describe('a claim is refused', () => {
 
   test.each<{ name: string; claim: object; want: [string, string][] }>([
     { name: 'without a spec', claim: {}, want: [['spec', 'Required']] },
-    { name: 'with a spec that is none', claim: { spec: [] }, want: [['spec', 'Invalid']] },
-    { name: 'with a spec of nothing', claim: { spec: null }, want: [['spec', 'Invalid']] },
+    { name: 'with a spec that is not an object', claim: { spec: [] }, want: [['spec', 'Invalid']] },
+    { name: 'with a null spec', claim: { spec: null }, want: [['spec', 'Invalid']] },
   ])('$name', ({ claim, want }) => {
     expect(errorsOf({ ...makeClaim(), spec: undefined, ...claim })).toEqual(want)
   })

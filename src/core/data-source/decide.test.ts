@@ -36,12 +36,12 @@ describe('a stored source', () => {
     },
     { name: 'has a query in progress', given: { isQuerying: true }, want: { query: 'resume', writes: true } },
     {
-      name: 'is due, and its last answer is not written',
+      name: 'is due, but its last answer is not written yet',
       given: { now: NOW + 100, attempt: located },
       want: { query: 'none', writes: true, requeueAfterMs: 0 },
     },
     {
-      name: 'is due, and its last failure is not written',
+      name: 'is due, and its last failure is not written yet',
       given: { now: NOW + 100, attempt: failed },
       want: { query: 'send', writes: true },
     },
@@ -52,12 +52,12 @@ describe('a stored source', () => {
       want: { query: 'cancel', writes: true },
     },
     {
-      name: 'ignores when a source of its name may be created',
+      name: 'ignores the time before which no source with its name is created',
       given: { absentUntil: NOW + 50 },
       want: { query: 'none', writes: true, requeueAfterMs: 100 },
     },
     {
-      name: 'has a claim that is stale before the interval of the system is over',
+      name: 'has a claim whose limit is shorter than the interval of the system',
       given: {
         claims: [makeClaim({ policy: { maxStalenessSeconds: 10 } })],
         history: { confirmations: 0, failures: 0, answeredAt: NOW - 5000 },
@@ -65,7 +65,7 @@ describe('a stored source', () => {
       want: { query: 'send', writes: true },
     },
     {
-      name: 'is being deleted, and its last answer is not written',
+      name: 'is being deleted, and its last answer is not written yet',
       given: {
         source: makeSource({}, { resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' }),
         attempt: located,
@@ -77,14 +77,14 @@ describe('a stored source', () => {
   })
 })
 
-describe('a source that is to be created', () => {
+describe('a source that is not created yet', () => {
   test.each<{ name: string; given: Partial<SourceInput>; want: SourceDecision }>([
     { name: 'is queried before it is written', given: {}, want: { query: 'send', writes: false } },
     { name: 'waits for the query in progress', given: { isQuerying: true }, want: { query: 'resume', writes: false } },
     { name: 'is written with its answer', given: { attempt: located }, want: { query: 'none', writes: true } },
     { name: 'is written with a reported failure', given: { attempt: failed }, want: { query: 'send', writes: true } },
     {
-      name: 'is written without an answer when its system fails',
+      name: 'is written without an answer if its system fails',
       given: { system: failing },
       want: { query: 'send', writes: true },
     },
@@ -99,11 +99,11 @@ describe('a source that is to be created', () => {
       want: { query: 'none', writes: false },
     },
     {
-      name: 'waits until its deleted predecessor has been absent',
+      name: 'waits until its deleted predecessor has been absent long enough',
       given: { absentUntil: NOW + 50 },
       want: { query: 'none', writes: false, requeueAfterMs: 50 },
     },
-    { name: 'is queried once that time is over', given: { absentUntil: NOW }, want: { query: 'send', writes: false } },
+    { name: 'is queried after that time', given: { absentUntil: NOW }, want: { query: 'send', writes: false } },
   ])('$name', ({ given, want }) => {
     expect(decide({ source: fresh, ...given })).toEqual(want)
   })

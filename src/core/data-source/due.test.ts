@@ -8,10 +8,10 @@ const stored = (metadata = {}) => makeSource({}, { resourceVersion: '7', ...meta
 const spreadMs = spreadOf(makeSource().metadata.name ?? '') * 0.1 * INTERVAL_MS
 
 test.each<{ name: string; source?: ReturnType<typeof stored>; history?: Partial<QueryHistory>; want: number }>([
-  { name: 'that was never asked: at once', want: 0 },
-  { name: 'that does not exist yet: at once', source: makeSource(), history: { answeredAt: NOW }, want: 0 },
+  { name: 'that was never queried: immediately', want: 0 },
+  { name: 'that does not exist yet: immediately', source: makeSource(), history: { answeredAt: NOW }, want: 0 },
   {
-    name: 'that is being deleted: at once',
+    name: 'that is being deleted: immediately',
     source: stored({ deletionTimestamp: '2026-01-01T00:00:00Z' }),
     history: { answeredAt: NOW },
     want: 0,
@@ -23,18 +23,18 @@ test.each<{ name: string; source?: ReturnType<typeof stored>; history?: Partial<
     history: { failures: 1, nextAt: NOW + 5 },
     want: NOW + 5,
   },
-  { name: 'whose answer is to be confirmed: soon', history: { answeredAt: NOW, nextAt: NOW + 9 }, want: NOW + 9 },
-  { name: 'that was answered: an interval later', history: { answeredAt: NOW }, want: NOW + INTERVAL_MS - spreadMs },
+  { name: 'whose answer needs a confirmation: soon', history: { answeredAt: NOW, nextAt: NOW + 9 }, want: NOW + 9 },
+  { name: 'with an answer: an interval later', history: { answeredAt: NOW }, want: NOW + INTERVAL_MS - spreadMs },
   {
-    name: 'that was answered before a restart: an interval later',
+    name: 'with an answer before a restart: an interval later',
     source: { ...stored(), status: { lastResolvedTime: new Date(NOW).toISOString() } },
     want: NOW + INTERVAL_MS - spreadMs,
   },
-])('a source $name', ({ source = stored(), history, want }) => {
+])('the next query of a source $name', ({ source = stored(), history, want }) => {
   expect(dueAt(source, { ...NO_HISTORY, ...history }, INTERVAL_MS)).toBe(want)
 })
 
-test('a fleet that was answered together is spread over a tenth of the interval', () => {
+test('the queries of a fleet with answers at the same time are spread over a tenth of the interval', () => {
   const spreads = Array.from({ length: 500 }, (_, i) => spreadOf(`amoro-table-lake.db.t${i}`))
   expect(Math.min(...spreads)).toBeLessThan(0.05)
   expect(Math.max(...spreads)).toBeGreaterThan(0.95)
@@ -44,15 +44,19 @@ test('a fleet that was answered together is spread over a tenth of the interval'
 test.each([
   { name: 'the interval of the system', claims: [makeClaim()], want: 300_000 },
   {
-    name: 'half of what the strictest claim allows',
+    name: 'half of the limit of the strictest claim',
     claims: [makeClaim({ policy: { maxStalenessSeconds: 60 } }), makeClaim({ policy: { maxStalenessSeconds: 20 } })],
     want: 10_000,
   },
-  { name: 'no more than the interval', claims: [makeClaim({ policy: { maxStalenessSeconds: 9_000 } })], want: 300_000 },
-])('a source is confirmed after $name', ({ claims, want }) => {
+  {
+    name: 'at most the interval of the system',
+    claims: [makeClaim({ policy: { maxStalenessSeconds: 9_000 } })],
+    want: 300_000,
+  },
+])('a source is refreshed after $name', ({ claims, want }) => {
   expect(refreshIntervalMs(300_000, claims)).toBe(want)
 })
 
-test('without a system there is no interval', () => {
+test('without a system, there is no limit', () => {
   expect(refreshIntervalMs(undefined, [])).toBe(Number.POSITIVE_INFINITY)
 })

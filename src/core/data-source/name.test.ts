@@ -10,22 +10,22 @@ const nameOf = (query: Query) => sourceName(query, (text) => hash('sha256', text
 
 test.each([
   {
-    name: 'a plain query has the name that volcano-global gave it',
+    name: 'a plain query has the name that volcano-global gives it',
     query: ['amoro', 'table', 'dc1.db.user'],
     want: /^amoro-table-dc1\.db\.user$/,
   },
   {
-    name: 'upper case and underscores are made valid',
+    name: 'upper case and underscores are replaced',
     query: ['amoro', 'table', 'dc1.db.Sales_2024'],
     want: /^amoro-table-dc1\.db\.sales-2024-[a-z0-9]{25}$/,
   },
   {
-    name: 'a slash in a name is made valid',
+    name: 'a slash is replaced',
     query: ['s3', 'prefix', 'bucket/a/b'],
     want: /^s3-prefix-bucket-a-b-[a-z0-9]{25}$/,
   },
   {
-    name: 'a system with a dash carries a hash, since its name could be read in two ways',
+    name: 'a system with a dash gets a hash, since its name would be ambiguous',
     query: ['iceberg-rest', 'table', 'a.b'],
     want: /^iceberg-rest-table-a\.b-[a-z0-9]{25}$/,
   },
@@ -36,7 +36,7 @@ test.each([
   },
 )
 
-test('attributes make another query, in whatever order they are written', async () => {
+test('attributes change the name, and their order does not matter', async () => {
   const query = { system: 's3', type: 'bucket', name: 'a' }
   const one = nameOf({ ...query, attributes: { x: '1', y: '2' } })
   expect(nameOf({ ...query, attributes: { y: '2', x: '1' } })).toBe(one)
@@ -48,11 +48,11 @@ test.each([
   { name: 'a name that ends like a hash', query: 'prod.sales.orders-3ldg3oaoyj9do3ldg3oaoyj9d', hashed: true },
   { name: 'a name that ends in fewer characters', query: 'prod.sales.orders-3ldg3oaoyj9do', hashed: false },
   { name: 'a name that ends in a UUID', query: 'run-123e4567-e89b-12d3-a456-426614174000', hashed: false },
-])('$name has a hash of its own: $hashed', ({ query: name, hashed }) => {
+])('$name gets its own hash: $hashed', ({ query: name, hashed }) => {
   expect(nameOf({ system: 'iceberg', type: 'table', name }).length > `iceberg-table-${name}`.length).toBe(hashed)
 })
 
-/** Short texts of few characters, so that different queries look alike. */
+/** Short texts of few characters, so that different queries look similar. */
 const word = fc.oneof(fc.string({ minLength: 1, maxLength: 63 }), fc.stringMatching(/^[ab.-]{1,4}$/))
 const queries: fc.Arbitrary<Query> = fc.record(
   {
@@ -64,7 +64,7 @@ const queries: fc.Arbitrary<Query> = fc.record(
   { requiredKeys: ['system', 'type', 'name'] },
 )
 
-/** Every way to read a name as the plain name of a query. */
+/** All queries for which a text could be the plain name. */
 function readings(name: string): Query[] {
   const parts = name.split('-')
   return parts.flatMap((_, first) =>
@@ -76,11 +76,11 @@ function readings(name: string): Query[] {
   )
 }
 
-/** Equal for equal queries: no attributes are as good as none. */
+/** The identity of a query: absent and empty attributes are equal. */
 const identityOf = ({ system, type, name, attributes = {} }: Query) =>
   JSON.stringify([system, type, name, Object.entries(attributes).sort()])
 
-test('every query has a valid name of its own', async () => {
+test('every query has its own valid name', async () => {
   await fc.assert(
     fc.property(queries, queries, (a, b) => {
       expect(subdomainProblem(nameOf(a))).toBeUndefined()
@@ -89,7 +89,7 @@ test('every query has a valid name of its own', async () => {
   )
 })
 
-test('no query can be crafted to take the name of another one', async () => {
+test('no query can be crafted to get the name of another one', async () => {
   await fc.assert(
     fc.property(queries, (victim) => {
       const name = nameOf(victim)

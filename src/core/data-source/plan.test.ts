@@ -7,11 +7,11 @@ import { type Attempt, planSource, type SourcePlanInput } from './plan.ts'
 const claims = [makeClaim()]
 const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member2', 'member1'], bytes: 7 }
 
-/** One that is stored, and claimed already. */
+/** A stored source with the finalizer of a claimed one. */
 const makeSource = (...[spec, metadata]: Parameters<typeof draft>) =>
   draft(spec, { resourceVersion: '7', finalizers: ['lodestone.dev/source'], ...metadata })
 
-/** The parts of a plan that matter here: locality, status and events. */
+/** The compared parts of a plan: locality, status and Events. */
 function summary(actions: Action[]) {
   const patches = actions.filter((action) => action.kind === 'patch')
   return {
@@ -42,7 +42,7 @@ test('a first answer is recorded with its time, its clusters sorted', () => {
   expect(events).toEqual(['Available'])
 })
 
-test('a move is told as an Event and written to the version that was read', () => {
+test('a move emits an Event and is written to the resourceVersion that was read', () => {
   const source = makeSource({}, { resourceVersion: '7', status: { phase: 'Available' } })
 
   const actions = plan(source, located)
@@ -55,7 +55,7 @@ test.each([
   { confirmations: 1, want: undefined },
   { confirmations: 2, want: undefined },
   { confirmations: 3, want: 'Unavailable' },
-])('"nowhere", said $confirmations times, makes a located source $want', ({ confirmations, want }) => {
+])('after $confirmations "nowhere" answers, a located source is $want', ({ confirmations, want }) => {
   const source = makeSource({}, { status: { phase: 'Available' } })
 
   const { status, locality } = summary(plan(source, { kind: 'nowhere', reason: 'no such table', confirmations }))
@@ -64,7 +64,7 @@ test.each([
   expect(locality).toBeUndefined()
 })
 
-test('"nowhere" counts at once where nothing was known', () => {
+test('the first "nowhere" answer counts if no location is known', () => {
   const { locality: _unknown, ...spec } = makeSource().spec
 
   const { status } = summary(
@@ -74,7 +74,7 @@ test('"nowhere" counts at once where nothing was known', () => {
   expect(status?.phase).toBe('Unavailable')
 })
 
-test('an error leaves location, phase and time as they are and is told', () => {
+test('an error keeps location, phase and time, and emits an Event', () => {
   const source = makeSource({}, { status: { phase: 'Available', lastResolvedTime: '2026-01-01T00:00:00Z' } })
 
   const { status, locality } = summary(plan(source, { kind: 'failed', reason: 'HTTP 503' }))
@@ -86,21 +86,21 @@ test('an error leaves location, phase and time as they are and is told', () => {
   )
 })
 
-test('without a query, nothing is written when the claims are recorded', () => {
+test('without a query, nothing is written if the claims are recorded already', () => {
   const [write] = plan(makeSource())
   const status = (write as Extract<Action, { kind: 'patch' }>).patch['status'] as DataSource['status']
 
   expect(plan({ ...makeSource(), status } as DataSource)).toEqual([])
 })
 
-test('a source that is to be deleted with its last claim goes; one that is to stay stays, unprotected', () => {
+test('after its last claim, a source with policy Delete is deleted; with Retain it stays without the finalizer', () => {
   const source = makeSource({ reclaimPolicy: 'Delete' })
 
   expect(plan(source, undefined, { claims: [] })).toEqual([expect.objectContaining({ kind: 'delete', object: source })])
   expect(plan(makeSource(), undefined, { claims: [] })[0]).toMatchObject({ patch: { metadata: { finalizers: [] } } })
 })
 
-test('a new source is made with its location and its protection, in one write', () => {
+test('a new source is created with its location and its finalizer, in one write', () => {
   const { locality: _unknown, ...spec } = draft().spec
 
   expect(plan({ ...draft(), spec }, located)).toEqual([
@@ -117,9 +117,9 @@ test('a new source is made with its location and its protection, in one write', 
 })
 
 test.each<{ name: string; attempt?: Attempt }>([
-  { name: 'no system could be asked', attempt: { kind: 'failed', reason: 'HTTP 503' } },
-  { name: 'there is no such data', attempt: { kind: 'nowhere', reason: 'HTTP 404', confirmations: 1 } },
-])('a new source is made also when $name, so that its status can say so', ({ attempt }) => {
+  { name: 'the system did not answer', attempt: { kind: 'failed', reason: 'HTTP 503' } },
+  { name: 'the data does not exist', attempt: { kind: 'nowhere', reason: 'HTTP 404', confirmations: 1 } },
+])('a new source is also created if $name, so that its status shows it', ({ attempt }) => {
   const { locality: _unknown, ...spec } = draft().spec
 
   const [create, ...rest] = plan({ ...draft(), spec }, attempt)
@@ -128,7 +128,7 @@ test.each<{ name: string; attempt?: Attempt }>([
   expect(rest).toEqual([])
 })
 
-test('a source that Lodestone did not create is protected while it is claimed, beside other finalizers', () => {
+test('a source of another client has our finalizer while it is claimed, beside other finalizers', () => {
   const [first] = plan(makeSource({}, { finalizers: ['other.io/x'] }))
 
   expect(first).toMatchObject({
@@ -144,22 +144,22 @@ describe('a source that is being deleted', () => {
   const goes = [expect.objectContaining({ patch: { metadata: { resourceVersion: '7', finalizers: ['other.io/x'] } } })]
 
   test.each<{ name: string; attempt?: Attempt; rest?: Rest; want: unknown[] }>([
-    { name: 'stays while its system was not asked anew', want: [] },
+    { name: 'stays until its system is queried again', want: [] },
     { name: 'stays while its system does not answer', attempt: { kind: 'failed', reason: 'HTTP 503' }, want: [] },
-    { name: 'goes when its system has answered', attempt: located, want: goes },
-    { name: 'goes when its system is not known', rest: { systemKnown: false }, want: goes },
-    { name: 'goes when it has no claims', rest: { claims: [] }, want: goes },
+    { name: 'is released when its system has answered', attempt: located, want: goes },
+    { name: 'is released if its system is not configured', rest: { systemKnown: false }, want: goes },
+    { name: 'is released if it has no claims', rest: { claims: [] }, want: goes },
   ])('$name', ({ attempt, rest, want }) => {
     expect(plan(leaving, attempt, rest)).toEqual(want)
   })
 
-  test('is left to other controllers once it is not protected any more', () => {
+  test('is not changed after our finalizer is removed', () => {
     const rest = { ...leaving, metadata: { ...leaving.metadata, finalizers: ['other.io/x'] } }
     expect(plan(rest, located)).toEqual([])
   })
 })
 
-describe('Events tell once', () => {
+describe('Events are emitted once', () => {
   const silent: Attempt = { kind: 'failed', reason: 'HTTP 503' }
   const stale = (status: 'True' | 'False') =>
     makeSource(
@@ -175,9 +175,9 @@ describe('Events tell once', () => {
     )
 
   test.each([
-    { name: 'that a system fell silent', source: stale('False'), attempt: silent, want: ['Stale'] },
-    { name: 'and not again while it is silent', source: stale('True'), attempt: silent, want: [] },
-    { name: 'that it answers again', source: stale('True'), attempt: { kind: 'unchanged' } as const, want: ['Fresh'] },
+    { name: 'when a system stops answering', source: stale('False'), attempt: silent, want: ['Stale'] },
+    { name: 'and not again while it does not answer', source: stale('True'), attempt: silent, want: [] },
+    { name: 'when it answers again', source: stale('True'), attempt: { kind: 'unchanged' } as const, want: ['Fresh'] },
     {
       name: 'and not again while it answers',
       source: stale('False'),
@@ -195,11 +195,11 @@ describe('the condition SystemHealthy', () => {
       ({ type }) => type === 'SystemHealthy',
     )?.status
 
-  test('is not there while the system was never unwell', () => {
+  test('is absent if the system was never unhealthy', () => {
     expect(healthIn(makeSource(), true)).toBeUndefined()
   })
 
-  test('says that it is, and that it was', () => {
+  test('is False for an unhealthy system, and True after its recovery', () => {
     expect(healthIn(makeSource(), false)).toBe('False')
     const lastTransitionTime = '2026-01-01T00:00:00Z'
     const conditions = [
@@ -214,7 +214,7 @@ describe('the finalizer of a deleted source', () => {
   const planOf = (attempt?: Attempt) =>
     planSource({ source: deleted, claims, attempt, systemKnown: true, health: undefined, now: NOW })
 
-  test('goes with the new answer, and then no source of that name is created for 500 ms', () => {
+  test('is removed with the new answer; then no source with that name is created for 500 ms', () => {
     expect(planOf(located)).toMatchObject({ actions: [{ kind: 'patch' }], absentUntil: NOW + 500 })
   })
 

@@ -30,7 +30,7 @@ test.each<{
   want: ReturnType<typeof afterResult>
 }>([
   {
-    name: 'a location clears failures and confirmations, and is reported without its version',
+    name: 'a location resets failures and confirmations, and is reported without its ETag',
     history: { failures: 2, confirmations: 2, nextAt: 5, etag: 'old' },
     result: { kind: 'located', location: 's3://a', clusters: ['m1'], bytes: 7, etag: 'v2' },
     want: {
@@ -39,19 +39,19 @@ test.each<{
     },
   },
   {
-    name: 'a location without a version forgets the old one',
+    name: 'a location without an ETag removes the old one',
     history: { etag: 'old' },
     result: { kind: 'located', location: 's3://a', clusters: [] },
     want: { history: answered, attempt: { kind: 'located', location: 's3://a', clusters: [] } },
   },
   {
-    name: '"unchanged" keeps the version',
+    name: '"unchanged" keeps the ETag',
     history: { etag: 'v1', failures: 1, nextAt: 5 },
     result: { kind: 'unchanged' },
     want: { history: { ...answered, etag: 'v1' }, attempt: { kind: 'unchanged' } },
   },
   {
-    name: '"no such data" is asked again soon while a location is known',
+    name: '"no such data" is repeated soon if a location is known',
     result: nowhere,
     want: {
       history: { ...answered, confirmations: 1, nextAt: NOW + 10_000 },
@@ -59,7 +59,7 @@ test.each<{
     },
   },
   {
-    name: '"no such data" is asked again at the interval when that is sooner',
+    name: '"no such data" is repeated at the interval if that is shorter',
     result: nowhere,
     given: { refreshIntervalMs: 2_000 },
     want: {
@@ -68,19 +68,19 @@ test.each<{
     },
   },
   {
-    name: '"no such data" for the third time is final',
+    name: 'the third "no such data" is final',
     history: { confirmations: 2 },
     result: nowhere,
     want: { history: { ...answered, confirmations: 3 }, attempt: { ...nowhere, confirmations: 3 } },
   },
   {
-    name: '"no such data" is final at once where nothing is known',
+    name: '"no such data" is final immediately if no location is known',
     result: nowhere,
     given: { isLocated: false },
     want: { history: { ...answered, confirmations: 1 }, attempt: { ...nowhere, confirmations: 1 } },
   },
   {
-    name: 'a failure is not reported while the policy retries',
+    name: 'a failure is not reported during the retries of the policy',
     history: { etag: 'v1', answeredAt: 3 },
     result: failed,
     want: {
@@ -98,7 +98,7 @@ test.each<{
     },
   },
   {
-    name: 'a failure that does not pass is reported at once',
+    name: 'a failure without a chance of recovery is reported immediately',
     result: { kind: 'failed', code: 'rejected', reason: 'HTTP 400' },
     want: {
       history: { ...NO_HISTORY, failures: 1, nextAt: NOW + 1_000 },
@@ -109,7 +109,7 @@ test.each<{
   expect(afterResult({ ...NO_HISTORY, ...history }, result, { ...context, ...given })).toEqual(want)
 })
 
-test('a new configuration makes the next query due now, without failures and without the version of the old answer', () => {
+test('a new configuration makes the next query due now, without failures and without the ETag of the old answer', () => {
   const history = { confirmations: 1, failures: 3, answeredAt: 5, nextAt: NOW + 9, etag: 'v1' }
   expect(afterNewConfiguration(history, NOW)).toEqual({ confirmations: 1, failures: 0, answeredAt: 5, nextAt: NOW })
 })
@@ -120,10 +120,10 @@ describe('the next query', () => {
   const { locality: _none, ...unlocated } = makeSource().spec
 
   test.each([
-    { name: 'has the version of the stored answer', source: makeSource(), want: { ...query, etag: 'v1' } },
-    { name: 'has none while the answer is not stored', source: { ...makeSource(), spec: unlocated }, want: query },
+    { name: 'has the ETag of the stored answer', source: makeSource(), want: { ...query, etag: 'v1' } },
+    { name: 'has no ETag if the answer is not stored', source: { ...makeSource(), spec: unlocated }, want: query },
     {
-      name: 'has none for a source that is being deleted',
+      name: 'has no ETag for a source that is being deleted',
       source: makeSource({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       want: query,
     },
@@ -136,7 +136,7 @@ describe('the next query', () => {
     expect(nextQuery(source, history)).toEqual(want)
   })
 
-  test('has no version where the data system gave none', () => {
+  test('has no ETag if the data system gave none', () => {
     expect(nextQuery(makeSource(), answered)).toEqual(query)
   })
 })

@@ -19,16 +19,16 @@ const some: RetryInput = {
 }
 
 test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
-  { name: 'after half of the first back-off at the earliest', input: {}, want: 500 },
-  { name: 'before the whole first back-off is over', input: { spread: 0.98 }, want: 990 },
+  { name: 'after at least half of the first back-off', input: {}, want: 500 },
+  { name: 'before the end of the first back-off', input: { spread: 0.98 }, want: 990 },
   { name: 'later after each failure', input: { failures: 3 }, want: 2_000 },
   {
-    name: 'not later than the longest back-off',
+    name: 'not later than the maximum back-off',
     input: { failures: 18, policy: { ...policy, maxRetries: 20 } },
     want: 15_000,
   },
-  { name: 'after the pause that the system asked for', input: { retryAfterMs: 20_000 }, want: 20_000 },
-])('a retry of the policy comes $name', ({ input, want }) => {
+  { name: 'after the pause that the system requested', input: { retryAfterMs: 20_000 }, want: 20_000 },
+])('a retry of the policy follows $name', ({ input, want }) => {
   expect(planRetry({ ...some, ...input })).toEqual({ delayMs: want, isSilent: true })
 })
 
@@ -38,29 +38,29 @@ test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
   { name: 'soon', input: {}, want: 1_000 },
   { name: 'later after each further failure', input: { failures: 4 }, want: 8_000 },
   { name: 'counted from the end of the retries', input: { policy, failures: 4 }, want: 1_000 },
-  { name: 'at once when the error does not pass', input: { policy, isPassing: false }, want: 1_000 },
-  { name: 'no later than a refresh, with an earlier answer', input: { failures: 40 }, want: 300_000 },
-  { name: 'within seconds, without one', input: { failures: 40, isLocated: false }, want: 3_000 },
+  { name: 'immediately, if the error does not disappear by itself', input: { policy, isPassing: false }, want: 1_000 },
+  { name: 'within the refresh interval, if there is an earlier answer', input: { failures: 40 }, want: 300_000 },
+  { name: 'within seconds, if there is no earlier answer', input: { failures: 40, isLocated: false }, want: 3_000 },
   {
-    name: 'no later than a refresh, without one',
+    name: 'within the refresh interval, if there is no earlier answer',
     input: { failures: 40, isLocated: false, refreshIntervalMs: 1_000 },
     want: 1_000,
   },
   {
-    name: 'after the pause that the system asked for',
+    name: 'after the pause that the system requested',
     input: { isLocated: false, retryAfterMs: 20_000 },
     want: 20_000,
   },
   {
-    name: 'after a pause that is longer than a back-off may be',
+    name: 'after a pause that is longer than the maximum back-off',
     input: { policy, retryAfterMs: 31_000 },
     want: 31_000,
   },
   {
-    name: 'no later than a refresh, whatever the system asked for',
+    name: 'within the refresh interval, even if the system requested a longer pause',
     input: { retryAfterMs: 86_400_000 },
     want: 300_000,
   },
-])('a failure that is reported is followed by a query $name', ({ input, want }) => {
+])('after a reported failure, the next query follows $name', ({ input, want }) => {
   expect(planRetry({ ...late, ...input })).toEqual({ delayMs: want, isSilent: false })
 })

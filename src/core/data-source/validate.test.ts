@@ -5,14 +5,14 @@ import { validateDataSource } from './validate.ts'
 
 test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][] }>([
   {
-    name: 'a source that was resolved is fine',
+    name: 'a resolved source is valid',
     spec: { locality: { clusterNames: ['member1'], location: 's3://a/b', bytes: 5_000_000_000 } },
     want: [],
   },
-  { name: 'one that was not is fine', spec: { locality: undefined }, want: [] },
-  { name: 'one in none of the clusters is fine', spec: { locality: { clusterNames: [] } }, want: [] },
+  { name: 'an unresolved source is valid', spec: { locality: undefined }, want: [] },
+  { name: 'a source in none of the clusters is valid', spec: { locality: { clusterNames: [] } }, want: [] },
   {
-    name: 'a query without its parts is refused',
+    name: 'a query without its fields is rejected',
     spec: { system: undefined, type: undefined, name: undefined },
     want: [
       ['spec.name', 'Required'],
@@ -20,15 +20,19 @@ test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][
       ['spec.type', 'Required'],
     ],
   },
-  { name: 'an empty system is refused', spec: { system: '' }, want: [['spec.system', 'Invalid']] },
+  { name: 'an empty system is rejected', spec: { system: '' }, want: [['spec.system', 'Invalid']] },
   {
-    name: 'another reclaim policy is refused',
+    name: 'another reclaim policy is rejected',
     spec: { reclaimPolicy: 'Recycle' },
     want: [['spec.reclaimPolicy', 'NotSupported']],
   },
-  { name: 'negative bytes are refused', spec: { locality: { bytes: -1 } }, want: [['spec.locality.bytes', 'Invalid']] },
   {
-    name: 'every wrong cluster name is refused, by its place',
+    name: 'negative bytes are rejected',
+    spec: { locality: { bytes: -1 } },
+    want: [['spec.locality.bytes', 'Invalid']],
+  },
+  {
+    name: 'every invalid cluster name is rejected, with its index',
     spec: { locality: { clusterNames: ['member1', 'Member2', 'member1', '', 'a'.repeat(49), 7] } },
     want: [
       ['spec.locality.clusterNames[1]', 'Invalid'],
@@ -39,12 +43,12 @@ test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][
     ],
   },
   {
-    name: 'a misspelt member is refused',
+    name: 'a misspelled field is rejected',
     spec: { locality: { clusters: [] } },
     want: [['spec.locality.clusters', 'NotSupported']],
   },
   {
-    name: 'a locality of another type is refused',
+    name: 'a locality of another type is rejected',
     spec: { locality: 'member1' },
     want: [['spec.locality', 'Invalid']],
   },
@@ -54,12 +58,12 @@ test.each<{ name: string; spec: Record<string, unknown>; want: [string, string][
   expect(errors.map(({ path, code }) => [path, code]).toSorted()).toEqual(want)
 })
 
-test('a source without a spec is refused', () => {
+test('a source without a spec is rejected', () => {
   const { spec: _spec, ...source } = makeSource()
   expect(validateDataSource(source as DataSource).map(({ path, code }) => [path, code])).toEqual([['spec', 'Required']])
 })
 
-test('more clusters than a fleet has are one error: the names are not looked at', () => {
+test('too many clusters are one error: the names are not checked', () => {
   const clusterNames = Array.from({ length: 5001 }, () => 'not a name')
   expect(validateDataSource(makeSource({ locality: { clusterNames } }))).toEqual([
     expect.objectContaining({ path: 'spec.locality.clusterNames', code: 'TooLong' }),

@@ -46,7 +46,7 @@ describe('the label of a referrer', () => {
 describe('the snapshots', () => {
   const attached = { namespace: 'default', name: 'cm-configmap' }
 
-  test('name each referrer, with its clusters where it has any', () => {
+  test('have the name of each referrer, and its clusters if it has any', () => {
     expect(snapshotsOf(attached, [referrer('a', { clusters: [{ name: 'm1', replicas: 2 }] }), referrer('b')])).toEqual([
       { namespace: 'default', name: 'a', clusters: [{ name: 'm1', replicas: 2 }] },
       { namespace: 'default', name: 'b' },
@@ -59,7 +59,7 @@ describe('the snapshots', () => {
     ])
   })
 
-  test('of a cluster-scoped attached binding name each cluster-scoped referrer', () => {
+  test('of a cluster-scoped attached binding have the name of each cluster-scoped referrer', () => {
     expect(snapshotsOf({ name: 'r-clusterrole' }, [clusterScoped('x', 'm1')])).toEqual([
       { name: 'x', clusters: [{ name: 'm1' }] },
     ])
@@ -75,12 +75,12 @@ describe('the strategy', () => {
       want: { strategy: { conflictResolution: 'Abort', preserveResourcesOnDeletion: false }, conflicts: [] },
     },
     {
-      name: 'is that of all where they agree',
+      name: 'is the common strategy if all agree',
       specs: [{ conflictResolution: 'Overwrite', preserveResourcesOnDeletion: true }],
       want: { strategy: { conflictResolution: 'Overwrite', preserveResourcesOnDeletion: true }, conflicts: [] },
     },
     {
-      name: 'overwrites and preserves where one does, and names the conflicts',
+      name: 'overwrites and preserves if any referrer does, and lists the conflicts',
       specs: [{ conflictResolution: 'Overwrite' }, { preserveResourcesOnDeletion: true }],
       want: {
         strategy: { conflictResolution: 'Overwrite', preserveResourcesOnDeletion: true },
@@ -96,7 +96,7 @@ describe('a new attached binding', () => {
   const configMap = makeObject('v1', 'ConfigMap', 'cm')
   const dependent: K8sObject = { ...configMap, metadata: { ...configMap.metadata, uid: 'u1', resourceVersion: '7' } }
 
-  test('is owned by the dependency, refers to its version and names its referrers', () => {
+  test('has the dependency as owner, its resourceVersion, and its referrers', () => {
     expect(newAttachedBinding(resourceBindings, dependent, [referrer('a', { clusters: [{ name: 'm1' }] })])).toEqual({
       apiVersion: 'work.karmada.io/v1alpha2',
       kind: 'ResourceBinding',
@@ -136,7 +136,7 @@ describe('a new attached binding', () => {
   })
 })
 
-test('a reference to an object without a version has none', () => {
+test('a reference to an object without a resourceVersion has none', () => {
   expect(resourceOf(makeObject('v1', 'ConfigMap', 'cm'))).toEqual({
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -12,7 +12,7 @@ const dependent = (metadata: ObjectMeta, content?: string): Dependent => ({
 test.each<{ name: string; before?: Dependent; after?: Dependent; want: boolean }>([
   { name: 'equal content', before: dependent({}, 'a'), after: dependent({}, 'a'), want: true },
   { name: 'other content', before: dependent({}, 'a'), after: dependent({}, 'b'), want: false },
-  { name: 'content that is gone', before: dependent({}, 'a'), after: dependent({}), want: false },
+  { name: 'content that was removed', before: dependent({}, 'a'), after: dependent({}), want: false },
   {
     name: 'equal content of another object',
     before: dependent({}, 'a'),
@@ -32,8 +32,8 @@ test.each<{ name: string; before?: Dependent; after?: Dependent; want: boolean }
     want: false,
   },
   { name: 'neither content nor generation', before: dependent({}), after: dependent({}), want: false },
-  { name: 'an object that is new', after: dependent({}, 'a'), want: false },
-  { name: 'an object that is gone', before: dependent({}, 'a'), want: false },
+  { name: 'a new object', after: dependent({}, 'a'), want: false },
+  { name: 'a deleted object', before: dependent({}, 'a'), want: false },
 ])('$name: unchanged is $want', ({ before, after, want }) => {
   expect(isContentUnchanged(before, after)).toBe(want)
 })

@@ -108,7 +108,7 @@ const claim = (name: string, namespace = 'shop'): K8sObject => ({
   metadata: { name, namespace },
 })
 
-test('a workload by itself depends on what it names', () => {
+test('a workload depends on the objects that it names', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
   const app = workload({
     labels: { app: 'x' },
@@ -130,7 +130,7 @@ test('a workload that names nothing depends on nothing', () => {
 })
 
 describe('Services and Ingresses', () => {
-  test('a Service follows the pods that it selects, and an Ingress with its certificates the Service', () => {
+  test('a Service follows the pods that it selects; an Ingress with its certificates follows the Service', () => {
     const around = {
       services: [service('web', { app: 'x' }), service('other', { app: 'y' }), service('external')],
       ingresses: [ingress('site', 'web', 'cert', 'pull'), ingress('elsewhere', 'other', 'other-cert')],
@@ -150,7 +150,7 @@ describe('Services and Ingresses', () => {
     })
   })
 
-  test('each pod template is looked at, and what several lead to comes once', () => {
+  test('each pod template is read, and each dependency is listed once', () => {
     const around = {
       services: [service('all', { job: 'j' }), service('ps', { role: 'ps' })],
       ingresses: [ingress('site', 'all')],
@@ -167,12 +167,12 @@ describe('Services and Ingresses', () => {
 describe('ServiceAccounts', () => {
   const app = workload({ spec: { serviceAccountName: 'sa' } })
 
-  test('bring the Secrets by which images are pulled', () => {
+  test('add the Secrets for pulling images', () => {
     const accounts = [account('sa', 'pull', ''), account('other', 'other-pull')]
     expect(dependencies(app, { accounts })).toEqual(['Secret shop/pull', 'ServiceAccount shop/sa'])
   })
 
-  test('stay named while they do not exist', () => {
+  test('are listed even if they do not exist', () => {
     expect(dependencies(app)).toEqual(['ServiceAccount shop/sa'])
   })
 })
@@ -184,7 +184,7 @@ describe('VolumeManagers', () => {
     manager('other', { awsCredentialsSecretName: 'other' }),
   ]
 
-  test('that exist come with the Secrets of their sources', () => {
+  test('that exist are listed with the Secrets of their sources', () => {
     expect(dependencies(app, { managers, served: [volumeManagers.kind] })).toEqual([
       'Secret shop/aws',
       'Secret shop/pach',
@@ -192,7 +192,7 @@ describe('VolumeManagers', () => {
     ])
   })
 
-  test('stay where they are, with their Secrets, when no member serves the kind', () => {
+  test('are not listed, with their Secrets, if no member serves the kind', () => {
     expect(dependencies(app, { managers, served: [dataSourceClaims.kind] })).toEqual([])
   })
 })
@@ -200,7 +200,7 @@ describe('VolumeManagers', () => {
 describe('claims for data', () => {
   const app = workload({})
 
-  test('follow where a member serves the kind', () => {
+  test('are listed if a member serves the kind', () => {
     const claims = [claim('b'), claim('a')]
     expect(dependencies(app, { claims, served: [dataSourceClaims.kind] })).toEqual([
       'DataSourceClaim shop/a',
@@ -209,12 +209,12 @@ describe('claims for data', () => {
     expect(dependencies(app, { claims, served: [volumeManagers.kind] })).toEqual([])
   })
 
-  test('of another namespace stay there', () => {
+  test('of another namespace are not listed', () => {
     const claims = [claim('theirs', 'other'), claim('ours')]
     expect(dependencies(app, { claims, served: [dataSourceClaims.kind] })).toEqual(['DataSourceClaim shop/ours'])
   })
 
-  test('of any namespace follow a cluster-scoped workload', () => {
+  test('of any namespace are listed for a cluster-scoped workload', () => {
     const volume = workloadOf({
       apiVersion: 'v1',
       kind: 'PersistentVolume',
@@ -237,7 +237,7 @@ test('a workload never depends on itself', () => {
   expect(dependencies(site, around)).toEqual(['Secret shop/cert', 'Service shop/web'])
 })
 
-test('an object that is not known yet does not count as absent', () => {
+test('an object that is not cached yet does not count as absent', () => {
   const unknown = new Error('not read yet')
   const related: RelatedObjects = {
     ...NOTHING_RELATED,

@@ -11,8 +11,8 @@ const context = (request: unknown) => ({
   request,
 })
 
-describe('a question', () => {
-  test('is read with everything else that Karmada sends along', () => {
+describe('a request', () => {
+  test('accepts the other fields that Karmada sends', () => {
     const kind = { group: 'apps', version: 'v1', kind: 'Deployment' }
     const sent = { ...request, kind, name: 'web', namespace: 'shop', replicas: 0, aggregatedStatus: [], future: 1 }
 
@@ -44,18 +44,18 @@ describe('a question', () => {
       want: 'request.object.metadata.name: is required',
     },
     {
-      name: 'an object whose labels are no texts',
+      name: 'an object whose labels are not texts',
       body: context({ ...request, object: { ...object, metadata: { name: 'web', labels: { app: 1 } } } }),
       want: 'request.object.metadata.labels.app: must be of type string',
     },
-  ])('that is $name is told what was expected where', ({ body, want }) => {
+  ])('with $name is rejected with the path and the expected value', ({ body, want }) => {
     const decoded = decodeContext(JSON.parse(JSON.stringify(body)))
 
     expect(decoded).toEqual({ error: expect.stringContaining(want) })
     expect(decoded).toEqual({ error: expect.stringMatching(/^not a config\.karmada\.io\/v1alpha1 Resource/) })
   })
 
-  test('never throws, whatever comes', () => {
+  test('never makes the decoder throw', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (anything, part) => {
         for (const body of [anything, context(anything), context({ ...request, object: part })]) {
@@ -66,7 +66,7 @@ describe('a question', () => {
   })
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     {
       name: 'with dependencies',
@@ -77,16 +77,16 @@ describe('an answer', () => {
       },
     },
     {
-      name: 'without dependencies says so',
+      name: 'without dependencies is successful',
       interpretation: { dependencies: [] },
       want: { successful: true, dependencies: [] },
     },
     {
-      name: 'that cannot be given has the status that Karmada asks for, and no dependencies',
+      name: 'for a failure has the status that Karmada requires, and no dependencies',
       interpretation: { refusal: 'who knows' },
       want: { successful: false, status: { message: 'who knows', code: 400 } },
     },
-  ])('$name, under the uid of the request', ({ interpretation, want }) => {
+  ])('$name, with the uid of the request', ({ interpretation, want }) => {
     expect(encodeContext(request, interpretation)).toEqual({
       apiVersion: 'config.karmada.io/v1alpha1',
       kind: 'ResourceInterpreterContext',

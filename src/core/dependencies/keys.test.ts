@@ -24,7 +24,7 @@ test('a reference by selector has the key of its kind and namespace', () => {
   expect(dependencyKey(reference)).toBe('discovery.k8s.io/v1/EndpointSlice/shop/')
 })
 
-test('a workload is found by everything that it names, VolumeManagers included', () => {
+test('a workload is indexed by every object that it names, with VolumeManagers', () => {
   const pod = workloadOf({
     apiVersion: 'v1',
     kind: 'Pod',

@@ -3,7 +3,7 @@ import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { interpretedKind, interpretedKinds } from './kinds.ts'
 import { workloadOf } from './workload.ts'
 
-/** A pod spec that names a ConfigMap, a Secret, a ServiceAccount and a claim, each with the given ending. */
+/** A pod spec that names a ConfigMap, a Secret, a ServiceAccount and a claim, each with the given suffix. */
 function podSpec(ending: string): object {
   return {
     serviceAccountName: `sa-${ending}`,
@@ -16,7 +16,7 @@ function podSpec(ending: string): object {
 }
 const template = (ending: string) => ({ metadata: { labels: { pod: ending } }, spec: podSpec(ending) })
 
-/** The objects that `podSpec` names, for every ending. */
+/** The objects that `podSpec` names, for all suffixes. */
 function allOf(...endings: string[]): string[] {
   return endings.flatMap((ending) => [
     `ConfigMap ns/config-${ending}`,
@@ -83,7 +83,7 @@ describe('as Karmada interprets it natively:', () => {
     },
   ])('$kind', expectInterpreted)
 
-  test('a ServiceImport needs the Service derived from it, and its EndpointSlices', () => {
+  test('a ServiceImport depends on its derived Service and the EndpointSlices', () => {
     const row = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ServiceImport', spec: {}, want: [] }
     expect(interpret(row).references).toEqual([
       {
@@ -105,7 +105,7 @@ const rayClusterSpec = {
 }
 const RAY = [...allOf('head', 'w1', 'w2'), 'Secret ns/autoscaler', 'Secret ns/redis']
 
-describe('of other projects:', () => {
+describe('third-party kinds:', () => {
   test.each<Row>([
     {
       apiVersion: 'batch.volcano.sh/v1alpha1',
@@ -277,7 +277,7 @@ describe('of other projects:', () => {
     },
   ])('$apiVersion $kind', expectInterpreted)
 
-  test('a SidecarSet for pods of any namespace refers to nothing that could be found', () => {
+  test('a SidecarSet for pods of any namespace has no references', () => {
     expectInterpreted({ apiVersion: 'apps.kruise.io/v1alpha1', kind: 'SidecarSet', spec: podSpec('x'), want: [] })
   })
 })
@@ -300,31 +300,31 @@ describe('a PersistentVolume names its Secrets with their namespaces:', () => {
     })),
     { name: 'azureFile', spec: { azureFile: { secretName: 's', secretNamespace: 'storage' } } },
     {
-      name: 'without one, that of the claim that it is bound to',
+      name: 'without a namespace, that of the bound claim',
       spec: { azureFile: { secretName: 's' }, claimRef: { name: 'c', namespace: 'storage' } },
     },
   ])('$name', ({ spec }) => {
     expectInterpreted({ apiVersion: 'v1', kind: 'PersistentVolume', spec, want: ['Secret storage/s'] })
   })
 
-  test('a Secret without a namespace is not looked for', () => {
+  test('a Secret without a namespace is left out', () => {
     const spec = { rbd: { secretRef: { name: 's' } } }
     expectInterpreted({ apiVersion: 'v1', kind: 'PersistentVolume', spec, want: [] })
   })
 })
 
 describe('the table', () => {
-  test('has each kind once, whatever its version', () => {
+  test('has each kind once, for all of its versions', () => {
     const keys = interpretedKinds.map(({ type }) => `${type.group}/${type.kind}`)
     expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
   })
 
-  test('finds a kind in another version, too', () => {
+  test('finds a kind in another version', () => {
     expect(interpretedKind('kubeflow.org/v1', 'MPIJob')?.type.version).toBe('v2beta1')
     expect(interpretedKind('v1', 'Deployment')).toBeUndefined()
   })
 
-  test.each(interpretedKinds)('$type.kind is written as Kubernetes writes kinds', ({ type }) => {
+  test.each(interpretedKinds)('$type.kind has a valid name of a kind', ({ type }) => {
     expect(apiVersionOf(type)).toMatch(/^([a-z0-9.-]+\/)?v\d+((alpha|beta)\d+)?$/)
     expect(type.plural).toMatch(/^[a-z]+s$/)
     expect(type.plural.startsWith(type.kind.toLowerCase().slice(0, -1))).toBe(true)

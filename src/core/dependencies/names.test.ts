@@ -5,7 +5,7 @@ test.each([
   [{ namespace: 'test', name: 'test-binding' }, '5dbb6dc9c8'],
   [{ namespace: 'default', name: 'nginx-deployment' }, '5bdc5c4dcf'],
   [{ namespace: 'test', name: 'web-deployment' }, '5d7b58564'],
-])('the note of %o ends with the hash that Karmada computes', (binding, hash) => {
+])('the label of %o ends with the hash that Karmada computes', (binding, hash) => {
   expect(dependedByLabel(binding)).toBe(`lodestone.dev/depended-by-${hash}`)
   expect(karmadaDependedByLabel(binding)).toBe(`resourcebinding.karmada.io/depended-by-${hash}`)
 })

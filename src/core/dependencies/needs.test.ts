@@ -11,7 +11,7 @@ const service: K8sObject = {
 }
 const reference = { apiVersion: 'v1', kind: 'Service', namespace: 'default' }
 
-/** A binding for which Karmada's distributor has recorded these; nothing at all where it was not there yet. */
+/** A binding with these dependencies recorded by Karmada's distributor; without a record if the distributor has not processed it. */
 function recorded(references?: unknown): ResourceBinding {
   const clusters = [{ name: 'member1' }]
   const annotations = references === undefined ? {} : { [DEPENDENCIES_ANNOTATION]: JSON.stringify(references) }
@@ -32,10 +32,10 @@ describe('a reference', () => {
     ['another kind', { ...reference, kind: 'Secret', name: 'web' }, false],
     ['another version', { ...reference, apiVersion: 'v2', name: 'web' }, false],
     ['labels that it has', { ...reference, labelSelector: { matchLabels: { app: 'web' } } }, true],
-    ['labels that it has not', { ...reference, labelSelector: { matchLabels: { app: 'db' } } }, false],
+    ['labels that it does not have', { ...reference, labelSelector: { matchLabels: { app: 'db' } } }, false],
     ['an empty selector', { ...reference, labelSelector: {} }, true],
     [
-      'a name, whatever labels it says beside',
+      'a name, with labels that do not match',
       { ...reference, name: 'web', labelSelector: { matchLabels: { a: 'b' } } },
       true,
     ],
@@ -44,7 +44,7 @@ describe('a reference', () => {
     expect(refersTo(given, service)).toBe(expected)
   })
 
-  test('by labels does not mean an object without any', () => {
+  test('by labels does not match an object without labels', () => {
     const bare = { ...service, metadata: { name: 'web', namespace: 'default' } }
 
     expect(refersTo({ ...reference, labelSelector: { matchLabels: { app: 'web' } } }, bare)).toBe(false)
@@ -53,8 +53,8 @@ describe('a reference', () => {
 
 describe('dependencies follow a binding', () => {
   test.each([
-    ['whose policy says so', makeBinding({ propagateDeps: true }), true],
-    ['whose policy says nothing', makeBinding(), false],
+    ['whose policy sets propagateDeps', makeBinding({ propagateDeps: true }), true],
+    ['whose policy does not set it', makeBinding(), false],
     ['that is being deleted', makeBinding({ propagateDeps: true }, { deletionTimestamp: 'now' }), false],
     [
       'that another controller manages',
@@ -66,24 +66,24 @@ describe('dependencies follow a binding', () => {
   })
 })
 
-describe('a dependency is ours to attach', () => {
+describe('Lodestone attaches a dependency', () => {
   const isOurs = (binding: ResourceBinding, distribution: 'karmada' | 'builtin' = 'karmada') =>
     divideNeeds(service, [binding], distribution).map(({ ours }) => ours)
 
   test.each([
-    ['always, where we distribute', recorded(), 'builtin', true],
-    ['not before Karmada’s distributor looked at the workload', recorded(), 'karmada', false],
-    ['not where the distributor knows of it', recorded([{ ...reference, name: 'web' }]), 'karmada', false],
-    ['where the distributor knows of others only', recorded([{ ...reference, name: 'other' }]), 'karmada', true],
+    ['always, with distribution builtin', recorded(), 'builtin', true],
+    ['not before Karmada’s distributor has processed the workload', recorded(), 'karmada', false],
+    ['not if the distributor has recorded it', recorded([{ ...reference, name: 'web' }]), 'karmada', false],
+    ['if the distributor has recorded only others', recorded([{ ...reference, name: 'other' }]), 'karmada', true],
     ['where the distributor found nothing', recorded(null), 'karmada', true],
-    ['not where the record cannot be read', recorded({ not: 'a list' }), 'karmada', false],
+    ['not if the record is malformed', recorded({ not: 'a list' }), 'karmada', false],
     ['for a cluster-scoped workload', clusterScoped, 'karmada', true],
   ] as const)('%s', (_case, binding, distribution, expected) => {
     expect(isOurs(binding, distribution)).toEqual([expected])
     expect(attachesAny(binding, [service], distribution)).toBe(expected)
   })
 
-  test('for a cluster-scoped workload only, where others share it', () => {
+  test('only for a cluster-scoped workload, if others need it too', () => {
     const known = recorded([{ ...reference, name: 'web' }])
 
     expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([false, true])

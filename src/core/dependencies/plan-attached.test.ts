@@ -58,7 +58,7 @@ function plan({
   })
 }
 
-/** The binding that was made for these referrers, as an API server returns it. */
+/** The binding that was created for these referrers, as an API server returns it. */
 function attachedTo(referrers: ResourceBinding[], change: (made: ResourceBinding) => void = () => undefined) {
   const made = plan({ needs: referrers.map(ours) }).actions[0]
   if (made?.kind !== 'create') throw new Error('nothing was made')
@@ -74,7 +74,7 @@ function patchOf({ actions }: Plan): Record<string, unknown> | undefined {
 }
 
 describe('a dependency that is not attached yet', () => {
-  test("gets the binding of the proposal's example, as Karmada's distributor would make it", () => {
+  test("gets the binding of the proposal's example, as Karmada's distributor creates it", () => {
     const myapp = referrer()
 
     expect(plan({ needs: [ours(myapp)] }).actions).toEqual([
@@ -127,7 +127,7 @@ describe('a dependency that is not attached yet', () => {
     ])
   })
 
-  test('gets one binding for all who share it', () => {
+  test('gets one binding for all referrers', () => {
     const needs = [referrer('one'), referrer('two')].map(ours)
 
     expect(plan({ needs }).actions).toMatchObject([
@@ -135,7 +135,7 @@ describe('a dependency that is not attached yet', () => {
     ])
   })
 
-  test('of cluster-scoped workloads is recorded under its own name, which Karmada’s distributor finds', () => {
+  test('of cluster-scoped workloads gets an entry with its own name, which Karmada’s distributor finds', () => {
     const needs = [volume('one', 'member1'), volume('two', 'member2')].map(ours)
 
     expect(plan({ needs }).actions).toMatchObject([
@@ -160,15 +160,15 @@ describe('a dependency that is not attached yet', () => {
     ['does not exist yet', { dependent: undefined, needs: [ours(referrer())] }],
     ['is being deleted', { dependent: leaving(config), needs: [ours(referrer())] }],
     ['is needed by no workload', { needs: [] }],
-    ['is needed where nothing is scheduled', { needs: [ours(referrer('app', { clusters: [] }))] }],
+    ['is needed only by an unscheduled workload', { needs: [ours(referrer('app', { clusters: [] }))] }],
     ["is for Karmada's distributor", { needs: [karmadas(referrer())] }],
-  ])('and %s gets nothing', (_case, input) => {
+  ])('gets no binding if it %s', (_case, input) => {
     expect(plan(input).actions).toEqual([])
   })
 })
 
 describe('the binding of a dependency', () => {
-  test('that is right is not written', () => {
+  test('is not written if nothing changes', () => {
     const myapp = referrer()
 
     expect(plan({ stored: attachedTo([myapp]), needs: [ours(myapp)] }).actions).toEqual([])
@@ -185,7 +185,7 @@ describe('the binding of a dependency', () => {
     })
   })
 
-  test('follows the workload also where it is scheduled nowhere any more', () => {
+  test('follows a workload that is no longer scheduled', () => {
     const nowhere = referrer('myapp', { clusters: [] })
 
     expect(patchOf(plan({ stored: attachedTo([referrer()]), needs: [ours(nowhere)] }))).toMatchObject({
@@ -193,7 +193,7 @@ describe('the binding of a dependency', () => {
     })
   })
 
-  test('carries the new content of the dependency', () => {
+  test('gets the new version of the dependency', () => {
     const edited = { ...config, metadata: { ...config.metadata, resourceVersion: '757400' } }
     const myapp = referrer()
 
@@ -202,7 +202,7 @@ describe('the binding of a dependency', () => {
     })
   })
 
-  test('is joined by another workload, behind those that are there', () => {
+  test('gets another workload after the existing ones', () => {
     const [one, two] = [referrer('one'), referrer('two')]
 
     expect(patchOf(plan({ stored: attachedTo([two]), needs: [one, two].map(ours) }))).toMatchObject({
@@ -227,7 +227,7 @@ describe('the binding of a dependency', () => {
     })
   })
 
-  test('is left to the garbage collector where it is of an object that was deleted and made again', () => {
+  test('is left to the garbage collector if its object was deleted and recreated', () => {
     const recreated = { ...config, metadata: { ...config.metadata, uid: 'config-2' } }
 
     expect(plan({ stored: attachedTo([referrer()]), dependent: recreated, needs: [ours(referrer())] }).actions).toEqual(
@@ -235,11 +235,11 @@ describe('the binding of a dependency', () => {
     )
   })
 
-  test('is left alone while it is being deleted', () => {
+  test('is not changed while it is being deleted', () => {
     expect(plan({ stored: leaving(attachedTo([referrer()])), needs: [ours(referrer('two'))] }).actions).toEqual([])
   })
 
-  test('that a policy made is joined, but its strategy is the policy’s', () => {
+  test('with its own policy gets the referrer, and keeps its strategy', () => {
     const stored = attachedTo([referrer('one')], ({ spec }) => {
       spec.placement = { clusterAffinity: { clusterNames: ['member3'] } }
     })
@@ -251,30 +251,30 @@ describe('the binding of a dependency', () => {
   })
 })
 
-describe('a workload that needs it no more', () => {
+describe('a workload that no longer needs the dependency', () => {
   const [one, two] = [referrer('one'), referrer('two')]
 
-  test('is taken from it, and the others stay', () => {
+  test('is removed, and the others stay', () => {
     expect(patchOf(plan({ stored: attachedTo([one, two]), needs: [ours(two)], all: [one, two] }))).toEqual({
       metadata: { resourceVersion: '7', labels: { [labelOf(one)]: null } },
       spec: { requiredBy: [expect.objectContaining({ name: 'two-deployment' })] },
     })
   })
 
-  test('leaves, as the last one, an empty binding without a strategy', () => {
+  test('leaves an empty binding without a strategy, if it was the last one', () => {
     expect(patchOf(plan({ stored: attachedTo([one]), needs: [] }))).toEqual({
       metadata: { resourceVersion: '7', labels: { [labelOf(one)]: null } },
       spec: { requiredBy: null, conflictResolution: null, preserveResourcesOnDeletion: null },
     })
   })
 
-  test('is taken from it also when the dependency itself is gone', () => {
+  test('is removed even if the dependency is gone', () => {
     expect(patchOf(plan({ dependent: undefined, stored: attachedTo([one, two]), needs: [ours(two)] }))).toMatchObject({
       spec: { requiredBy: [{ name: 'two-deployment' }] },
     })
   })
 
-  test('is taken from it with every double of its entry', () => {
+  test('is removed with every duplicate of its entry', () => {
     const stored = attachedTo([one, two], ({ spec }) => void spec.requiredBy?.push(...(spec.requiredBy ?? [])))
 
     expect(patchOf(plan({ stored, needs: [ours(two)] }))).toMatchObject({
@@ -282,7 +282,7 @@ describe('a workload that needs it no more', () => {
     })
   })
 
-  test('no longer decides how it is put into members', () => {
+  test('no longer affects the strategy', () => {
     const overwriting = referrer('one', { conflictResolution: 'Overwrite', preserveResourcesOnDeletion: true })
 
     expect(patchOf(plan({ stored: attachedTo([overwriting, two]), needs: [ours(two)] }))).toMatchObject({
@@ -290,11 +290,11 @@ describe('a workload that needs it no more', () => {
     })
   })
 
-  test('stays while it cannot be told what it needs', () => {
+  test('stays while its dependencies are unknown', () => {
     expect(plan({ stored: attachedTo([one]), needs: [], all: [one], unknown: [one] }).actions).toEqual([])
   })
 
-  test('stays where Karmada’s distributor recorded it as well, without our label', () => {
+  test('stays, without our label, if Karmada’s distributor recorded it as well', () => {
     const stored = attachedTo([one], ({ metadata }) => {
       metadata.labels = { ...metadata.labels, [karmadaLabelOf(one)]: 'id-of-one' }
     })
@@ -305,14 +305,14 @@ describe('a workload that needs it no more', () => {
   })
 })
 
-describe('where Karmada’s distributor attaches as well', () => {
+describe('with attachments of Karmada’s distributor', () => {
   const myapp = referrer()
 
   test('our attachment stays until the distributor has recorded it', () => {
     expect(plan({ stored: attachedTo([myapp]), needs: [karmadas(myapp)] }).actions).toEqual([])
   })
 
-  test('… and only our label goes then', () => {
+  test('then only our label is removed', () => {
     const stored = attachedTo([myapp], ({ metadata }) => {
       metadata.labels = { ...metadata.labels, [karmadaLabelOf(myapp)]: 'id-of-myapp' }
     })
@@ -338,7 +338,7 @@ describe('where Karmada’s distributor attaches as well', () => {
 describe('a cluster-scoped workload', () => {
   const [one, two] = [volume('one', 'member1'), volume('two', 'member2')]
 
-  test('joins those that have a namespace, and their entries stay', () => {
+  test('is added to namespaced ones, whose entries stay', () => {
     const myapp = referrer()
 
     expect(patchOf(plan({ stored: attachedTo([myapp]), needs: [myapp, one].map(ours) }))).toMatchObject({
@@ -351,7 +351,7 @@ describe('a cluster-scoped workload', () => {
     })
   })
 
-  test('that needs it no more leaves, and the others stay', () => {
+  test('that no longer needs the dependency is removed, and the others stay', () => {
     const stored = attachedTo([one, two])
 
     expect(patchOf(plan({ stored, needs: [ours(two)], labeledFor: [one, two] }))).toMatchObject({
@@ -360,13 +360,13 @@ describe('a cluster-scoped workload', () => {
     expect(patchOf(plan({ stored, needs: [], labeledFor: [one, two] }))).toMatchObject({ spec: { requiredBy: null } })
   })
 
-  test('stays while it cannot be told what it needs', () => {
+  test('stays while its dependencies are unknown', () => {
     const stored = attachedTo([one, two])
 
     expect(plan({ stored, needs: [ours(two)], labeledFor: [one, two], unknown: [one] }).actions).toEqual([])
   })
 
-  test('counts when conflicts in members are resolved', () => {
+  test('counts in the conflict strategy', () => {
     const overwriting = volume('one', 'member1', { conflictResolution: 'Overwrite' })
 
     expect(plan({ needs: [referrer(), overwriting].map(ours) }).actions).toMatchObject([
@@ -379,11 +379,11 @@ describe('a cluster-scoped workload', () => {
   })
 })
 
-describe('workloads that do not agree on how a shared dependency is put into members', () => {
+describe('workloads with different strategies for a shared dependency', () => {
   test.each([
     ['one overwrites', { conflictResolution: 'Overwrite' }, { conflictResolution: 'Overwrite' }],
     ['one preserves', { preserveResourcesOnDeletion: true }, { preserveResourcesOnDeletion: true }],
-  ])('%s: so it is for all, and an Event says so', (_case, given, expected) => {
+  ])('%s: the strategy applies to all, and an Event reports the conflict', (_case, given, expected) => {
     const needs = [referrer('one', given), referrer('two')].map(ours)
 
     expect(plan({ needs }).actions).toMatchObject([
@@ -392,7 +392,7 @@ describe('workloads that do not agree on how a shared dependency is put into mem
     ])
   })
 
-  test('a binding that is gone has no say', () => {
+  test('a deleted binding does not affect the strategy', () => {
     const stored = attachedTo([referrer('one', { conflictResolution: 'Overwrite' }), referrer('two')])
 
     expect(patchOf(plan({ stored, needs: [ours(referrer('two'))] }))).toMatchObject({
@@ -401,7 +401,7 @@ describe('workloads that do not agree on how a shared dependency is put into mem
   })
 })
 
-test('a plan that was written is not planned again', () => {
+test('after a plan is applied, the next plan is empty', () => {
   const [one, two] = [referrer('one'), referrer('two', { conflictResolution: 'Overwrite' })]
   const stored = newAttachedBinding(
     {

@@ -11,12 +11,12 @@ interface Row {
   want: string[]
 }
 
-describe('a pod spec names what Karmada finds in it:', () => {
+describe('a pod spec names the objects that Karmada finds in it:', () => {
   test.each<Row>([
     { name: 'nothing', spec: { containers: [{ name: 'c', image: 'i' }] }, want: [] },
     { name: 'pull Secrets', spec: { imagePullSecrets: [{ name: 'pull' }, { name: '' }, {}] }, want: ['Secret pull'] },
     { name: 'a ServiceAccount', spec: { serviceAccountName: 'sa' }, want: ['ServiceAccount sa'] },
-    { name: 'no ServiceAccount by the deprecated field', spec: { serviceAccount: 'sa' }, want: [] },
+    { name: 'no ServiceAccount in the deprecated field', spec: { serviceAccount: 'sa' }, want: [] },
     {
       name: 'a claim',
       spec: volume({ persistentVolumeClaim: { claimName: 'pvc' } }),
@@ -32,7 +32,7 @@ describe('a pod spec names what Karmada finds in it:', () => {
     { name: 'a Secret of iscsi', spec: volume({ iscsi: { secretRef: { name: 's' } } }), want: ['Secret s'] },
     { name: 'a Secret of storageos', spec: volume({ storageos: { secretRef: { name: 's' } } }), want: ['Secret s'] },
     {
-      name: 'a Secret of csi, by which a node publishes the volume',
+      name: 'the Secret of csi with which a node publishes the volume',
       spec: volume({ csi: { nodePublishSecretRef: { name: 's' }, nodeStageSecretRef: { name: 'other' } } }),
       want: ['Secret s'],
     },
@@ -52,12 +52,12 @@ describe('a pod spec names what Karmada finds in it:', () => {
       want: ['ConfigMap cm', 'ConfigMap cm2', 'Secret s', 'Secret s2'],
     },
     {
-      name: 'optional ones like the others',
+      name: 'optional objects too',
       spec: volume({ configMap: { name: 'cm', optional: true } }),
       want: ['ConfigMap cm'],
     },
     {
-      name: 'of several sources the first that may name a Secret, and the claim',
+      name: 'of several sources, the first one that may name a Secret, and the claim',
       spec: volume({
         rbd: { secretRef: { name: 'later' } },
         azureFile: { secretName: 'first' },
@@ -66,12 +66,12 @@ describe('a pod spec names what Karmada finds in it:', () => {
       want: ['PersistentVolumeClaim pvc', 'Secret first'],
     },
     {
-      name: 'nothing by a first source that names none',
+      name: 'nothing for a first source without a name',
       spec: volume({ cephfs: {}, secret: { secretName: 'hidden' } }),
       want: [],
     },
     {
-      name: 'the next source after one that is null',
+      name: 'the next source after a null one',
       spec: volume({ cephfs: null, secret: { secretName: 's' } }),
       want: ['Secret s'],
     },
@@ -109,9 +109,9 @@ describe('a generic ephemeral volume needs', () => {
   const ephemeral = (spec: object) => volume({ ephemeral: { volumeClaimTemplate: { spec } } })
 
   test.each<Row>([
-    { name: 'nothing when it begins empty', spec: ephemeral({ storageClassName: 'fast' }), want: [] },
+    { name: 'nothing if it is empty at first', spec: ephemeral({ storageClassName: 'fast' }), want: [] },
     {
-      name: 'the claim that it copies, by either field',
+      name: 'the claim that it clones, in either field',
       spec: ephemeral({
         dataSource: { kind: 'PersistentVolumeClaim', name: 'golden' },
         dataSourceRef: { apiGroup: '', kind: 'PersistentVolumeClaim', name: 'golden' },
@@ -119,7 +119,7 @@ describe('a generic ephemeral volume needs', () => {
       want: ['PersistentVolumeClaim golden', 'PersistentVolumeClaim golden'],
     },
     {
-      name: 'no snapshot: that is in the storage of one cluster',
+      name: 'no snapshot, since it is in the storage of one cluster',
       spec: ephemeral({ dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' } }),
       want: [],
     },

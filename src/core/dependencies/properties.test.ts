@@ -1,4 +1,4 @@
-/** Tests the properties that every workload has, however it is written. */
+/** Tests the properties of the dependencies of every workload. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
@@ -52,7 +52,7 @@ function volcanoJob(spec: unknown): K8sObject {
   return { apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job', metadata, ...{ spec } }
 }
 
-/** The same with every list in another order. */
+/** The same object with every list in another order. */
 function shuffled(value: unknown, order: number[]): unknown {
   if (Array.isArray(value)) {
     const items = value.map((item, i) => ({ item: shuffled(item, order), at: order[i % order.length] ?? 0 }))
@@ -67,7 +67,7 @@ function shuffled(value: unknown, order: number[]): unknown {
 }
 
 describe('dependencies', () => {
-  test('do not depend on the order in which anything is written', () => {
+  test('do not depend on the order of lists', () => {
     fc.assert(
       fc.property(job, fc.array(fc.integer(), { minLength: 1, maxLength: 9 }), (spec, order) => {
         expect(JSON.stringify(workloadOf(volcanoJob(shuffled(spec, order))).dependencies)).toBe(
@@ -77,7 +77,7 @@ describe('dependencies', () => {
     )
   })
 
-  test('come sorted and once, and the object is left as it was', () => {
+  test('are sorted and unique, and the object is not changed', () => {
     fc.assert(
       fc.property(job, (spec) => {
         const raw = volcanoJob(spec)
@@ -91,7 +91,7 @@ describe('dependencies', () => {
     )
   })
 
-  test('of a workload with more in it are never fewer', () => {
+  test('of an extended workload include those of the original one', () => {
     fc.assert(
       fc.property(job, template, (spec, added) => {
         const less = interpretDependencies(workloadOf(volcanoJob(spec)), NOTHING_RELATED)
@@ -104,7 +104,7 @@ describe('dependencies', () => {
   })
 })
 
-/** JSON made of the very words that are looked for, in unusual places. */
+/** JSON with the field names that are read, in unusual places. */
 const words = fc.constantFrom(
   ...'metadata spec template templates tasks volumes containers env envFrom secretRef secret projected sources csi name'.split(
     ' ',
@@ -123,7 +123,7 @@ const { anything } = fc.letrec<{ anything: unknown }>((tie) => ({
   ),
 }))
 
-test.each(interpretedKinds)('no $type.kind of any shape is too odd to be read', ({ type }) => {
+test.each(interpretedKinds)('a $type.kind of any shape is read without an error', ({ type }) => {
   fc.assert(
     fc.property(anything, anything, (metadata, spec) => {
       const raw = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec } as unknown as K8sObject

@@ -2,18 +2,18 @@ import { expect, test } from 'vitest'
 import { secrets } from '../../api/dependencies.ts'
 import { referenceTo, sortedReferences } from './references.ts'
 
-test('a reference without a namespace does not mention one', () => {
+test('a reference without a namespace has no namespace field', () => {
   expect(referenceTo({ type: secrets, name: 's' }, undefined)).toEqual({ apiVersion: 'v1', kind: 'Secret', name: 's' })
 })
 
-test('references are compared part by part: a namespace before those that begin with it', () => {
+test('references are compared part by part: a namespace sorts before those with it as a prefix', () => {
   const references = ['shop-b', 'shop', 'shop.a'].map((namespace) =>
     referenceTo({ type: secrets, name: 's' }, namespace),
   )
   expect(sortedReferences(references).map(({ namespace }) => namespace)).toEqual(['shop', 'shop-b', 'shop.a'])
 })
 
-test('different selectors are different references, equal ones are one', () => {
+test('different selectors are different references; equal ones are merged', () => {
   const select = (app: string) => ({ apiVersion: 'v1', kind: 'Secret', labelSelector: { matchLabels: { app } } })
   expect(sortedReferences([select('b'), select('a'), select('b')])).toEqual([select('a'), select('b')])
 })

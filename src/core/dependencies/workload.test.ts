@@ -7,7 +7,7 @@ function deployment(template: unknown, more: object = {}): K8sObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, ...{ spec: { template } }, ...more }
 }
 
-test('of a workload only identity, metadata and dependencies are left', () => {
+test('a workload is reduced to identity, metadata and dependencies', () => {
   const raw = deployment(
     { metadata: { labels: { app: 'x' } }, spec: { serviceAccountName: 'sa' } },
     { status: { replicas: 1 } },
@@ -65,7 +65,7 @@ test('the namespace in a pod template does not count', () => {
   expect(workloadOf(raw).dependencies.references).toMatchObject([{ namespace: 'shop' }])
 })
 
-test('the claim that an ephemeral volume copies is beyond what Karmada finds', () => {
+test('the claim that an ephemeral volume clones is a further reference, which Karmada does not find', () => {
   const dataSource = { kind: 'PersistentVolumeClaim', name: 'golden' }
   const raw = deployment({ spec: { volumes: [{ ephemeral: { volumeClaimTemplate: { spec: { dataSource } } } }] } })
   expect(workloadOf(raw).dependencies).toMatchObject({
@@ -78,7 +78,7 @@ describe('the labels of pods', () => {
   test.each([
     { name: 'no labels', templates: [{}, { metadata: { labels: {} } }, { metadata: null }], want: [] },
     {
-      name: 'each set once, whatever the order of keys and templates',
+      name: 'each set once, for any order of keys and templates',
       templates: [
         { metadata: { labels: { b: '1', a: '2' } } },
         { metadata: { labels: { a: '1' } } },
@@ -87,7 +87,7 @@ describe('the labels of pods', () => {
       want: [{ a: '1' }, { a: '2', b: '1' }],
     },
     {
-      name: 'without values that are no strings',
+      name: 'without values that are not strings',
       templates: [{ metadata: { labels: { a: 1, b: 'x' } } }],
       want: [{ b: 'x' }],
     },
@@ -118,14 +118,14 @@ describe('the annotation lodestone.dev/volumes', () => {
     expect(workloadOf(raw).dependencies.volumeManagers).toEqual(want)
   })
 
-  test('is a pod’s own, and says nothing on what is no pod', () => {
+  test('is read in Pods and pod templates only', () => {
     const metadata = { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/volumes': '{"name":"sales"}' } }
     expect(workloadOf({ apiVersion: 'v1', kind: 'Pod', metadata }).dependencies.volumeManagers).toEqual(['sales'])
     expect(workloadOf(deployment({}, { metadata })).dependencies.volumeManagers).toEqual([])
   })
 })
 
-test('an Ingress sends to the Services of its rules and its default', () => {
+test('the backends of an Ingress are the Services of its rules and its default', () => {
   const to = (name: string) => ({ backend: { service: { name } } })
   const raw = {
     ...deployment({}),
@@ -142,7 +142,7 @@ test('an Ingress sends to the Services of its rules and its default', () => {
   expect(workloadOf(raw).dependencies.backends).toEqual(['api', 'fallback', 'web'])
 })
 
-test('of very many sets of pod labels only some are compared with Services', () => {
+test('a limited number of sets of pod labels is compared with Services', () => {
   const steps = Array.from({ length: 150 }, (_, i) => ({ metadata: { labels: { step: `s${i}` } } }))
   const workflow = {
     apiVersion: 'argoproj.io/v1alpha1',

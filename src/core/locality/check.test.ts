@@ -6,7 +6,7 @@ const location = 's3://lake/t'
 test.each([
   { name: 'a location alone', answer: { location } },
   { name: 'everything', answer: { kind: 'located', location, clusters: ['m1'], bytes: 0, etag: 'W/"a-b"' } },
-  { name: 'a version without quotes', answer: { location, etag: 'v1' } },
+  { name: 'an ETag without quotes', answer: { location, etag: 'v1' } },
   { name: 'other alphabets', answer: { location: 's3://lake/größe/表/😀' } },
 ])('$name stays as it is', ({ answer }) => {
   expect(checkLocated(answer)).toEqual(answer)
@@ -15,7 +15,7 @@ test.each([
 test.each([
   ...[-1, 1.5, 1e308, Number.NaN, 2 ** 53].map((bytes) => ({ answer: { location, bytes } })),
   ...['a b', 'a\r\nb', 'ü', '"'.repeat(3), 'a'.repeat(1_025)].map((etag) => ({ answer: { location, etag } })),
-])('a size or a version that cannot be used is left out: $answer', ({ answer }) => {
+])('an unusable size or ETag is removed: $answer', ({ answer }) => {
   expect(checkLocated(answer)).toEqual({ location })
 })
 

@@ -1,4 +1,4 @@
-/** From locations to clusters: the mapping first, then regions by mapping, then regions by the clusters themselves. */
+/** Tests the clusters of locations: by the mapping, then by the mapping of regions, then by the regions of clusters. */
 import { expect, test } from 'vitest'
 import type { Cluster } from '../../api/karmada.ts'
 import { type ClusterRules, clustersOfLocation } from './clusters.ts'
@@ -18,10 +18,10 @@ const rules: ClusterRules = { locationMapping: { 's3://mapped': ['z', 'a'] }, re
 
 test.each<{ name: string; uri: string; more?: Partial<ClusterRules>; want: string[] }>([
   { name: 'the mapping wins over the region', uri: 's3://mapped/x?region=us-east-1', want: ['a', 'z'] },
-  { name: 'nothing is known', uri: 's3://b/x', want: [] },
+  { name: 'an unknown location has no clusters', uri: 's3://b/x', want: [] },
   { name: 'the clusters of the region', uri: 's3://b?region=us-east-1', want: ['m1', 'm2', 'm3'] },
   {
-    name: 'of its provider, and those that leave it open',
+    name: 'clusters of its provider, and those without a provider',
     uri: 's3://b?region=us-east-1',
     more: { provider: 'amazon' },
     want: ['m1', 'm2'],
@@ -36,25 +36,25 @@ test.each<{ name: string; uri: string; more?: Partial<ClusterRules>; want: strin
   },
   { name: 'the configured region', uri: 'hdfs://ns/x', more: { region: 'Europe-West1' }, want: ['m4'] },
   {
-    name: 'the region of the location before the configured one',
+    name: 'the region of the location precedes the configured one',
     uri: 's3://b?region=us-east-1',
     more: { region: 'europe-west1', provider: 'aliyun' },
     want: ['m1', 'm3'],
   },
   {
-    name: 'the mapping of regions before the clusters',
+    name: 'the mapping of regions precedes the clusters',
     uri: 's3://b?region=us-east-1',
     more: { regionMapping: { 'US-East-1': ['y', 'x'] } },
     want: ['x', 'y'],
   },
   {
-    name: 'the mapping of a provider’s region before that of any',
+    name: 'the mapping of a provider’s region precedes that of any provider',
     uri: 's3://b?region=us-east-1',
     more: { provider: 'aws', regionMapping: { 'us-east-1': ['any'], 'AWS/us-east-1': ['aws'] } },
     want: ['aws'],
   },
   {
-    name: 'no clusters, as the mapping says',
+    name: 'no clusters, by the mapping',
     uri: 's3://b?region=us-east-1',
     more: { regionMapping: { 'us-east-1': [] } },
     want: [],

@@ -1,4 +1,4 @@
-/** Durations as Go writes them. */
+/** Tests durations in Go's notation. */
 import { expect, test } from 'vitest'
 import { parseDuration } from './duration.ts'
 

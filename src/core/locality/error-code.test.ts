@@ -8,7 +8,7 @@ test.each([
   { code: 'throttled', sign: 'fails', passes: true },
   { code: 'unauthorized', sign: 'unclear', passes: false },
   { code: 'rejected', sign: 'answers', passes: false },
-] as const)('an error $code says that the system $sign, and may pass: $passes', ({ code, sign, passes }) => {
+] as const)('after an error $code the system $sign, and the error may disappear: $passes', ({ code, sign, passes }) => {
   expect([signOf(code), isPassing(code)]).toEqual([sign, passes])
 })
 

@@ -1,4 +1,4 @@
-/** Tests how the answers of an Iceberg catalog are parsed. */
+/** Tests the parser of responses of an Iceberg catalog. */
 import { describe, expect, test } from 'vitest'
 import { errorType, parseCatalogConfig, parseTable, saysAbsent } from './iceberg.ts'
 
@@ -6,12 +6,12 @@ function table(properties: Record<string, unknown>, more: object = {}): unknown 
   return { metadata: { location: 's3://root/t', properties, ...more } }
 }
 
-describe('where the data is', () => {
+describe('the location of the data', () => {
   test.each([
     { name: 'the root', body: table({}), want: 's3://root/t' },
     { name: 'I: write.data.path elsewhere', body: table({ 'write.data.path': 's3://data/t' }), want: 's3://data/t' },
     {
-      name: 'the object-storage path only when it is in use',
+      name: 'the object-storage path is ignored if it is not enabled',
       body: table({ 'write.object-storage.path': 's3://os/t' }),
       want: 's3://root/t',
     },
@@ -21,27 +21,31 @@ describe('where the data is', () => {
       want: 's3://os/t',
     },
     { name: 'the folder-storage path', body: table({ 'write.folder-storage.path': 's3://fs/t' }), want: 's3://fs/t' },
-    { name: 'an empty property says nothing', body: table({ 'write.data.path': '' }), want: 's3://root/t' },
-    { name: 'beside the metadata', body: { metadata: {}, 'table-location': 's3://v2/t' }, want: 's3://v2/t' },
+    { name: 'an empty property is ignored', body: table({ 'write.data.path': '' }), want: 's3://root/t' },
+    {
+      name: 'the location beside the metadata',
+      body: { metadata: {}, 'table-location': 's3://v2/t' },
+      want: 's3://v2/t',
+    },
   ])('$name', ({ body, want }) => {
     expect(parseTable(body)?.location).toBe(want)
   })
 
   test.each([null, [], 'x', {}, { metadata: {} }, { metadata: { location: 7 } }, { location: 's3://x' }])(
-    '%j has none',
+    '%j has no location',
     (body) => {
       expect(parseTable(body)).toBeUndefined()
     },
   )
 })
 
-describe('how large it is', () => {
+describe('the size of the data', () => {
   const snapshots = (size: unknown) => [{ 'snapshot-id': 5, summary: { 'total-files-size': size } }]
   test.each([
-    { name: 'as the summary says', more: { 'current-snapshot-id': 5, snapshots: snapshots('123') }, want: 123 },
-    { name: 'nothing without a snapshot', more: {}, want: 0 },
-    { name: 'nothing with snapshot -1', more: { 'current-snapshot-id': -1 }, want: 0 },
-    { name: 'nothing with snapshot null', more: { 'current-snapshot-id': null }, want: 0 },
+    { name: 'the size in the summary', more: { 'current-snapshot-id': 5, snapshots: snapshots('123') }, want: 123 },
+    { name: '0 without a snapshot', more: {}, want: 0 },
+    { name: '0 with snapshot -1', more: { 'current-snapshot-id': -1 }, want: 0 },
+    { name: '0 with snapshot null', more: { 'current-snapshot-id': null }, want: 0 },
     {
       name: 'unknown without a size',
       more: { 'current-snapshot-id': 5, snapshots: [{ 'snapshot-id': 5 }] },
@@ -53,7 +57,7 @@ describe('how large it is', () => {
       want: undefined,
     },
     {
-      name: 'unknown when it is no number',
+      name: 'unknown if it is not a number',
       more: { 'current-snapshot-id': 5, snapshots: snapshots('a lot') },
       want: undefined,
     },
@@ -86,8 +90,8 @@ test.each([
 
 test.each([
   { name: 'a prefix that is too long for a URL', overrides: { prefix: 'a'.repeat(1_025) } },
-  { name: 'a prefix with half of a character', overrides: { prefix: 'a\ud800' } },
+  { name: 'a prefix with half of a surrogate pair', overrides: { prefix: 'a\ud800' } },
   { name: 'a separator with a line break', overrides: { 'namespace-separator': '\r\n' } },
-])('$name is no configuration', ({ overrides }) => {
+])('$name is an invalid configuration', ({ overrides }) => {
   expect(parseCatalogConfig({ overrides })).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-/** Locations against mappings: families of schemes, authorities, whole segments, and the longest that covers. */
+/** Tests locations against mappings: families of schemes, authorities, whole segments, and the longest entry. */
 import { describe, expect, test } from 'vitest'
 import { matchLocation, parseLocation, withRegions } from './location.ts'
 
@@ -44,24 +44,27 @@ describe('I: which entry covers a location', () => {
   })
 })
 
-test('entries that mean the same count together, unless one has the scheme of the location', () => {
+test('equivalent entries are combined, unless one has the scheme of the location', () => {
   const mapping = { 's3://wh/': ['a'], 's3a://wh': ['b'], 's3://wh': ['c'] }
   expect(matchLocation('s3n://wh/x', mapping)).toEqual(['a', 'b', 'c'])
   expect(matchLocation('s3a://wh/x', mapping)).toEqual(['b'])
   expect(matchLocation('s3://wh/x', Object.fromEntries(Object.entries(mapping).reverse()))).toEqual(['a', 'c'])
 })
 
-test('an entry without clusters says that there are none', () => {
+test('an entry without clusters means no cluster', () => {
   expect(matchLocation('s3://wh/x', { 's3://wh/x': [], 's3://wh': ['a'] })).toEqual([])
 })
 
-test('regions are recorded in a location and read again', () => {
+test('regions are appended to a location and parsed again', () => {
   const uri = withRegions('gs://b/key?v=1', ['EUROPE-WEST1', 'europe-west4'])
   expect(uri).toBe('gs://b/key?v=1?region=EUROPE-WEST1,europe-west4')
   expect(parseLocation(uri)).toMatchObject({ segments: ['key?v=1'], regions: ['europe-west1', 'europe-west4'] })
   expect(withRegions('s3://b', [])).toBe('s3://b')
 })
 
-test.each(['', 'warehouse/', '/warehouse', 's3', 's3:', '1s3://b', 's3 ://b'])('%j is no location', (text) => {
-  expect(parseLocation(text)).toBeUndefined()
-})
+test.each(['%j is not a location', 'warehouse/', '/warehouse', 's3', 's3:', '1s3://b', 's3 ://b'])(
+  '%j is no location',
+  (text) => {
+    expect(parseLocation(text)).toBeUndefined()
+  },
+)

@@ -1,4 +1,4 @@
-/** Dotted names and their parts. */
+/** Tests dotted names and their parts. */
 import { expect, test } from 'vitest'
 import { pathSegment, splitName } from './table-name.ts'
 

@@ -1,4 +1,4 @@
-/** Tests which checksums content can be checked against. */
+/** Tests which checksum is read from response headers. */
 import { expect, test } from 'vitest'
 import { checksumOf } from './checksum.ts'
 
@@ -8,23 +8,23 @@ const kms = { 'x-amz-server-side-encryption': 'aws:kms' }
 test.each([
   { name: 'an MD5', headers: { etag: `"${md5}"` }, want: { algorithm: 'md5', value: md5 } },
   {
-    name: 'an MD5 in capitals, and weak',
+    name: 'an MD5 in capitals and a weak ETag',
     headers: { etag: `W/"${md5.toUpperCase()}"` },
     want: { algorithm: 'md5', value: md5 },
   },
   {
-    name: 'AES256 by S3 itself',
+    name: 'encryption by AES256',
     headers: { etag: md5, 'x-amz-server-side-encryption': 'AES256' },
     want: { algorithm: 'md5', value: md5 },
   },
   { name: 'an ETag of parts', headers: { etag: `"${md5}-3"` }, want: undefined },
-  { name: 'KMS', headers: { etag: md5, ...kms }, want: undefined },
+  { name: 'encryption by KMS', headers: { etag: md5, ...kms }, want: undefined },
   {
-    name: 'a key of the customer',
+    name: "a customer's key",
     headers: { etag: md5, 'x-amz-server-side-encryption-customer-algorithm': 'AES256' },
     want: undefined,
   },
-  { name: 'nothing', headers: {}, want: undefined },
+  { name: 'no checksum', headers: {}, want: undefined },
   {
     name: 'a checksum beside an ETag',
     headers: { etag: md5, 'x-amz-checksum-crc32': 'DUoRhQ==' },
@@ -45,9 +45,9 @@ test.each([
     headers: { ...kms, etag: md5, 'x-amz-checksum-crc32': 'DUoRhQ==', 'x-amz-checksum-type': 'COMPOSITE' },
     want: undefined,
   },
-  { name: 'a checksum that is no base64', headers: { 'x-amz-checksum-crc32': '?' }, want: undefined },
+  { name: 'a checksum that is not base64', headers: { 'x-amz-checksum-crc32': '?' }, want: undefined },
   {
-    name: 'CRC64NVME, which AWS has of everything',
+    name: 'CRC64NVME, which AWS returns for every object',
     headers: { ...kms, etag: md5, 'x-amz-checksum-crc64nvme': 'rosUhgp5mIg=', 'x-amz-checksum-type': 'FULL_OBJECT' },
     want: { algorithm: 'crc64nvme', value: 'ae8b14860a799888' },
   },

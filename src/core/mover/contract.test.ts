@@ -1,4 +1,4 @@
-/** The contract between a mover and its controller. */
+/** Tests the contract between a mover and its controller. */
 import { expect, test } from 'vitest'
 import { exitStatusOf, FAILURES } from './contract.ts'
 
@@ -11,6 +11,6 @@ test.each([
   expect(exitStatusOf(ending)).toBe(want)
 })
 
-test('every failure says whether another attempt makes sense', () => {
+test('every failure has a boolean for retry', () => {
   expect(Object.values(FAILURES).every(({ retry }) => typeof retry === 'boolean')).toBe(true)
 })

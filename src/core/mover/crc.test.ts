@@ -22,26 +22,26 @@ describe.each(KINDS)('$name', ({ called, create, width, polynomial, check }) => 
     return crc.digest()
   }
 
-  test('has the check value that its catalog has', () => {
+  test('has the check value of the CRC catalog', () => {
     expect(of(new TextEncoder().encode('123456789'))).toBe(check)
   })
 
-  test('of nothing is nothing', () => {
+  test('of no bytes is zero', () => {
     expect(of()).toBe('0'.repeat(check.length))
     expect(of(new Uint8Array())).toBe('0'.repeat(check.length))
   })
 
-  test('is that of the definition, bit by bit, however the bytes are cut into pieces', () => {
+  test('equals the definition, bit by bit, for any division into pieces', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, cut) => {
         const at = Math.min(cut, bytes.length)
-        // The second piece begins inside of its buffer, as those of a connection do.
+        // The second piece begins inside its buffer, as pieces of a connection do.
         expect(of(bytes.subarray(0, at), bytes.subarray(at))).toBe(bitByBit(bytes, width, polynomial))
       }),
     )
   })
 
-  test('of pieces is known by those of the pieces', () => {
+  test('of an object is computed from those of its pieces', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 5 }), (pieces) => {
         const combined = combineCrcs(
@@ -54,7 +54,7 @@ describe.each(KINDS)('$name', ({ called, create, width, polynomial, check }) => 
   })
 })
 
-test('so it is of CRC-32, which the platform computes', () => {
+test('the same holds for CRC-32, which the platform computes', () => {
   const pieces = ['1234', '56789'].map((text) => ({ crc: crc32(text).toString(16), bytes: text.length }))
   expect(combineCrcs('crc32', pieces)).toBe('cbf43926')
 })

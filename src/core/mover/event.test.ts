@@ -1,4 +1,4 @@
-/** Events of movers as objects. */
+/** Tests the Events of movers. */
 import { expect, test } from 'vitest'
 import { type MoverIdentity, moverEvent } from './event.ts'
 
@@ -18,7 +18,7 @@ const when = {
   now: Date.parse('2026-11-20T12:00:10.5Z'),
 }
 
-test('an Event is one object for each Pod and reason, with numbers for machines', () => {
+test('each Pod and reason has one Event, with numbers as JSON', () => {
   const event = moverEvent(identity, report, when)
 
   expect(event).toMatchObject({
@@ -38,7 +38,7 @@ test('an Event is one object for each Pod and reason, with numbers for machines'
   })
 })
 
-test('an Event about something else is in its namespace, and a failure is a warning', () => {
+test('an Event about another object is in its namespace, and a failure is a warning', () => {
   const about = {
     apiVersion: 'vck.intelai.org/v1alpha1',
     kind: 'VolumeManager',
@@ -54,14 +54,14 @@ test('an Event about something else is in its namespace, and a failure is a warn
   })
 })
 
-test('a long message is cut, and the JSON is not', () => {
+test('a long message is cut, and the JSON stays valid', () => {
   const { message } = moverEvent(identity, { ...report, message: '"\n'.repeat(2000) }, when)
 
   expect(message.length).toBeLessThanOrEqual(1024)
   expect(JSON.parse(message)).toMatchObject({ seq: 5 })
 })
 
-test('a name of the greatest length stays a name', () => {
+test('a name of the maximum length stays valid', () => {
   const name = `${'a'.repeat(240)}.${'b'.repeat(12)}`
 
   const event = moverEvent({ ...identity, pod: { name, namespace: 'ns' } }, report, when)

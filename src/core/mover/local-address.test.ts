@@ -80,7 +80,7 @@ const spelled = (value: number) =>
   )
 const joined = (parts: number[]) => fc.tuple(...parts.map(spelled)).map((texts) => texts.join('.'))
 
-/** An IPv4 address in any spelling of inet_aton. */
+/** An IPv4 address in any notation of inet_aton. */
 const spelling = fc
   .tuple(octet, octet, octet, octet)
   .chain(([a, b, c, d]) =>
@@ -95,10 +95,10 @@ const spelling = fc
       .map((text) => ({ text, octets: [a, b, c, d] as const })),
   )
 
-test('whatever its spelling, an address counts as the one that a connection goes to', () => {
+test('in any notation, an address is treated as the one that a connection uses', () => {
   fc.assert(
     fc.property(spelling, ({ text, octets }) => {
-      // The independent reading: Node's parser of URLs, which says where a connection would go.
+      // The independent check: Node's URL parser, which returns the address of a connection.
       const { hostname } = new URL(text.includes(':') ? `http://[${text}]/` : `http://${text}/`)
       expect(text.includes(':') || hostname === octets.join('.'), `${text} is ${hostname}`).toBe(true)
       const [a, b, , d] = octets
@@ -109,13 +109,13 @@ test('whatever its spelling, an address counts as the one that a connection goes
   )
 })
 
-test('no loopback or link-local address of this machine passes', () => {
+test('every loopback and link-local address of this machine is rejected', () => {
   const own = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   const local = own.filter(({ address }) => /^(127\.|169\.254\.|fe80:|::1$)/.test(address))
   for (const { address } of local) expect(localHostFault(address, [])).toBeDefined()
 })
 
-test('never throws, whatever the host', () => {
+test('never throws, for any host', () => {
   const host = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
     fc.string({ unit: fc.constantFrom(...'0123456789abcdefx.:%[]/') }),

@@ -1,4 +1,4 @@
-/** Objects in parts. */
+/** Tests the division of objects into parts. */
 import { expect, test } from 'vitest'
 import { partAt, partCount, uploadPartSize } from './parts.ts'
 
@@ -29,7 +29,7 @@ test.each([
   { size: 100, want: 8 },
   { size: 80_000, want: 8 },
   { size: 80_001, want: 9 },
-])('an upload of $size bytes has no more than 10,000 parts', ({ size, want }) => {
+])('an upload of $size bytes has at most 10,000 parts', ({ size, want }) => {
   expect(uploadPartSize(size, 8)).toBe(want)
   expect(partCount(size, want)).toBeLessThanOrEqual(10_000)
 })

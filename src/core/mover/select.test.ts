@@ -1,4 +1,4 @@
-/** Which objects become which files. */
+/** Tests the selection of objects and their file paths. */
 import { expect, test } from 'vitest'
 import { choose, matchesGlob, unsafeBecause } from './select.ts'
 import { parseS3Url } from './source.ts'

@@ -1,4 +1,4 @@
-/** The URLs that a mover reads from and writes to. */
+/** Tests the URLs of data. */
 import { expect, test } from 'vitest'
 import { parseS3Url, s3Url } from './source.ts'
 
@@ -14,7 +14,7 @@ test.each([
   { url: 'see s3://lake/a', want: undefined },
   { url: 'https://lake/a', want: undefined },
   { url: '', want: undefined },
-])('$url is read as bucket and key, or not at all', ({ url, want }) => {
+])('$url gives a bucket and a key, or undefined', ({ url, want }) => {
   expect(parseS3Url(url)).toEqual(want)
 })
 

@@ -1,4 +1,4 @@
-/** The termination message of a mover. */
+/** Tests the termination message of a mover. */
 import { describe, expect, test } from 'vitest'
 import type { MoverResult } from './contract.ts'
 import { readTerminationMessage, terminationMessage } from './termination-message.ts'
@@ -21,17 +21,17 @@ describe('a termination message', () => {
     expect(readTerminationMessage(terminationMessage(result))).toEqual(result)
   })
 
-  test('of another mover may have a code of its own', () => {
+  test('of another mover may have an unknown code', () => {
     expect(readTerminationMessage(JSON.stringify({ ...result, code: 'QuotaExceeded' }))?.code).toBe('QuotaExceeded')
   })
 
   test.each([
     { name: 'plain', char: 'x' },
     { name: 'of several bytes', char: 'é€' },
-    { name: 'outside the basic plane', char: '😀' },
+    { name: 'outside of the basic plane', char: '😀' },
     { name: 'that JSON escapes', char: '"\n' },
     { name: 'half a character', char: '\uD800' },
-  ])('has at most 4096 bytes, and nearly so many, however long its text of characters $name is', ({ char }) => {
+  ])('has at most 4096 bytes, and nearly as many, for a long text of characters $name', ({ char }) => {
     const text = terminationMessage({ ...result, message: char.repeat(5000) })
     const bytes = new TextEncoder().encode(text).length
 
@@ -46,12 +46,12 @@ describe('a termination message', () => {
     { name: 'other JSON', text: '{"message":"x"}' },
     { name: 'another version', text: JSON.stringify({ ...result, v: 2 }) },
     { name: 'an unknown outcome', text: JSON.stringify({ ...result, outcome: 'done' }) },
-    { name: 'fewer bytes than none', text: JSON.stringify({ ...result, bytes: -1 }) },
-    { name: 'a code that is no word', text: JSON.stringify({ ...result, code: 'no room' }) },
-    { name: 'a retry that is neither yes nor no', text: JSON.stringify({ ...result, retry: 'no' }) },
-    { name: 'bytes that are no number', text: JSON.stringify({ ...result, bytes: '10' }) },
+    { name: 'negative bytes', text: JSON.stringify({ ...result, bytes: -1 }) },
+    { name: 'an invalid code', text: JSON.stringify({ ...result, code: 'no room' }) },
+    { name: 'a retry that is not a boolean', text: JSON.stringify({ ...result, retry: 'no' }) },
+    { name: 'bytes that are not a number', text: JSON.stringify({ ...result, bytes: '10' }) },
     { name: 'a list', text: '[]' },
-  ])('of $name is none', ({ text }) => {
+  ])('of $name is undefined', ({ text }) => {
     expect(readTerminationMessage(text)).toBeUndefined()
   })
 })

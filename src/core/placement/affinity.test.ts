@@ -11,23 +11,33 @@ test.each<{ name: string; affinity: ClusterAffinity; cluster?: string; want: boo
   { name: 'an empty affinity allows every cluster', affinity: {}, want: true, wantUnread: true },
   { name: 'an empty list of names allows every cluster', affinity: { clusterNames: [] }, want: true, wantUnread: true },
   { name: 'a named cluster is allowed', affinity: { clusterNames: ['c1'] }, want: true, wantUnread: true },
-  { name: 'one that is not named is not', affinity: { clusterNames: ['c2'] }, want: false, wantUnread: false },
-  { name: 'excluded beats named', affinity: { clusterNames: ['c1'], exclude: ['c1'] }, want: false, wantUnread: false },
   {
-    name: 'one that does not exist is not allowed, where that can be seen',
+    name: 'a cluster that is not named is not allowed',
+    affinity: { clusterNames: ['c2'] },
+    want: false,
+    wantUnread: false,
+  },
+  {
+    name: 'exclude has precedence over clusterNames',
+    affinity: { clusterNames: ['c1'], exclude: ['c1'] },
+    want: false,
+    wantUnread: false,
+  },
+  {
+    name: 'a cluster that does not exist is not allowed, if clusters can be read',
     affinity: {},
     cluster: 'gone',
     want: false,
     wantUnread: true,
   },
   {
-    name: 'labels have to match',
+    name: 'labels must match',
     affinity: { labelSelector: { matchLabels: { tier: 'edge' } } },
     want: false,
     wantUnread: true,
   },
   {
-    name: 'names, labels and fields are all needed',
+    name: 'names, labels and fields must all match',
     affinity: {
       clusterNames: ['c1'],
       labelSelector: { matchLabels: { tier: 'core' } },
@@ -44,14 +54,14 @@ test.each<{ name: string; affinity: ClusterAffinity; cluster?: string; want: boo
 })
 
 test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean, other: boolean] }>([
-  { name: 'no affinity allows every cluster there is', affinity: {}, want: [true, true] },
+  { name: 'no affinity allows every cluster', affinity: {}, want: [true, true] },
   {
     name: 'any group may allow it',
     affinity: { clusterAffinities: [{ affinityName: 'a', clusterNames: ['c2'] }, { affinityName: 'b' }] },
     want: [true, true],
   },
   {
-    name: 'overflow counts for workloads only',
+    name: 'overflow counts only for workloads',
     affinity: {
       clusterAffinities: [
         { affinityName: 'a', clusterNames: ['c2'], overflowAffinities: [{ affinityName: 'o', clusterNames: ['c1'] }] },
@@ -66,7 +76,7 @@ test.each<{ name: string; affinity: PlacementAffinity; want: [workload: boolean,
   ]).toEqual(want)
 })
 
-test('one affinity wins over groups where both are set, as in the scheduler', () => {
+test('one affinity has precedence over groups if both are set, as in the scheduler', () => {
   const both: Placement = { clusterAffinity: { clusterNames: ['c1'] }, clusterAffinities: [{ affinityName: 'a' }] }
   expect([affinityOf(both), affinityOf({ clusterAffinities: [] }), affinityOf(undefined)]).toEqual([
     { clusterAffinity: { clusterNames: ['c1'] } },
@@ -75,7 +85,7 @@ test('one affinity wins over groups where both are set, as in the scheduler', ()
   ])
 })
 
-test('a new affinity replaces both kinds and leaves the rest of the placement alone', () => {
+test('a new affinity replaces both kinds and keeps the other fields of the placement', () => {
   const placement = { clusterAffinity: {}, clusterAffinities: [], clusterTolerations: [{ key: 'a' }], extra: null }
   expect(withAffinity(placement, { clusterAffinities: [{ affinityName: 'a' }] })).toEqual({
     clusterAffinities: [{ affinityName: 'a' }],

@@ -4,18 +4,18 @@ import { type ClusterFilter, clusterFilter, clusterSet, narrowAffinity } from '.
 
 test.each([
   { name: 'out of order', given: ['c2', 'c1'], want: ['c1', 'c2'] },
-  { name: 'with a double', given: ['c1', 'c1'], want: ['c1'] },
+  { name: 'with a duplicate', given: ['c1', 'c1'], want: ['c1'] },
   { name: 'without any name', given: [], want: [] },
-])('a list $name becomes sorted names, each of them once', ({ given, want }) => {
+])('a list $name becomes sorted and unique', ({ given, want }) => {
   expect(clusterSet(given).names).toEqual(want)
 })
 
-test('a sorted list is shared, so that its set is remembered', () => {
+test('a sorted list is shared, so that its set is cached', () => {
   const names = ['c1', 'c2', 'c3']
   expect(clusterSet(names).names).toBe(names)
 })
 
-test('a narrowing looks at the clusters of the shorter list only', () => {
+test('a narrowing iterates over the shorter list only', () => {
   const names = Array.from({ length: 100 }, (_, i) => `c${i}`)
   const few = ['c5', 'c3']
   const looksOf = (named: string[], wanted: string[]) => {

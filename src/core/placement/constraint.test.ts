@@ -26,7 +26,7 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
     want: { required: [] },
   },
   {
-    name: 'claims without a location demand nothing here',
+    name: 'claims without a location demand nothing',
     claims: [unknown(), nowhere(), located(['c1'])],
     want: { required: ['c1'] },
   },
@@ -50,7 +50,7 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
     want: { preferred: [['c2'], ['c1'], ['c3']] },
   },
   {
-    name: 'without bytes the number of claims counts',
+    name: 'without bytes, the number of claims counts',
     claims: [located(['c1', 'c2'], preferredTerms), located(['c2'], preferredTerms)],
     want: { preferred: [['c2'], ['c1']] },
   },
@@ -63,13 +63,13 @@ test.each<{ name: string; claims: ClaimAnswer[]; want: DataConstraint }>([
   expect([constraintOf(claims), constraintOf(claims.toReversed())]).toEqual([want, want])
 })
 
-test('the clusters of a single required claim are shared, so that what is compiled of them is remembered', () => {
+test('the clusters of a single required claim are shared, so that their compiled form is cached', () => {
   const clusters = ['c1', 'c2']
   const claim: ClaimAnswer = { ...located([]), answer: { kind: 'located', clusters, bytes: undefined } }
   expect(constraintOf([claim]).required).toBe(clusters)
 })
 
-describe('more preferred clusters than are written', () => {
+describe('more preferred clusters than the limit', () => {
   const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `c${from + i}`)
 
   test('of one claim are cut', () => {
@@ -77,7 +77,7 @@ describe('more preferred clusters than are written', () => {
     expect(preferred).toEqual([names(1000, 1000 + MAX_PREFERRED_CLUSTERS)])
   })
 
-  test('of several claims with as many bytes each lose those with the last names', () => {
+  test('of several claims with equal bytes are cut by name', () => {
     const [one, other] = [names(1000, 1500), names(1500, 1001 + MAX_PREFERRED_CLUSTERS)]
     const claims = [located(one, preferredTerms), located(other, preferredTerms)]
     const want = [names(1000, 1000 + MAX_PREFERRED_CLUSTERS)]
@@ -89,34 +89,39 @@ describe('more preferred clusters than are written', () => {
 const requiredDigest = listDigest(['c1', 'c2'])
 
 test.each<{ name: string; one: DataConstraint; other: DataConstraint; want: boolean }>([
-  { name: 'nothing is the same as nothing', one: {}, other: {}, want: true },
-  { name: 'equal lists are the same', one: { required: ['c1'] }, other: { required: ['c1'] }, want: true },
-  { name: 'other lists are not', one: { required: ['c1'] }, other: { required: ['c2'] }, want: false },
+  { name: 'absent constraints are equal', one: {}, other: {}, want: true },
+  { name: 'equal lists are equal', one: { required: ['c1'] }, other: { required: ['c1'] }, want: true },
+  { name: 'different lists are not equal', one: { required: ['c1'] }, other: { required: ['c2'] }, want: false },
   {
-    name: 'another preference is not',
+    name: 'different preferences are not equal',
     one: { required: ['c1'], preferred: [['c1'], ['c2']] },
     other: { required: ['c1'], preferred: [['c2'], ['c1']] },
     want: false,
   },
   {
-    name: 'parts of lists with the same digest are the same',
+    name: 'partial lists with the same digest are equal',
     one: { required: ['c1'], requiredDigest },
     other: { required: ['c2'], requiredDigest },
     want: true,
   },
   {
-    name: 'a part with the digest of a whole list is the same as that list',
+    name: 'a partial list with the digest of a whole list is equal to that list',
     one: { required: ['c1'], requiredDigest },
     other: { required: ['c1', 'c2'] },
     want: true,
   },
   {
-    name: 'a part with another digest is not the same as an equal list',
+    name: 'a partial list with another digest is not equal to an equal list',
     one: { required: ['c1'], requiredDigest },
     other: { required: ['c1'] },
     want: false,
   },
-  { name: 'a digest is not the same as nothing', one: { required: ['c1'], requiredDigest }, other: {}, want: false },
+  {
+    name: 'a digest is not equal to an absent constraint',
+    one: { required: ['c1'], requiredDigest },
+    other: {},
+    want: false,
+  },
 ])('compared with each other, $name', ({ one, other, want }) => {
   expect([demandsSame(one, other), demandsSame(other, one)]).toEqual([want, want])
 })

@@ -19,7 +19,7 @@ const names = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`
 const groups = (count: number, of: (i: number) => Omit<ClusterAffinityTerm, 'affinityName'> = () => ({})) =>
   Array.from({ length: count }, (_, i) => ({ affinityName: `g${i}`, ...of(i) }))
 
-/** Narrows, and counts how often a cluster was looked up: the cost, whatever the machine. */
+/** Narrows, and counts the look-ups of clusters: a measure of the cost that does not depend on the machine. */
 function narrow(base: Placement, constraint: DataConstraint) {
   let lookups = 0
   const clusters = (name: string) => {
@@ -30,12 +30,12 @@ function narrow(base: Placement, constraint: DataConstraint) {
   return { narrowing, lookups }
 }
 
-describe('a placement that is too large to compare is unsatisfiable, at no cost, with the way out', () => {
+describe('a placement that is too large to compare is unsatisfiable without any look-up, and the reason has the remedy', () => {
   const expressions = Array.from({ length: 1000 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   test.each<{ name: string; base: Placement }>([
     { name: 'groups without names', base: { clusterAffinities: groups(300) } },
     {
-      name: 'groups of one name',
+      name: 'groups with one name each',
       base: { clusterAffinities: groups(MAX_AFFINITIES + 1, () => ({ clusterNames: ['c1'] })) },
     },
     {
@@ -59,22 +59,22 @@ describe('a placement that is too large to compare is unsatisfiable, at no cost,
     expect(lookups).toBe(0)
   })
 
-  test('groups of one more name than fits an object', () => {
+  test('groups with more names than fit into an object', () => {
     const wanted = names(MAX_WRITTEN_NAMES / 8 + 1)
     expect(narrow({ clusterAffinities: groups(8) }, { required: wanted }).narrowing.kind).toBe('unsatisfiable')
   })
 
-  test('groups whose names would not fit an object', () => {
+  test('groups whose new names do not fit into an object', () => {
     const { narrowing } = narrow({ clusterAffinities: groups(50) }, { required: names(2500) })
     expect(narrowing.kind).toBe('unsatisfiable')
   })
 })
 
-describe('a large placement that names its clusters costs as much as it is long', () => {
+describe('the cost of a large placement with names is proportional to its size', () => {
   test.each<{ name: string; size?: number; base: (size: number) => Placement }>([
     { name: 'names of one affinity', base: (size) => ({ clusterAffinity: { clusterNames: names(size) } }) },
     {
-      name: 'groups of one name',
+      name: 'groups with one name each',
       size: 1000,
       base: (size) => ({ clusterAffinities: groups(size, (i) => ({ clusterNames: [`c${i}`] })) }),
     },
@@ -94,7 +94,7 @@ describe('a placement at a limit is narrowed:', () => {
     Array.from({ length: count }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const one = { labelSelector: { matchLabels: { 'example.org/has': 'nothing' } } }
 
-  test('as many comparisons as are allowed', () => {
+  test('the maximum number of comparisons', () => {
     const wanted = names(MAX_COMPARISONS / 40 / 2)
     const base = {
       clusterAffinities: [
@@ -105,12 +105,12 @@ describe('a placement at a limit is narrowed:', () => {
     expect(narrow(base, { required: wanted }).narrowing).toMatchObject({ allowed: wanted.slice(1).sort() })
   })
 
-  test('as many affinities as are allowed', () => {
+  test('the maximum number of affinities', () => {
     const base = { clusterAffinities: groups(MAX_AFFINITIES, () => ({ clusterNames: ['c1'] })) }
     expect(narrow(base, { required: ['c1'] }).narrowing).toMatchObject({ allowed: ['c1'] })
   })
 
-  test('as many names as fit an object', () => {
+  test('the maximum number of names in an object', () => {
     const wanted = names(MAX_WRITTEN_NAMES / 8)
     expect(narrow({ clusterAffinities: groups(8) }, { required: wanted }).narrowing.kind).toBe('narrowed')
   })
@@ -126,19 +126,19 @@ describe('a placement at a limit is narrowed:', () => {
     expect(narrow({ clusterAffinities: [...groups(8), named] }, { required: wanted }).narrowing.kind).toBe('narrowed')
   })
 
-  test('as many groups as preferred data may add', () => {
+  test('the maximum number of groups for preferred data', () => {
     const base = { clusterAffinities: groups(MAX_PREFERRED_GROUPS, () => ({ clusterNames: ['c1', 'c2'] })) }
     const { narrowing } = narrow(base, { preferred: [['c1']] })
     expect(narrowing.kind === 'narrowed' && narrowing.affinity.clusterAffinities).toHaveLength(2 * MAX_PREFERRED_GROUPS)
   })
 
-  test('as many comparisons with preferred clusters as are allowed', () => {
+  test('the maximum number of comparisons with preferred clusters', () => {
     const base = { clusterAffinity: { exclude: ['c0'], labelSelector: { matchExpressions: absent(199) } } }
     const { narrowing } = narrow(base, { preferred: [names(MAX_COMPARISONS / 200)] })
     expect(narrowing.kind === 'narrowed' && narrowing.affinity.clusterAffinities).toHaveLength(2)
   })
 
-  test('as many comparisons of a result as are allowed', () => {
+  test('the maximum number of comparisons of a result', () => {
     const result = {
       clusterAffinity: { clusterNames: names(MAX_COMPARISONS / 200), labelSelector: { matchExpressions: absent(199) } },
     }
@@ -153,7 +153,7 @@ describe('a placement at a limit is narrowed:', () => {
 })
 
 describe('preferred data', () => {
-  test('with more comparisons than are allowed is not preferred: the base stands', () => {
+  test('with too many comparisons is ignored: the base applies', () => {
     const expressions = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
     const base = { clusterAffinity: { exclude: ['c0'], labelSelector: { matchExpressions: expressions } } }
     const { narrowing, lookups } = narrow(base, { preferred: [names(600), names(1200).slice(600)] })
@@ -161,14 +161,14 @@ describe('preferred data', () => {
     expect(lookups).toBe(0)
   })
 
-  test('of a tier more than there may be groups is not preferred', () => {
+  test('with more tiers than allowed groups is ignored', () => {
     const base = {
       clusterAffinities: groups(MAX_PREFERRED_GROUPS / 2 + 1, () => ({ clusterNames: ['c1', 'c2', 'c3'] })),
     }
     expect(narrow(base, { preferred: [['c1'], ['c2']] }).narrowing).toMatchObject({ affinity: base })
   })
 
-  test('of many different sizes has a limited number of tiers, and the last one has the rest', () => {
+  test('of many different sizes has a limited number of tiers; the last one has the remainder', () => {
     const claims = names(40).map((name, i) =>
       located([name], { claim: `default/${name}`, enforcement: 'Preferred', bytes: 1000 - i }),
     )
@@ -177,7 +177,7 @@ describe('preferred data', () => {
     expect(preferred.at(-1)).toHaveLength(40 - MAX_TIERS + 1)
   })
 
-  test('in very many clusters counts those with the most of it', () => {
+  test('in very many clusters is limited to those with the most bytes', () => {
     const claims = [
       located(names(3000), { claim: 'default/a', enforcement: 'Preferred', bytes: 1 }),
       located(['c2999'], { claim: 'default/b', enforcement: 'Preferred', bytes: 1 }),
@@ -187,21 +187,21 @@ describe('preferred data', () => {
     expect(preferred.flat()).toHaveLength(MAX_PREFERRED_CLUSTERS)
   })
 
-  test('of too many groups is not preferred: the base stands', () => {
+  test('for too many groups is ignored: the base applies', () => {
     const base = { clusterAffinities: groups(MAX_PREFERRED_GROUPS + 1, () => ({ clusterNames: ['c1', 'c2'] })) }
     const { narrowing } = narrow(base, { preferred: [['c1']] })
     expect(narrowing).toMatchObject({ affinity: base })
   })
 })
 
-test('two placements that are too large to compare count as widened: nothing is narrowed without a comparison', () => {
+test('two placements that are too large to compare count as widened', () => {
   const expressions = Array.from({ length: MAX_COMPARISONS }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const base: PlacementAffinity = { clusterAffinity: { labelSelector: { matchExpressions: expressions } } }
   const result: PlacementAffinity = { clusterAffinity: { clusterNames: names(10) } }
   expect(widenedBy(base, result, (name) => makeCluster(name), true)).toEqual(['*'])
 })
 
-test('a result that takes too many comparisons counts as widened, although the base takes none', () => {
+test('a result with too many comparisons counts as widened, even if the base needs none', () => {
   const expressions = Array.from({ length: 200 }, (_, i) => ({ key: `k${i}`, operator: 'DoesNotExist' }))
   const result = { clusterAffinity: { clusterNames: names(1000), labelSelector: { matchExpressions: expressions } } }
   const base = { clusterAffinity: { clusterNames: ['other'] } }
@@ -209,11 +209,11 @@ test('a result that takes too many comparisons counts as widened, although the b
 })
 
 test.each<{ name: string; terms: ClusterAffinity[]; clusters: number; want: number }>([
-  { name: 'no affinity takes none', terms: [], clusters: 10, want: 0 },
-  { name: 'names alone take none', terms: [{ clusterNames: ['c1', 'c2'] }], clusters: 10, want: 0 },
-  { name: 'an affinity without any part takes one for each cluster', terms: [{}], clusters: 10, want: 10 },
+  { name: 'no affinity needs no comparison', terms: [], clusters: 10, want: 0 },
+  { name: 'names alone need no comparison', terms: [{ clusterNames: ['c1', 'c2'] }], clusters: 10, want: 0 },
+  { name: 'an empty affinity needs one per cluster', terms: [{}], clusters: 10, want: 10 },
   {
-    name: 'each requirement of a selector takes one more',
+    name: 'each requirement of a selector needs one more',
     terms: [
       {
         labelSelector: { matchLabels: { a: '1' }, matchExpressions: [{ key: 'b', operator: 'Exists' }] },
@@ -224,13 +224,13 @@ test.each<{ name: string; terms: ClusterAffinity[]; clusters: number; want: numb
     want: 40,
   },
   {
-    name: 'names with a selector take as many as there are names',
+    name: 'names with a selector need one per name',
     terms: [{ clusterNames: ['c1', 'c2'], labelSelector: { matchLabels: { a: '1' } } }],
     clusters: 10,
     want: 4,
   },
   {
-    name: 'or as many as there are clusters, if those are fewer',
+    name: 'or one per cluster, if there are fewer clusters',
     terms: [{ clusterNames: ['c1', 'c2'], labelSelector: { matchLabels: { a: '1' } } }],
     clusters: 1,
     want: 2,

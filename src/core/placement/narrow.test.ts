@@ -42,19 +42,19 @@ describe('one affinity', () => {
       want: { affinity: one('c2'), allowed: ['c2'] },
     },
     {
-      name: 'names come out sorted and once',
+      name: 'names are sorted and unique',
       base: one('c3', 'c1', 'c3'),
       required: ['c3', 'c1'],
       want: { affinity: one('c1', 'c3'), allowed: ['c1', 'c3'] },
     },
     {
-      name: 'no affinity takes the names of the data',
+      name: 'no affinity gets the names of the data',
       base: {},
       required: ['c2'],
       want: { affinity: one('c2'), allowed: ['c2'] },
     },
     {
-      name: 'an empty affinity does too',
+      name: 'an empty affinity gets them too',
       base: { clusterAffinity: {} },
       required: ['c2'],
       want: { affinity: one('c2'), allowed: ['c2'] },
@@ -78,19 +78,19 @@ describe('one affinity', () => {
       want: 'unsatisfiable',
     },
     {
-      name: 'excluded clusters drop out, and exclude stays',
+      name: 'excluded clusters are removed, and exclude stays',
       base: { clusterAffinity: { exclude: ['c1'] } },
       required: ['c1', 'c2'],
       want: { affinity: { clusterAffinity: { exclude: ['c1'], clusterNames: ['c2'] } }, allowed: ['c2'] },
     },
     {
-      name: 'nothing but excluded clusters is unsatisfiable',
+      name: 'only excluded clusters are unsatisfiable',
       base: { clusterAffinity: { exclude: ['c1'] } },
       required: ['c1'],
       want: 'unsatisfiable',
     },
     {
-      name: 'selectors stay, and are left to Karmada where clusters cannot be read',
+      name: 'selectors stay, and are left to Karmada if clusters cannot be read',
       base: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } } } },
       required: ['c1', 'c2'],
       want: {
@@ -99,7 +99,7 @@ describe('one affinity', () => {
       },
     },
     {
-      name: 'names that the selectors reject drop out where clusters can be read',
+      name: 'names that the selectors reject are removed if clusters can be read',
       base: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } } } },
       required: ['c1', 'c2'],
       more: { clusters },
@@ -109,7 +109,7 @@ describe('one affinity', () => {
       },
     },
     {
-      name: 'so do names that no field selector lets pass',
+      name: 'names that the field selector rejects are removed',
       base: {
         clusterAffinity: { fieldSelector: { matchExpressions: [{ key: 'region', operator: 'In', values: ['us'] }] } },
       },
@@ -118,7 +118,7 @@ describe('one affinity', () => {
       want: 'unsatisfiable',
     },
     {
-      name: 'so do names that do not exist',
+      name: 'names that do not exist are removed',
       base: {},
       required: ['c1', 'gone'],
       more: { clusters },
@@ -132,7 +132,7 @@ describe('one affinity', () => {
       want: 'unsatisfiable',
     },
     {
-      name: 'empty parts of the base go: they would look changed to the scheduler for ever',
+      name: 'empty parts of the base are removed: the scheduler would always see a change',
       base: {
         clusterAffinity: { clusterNames: ['c1'], exclude: [], labelSelector: { matchLabels: {} }, fieldSelector: {} },
       },
@@ -140,13 +140,13 @@ describe('one affinity', () => {
       want: { affinity: one('c1'), allowed: ['c1'] },
     },
     {
-      name: 'a base of nothing but empty parts leaves none of them',
+      name: 'a base with only empty parts loses all of them',
       base: { clusterAffinity: { exclude: [] } },
       required: ['c1'],
       want: { affinity: one('c1'), allowed: ['c1'] },
     },
     {
-      name: 'where both kinds are set the one affinity counts, as in the scheduler, and is the only one left',
+      name: 'if both kinds are set, the one affinity counts, as in the scheduler, and is the only one left',
       base: { ...one('c1', 'c2'), clusterAffinities: [group('g', 'c3')] },
       required: ['c2', 'c3'],
       want: { affinity: one('c2'), allowed: ['c2'] },
@@ -161,7 +161,7 @@ describe('groups', () => {
 
   test.each<Row>([
     {
-      name: 'every group is narrowed and keeps its place',
+      name: 'every group is narrowed and keeps its position',
       base: { clusterAffinities: [group('g1', 'c1', 'c3'), group('g2', 'c2')] },
       required: ['c2', 'c3'],
       want: { affinity: { clusterAffinities: [group('g1', 'c3'), group('g2', 'c2')] }, allowed: ['c2', 'c3'] },
@@ -178,7 +178,7 @@ describe('groups', () => {
       },
     },
     {
-      name: 'a group that becomes empty is dropped',
+      name: 'a group without a cluster is removed',
       base: { clusterAffinities: [group('g1', 'c1'), group('g2', 'c2')] },
       required: ['c2'],
       want: { affinity: { clusterAffinities: [group('g2', 'c2')] }, allowed: ['c2'] },
@@ -202,26 +202,26 @@ describe('groups', () => {
       want: { affinity: overflow('g', group('', 'c2'), group('o1', 'c2', 'c3')), allowed: ['c2', 'c3'] },
     },
     {
-      name: 'without any overflow left there is no empty list of it',
+      name: 'overflow without a tier is removed',
       base: overflow('g', group('', 'c1'), group('o', 'c2')),
       required: ['c1'],
       want: { affinity: { clusterAffinities: [group('g', 'c1')] }, allowed: ['c1'] },
     },
     {
-      name: 'when only overflow is left its first tier takes the place of the group of a workload',
+      name: 'if only overflow is left, its first tier replaces the group of a workload',
       base: overflow('g', group('', 'c1'), group('o1', 'c2'), group('o2', 'c3')),
       required: ['c2', 'c3'],
       want: { affinity: overflow('g', group('', 'c2'), group('o2', 'c3')), allowed: ['c2', 'c3'] },
     },
     {
-      name: 'overflow does not count for what is no workload: the group goes',
+      name: 'for an object that is not a workload, overflow does not count: the group is removed',
       base: overflow('g', group('', 'c1'), group('o', 'c2')),
       required: ['c2'],
       more: { isWorkload: false },
       want: 'unsatisfiable',
     },
     {
-      name: 'overflow of what is no workload is narrowed all the same, and allows nothing',
+      name: 'overflow of an object that is not a workload is narrowed too, and allows nothing',
       base: overflow('g', group('', 'c1'), group('o', 'c2')),
       required: ['c1', 'c2'],
       more: { isWorkload: false },
@@ -249,19 +249,19 @@ describe('spread constraints', () => {
       want: { affinity: one('c1', 'c2'), allowed: ['c1', 'c2'] },
     },
     {
-      name: 'fewer clusters than it wants are unsatisfiable: the scheduler would retry for ever',
+      name: 'fewer clusters are unsatisfiable: the scheduler would retry forever',
       base: clusterSpread,
       required: ['c1'],
       want: 'unsatisfiable',
     },
     {
-      name: 'a constraint without a field means clusters',
+      name: 'a constraint without a field counts clusters',
       base: { spreadConstraints: [{ minGroups: 2 }] },
       required: ['c1'],
       want: 'unsatisfiable',
     },
     {
-      name: 'regions are counted where clusters can be read',
+      name: 'regions are counted if clusters can be read',
       base: regionSpread,
       required: ['c1', 'c2'],
       more: { clusters },
@@ -275,7 +275,7 @@ describe('spread constraints', () => {
       want: { affinity: one('c1', 'c3'), allowed: ['c1', 'c3'] },
     },
     {
-      name: 'regions are left to Karmada where clusters cannot be read',
+      name: 'regions are left to Karmada if clusters cannot be read',
       base: regionSpread,
       required: ['c1', 'c2'],
       want: { affinity: one('c1', 'c2'), allowed: ['c1', 'c2'] },
@@ -300,7 +300,7 @@ describe('spread constraints', () => {
       want: { affinity: one('c1'), allowed: ['c1'] },
     },
     {
-      name: 'weights by default are static',
+      name: 'default weights are static',
       base: { ...clusterSpread, ...divided() },
       required: ['c1'],
       want: { affinity: one('c1'), allowed: ['c1'] },
@@ -312,13 +312,13 @@ describe('spread constraints', () => {
       want: 'unsatisfiable',
     },
     {
-      name: 'a constraint without a least number is always met',
+      name: 'a constraint without minGroups is always satisfied',
       base: { spreadConstraints: [{ spreadByField: 'cluster', maxGroups: 1 }] },
       required: ['c1'],
       want: { affinity: one('c1'), allowed: ['c1'] },
     },
     {
-      name: 'a group with too few clusters is dropped while another has enough',
+      name: 'a group with too few clusters is removed if another one has enough',
       base: { ...clusterSpread, clusterAffinities: [group('g1', 'c1'), group('g2', 'c1', 'c2')] },
       required: ['c1', 'c2'],
       want: { affinity: { clusterAffinities: [group('g2', 'c1', 'c2')] }, allowed: ['c1', 'c2'] },
@@ -333,7 +333,7 @@ describe('spread constraints', () => {
       },
     },
     {
-      name: 'overflow clusters do not count for what is no workload',
+      name: 'overflow clusters do not count for an object that is not a workload',
       base: { ...clusterSpread, clusterAffinities: [{ ...group('g', 'c1'), overflowAffinities: [group('o', 'c2')] }] },
       required: ['c1', 'c2'],
       more: { isWorkload: false },
@@ -342,7 +342,7 @@ describe('spread constraints', () => {
   ])('$name', run)
 })
 
-test('nothing required leaves the base as it is', () => {
+test('without a required cluster, the base stays as it is', () => {
   const base = { ...one('c1'), clusterTolerations: [] }
   expect(narrowPlacement({ base, constraint: {}, clusters: undefined, isWorkload: true })).toEqual({
     kind: 'narrowed',
@@ -368,19 +368,19 @@ describe('an unsatisfiable constraint has a reason:', () => {
       want: 'the data is in m1, which the policy does not allow',
     },
     {
-      name: 'data in five clusters, by all of their names',
+      name: 'data in five clusters, with all names',
       base: one('c1'),
       required: names(5),
       want: 'the data is in m1, m2, m3, m4, m5, which the policy does not allow',
     },
     {
-      name: 'data in more clusters, by the first five names',
+      name: 'data in more clusters, with the first five names',
       base: one('c1'),
       required: names(7),
       want: 'the data is in m1, m2, m3, m4, m5 and 2 more, which the policy does not allow',
     },
     {
-      name: 'groups without a cluster that has the data, also where a spread is wanted',
+      name: 'groups without a cluster that has the data, also with a spread constraint',
       base: { clusterAffinities: [group('g', 'c1')], spreadConstraints: [{ minGroups: 2 }] },
       required: names(1),
       want: 'the data is in m1, which the policy does not allow',
@@ -395,7 +395,7 @@ describe('an unsatisfiable constraint has a reason:', () => {
     expect(narrow(base, required)).toEqual({ kind: 'unsatisfiable', reason: want })
   })
 
-  test('preferred data does not make up for required data that no cluster has', () => {
+  test('preferred data does not replace required data that no cluster has', () => {
     expect(
       narrowPlacement({
         base: one('c1'),

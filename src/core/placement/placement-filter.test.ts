@@ -8,7 +8,7 @@ const group = (affinityName: string, ...clusterNames: string[]): ClusterAffinity
 const core: ClusterAffinityTerm = { affinityName: 'core', labelSelector: { matchLabels: { tier: 'core' } } }
 
 test.each([{}, { clusterAffinities: [] }])(
-  'a placement without affinity allows every cluster there is: %j',
+  'a placement without affinity allows every existing cluster: %j',
   (affinity) => {
     const filter = placementFilter(affinity, clusters, true)
     expect([filter.allows('c1'), filter.allows('gone'), filter.compared()]).toEqual([true, false, 0])
@@ -23,14 +23,14 @@ describe.each([
   { name: 'few groups', groups: few, allowed: ['c1', 'c2'] },
   { name: 'many groups', groups: many, allowed: ['c1', 'c2', 'c3'] },
 ])('$name', ({ groups, allowed }) => {
-  test('allow what any of them allows, at the first and the second call', () => {
+  test('allow a cluster that any of them allows, at the first and the second call', () => {
     const filter = placementFilter({ clusterAffinities: groups }, clusters, true)
     const answers = () => ['c1', 'c2', 'c3', 'c4', 'gone'].filter((name) => filter.allows(name))
     expect([answers(), answers()]).toEqual([allowed, allowed])
   })
 })
 
-test('a cluster that several groups name is allowed when any of them lets it pass', () => {
+test('a cluster that several groups name is allowed if any of them allows it', () => {
   const never = { labelSelector: { matchLabels: { tier: 'none' } } }
   const groups = [
     { ...group('a', 'c1'), ...never },
@@ -57,14 +57,14 @@ describe('the comparisons with selectors', () => {
     expect(filter.compared()).toBe(3 * 2)
   })
 
-  test('of many groups are counted once for each cluster, and not for one that a group names', () => {
+  test('of many groups are counted once per cluster, but not for a cluster that a group names', () => {
     const filter = placementFilter({ clusterAffinities: many }, clusters, true)
     expect(filter.compared()).toBe(0)
     for (const name of ['c2', 'c1', 'c1', 'c4', 'c4']) filter.allows(name)
     expect(filter.compared()).toBe(2 * 2)
   })
 
-  test('of many groups are not counted for those that name other clusters', () => {
+  test('of many groups are not counted for groups with other names', () => {
     const named = { ...group('named', 'c3'), labelSelector: { matchLabels: { tier: 'core' } } }
     const filter = placementFilter({ clusterAffinities: [...many, named] }, clusters, true)
     filter.allows('c4')

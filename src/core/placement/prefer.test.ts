@@ -44,7 +44,7 @@ test.each<{
     },
   },
   {
-    name: 'every group gets its own, in front of it',
+    name: 'every group gets its own local group before it',
     base: { clusterAffinities: [group('g1', ['c1', 'c2']), group('g2', ['c2', 'c3'])] },
     constraint: { preferred: [['c2']] },
     want: {
@@ -57,13 +57,13 @@ test.each<{
     },
   },
   {
-    name: 'a tier that is not allowed at all adds nothing',
+    name: 'a tier without an allowed cluster adds nothing',
     base: { clusterAffinity: { clusterNames: ['c1'] } },
     constraint: { preferred: [['c2']] },
     want: { clusterAffinity: { clusterNames: ['c1'] } },
   },
   {
-    name: 'a tier that is the whole group adds nothing',
+    name: 'a tier that equals the group adds nothing',
     base: { clusterAffinity: { clusterNames: ['c2', 'c1'] } },
     constraint: { preferred: [['c1', 'c2']] },
     want: { clusterAffinity: { clusterNames: ['c2', 'c1'] } },
@@ -78,7 +78,7 @@ test.each<{
     want: { clusterAffinities: [group('default-local', ['c2', 'c3']), group('default', ['c1', 'c2', 'c3'])] },
   },
   {
-    name: 'clusters that do not exist or do not match are no preference',
+    name: 'clusters that do not exist or do not match are not preferred',
     base: { clusterAffinity: { labelSelector: { matchLabels: { tier: 'core' } } } },
     constraint: { preferred: [['c1', 'c2', 'gone']] },
     clusters: lookup(makeCluster('c1', {}, { tier: 'core' }), makeCluster('c2')),
@@ -90,7 +90,7 @@ test.each<{
     },
   },
   {
-    name: 'preferring looks only at what is left of the required clusters',
+    name: 'only clusters of the required ones are preferred',
     base: {},
     constraint: { required: ['c1', 'c2'], preferred: [['c2', 'c3']] },
     want: { clusterAffinities: [group('default-local', ['c2']), group('default', ['c1', 'c2'])] },
@@ -120,13 +120,13 @@ test.each<{
     },
   },
   {
-    name: 'a name that the policy uses is not taken',
+    name: 'a name that the policy uses is skipped',
     base: { clusterAffinities: [group('g', ['c1', 'c2']), group('g-local', ['c3'])] },
     constraint: { preferred: [['c1']] },
     want: { clusterAffinities: [group('g-local-2', ['c1']), group('g', ['c1', 'c2']), group('g-local', ['c3'])] },
   },
   {
-    name: 'the fallback loses its empty parts: they would look changed to the scheduler for ever',
+    name: 'the fallback loses its empty parts: the scheduler would always see a change',
     base: { clusterAffinity: { clusterNames: [], exclude: [], labelSelector: { matchLabels: {} } } },
     constraint: { preferred: [['c1']] },
     want: { clusterAffinities: [group('default-local', ['c1']), group('default')] },

@@ -6,13 +6,13 @@ import { spreadCheck } from './spread.ts'
 const clusters = lookup(makeCluster('c1', { region: 'eu' }), makeCluster('c2', { region: 'us' }), makeCluster('c3'))
 const byRegion = { spreadByField: 'region', minGroups: 2 }
 
-test('a cluster that does not exist, and one without a region, are in no region', () => {
+test('a missing cluster and a cluster without a region are in no region', () => {
   const check = spreadCheck({ spreadConstraints: [byRegion] }, clusters)
   expect(check(['c1', 'c2'])).toBeUndefined()
   expect(check(['c1', 'c3', 'gone'])).toBe('spread constraint wants at least 2 region groups, the data leaves 1')
 })
 
-test('of several constraints on the same field the one that asks for most counts, in any order', () => {
+test('of several constraints on one field, the largest one counts, in any order', () => {
   const constraints = [1, 3, 2].map((minGroups) => ({ spreadByField: 'cluster', minGroups }))
   const check = spreadCheck({ spreadConstraints: constraints }, undefined)
   expect(check(['c1', 'c2', 'c3'])).toBeUndefined()
@@ -66,7 +66,7 @@ test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isE
     },
     isEnforced: true,
   },
-])('with $name the spread is enforced: $isEnforced', ({ replicaScheduling, isEnforced }) => {
+])('with $name, the spread is enforced: $isEnforced', ({ replicaScheduling, isEnforced }) => {
   const placement: Placement = {
     spreadConstraints: [{ minGroups: 2 }],
     ...(replicaScheduling && { replicaScheduling }),

@@ -34,50 +34,50 @@ const cases: Case[] = [
     want: { deps: true },
   },
   {
-    name: 'a policy that selects none is left alone',
+    name: 'a policy that selects no data-bound workload is not changed',
     change: { dataBound: undefined },
     state: 'Untouched',
     want: {},
   },
-  { name: 'in mode never nothing is done', change: { mode: 'never' }, state: 'Untouched', want: {} },
+  { name: 'in mode never, nothing is changed', change: { mode: 'never' }, state: 'Untouched', want: {} },
   {
-    name: 'in mode never the choice of the author is not recorded either',
+    name: 'in mode never, the choice of the author is not recorded',
     change: { mode: 'never', policy: policy(off) },
     state: 'Untouched',
     want: { deps: false },
   },
   {
-    name: 'in mode always every policy propagates',
+    name: 'in mode always, every policy propagates',
     change: { mode: 'always', dataBound: undefined },
     state: 'Propagated',
     want: { deps: true },
   },
   {
-    name: 'in mode always it may be declined all the same',
+    name: 'in mode always, the author may decline too',
     change: { mode: 'always', policy: policy({}, { annotations: NO }) },
     state: 'Declined',
     want: { annotation: 'false' },
   },
   {
-    name: 'a policy that propagates already is left alone',
+    name: 'a policy that propagates already is not changed',
     change: { policy: policy(on) },
     state: 'Untouched',
     want: { deps: true },
   },
   {
-    name: 'a false is kept, and recorded before Karmada drops it',
+    name: 'a false is kept, and recorded before Karmada removes it',
     change: { policy: policy(off) },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
   },
   {
-    name: 'a false is recorded also while no workload is data-bound: a claim may be created later',
+    name: 'a false is recorded also without a data-bound workload: a claim may be created later',
     change: { policy: policy(off), dataBound: undefined },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
   },
   {
-    name: 'a false that is recorded changes nothing more',
+    name: 'a recorded false changes nothing',
     change: { policy: policy(off, { annotations: NO }) },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
@@ -89,25 +89,25 @@ const cases: Case[] = [
     want: { annotation: 'false' },
   },
   {
-    name: 'another value of the annotation says nothing',
+    name: 'another value of the annotation is ignored',
     change: { policy: policy({}, { annotations: { [PROPAGATE_DEPS_ANNOTATION]: 'no' } }) },
     state: 'Propagated',
     want: { deps: true, annotation: 'no' },
   },
   {
-    name: 'a false that was applied while Lodestone did not record it is honored',
+    name: 'a false in the applied manifest is honored, even if Lodestone did not record it',
     change: { policy: policy({}, { annotations: APPLIED_FALSE }) },
     state: 'Declined',
     want: {},
   },
   {
-    name: 'a false turns off what propagated',
+    name: 'a false disables the propagation',
     change: { policy: policy(off), stored: policy(on) },
     state: 'Declined',
     want: { deps: false, annotation: 'false' },
   },
   {
-    name: 'a user who turns it on after declining does not decline any more',
+    name: 'a true after a decline ends the decline',
     change: { policy: policy(on, { annotations: NO }), stored: policy({}, { annotations: NO }) },
     state: 'Accepted',
     want: { deps: true },
@@ -119,13 +119,13 @@ const cases: Case[] = [
     want: { deps: true, annotation: 'false' },
   },
   {
-    name: 'an annotation that is applied again beside a true stays: two writers must not fight over it',
+    name: 'an annotation that is applied again beside a true stays, so that two writers do not overwrite each other',
     change: { policy: policy(on, { annotations: NO }), stored: policy(on) },
     state: 'Untouched',
     want: { deps: true, annotation: 'false' },
   },
   {
-    name: 'a policy on its way out is left alone',
+    name: 'a policy that is being deleted is not changed',
     change: { policy: policy({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
     state: 'Untouched',
     want: {},
@@ -146,34 +146,31 @@ describe('the decision on a policy', () => {
     expect({ state: decision.state, ...said(decision.policy) }).toEqual({ state, ...want })
   })
 
-  test.each(cases)(
-    'changes the field, which it only sets, and the annotation, and nothing else: $name',
-    ({ change }) => {
-      const given = input(change)
-      // The policy as Karmada's webhook and an admin may leave it: with unknown fields, and with fields that must not change.
-      const policy = {
-        ...given.policy,
-        metadata: { ...given.policy.metadata, labels: { 'propagationpolicy.karmada.io/permanent-id': 'p' } },
-        spec: {
-          ...given.policy.spec,
-          schedulerName: 'mine',
-          failover: { application: { decisionConditions: { tolerationSeconds: 5 } } },
-        },
-      }
+  test.each(cases)('changes only the field, which it never unsets, and the annotation: $name', ({ change }) => {
+    const given = input(change)
+    // The policy as Karmada's webhook and an administrator may write it: with unknown fields, and with fields that must not change.
+    const policy = {
+      ...given.policy,
+      metadata: { ...given.policy.metadata, labels: { 'propagationpolicy.karmada.io/permanent-id': 'p' } },
+      spec: {
+        ...given.policy.spec,
+        schedulerName: 'mine',
+        failover: { application: { decisionConditions: { tolerationSeconds: 5 } } },
+      },
+    }
 
-      const changes = diffJson(policy, decidePolicy({ ...given, policy }).policy)
+    const changes = diffJson(policy, decidePolicy({ ...given, policy }).policy)
 
-      const allowed = [
-        { op: 'add', path: '/spec/propagateDeps', value: true },
-        { op: 'add', path: '/metadata/annotations', value: NO },
-        { op: 'remove', path: '/metadata/annotations/lodestone.dev~1propagate-deps' },
-      ]
-      expect(changes.length).toBeLessThanOrEqual(1)
-      for (const change of changes) expect(allowed).toContainEqual(change)
-    },
-  )
+    const allowed = [
+      { op: 'add', path: '/spec/propagateDeps', value: true },
+      { op: 'add', path: '/metadata/annotations', value: NO },
+      { op: 'remove', path: '/metadata/annotations/lodestone.dev~1propagate-deps' },
+    ]
+    expect(changes.length).toBeLessThanOrEqual(1)
+    for (const change of changes) expect(allowed).toContainEqual(change)
+  })
 
-  test.each(cases)('a second decision on its result changes nothing more: $name', ({ change }) => {
+  test.each(cases)('a second decision on its result changes nothing: $name', ({ change }) => {
     const { policy } = decidePolicy(input(change))
 
     expect(decidePolicy(input({ ...change, policy })).policy).toBe(policy)
@@ -184,13 +181,13 @@ describe('the decision on a policy', () => {
     return { ...policy, spec: { ...spec, ...(propagateDeps && { propagateDeps }) } }
   }
 
-  test.each(cases)("a second decision after Karmada's webhook changes nothing more: $name", ({ change }) => {
+  test.each(cases)("a second decision after Karmada's webhook changes nothing: $name", ({ change }) => {
     const policy = throughKarmada(decidePolicy(input(change)).policy)
 
     expect(decidePolicy(input({ ...change, policy })).policy).toBe(policy)
   })
 
-  test('a false persists through later updates that do not mention it', () => {
+  test('a false stays after later updates without the field', () => {
     const created = throughKarmada(decidePolicy(input({ policy: policy(off) })).policy)
     const scaled = { ...created, spec: { ...created.spec, priority: 3 } }
 
@@ -202,7 +199,7 @@ describe('the decision on a policy', () => {
 })
 
 test.each([
-  { name: 'that says nothing', policy: policy(), want: true },
+  { name: 'without the field', policy: policy(), want: true },
   { name: 'that propagates', policy: policy(on), want: false },
   { name: 'that propagates in spite of its annotation', policy: policy(on, { annotations: NO }), want: false },
   { name: 'whose author declines', policy: policy({}, { annotations: NO }), want: false },
@@ -243,25 +240,25 @@ describe('the answer', () => {
       reason: `propagateDeps: false is kept as ${annotation}`,
     },
     {
-      name: 'declined before, which needs no warning',
+      name: 'declined earlier, without a warning',
       change: { policy: policy({}, { annotations: NO }) },
       decision: 'Declined',
       reason: annotation,
     },
     {
-      name: 'declined by the manifest, which needs no warning',
+      name: 'declined in the manifest, without a warning',
       change: { policy: policy({}, { annotations: APPLIED_FALSE }) },
       decision: 'Declined',
       reason: 'its manifest says propagateDeps: false',
     },
     {
-      name: 'not declined any more',
+      name: 'no longer declined',
       change: { policy: policy(on, { annotations: NO }), stored: policy({}, { annotations: NO }) },
       warning: `lodestone: ${annotation} is removed`,
       decision: 'Accepted',
       reason: `${annotation} is removed`,
     },
-  ])('says what changes and why, also in the audit log: $name', ({ change, warning, decision, reason }) => {
+  ])('contains the change and the reason, also for the audit log: $name', ({ change, warning, decision, reason }) => {
     const given = input(change)
     const decided = decidePolicy(given)
 
@@ -271,7 +268,7 @@ describe('the answer', () => {
     })
   })
 
-  test('to a policy that is too large to compare says what to do', () => {
+  test('for a policy that is too large to compare has the remedy', () => {
     const given = input({ dataBound: undefined, isTooLarge: true })
 
     expect(answerPolicy(decidePolicy(given), given)).toEqual({
@@ -282,7 +279,7 @@ describe('the answer', () => {
     })
   })
 
-  test.each(cases)('warns once, in at most 120 characters, exactly when something changes: $name', ({ change }) => {
+  test.each(cases)('has one warning of at most 120 characters for each change: $name', ({ change }) => {
     const long = 'x'.repeat(200)
     const given = input({
       ...change,
@@ -294,7 +291,7 @@ describe('the answer', () => {
     expect(outcome.warnings?.every((warning) => warning.length <= 120) ?? true).toBe(true)
   })
 
-  test('to a policy without a data-bound workload is silent', () => {
+  test('for a policy without a data-bound workload has no warning', () => {
     const given = input({ dataBound: undefined })
 
     expect(answerPolicy(decidePolicy(given), given)).toEqual({ kind: 'allow' })

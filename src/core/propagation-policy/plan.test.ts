@@ -8,7 +8,7 @@ const claimed = { workload: 'Deployment default/app', claim: 'default/sales' }
 const plan = (change: Partial<PolicyInput> = {}) =>
   planPolicy({ policy: makePolicy({}, { resourceVersion: '7' }), mode: 'dataBound', dataBound: claimed, ...change })
 
-test('a policy whose workload became data-bound is patched, for the version that was read, with an Event', () => {
+test('a policy that selects a data-bound workload is patched, for the resourceVersion that was read, with an Event', () => {
   expect(plan().actions).toEqual([
     {
       kind: 'patch',
@@ -25,7 +25,7 @@ test('a policy whose workload became data-bound is patched, for the version that
   ])
 })
 
-test('a cluster policy is patched as one', () => {
+test('a ClusterPropagationPolicy is patched as such', () => {
   const { namespace: _none, ...metadata } = makePolicy().metadata
   const policy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata }
 
@@ -36,15 +36,15 @@ test.each<{ name: string; change: Partial<PolicyInput> }>([
   { name: 'no workload is data-bound', change: { dataBound: undefined } },
   { name: 'it is set already', change: { policy: makePolicy({ propagateDeps: true }) } },
   {
-    name: 'no workload is data-bound any more: it is never taken away',
+    name: 'the last workload is no longer data-bound: the field is never unset',
     change: { policy: makePolicy({ propagateDeps: true }), dataBound: undefined },
   },
   {
-    name: 'its author says false, also where only admission would note it',
+    name: 'its author declares false, even if only admission records it',
     change: { policy: makePolicy({ propagateDeps: false }) },
   },
   {
-    name: 'its author opted out',
+    name: 'its author declines',
     change: { policy: makePolicy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } }) },
   },
   { name: 'the mode is never', change: { mode: 'never' } },

@@ -21,26 +21,30 @@ function clusterPolicy(...resourceSelectors: ResourceSelector[]): PropagationPol
 
 /** Karmada's rules, row by row: pkg/util/selector.go, ResourceSelectorPriority, and the scope of the policy. */
 const rules: { name: string; policy: PropagationPolicy; workload?: WorkloadReference; want: number }[] = [
-  { name: 'a selector by name takes that object', policy: policy(deployments({ name: 'app' })), want: 3 },
-  { name: 'and no other', policy: policy(deployments({ name: 'other' })), want: 0 },
+  { name: 'a selector by name selects that object', policy: policy(deployments({ name: 'app' })), want: 3 },
+  { name: 'a selector by name selects no other object', policy: policy(deployments({ name: 'other' })), want: 0 },
   {
     name: 'a selector with a name ignores its labels',
     policy: policy(deployments({ name: 'app', labelSelector: { matchLabels: { tier: 'edge' } } })),
     want: 3,
   },
   {
-    name: 'a selector by labels takes an object that has them',
+    name: 'a selector by labels selects an object with them',
     policy: policy(deployments({ labelSelector: { matchLabels: labels } })),
     want: 2,
   },
   {
-    name: 'and no object without them',
+    name: 'a selector by labels selects no object without them',
     policy: policy(deployments({ labelSelector: { matchLabels: { tier: 'edge' } } })),
     want: 0,
   },
-  { name: 'empty labels take every object', policy: policy(deployments({ labelSelector: {} })), want: 2 },
-  { name: 'a selector without both takes all of the kind', policy: policy(deployments()), want: 1 },
-  { name: 'an empty name is no name', policy: policy(deployments({ name: '' })), want: 1 },
+  { name: 'empty labels select every object', policy: policy(deployments({ labelSelector: {} })), want: 2 },
+  {
+    name: 'a selector without name and labels selects all objects of the kind',
+    policy: policy(deployments()),
+    want: 1,
+  },
+  { name: 'an empty name counts as absent', policy: policy(deployments({ name: '' })), want: 1 },
   { name: 'the closest selector counts', policy: policy(deployments(), deployments({ name: 'app' })), want: 3 },
   {
     name: 'of several selectors by labels, each one counts',
@@ -50,49 +54,57 @@ const rules: { name: string; policy: PropagationPolicy; workload?: WorkloadRefer
     ),
     want: 2,
   },
-  { name: 'another kind is not meant', policy: policy({ apiVersion: 'apps/v1', kind: 'DaemonSet' }), want: 0 },
-  { name: 'another group is not meant', policy: policy(deployments({ apiVersion: 'example.org/v1' })), want: 0 },
-  { name: 'its own namespace may be said', policy: policy(deployments({ namespace: 'default' })), want: 1 },
-  { name: 'an empty namespace is the own one', policy: policy(deployments({ namespace: '' })), want: 1 },
+  { name: 'another kind is not selected', policy: policy({ apiVersion: 'apps/v1', kind: 'DaemonSet' }), want: 0 },
+  { name: 'another group is not selected', policy: policy(deployments({ apiVersion: 'example.org/v1' })), want: 0 },
+  { name: 'its own namespace may be given', policy: policy(deployments({ namespace: 'default' })), want: 1 },
+  { name: 'an empty namespace is its own namespace', policy: policy(deployments({ namespace: '' })), want: 1 },
   {
-    name: 'a policy does not reach into another namespace',
+    name: 'a policy does not select objects of another namespace',
     policy: policy(deployments({ namespace: 'demo' })),
     want: 0,
   },
   {
-    name: 'not even where the object is there',
+    name: 'not even if the object is in that namespace',
     policy: policy(deployments({ namespace: 'demo' })),
     workload: { ...app, namespace: 'demo' },
     want: 0,
   },
   {
-    name: 'a policy selects nothing without a namespace',
+    name: 'a policy selects no cluster-scoped object',
     policy: policy({ apiVersion: role.apiVersion, kind: role.kind, name: 'app' }),
     workload: role,
     want: 0,
   },
-  { name: 'a cluster policy without a namespace takes any', policy: clusterPolicy(deployments()), want: 1 },
   {
-    name: 'a cluster policy with a namespace takes that one',
+    name: 'a cluster policy without a namespace selects objects of any namespace',
+    policy: clusterPolicy(deployments()),
+    want: 1,
+  },
+  {
+    name: 'a cluster policy with a namespace selects objects of that namespace',
     policy: clusterPolicy(deployments({ namespace: 'default', name: 'app' })),
     want: 3,
   },
-  { name: 'and no other one', policy: clusterPolicy(deployments({ namespace: 'demo' })), want: 0 },
   {
-    name: 'a cluster policy takes cluster-scoped objects',
+    name: 'a cluster policy with a namespace selects no objects of another one',
+    policy: clusterPolicy(deployments({ namespace: 'demo' })),
+    want: 0,
+  },
+  {
+    name: 'a cluster policy selects cluster-scoped objects',
     policy: clusterPolicy({ apiVersion: role.apiVersion, kind: role.kind, name: 'app' }),
     workload: role,
     want: 3,
   },
 ]
 
-describe('what a policy selects', () => {
+describe('the selection of a policy', () => {
   test.each(rules)('$name', ({ policy, workload = app, want }) => {
     expect(closeness(workload, labels, policy)).toBe(want)
     expect(selects(policy, workload, labels)).toBe(want > 0)
   })
 
-  test('depends on the version for an object, and not for a reference', () => {
+  test('depends on the version for an object, but not for a reference', () => {
     const older = policy(deployments({ apiVersion: 'apps/v1beta1' }))
 
     expect([closeness(app, labels, older), selects(older, app, labels)]).toEqual([0, true])
@@ -106,30 +118,33 @@ describe('what a policy selects', () => {
       want: false,
     },
     {
-      name: 'by name as well',
+      name: 'by labels and by name',
       selectors: [deployments({ labelSelector: {} }), deployments({ name: 'app' })],
       want: true,
     },
     { name: 'by name', selectors: [deployments({ name: 'app' })], want: true },
-    { name: 'as one of all', selectors: [deployments()], want: true },
-  ])('while the labels are not known, $name: $want', ({ selectors, want }) => {
+    { name: 'by kind', selectors: [deployments()], want: true },
+  ])('without known labels, $name: $want', ({ selectors, want }) => {
     expect(selects(policy(...selectors), app, undefined)).toBe(want)
   })
 })
 
-test('a workload is compared with the selectors of its kind and namespace, and no others', () => {
+test('a workload is compared only with the selectors of its kind and namespace', () => {
   const selectors = [deployments({ labelSelector: {} }), deployments({ labelSelector: {} }), deployments()]
   const others = [deployments({ name: 'other' }), deployments({ namespace: 'demo' })]
   expect(candidateCount(policy(...selectors, ...others), app)).toBe(3)
 })
 
 describe('the keys', () => {
-  test.each(rules.filter(({ want }) => want > 0))('lead from one to the other: $name', ({ policy, workload = app }) => {
-    const keys = selectableKeys(workload)
-    expect(selectorKeys(policy).some((key) => keys.includes(key))).toBe(true)
-  })
+  test.each(rules.filter(({ want }) => want > 0))(
+    'connect a policy and a workload: $name',
+    ({ policy, workload = app }) => {
+      const keys = selectableKeys(workload)
+      expect(selectorKeys(policy).some((key) => keys.includes(key))).toBe(true)
+    },
+  )
 
-  test('of a policy are one for each selector that can select anything', () => {
+  test('of a policy include each selector that can select an object', () => {
     expect(selectorKeys(policy(deployments({ name: 'app' }), deployments({ namespace: 'demo' })))).toEqual([
       'apps/Deployment/default/app',
     ])
@@ -139,7 +154,7 @@ describe('the keys', () => {
     ])
   })
 
-  test('of a claim are those of the workload in its namespace and of the cluster-scoped one', () => {
+  test('of a claim include those of the workload in its namespace and of the cluster-scoped one', () => {
     const keys = ['default/app', 'default/*', '*/app', '*/*', '*/app', '*/*'].map((rest) => `apps/Deployment/${rest}`)
     expect(selectableKeysOfClaim(makeClaim())).toEqual(keys)
   })

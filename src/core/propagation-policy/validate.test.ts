@@ -9,12 +9,12 @@ test.each<{ name: string; policy: PropagationPolicy; want: string[] }>([
   { name: 'a policy', policy: makePolicy(), want: [] },
   { name: 'fields that are not read', policy: malformed({ unknownField: 1 }), want: [] },
   {
-    name: 'selectors that are no list',
+    name: 'selectors that are not a list',
     policy: malformed({ resourceSelectors: 'app' }),
     want: ['spec.resourceSelectors'],
   },
   {
-    name: 'propagateDeps that is no boolean',
+    name: 'propagateDeps that is not a boolean',
     policy: malformed({ propagateDeps: 'yes' }),
     want: ['spec.propagateDeps'],
   },

@@ -35,7 +35,7 @@ function makeConfiguration(...webhooks: WebhookEntry[]): WebhookConfiguration {
   }
 }
 
-/** The same as a cluster has it: with a version, and with what an API server and people add. */
+/** The configuration in a cluster: with a resourceVersion, and with fields of the API server and of users. */
 function stored(configuration: WebhookConfiguration): WebhookConfiguration {
   return {
     ...configuration,
@@ -52,15 +52,15 @@ test('a missing configuration is created', () => {
   })
 })
 
-describe('a correct configuration is left alone', () => {
+describe('a correct configuration is not changed', () => {
   test.each([
     { name: 'equal', current: makeConfiguration() },
-    { name: 'with fields that an API server fills in', current: stored(makeConfiguration()) },
+    { name: 'with fields that the API server defaults', current: stored(makeConfiguration()) },
   ])('$name', ({ current }) => {
     expect(planRegistration([{ type, wanted: makeConfiguration(), current }])).toEqual({ actions: [] })
   })
 
-  test('with a caBundle that another controller keeps, where we have none to give', () => {
+  test('with a caBundle of another controller, if we have none', () => {
     const wanted = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7' } }))
     const current = makeConfiguration(makeEntry({ clientConfig: { url: 'https://10.0.0.7', caBundle: 'dGhlaXJz' } }))
 
@@ -73,9 +73,9 @@ describe('a configuration that differs is repaired', () => {
   test.each([
     { name: 'another CA', entry: makeEntry({ clientConfig: { ...makeEntry().clientConfig, caBundle: 'b2xk' } }) },
     { name: 'another failurePolicy', entry: makeEntry({ failurePolicy: 'Fail' }) },
-    { name: 'a rule too few', entry: makeEntry({ rules: [] }) },
-    { name: 'a rule too many', entry: makeEntry({ rules: rule ? [rule, rule] : [] }) },
-    { name: 'an entry of another name', entry: makeEntry({ name: 'old.lodestone.dev' }) },
+    { name: 'a missing rule', entry: makeEntry({ rules: [] }) },
+    { name: 'an additional rule', entry: makeEntry({ rules: rule ? [rule, rule] : [] }) },
+    { name: 'an entry with another name', entry: makeEntry({ name: 'old.lodestone.dev' }) },
   ])('$name', ({ entry }) => {
     const wanted = makeConfiguration()
 
@@ -85,15 +85,15 @@ describe('a configuration that differs is repaired', () => {
   })
 
   test.each([
-    { name: 'an entry too many', current: makeConfiguration(makeEntry(), makeEntry({ name: 'old.lodestone.dev' })) },
-    { name: 'no entries at all', current: { ...makeConfiguration(), webhooks: [] } },
+    { name: 'an additional entry', current: makeConfiguration(makeEntry(), makeEntry({ name: 'old.lodestone.dev' })) },
+    { name: 'no entries', current: { ...makeConfiguration(), webhooks: [] } },
   ])('$name', ({ current }) => {
     const { actions } = planRegistration([{ type, wanted: makeConfiguration(), current }])
 
     expect(actions).toMatchObject([{ kind: 'update', object: { webhooks: [makeEntry()] } }])
   })
 
-  test('by a write that is guarded by the version, and keeps what others wrote around the webhooks', () => {
+  test('by a write with the resourceVersion, which keeps the fields of other writers', () => {
     const current = stored(makeConfiguration(makeEntry({ timeoutSeconds: 30 })))
 
     const { actions } = planRegistration([{ type, wanted: makeConfiguration(), current }])
@@ -101,7 +101,7 @@ describe('a configuration that differs is repaired', () => {
     expect(actions[0]?.object.metadata).toEqual(current.metadata)
   })
 
-  test('and a caBundle that another controller keeps stays with its entry', () => {
+  test('and a caBundle of another controller stays in its entry', () => {
     const withoutCa = (name: string) => makeEntry({ name, clientConfig: { url: 'https://10.0.0.7' } })
     const wanted = makeConfiguration(withoutCa('a.lodestone.dev'), withoutCa('b.lodestone.dev'))
     const current = makeConfiguration(
@@ -117,7 +117,7 @@ describe('a configuration that differs is repaired', () => {
     ])
   })
 
-  test('only it: the other configuration is correct', () => {
+  test('only the incorrect one is written', () => {
     const wanted = makeConfiguration()
 
     const { actions } = planRegistration([
@@ -128,7 +128,7 @@ describe('a configuration that differs is repaired', () => {
     expect(actions).toHaveLength(1)
   })
 
-  test('once: what was written needs nothing more', () => {
+  test('once: after the write, the next plan is empty', () => {
     const wanted = makeConfiguration()
     const current = stored(makeConfiguration(makeEntry({ failurePolicy: 'Fail' })))
     const { actions } = planRegistration([{ type, wanted, current }])
@@ -139,14 +139,14 @@ describe('a configuration that differs is repaired', () => {
   })
 })
 
-describe('a configuration that is not wanted any more', () => {
+describe('a configuration that is no longer wanted', () => {
   const ours = {
     ...makeConfiguration().metadata,
     resourceVersion: '7',
     labels: { 'app.kubernetes.io/name': 'lodestone' },
   }
 
-  test('is emptied as it was read, so that what changed meanwhile stays, and once', () => {
+  test('is emptied once, with the resourceVersion that was read', () => {
     const current = { ...makeConfiguration(), metadata: ours }
 
     const emptied = { ...current, webhooks: [] }
@@ -155,13 +155,13 @@ describe('a configuration that is not wanted any more', () => {
   })
 
   test.each([
-    { name: 'nothing is there', current: undefined },
+    { name: 'it does not exist', current: undefined },
     { name: 'it has our name but not our labels', current: stored(makeConfiguration()) },
     {
       name: 'it has the labels of another program',
       current: { ...makeConfiguration(), metadata: { ...ours, labels: { 'app.kubernetes.io/name': 'other' } } },
     },
-  ])('is left alone where $name', ({ current }) => {
+  ])('is not changed if $name', ({ current }) => {
     expect(planWithdrawal(type, current)).toEqual([])
   })
 })

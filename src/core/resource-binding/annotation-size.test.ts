@@ -25,7 +25,7 @@ function annotationBytes({ metadata }: ResourceBinding): number {
   )
 }
 
-/** Decides, then asserts that a second decision changes nothing and that the API server would accept the annotations. */
+/** Decides, then asserts that a second decision changes nothing and that the API server accepts the annotations. */
 function decide(given: Partial<BindingInput>) {
   const input = makeInput(given)
   const decision = decideBinding(input)
@@ -34,8 +34,8 @@ function decide(given: Partial<BindingInput>) {
   return decision
 }
 
-describe('the annotations of a binding stay below what the API server allows', () => {
-  test('with data in 3,500 clusters, of which the policy allows all', () => {
+describe('the annotations of a binding stay below the limit of the API server', () => {
+  test('with data in 3,500 clusters, all allowed by the policy', () => {
     const { state, binding } = decide({ binding: makeBinding({ placement: {} }), claims: [located(fleet(3500))] })
 
     expect(state).toBe('Narrowed')
@@ -43,7 +43,7 @@ describe('the annotations of a binding stay below what the API server allows', (
     expect(annotationBytes(binding)).toBeLessThan(2000)
   })
 
-  test('with 300 groups of 120 names each, which the policy repeats', () => {
+  test('with 300 groups of 120 names each, equal to the policy', () => {
     const placement = grouped(300, 120)
     const policy = makePolicyInput({ placement })
     const { state, binding } = decide({
@@ -57,7 +57,7 @@ describe('the annotations of a binding stay below what the API server allows', (
     expect(annotationBytes(binding)).toBeLessThan(10_000)
   })
 
-  test('a base that is in no policy is not given up: the workload is on hold, and the message says what to do', () => {
+  test('without a policy, a large base is kept: the workload is on hold, and the message has the remedy', () => {
     const { state, binding, message } = decide({
       binding: makeBinding({ placement: grouped(300, 120) }),
       claims: [located(fleet(120))],
@@ -68,7 +68,7 @@ describe('the annotations of a binding stay below what the API server allows', (
     expect(message).toContain('use fewer or shorter cluster affinities')
   })
 
-  test('where other writers have filled the annotations, nothing changes and a message says so', () => {
+  test('if other writers filled the annotations, nothing changes and a message reports it', () => {
     const { state, binding, message } = decide({
       binding: makeBinding({}, { annotations: { note: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 100) } }),
     })
@@ -87,7 +87,7 @@ describe('the annotations of a binding stay below what the API server allows', (
   })
 })
 
-test('a base that no annotation can restore is not narrowed, again and again', () => {
+test('a base that no annotation can restore is never narrowed', () => {
   const placement = JSON.parse('{"clusterAffinity":{"labelSelector":{"__proto__":{}}}}')
   const { state, binding } = decide({ binding: makeBinding({ placement }), claims: [located(['member1'])] })
 
@@ -120,16 +120,16 @@ describe('a set of required clusters that is too large to list', () => {
     expect(affinityOf(binding.spec.placement)).toEqual(affinityOf(running.spec.placement))
   })
 
-  test('is the same as before when the data is where it was, and nothing is written', () => {
+  test('is equal to the last one if the data did not move, and nothing is written', () => {
     expect(later({ claims: [located(clusters)] }).binding).toBe(running)
   })
 
-  test('is known to have changed when the data moved: a workload that may not move stays', () => {
+  test('differs if the data moved: a workload that may not move stays', () => {
     const { state } = later({ claims: [located(clusters.slice(1), { rebalance: 'Never' })] })
     expect(state).toBe('Kept')
   })
 
-  test('is known to have changed when the data moved: a workload that may move is narrowed anew', () => {
+  test('differs if the data moved: a workload that may move is narrowed again', () => {
     const { state, binding } = later({ claims: [located(clusters.slice(1))] })
     expect(state).toBe('Narrowed')
     expect(binding.spec.placement?.clusterAffinity?.clusterNames).toHaveLength(999)

@@ -53,7 +53,7 @@ const writeNotes = (annotations: Record<string, string> | undefined, written: Bi
 const foreign = fc.dictionary(fc.constantFrom('a', 'policy.karmada.io/applied-placement', '__proto__'), fc.string())
 
 describe('our annotations', () => {
-  test('read back as they were written, beside the annotations of other writers', () => {
+  test('are read as they were written, beside the annotations of other writers', () => {
     fc.assert(
       fc.property(foreign, notes, notes, (others, before, after) => {
         const first = writeNotes(others, before)
@@ -66,11 +66,11 @@ describe('our annotations', () => {
     )
   })
 
-  test('leave nothing behind when the last one goes', () => {
+  test('leave no empty annotations after the last one is removed', () => {
     expect(writeNotes(writeNotes(undefined, { base: {} }), {})).toBe(undefined)
   })
 
-  test('are known to be there even when they cannot be read', () => {
+  test('are detected even if they are malformed', () => {
     expect([
       hasOurAnnotations(undefined),
       hasOurAnnotations({ a: 'b' }),
@@ -79,7 +79,7 @@ describe('our annotations', () => {
   })
 })
 
-describe('a value that another writer wrote there counts as absent', () => {
+describe('a value of another writer counts as absent', () => {
   test.each<{ name: string; key: string; value: string }>([
     { name: 'no JSON', key: BASE_AFFINITY_ANNOTATION, value: '{' },
     { name: 'an empty text', key: BASE_AFFINITY_ANNOTATION, value: '' },
@@ -90,18 +90,18 @@ describe('a value that another writer wrote there counts as absent', () => {
       value: '{"clusterAffinity":{"__proto__":-1}}',
     },
     {
-      name: 'the same member, spelled with an escape',
+      name: 'the same member, written with an escape',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"labelSelector":{"\\u005f_proto__":-1}}}',
     },
     { name: 'a list', key: BASE_AFFINITY_ANNOTATION, value: '[]' },
     {
-      name: 'names that are no list',
+      name: 'names that are not a list',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"clusterNames":"c1"}}',
     },
     {
-      name: 'names that are no text',
+      name: 'names that are not texts',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"clusterNames":[1]}}',
     },
@@ -112,40 +112,40 @@ describe('a value that another writer wrote there counts as absent', () => {
     },
     { name: 'a group without a name', key: BASE_AFFINITY_ANNOTATION, value: '{"clusterAffinities":[{}]}' },
     {
-      name: 'overflow that is no list',
+      name: 'overflow that is not a list',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinities":[{"affinityName":"a","overflowAffinities":5}]}',
     },
     {
-      name: 'a selector that is none',
+      name: 'a selector that is not an object',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"labelSelector":[]}}',
     },
     {
-      name: 'labels that are no text',
+      name: 'labels that are not texts',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"labelSelector":{"matchLabels":{"a":1}}}}',
     },
     {
-      name: 'expressions that are no list',
+      name: 'expressions that are not a list',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"labelSelector":{"matchExpressions":5}}}',
     },
     {
-      name: 'values that are no list',
+      name: 'values that are not a list',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"labelSelector":{"matchExpressions":[{"key":"a","operator":"In","values":5}]}}}',
     },
     {
-      name: 'an expression of nothing',
+      name: 'an empty expression',
       key: BASE_AFFINITY_ANNOTATION,
       value: '{"clusterAffinity":{"fieldSelector":{"matchExpressions":[null]}}}',
     },
-    { name: 'required clusters that are no list', key: LOCALITY_ANNOTATION, value: '{"required":"c1"}' },
-    { name: 'tiers that are no lists', key: LOCALITY_ANNOTATION, value: '{"preferred":["c1"]}' },
-    { name: 'a hold without a beginning', key: HOLD_ANNOTATION, value: '{"reason":"Unresolved"}' },
+    { name: 'required clusters that are not a list', key: LOCALITY_ANNOTATION, value: '{"required":"c1"}' },
+    { name: 'tiers that are not lists', key: LOCALITY_ANNOTATION, value: '{"preferred":["c1"]}' },
+    { name: 'a hold without a start', key: HOLD_ANNOTATION, value: '{"reason":"Unresolved"}' },
     {
-      name: 'a hold that began at no time',
+      name: 'a hold with an invalid start',
       key: HOLD_ANNOTATION,
       value: '{"reason":"Unresolved","since":"yesterday"}',
     },
@@ -153,7 +153,7 @@ describe('a value that another writer wrote there counts as absent', () => {
     expect(readAnnotations({ [key]: value })).toEqual({})
   })
 
-  test('and never fails an admission, whatever it is', () => {
+  test('and never fails an admission, for any value', () => {
     const leaf = fc.constantFrom<unknown>(null, 5, 'c1', true, [], {}, ['c1'], [null])
     const key = fc.constantFrom(
       'clusterAffinity',

@@ -9,7 +9,7 @@ const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity
 const three = one('member1', 'member2', 'member3')
 const noted = (base: PlacementAffinity) => ({ annotations: { [OUR_ANNOTATIONS[0]]: JSON.stringify(base) } })
 
-/** A binding as Lodestone left it: narrowed to where the data was, with the base in its annotation. */
+/** A binding after a decision: narrowed to the clusters with the data, with the base in its annotation. */
 function stored(base: PlacementAffinity = three, ...data: string[]): ResourceBinding {
   const claims = [located(data.length > 0 ? data : ['member2'])]
   return decideBinding(makeInput({ binding: makeBinding({ placement: base }), claims })).binding
@@ -35,44 +35,44 @@ function outcome(input: Partial<BindingInput>): { base: unknown; affinity: unkno
 
 describe('at creation', () => {
   test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
-    { name: 'the placement that comes is the base', input: {}, want: { base: three, affinity: one('member2') } },
+    { name: 'the placement in the request is the base', input: {}, want: { base: three, affinity: one('member2') } },
     {
-      name: 'even where it differs from the policy that we know',
+      name: 'the placement in the request is the base even if the known policy differs',
       input: { policy: known(one('member2', 'member9')) },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'no affinity is a base too',
+      name: 'an absent affinity is a base too',
       input: { binding: makeBinding({ placement: {} }) },
       want: { base: {}, affinity: one('member2') },
     },
     {
-      name: 'of two affinities the one that the scheduler uses is the base',
+      name: 'of two affinities, the base is the one that the scheduler uses',
       input: { binding: makeBinding({ placement: { ...three, clusterAffinities: [{ affinityName: 'a' }] } }) },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'our own answer, asked about again, keeps its base',
+      name: 'the object of our own answer keeps its base at a reinvocation',
       input: { binding: stored() },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'our own answer keeps its base where a policy agrees',
+      name: 'the object of our own answer keeps its base if the policy is equal',
       input: { binding: stored(), policy: known(three) },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'a base that another writer set there does not count when the decision for it differs',
+      name: 'a forged base does not count if the decision for it differs',
       input: { binding: makeBinding({ placement: one('member1', 'member2') }, noted({})) },
       want: { base: one('member1', 'member2'), affinity: one('member2') },
     },
     {
-      name: 'a base that a requester wrote there stays as long as it changes nothing: it may be our own first answer',
+      name: 'a base in the request stays if it changes nothing: it may be our own first answer',
       input: { binding: makeBinding({ placement: one('member2') }, noted({})), policy: known(three) },
       want: { base: {}, affinity: one('member2') },
     },
     {
-      name: 'a base that cannot be read does not count',
+      name: 'a malformed base does not count',
       input: { binding: makeBinding({ placement: one('member2') }, { annotations: { [OUR_ANNOTATIONS[0]]: '{' } }) },
       want: { base: one('member2'), affinity: one('member2') },
     },
@@ -86,52 +86,52 @@ describe('at an update', () => {
 
   test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
     {
-      name: "the detector's overwrite is narrowed again",
+      name: 'an overwrite by the detector is narrowed again',
       input: { binding: overwritten(stored(), three), stored: stored() },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'a policy that was cut down is the new base',
+      name: 'a reduced policy is the new base',
       input: { binding: overwritten(stored(), two), stored: stored() },
       want: { base: two, affinity: one('member2') },
     },
     {
-      name: 'so it is when our cache does not have it yet',
+      name: 'a reduced policy is the new base even before our cache has it',
       input: { binding: overwritten(stored(), two), stored: stored(), policy: known(three) },
       want: { base: two, affinity: one('member2') },
     },
     {
-      name: "the scheduler's echo keeps the annotated base when no policy is known",
+      name: 'a write of the scheduler keeps the annotated base if no policy is known',
       input: { binding: echoed(stored()), stored: stored() },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: "the scheduler's echo takes the policy's base when it is known",
+      name: "a write of the scheduler uses the policy's base if it is known",
       input: { binding: echoed(stored()), stored: stored(), policy: known(two) },
       want: { base: two, affinity: one('member2') },
     },
     {
-      name: 'a lazy policy that changed does not reach the binding with an echo',
+      name: 'a changed lazy policy does not apply at a write of the scheduler',
       input: { binding: echoed(stored()), stored: stored(), policy: lazy(one('member1')) },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: "a lazy policy's placement reaches it when the detector writes it",
+      name: "a lazy policy's placement applies when the detector writes it",
       input: { binding: overwritten(stored(), two), stored: stored(), policy: lazy(two) },
       want: { base: two, affinity: one('member2') },
     },
     {
-      name: 'an echo that lost our annotations keeps the stored base',
+      name: 'a write of the stored affinity without our annotations keeps the stored base',
       input: { binding: makeBinding({ placement: one('member2') }), stored: stored() },
       want: { base: three, affinity: one('member2') },
     },
     {
-      name: 'data that moved is looked for in the base, not in the narrowed affinity',
+      name: 'data that moved is located by the base, not by the narrowed affinity',
       input: { binding: echoed(stored()), stored: stored(), claims: [located(['member3'])] },
       want: { base: three, affinity: one('member3') },
     },
     {
-      name: 'an affinity that was stored before Lodestone decided on the binding is its own base',
+      name: 'an affinity that was stored before the first decision is its own base',
       input: { binding: makeBinding(), stored: makeBinding() },
       want: { base: three, affinity: one('member2') },
     },
@@ -144,9 +144,9 @@ describe('at an update', () => {
     { name: 'the policy is known', policy: known(two) },
     { name: 'the policy is lazy', policy: lazy(two) },
   ])(
-    'our answer to a new base that is stored already, asked about again, keeps the new base when $name',
+    'a reinvocation of our answer to a new base that equals the stored affinity keeps the new base if $name',
     ({ policy }) => {
-      // The detector cut the base down. The decision is the stored affinity, and a later webhook causes a reinvocation.
+      // The detector reduced the base. The decision equals the stored affinity, and a later webhook causes a reinvocation.
       const before = stored()
       const first = decideBinding(makeInput({ binding: overwritten(before, two), stored: before, policy }))
       const again = outcome({ binding: first.binding, stored: before, policy })
@@ -154,14 +154,14 @@ describe('at an update', () => {
     },
   )
 
-  test('a new base holds even when the data came to a cluster outside of it', () => {
+  test('a new base applies even if the data moved to a cluster outside of it', () => {
     const before = stored()
     const claims = [located(['member2', 'member3'])]
     const first = decideBinding(makeInput({ binding: overwritten(before, two), stored: before, claims }))
     expect(outcome({ binding: first.binding, stored: before, claims })).toEqual({ base: two, affinity: one('member2') })
   })
 
-  test('a forged base never widens beyond a policy that is in force', () => {
+  test('a forged base never widens a placement beyond a policy that is in force', () => {
     const before = stored()
     const forged = { ...before, metadata: { ...before.metadata, ...noted({}) } }
     const moved = [located(['member9'])]
@@ -171,7 +171,7 @@ describe('at an update', () => {
     expect(outcome({ binding: forged, stored: forged, policy, claims: moved }).affinity).toEqual(three)
   })
 
-  test('a forged base never widens beyond a lazy policy', () => {
+  test('a forged base never widens a placement beyond a lazy policy', () => {
     const before = stored()
     const forged = { ...before, metadata: { ...before.metadata, ...noted({}) } }
     const got = outcome({ binding: forged, stored: forged, policy: lazy(three), claims: [located(['member9'])] })
@@ -179,27 +179,27 @@ describe('at an update', () => {
   })
 })
 
-describe('when the last claim is gone', () => {
+describe('after the deletion of the last claim', () => {
   const gone = { claims: [] }
 
   test.each<{ name: string; input: Partial<BindingInput>; want: PlacementAffinity }>([
-    { name: 'the annotated base is back', input: { binding: stored(), stored: stored() }, want: three },
+    { name: 'the annotated base is restored', input: { binding: stored(), stored: stored() }, want: three },
     {
-      name: "the policy's base is back where it is known",
+      name: "the policy's base is restored if it is known",
       input: { binding: stored(), stored: stored(), policy: known(one('member1', 'member2')) },
       want: one('member1', 'member2'),
     },
     {
-      name: 'what the detector writes stays',
+      name: 'the affinity of the detector stays',
       input: { binding: overwritten(stored(), one('member5')), stored: stored() },
       want: one('member5'),
     },
     {
-      name: 'a base outside a lazy policy is not brought back',
+      name: 'a base outside of a lazy policy is not restored',
       input: { binding: stored({}), stored: stored({}), policy: lazy(three) },
       want: one('member2'),
     },
-  ])('$name, and our annotations are gone', ({ input, want }) => {
+  ])('$name, and our annotations are removed', ({ input, want }) => {
     const { state, binding } = decideBinding(makeInput({ ...input, ...gone }))
     expect({ state, placement: binding.spec.placement, annotations: binding.metadata.annotations }).toEqual({
       state: 'Restored',
@@ -208,7 +208,7 @@ describe('when the last claim is gone', () => {
     })
   })
 
-  test('a hold of Lodestone is lifted, and a second decision changes nothing', () => {
+  test('a hold of Lodestone is removed, and a second decision changes nothing', () => {
     const held = decideBinding(makeInput({ claims: [unknown()] })).binding
     const { binding } = decideBinding(makeInput({ binding: held, stored: held, ...gone }))
     expect(binding).toEqual(makeBinding())
@@ -221,7 +221,7 @@ describe('when the last claim is gone', () => {
   })
 })
 
-describe('when the loop of another replica writes, from claims and sources that this one has not seen yet', () => {
+describe('at a write by the loop of another replica, from claims and sources that this replica has not cached yet', () => {
   const before = makeBinding()
   const old = stored(three, 'member1')
   const sent = (from: ResourceBinding, data: string) =>
@@ -229,17 +229,17 @@ describe('when the loop of another replica writes, from claims and sources that 
 
   test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
     {
-      name: 'a claim: the write is undone',
+      name: 'new claim: the write is reverted',
       input: { binding: sent(before, 'member2'), stored: before, claims: [] },
       want: { base: undefined, affinity: three },
     },
     {
-      name: 'a location: it is held',
+      name: 'new location: the workload is on hold',
       input: { binding: sent(before, 'member2'), stored: before, claims: [unknown()] },
       want: { base: undefined, affinity: three },
     },
     {
-      name: 'a move: it stays',
+      name: 'move: the narrowing stays',
       input: { binding: sent(old, 'member2'), stored: old, claims: [located(['member1'])] },
       want: { base: three, affinity: one('member1') },
     },
@@ -247,12 +247,12 @@ describe('when the loop of another replica writes, from claims and sources that 
     expect(outcome(input)).toEqual(want)
   })
 
-  test('a policy that is known is not left for what it says', () => {
+  test('a known policy has precedence over the annotation', () => {
     const input = { binding: sent(before, 'member2'), stored: before, claims: [], policy: known(one('member2')) }
     expect(outcome(input)).toEqual({ base: undefined, affinity: one('member2') })
   })
 
-  test('an affinity that its annotation does not explain is a new base', () => {
+  test('an affinity that does not follow from its annotation is a new base', () => {
     const binding = overwritten(sent(before, 'member2'), one('member1', 'member2'))
     expect(outcome({ binding, stored: before })).toEqual({ base: one('member1', 'member2'), affinity: one('member2') })
   })

@@ -37,12 +37,12 @@ describe('a workload that is not scheduled', () => {
       want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
-      name: 'goes on without its data where the claim says so',
+      name: 'continues without its data if the claim allows it',
       given: { claims: [unknown({ onUnresolved: 'Ignore' })] },
       want: { state: 'Ignored', affinity: base, written: [] },
     },
     {
-      name: 'is on hold while its data is nowhere',
+      name: 'is on hold while its data does not exist',
       given: { claims: [nowhere()] },
       want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
@@ -52,17 +52,17 @@ describe('a workload that is not scheduled', () => {
       want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
-      name: 'is on hold while the claim is missing that its policy requires',
+      name: 'is on hold while its policy requires a claim and there is none',
       given: { claims: [], policy: makePolicyInput({ requiresClaim: true }) },
       want: { state: 'OnHold', affinity: base, written: ['hold'] },
     },
     {
-      name: 'gets its base back without a claim',
+      name: 'gets its base without a claim',
       given: { claims: [] },
       want: { state: 'Restored', affinity: base, written: [] },
     },
     {
-      name: 'is not narrowed for preferred data of unknown location',
+      name: 'is not narrowed for preferred data with an unknown location',
       given: { claims: [unknown({ enforcement: 'Preferred' })] },
       want: { state: 'Ignored', affinity: base, written: [] },
     },
@@ -84,25 +84,25 @@ describe('a scheduled workload', () => {
         want: { state: 'Kept', affinity: one('m2'), written: ['base', 'locality'] },
       },
       {
-        name: 'follows its data',
+        name: 'moves with its data',
         binding: runningIn('m2', ['m2']),
         given: { claims: [located(['m3'])] },
         want: { state: 'Narrowed', affinity: one('m3'), written: ['base', 'locality'] },
       },
       {
-        name: 'stays where rebalance does not let it move',
+        name: 'stays if rebalance forbids the move',
         binding: runningIn('m2', ['m2']),
         given: { claims: [located(['m3'], { rebalance: 'Never' })] },
         want: { state: 'Kept', affinity: one('m2'), written: ['base', 'locality'] },
       },
       {
-        name: 'is left to the loop by admission',
+        name: 'is not moved by admission, but by the loop',
         binding: runningIn('m2', ['m2']),
         given: { claims: [located(['m3'])], leavesMovesToLoop: true },
         want: { state: 'Kept', affinity: one('m2'), written: ['base', 'locality'] },
       },
       {
-        name: 'without a narrowing is left to the loop as it is',
+        name: 'without a narrowing is not moved by admission, but by the loop',
         binding: runningIn('m2'),
         given: { claims: [located(['m3'])], leavesMovesToLoop: true },
         want: { state: 'Ignored', affinity: base, written: [] },
@@ -114,7 +114,7 @@ describe('a scheduled workload', () => {
         want: { state: 'Ignored', affinity: base, written: [] },
       },
       {
-        name: 'does not lose its last cluster to an eviction',
+        name: 'keeps its clusters if all of them are being evicted',
         binding: {
           ...runningIn('m2', ['m2']),
           spec: { ...runningIn('m2', ['m2']).spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } as never,
@@ -123,13 +123,13 @@ describe('a scheduled workload', () => {
         want: { state: 'Relaxed', affinity: base, written: ['base', 'locality'] },
       },
       {
-        name: 'does not go back after an eviction where rebalance does not let it move',
+        name: 'does not move back after an eviction if rebalance forbids it',
         binding: runningIn('m1', ['m2'], 'Relaxed'),
         given: { claims: [located(['m2'], { rebalance: 'Never' })] },
         want: { state: 'Relaxed', affinity: base, written: ['base', 'locality'] },
       },
       {
-        name: 'whose old clusters the policy does not allow gets its base',
+        name: 'gets its base if the policy no longer allows its old clusters',
         binding: runningIn('m9', ['m9']),
         given: { claims: [unknown()] },
         want: { state: 'Relaxed', affinity: base, written: ['base', 'locality'] },
@@ -140,16 +140,16 @@ describe('a scheduled workload', () => {
   })
 })
 
-test('a decision that does not fit into the annotations puts the workload on hold, with the way out', () => {
+test('a decision that does not fit into the annotations puts the workload on hold, with the remedy', () => {
   const { state, annotations } = holdTooLarge(parseInput(makeInput()), base)
   expect([state, annotations.hold?.message]).toEqual(['OnHold', expect.stringContaining('fewer annotations')])
 })
 
 test.each([
-  { name: 'that has none', given: { claims: [] }, want: true },
-  { name: 'that has one', given: { claims: [unknown()] }, want: false },
+  { name: 'without a claim', given: { claims: [] }, want: true },
+  { name: 'with a claim', given: { claims: [unknown()] }, want: false },
   { name: 'that is scheduled', given: { claims: [], binding: runningIn('m1') }, want: false },
-])('a policy that requires a claim stops a workload $name: $want', ({ given, want }) => {
+])('a policy that requires a claim holds a workload $name: $want', ({ given, want }) => {
   const policy = makePolicyInput({ requiresClaim: true })
   expect(lacksRequiredClaim(parseInput(makeInput({ ...given, policy })))).toBe(want)
 })

@@ -1,4 +1,4 @@
-/** Properties that hold for every binding, every placement, every set of claims, any writer and any number of calls. */
+/** Properties of the decision for every binding, every placement, every set of claims, any writer and any number of calls. */
 import fc from 'fast-check'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
-// ---- Karmada's own rules, written again from its source (util.ClusterMatches, plugins/clusteraffinity) ----
+// ---- Karmada's own rules, implemented again from its source (util.ClusterMatches, plugins/clusteraffinity) ----
 
 const UNIVERSE: readonly Cluster[] = [
   makeCluster('c1', { provider: 'aws', region: 'eu', zones: ['eu-1', 'eu-2'] }, { tier: 'core' }),
@@ -61,7 +61,7 @@ function clusterMatches({ metadata, spec }: Cluster, affinity: ClusterAffinity):
   return !affinity.clusterNames?.length || affinity.clusterNames.includes(name)
 }
 
-/** The clusters that the scheduler's affinity filter lets pass, whichever group it looks at. */
+/** The clusters that the scheduler's affinity filter allows, in any of the groups. */
 function feasible(placement: Placement, workload: boolean): Set<string> {
   const affinities = placement.clusterAffinity
     ? [placement.clusterAffinity]
@@ -84,7 +84,7 @@ function isWorkload({ spec }: ResourceBinding): boolean {
 const names = (options: { minLength?: number } = {}) => fc.subarray(NAMES, options)
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 
-/** An object of the generated members; absent ones are absent, not undefined. */
+/** An object with the generated members; absent members are absent, not undefined. */
 function members<T extends object>(shape: { [K in keyof T]: fc.Arbitrary<T[K] | undefined> }): fc.Arbitrary<T> {
   return fc
     .record(shape as Record<string, fc.Arbitrary<unknown>>)
@@ -241,7 +241,7 @@ const creation: fc.Arbitrary<BindingInput> = fc.record({
   now: fc.constant(NOW),
 })
 
-/** Our annotations as any requester may write them. */
+/** Our annotations with any content that a requester may send. */
 const forgedNotes: fc.Arbitrary<Record<string, string>> = fc
   .record(
     {
@@ -292,7 +292,7 @@ function listsIn(affinity: PlacementAffinity): string[][] {
   return (tiers ?? [affinity.clusterAffinity ?? {}]).flatMap(({ clusterNames }) => (clusterNames ? [clusterNames] : []))
 }
 
-/** The binding without the parts that Lodestone may write. */
+/** The binding without the fields that Lodestone may write. */
 function foreignPart({ metadata, spec, ...rest }: ResourceBinding): unknown {
   const { annotations, ...otherMetadata } = metadata
   const { placement: where, suspension, ...otherSpec } = spec
@@ -304,8 +304,8 @@ function foreignPart({ metadata, spec, ...rest }: ResourceBinding): unknown {
 
 const runs = { numRuns: 400 }
 
-describe('a binding that is created', () => {
-  test('is decided on the same way, down to the byte, when the API server asks again about our own answer', () => {
+describe('a new binding', () => {
+  test('gets the same bytes when the API server sends our own answer again', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const first = decideBinding(input)
@@ -316,7 +316,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('is decided on the same way again, whatever a requester writes into our annotations', () => {
+  test('gets a stable decision for any content of our annotations in the request', () => {
     fc.assert(
       fc.property(creation, forgedNotes, maybe(fc.tuple(binding, forgedNotes)), (input, forged, drawn) => {
         const stored = drawn && withAnnotations(drawn[0], drawn[1])
@@ -329,7 +329,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('comes out the same in whatever order its claims are found, down to the byte', () => {
+  test('gets the same bytes for any order of its claims', () => {
     fc.assert(
       fc.property(creation, fc.infiniteStream(fc.integer()), (input, order) => {
         const shuffled = input.claims
@@ -343,7 +343,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('is never allowed on a cluster that its own placement did not allow', () => {
+  test('is never allowed on a cluster that its own placement excludes', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const before = feasible(input.binding.spec.placement ?? {}, isWorkload(input.binding))
@@ -356,7 +356,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('is allowed only where all its required data is, once it is narrowed', () => {
+  test('is allowed only in clusters with all required data, after it is narrowed', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const { binding: decided, state } = decideBinding(input)
@@ -372,7 +372,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('keeps every cluster of its placement as a fallback when nothing is required', () => {
+  test('keeps every cluster of its placement as a fallback if nothing is required', () => {
     fc.assert(
       fc.property(creation, (input) => {
         if (input.claims.some(({ enforcement }) => enforcement === 'Required')) return
@@ -384,7 +384,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('gets no empty list or map, no second kind of affinity, sorted names and short unique group names', () => {
+  test('gets no empty list or map, one kind of affinity, sorted names and short unique group names', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const { binding: decided, state } = decideBinding(input)
@@ -409,7 +409,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('keeps everything that is not ours, and is the very same object when nothing changes', () => {
+  test('keeps all other fields, and is the same object if nothing changes', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const before = JSON.stringify(input.binding)
@@ -422,7 +422,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('is answered with a patch that gives what was decided, and is decided on in the same way by its JSON', () => {
+  test('is answered with a patch that gives the decided binding, and its JSON gets the same decision', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const request: AdmissionRequest = {
@@ -446,7 +446,7 @@ describe('a binding that is created', () => {
     )
   })
 
-  test('is never held once it is scheduled', () => {
+  test('is never on hold after it is scheduled', () => {
     fc.assert(
       fc.property(creation, (input) => {
         const { spec } = input.binding
@@ -460,7 +460,7 @@ describe('a binding that is created', () => {
   })
 })
 
-describe('a binding that lives', () => {
+describe('a sequence of writes to a binding', () => {
   type Write =
     | { kind: 'detector' }
     | { kind: 'scheduler'; clusters: string[] }
@@ -498,7 +498,7 @@ describe('a binding that lives', () => {
     leavesMovesToLoop: fc.boolean(),
   })
 
-  /** Applies a sequence of writes; `check` sees every write with the placements that were in force around it. */
+  /** Applies a sequence of writes. `check` receives every write with the placements in force before and after it. */
   function play(
     {
       first,
@@ -523,10 +523,10 @@ describe('a binding that lives', () => {
         policyIs === 'unknown' ? undefined : { placement: policyNow, lazy: policyIs === 'lazy', requiresClaim }
       const input = { binding: sent, stored, claims: claimsNow, policy, clusters, now, leavesMovesToLoop }
       const decision = decideBinding(input)
-      // If a policy is known and applied, only it counts. Otherwise an earlier base may stand, since the stored placement looks like an echo.
+      // If a policy is known and applied, only it counts. Otherwise an earlier base may apply, since the affinity equals the stored one.
       everInForce.push(applied, policyNow)
       check(input, decision, policyIs === 'cached' && applied === policyNow ? [policyNow] : everInForce)
-      // As the API server keeps it: JSON, with the members in another order.
+      // As the API server stores it: JSON, with the members in another order.
       stored = JSON.parse(JSON.stringify(decision.binding)) as ResourceBinding
     }
     admit(makeBinding({ placement: first, replicas: workload ? 2 : 0 }))
@@ -540,7 +540,7 @@ describe('a binding that lives', () => {
           admit({ ...current, spec: { ...spec, placement: policyNow } })
           break
         case 'editor':
-          // With a policy in force an edit by hand does not last: the policy counts again at the next write.
+          // With a policy in force, a manual change does not last: the policy applies again at the next write.
           if (policyIs === 'cached') break
           applied = each.placement
           admit({ ...current, spec: { ...spec, placement: each.placement } })
@@ -578,7 +578,7 @@ describe('a binding that lives', () => {
     }
   }
 
-  test('is decided on the same way when the API server asks again about our own answer to an update', () => {
+  test('gets the same decision when the API server sends our own answer to an update again', () => {
     fc.assert(
       fc.property(life, (drawn) => {
         play(drawn, (input, decision) => {
@@ -590,7 +590,7 @@ describe('a binding that lives', () => {
     )
   })
 
-  test('never comes out wider than a policy that was in force', () => {
+  test('never widens the placement beyond a policy that was in force', () => {
     fc.assert(
       fc.property(life, (drawn) => {
         play(drawn, (_input, { state, binding: decided }, inForce) => {
@@ -607,7 +607,7 @@ describe('a binding that lives', () => {
     )
   })
 
-  test('is written by the loop as it planned: admission changes nothing of that', () => {
+  test('by the loop is not changed by admission', () => {
     fc.assert(
       fc.property(life, (drawn) => {
         play(drawn, (input, { binding: stored }) => {
@@ -623,10 +623,10 @@ describe('a binding that lives', () => {
   const baseOf = ({ metadata, spec }: ResourceBinding) =>
     readAnnotations(metadata.annotations).base ?? affinityOf(spec.placement)
 
-  test('keeps its base when the loop knows more than the replica that admits what it writes', () => {
+  test('keeps its base when the loop has newer caches than the replica that admits its write', () => {
     fc.assert(
       fc.property(life, claims, (drawn, claimsOfLoop) => {
-        // A known policy gives the base at every write. Without a policy only the annotation has the base.
+        // A known policy gives the base at every write. Without a policy, only the annotation has the base.
         play({ ...drawn, policyIs: 'unknown' }, (input, { binding: stored }) => {
           const planned = decideBinding({ ...input, binding: stored, stored, claims: claimsOfLoop }).binding
           const behind = decideBinding({ ...input, binding: planned, stored }).binding
@@ -638,7 +638,7 @@ describe('a binding that lives', () => {
     )
   })
 
-  test('is written once: what is stored and asked about again stays as it is', () => {
+  test('is written once: the stored binding gets no further change', () => {
     fc.assert(
       fc.property(life, (drawn) => {
         play(drawn, (input, { binding: decided }) => {
@@ -651,7 +651,7 @@ describe('a binding that lives', () => {
     )
   })
 
-  test('is held only while it is not scheduled, and its foreign parts survive every write', () => {
+  test('is on hold only while it is not scheduled, and the fields of other writers stay', () => {
     fc.assert(
       fc.property(life, (drawn) => {
         play(drawn, (input, { state, binding: decided }) => {

@@ -20,12 +20,12 @@ function decide(input: Partial<BindingInput>): BindingDecision {
   return decideBinding(makeInput(input))
 }
 
-/** A binding as Lodestone left it when the data was in member2. */
+/** A binding after a decision, when the data was in member2. */
 function narrowed(spec: Partial<BindingSpec> = {}, claims: ClaimAnswer[] = [located(['member2'])]): ResourceBinding {
   return decide({ binding: makeBinding(spec), claims }).binding
 }
 
-/** The very same binding, stored and sent back, with other claims. */
+/** The same binding, stored and sent back, with other claims. */
 function lookAgain(binding: ResourceBinding, claims: ClaimAnswer[], more: Partial<BindingInput> = {}): BindingDecision {
   return decide({ binding, stored: binding, claims, ...more })
 }
@@ -44,15 +44,15 @@ function summary({ state, binding }: BindingDecision) {
 
 const nothing = { suspension: undefined, base: undefined, required: undefined, hold: undefined }
 
-describe('a binding that Lodestone does not manage is the same object', () => {
+describe('a binding that Lodestone does not manage is returned as the same object', () => {
   test.each<{ name: string; binding: ResourceBinding; claims?: ClaimAnswer[] }>([
     {
-      name: 'without a placement: attached to another one',
+      name: 'without a placement: an attached binding',
       binding: (({ placement: _placement, ...spec }) => ({ ...makeBinding(), spec }))(makeBinding().spec),
     },
     { name: 'while it is being deleted', binding: makeBinding({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
     {
-      name: 'when another controller manages it',
+      name: 'if another controller manages it',
       binding: makeBinding({}, { labels: { [MANAGED_BY_LABEL]: 'MultiClusterService' } }),
     },
     { name: 'without a claim', binding: makeBinding(), claims: [] },
@@ -72,37 +72,37 @@ describe('a binding that is not scheduled', () => {
       want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
     },
     {
-      name: 'is held while the location is unknown',
+      name: 'is on hold while the location is unknown',
       claims: [unknown()],
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
     },
     {
-      name: 'goes on while the location is unknown, if the claim says so',
+      name: 'continues while the location is unknown, if the claim allows it',
       claims: [unknown(ignore)],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
-      name: 'is held when there is no such data',
+      name: 'is on hold if the data does not exist',
       claims: [nowhere()],
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
-      name: 'goes on without data, if the claim says so',
+      name: 'continues without data, if the claim allows it',
       claims: [nowhere(ignore)],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
-      name: 'is held when no allowed cluster has the data',
+      name: 'is on hold if no allowed cluster has the data',
       claims: [located(['member9'])],
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
-      name: 'goes on then, if the claim says so',
+      name: 'continues although no allowed cluster has the data, if the claim allows it',
       claims: [located(['member9'], ignore)],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
-      name: 'is held when the spread cannot be met',
+      name: 'is on hold if the spread constraint cannot be satisfied',
       claims: [located(['member2'])],
       placement: { ...three, spreadConstraints: [{ spreadByField: 'cluster', minGroups: 2 }] },
       want: {
@@ -114,22 +114,22 @@ describe('a binding that is not scheduled', () => {
       },
     },
     {
-      name: 'is held when one of two claims is unknown',
+      name: 'is on hold if one of two claims is unresolved',
       claims: [located(['member2']), unknown({ claim: 'default/b' })],
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unresolved' },
     },
     {
-      name: 'is narrowed to what is known when the other claim may be ignored',
+      name: 'is narrowed by the located claim if the other one may be ignored',
       claims: [located(['member2']), unknown({ claim: 'default/b', ...ignore })],
       want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
     },
     {
-      name: 'is held when two claims share no cluster and either of them holds',
+      name: 'is on hold if two claims share no cluster and either of them holds',
       claims: [located(['member1'], ignore), located(['member2'], { claim: 'default/b' })],
       want: { ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true }, hold: 'Unsatisfiable' },
     },
     {
-      name: 'prefers what is only preferred',
+      name: 'prefers the clusters of a Preferred claim',
       claims: [located(['member2'], { enforcement: 'Preferred' })],
       want: {
         ...nothing,
@@ -144,12 +144,12 @@ describe('a binding that is not scheduled', () => {
       },
     },
     {
-      name: 'is never held for what is only preferred',
+      name: 'is never on hold for a Preferred claim',
       claims: [unknown({ enforcement: 'Preferred' })],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
-      name: 'is never held for preferred data that does not exist',
+      name: 'is never on hold for preferred data that does not exist',
       claims: [nowhere({ enforcement: 'Preferred' })],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
@@ -166,21 +166,29 @@ describe('a binding that is scheduled', () => {
   const moved = { ...nothing, state: 'Narrowed', affinity: one('member3'), base: three, required: ['member3'] }
 
   test.each<{ name: string; spec?: Partial<BindingSpec>; claims: ClaimAnswer[]; want: object }>([
-    { name: 'moves with its data when it runs for ever', claims: [located(['member3'])], want: moved },
+    { name: 'moves with its data if it runs forever', claims: [located(['member3'])], want: moved },
     { name: 'stays when it runs to completion', spec: job, claims: [located(['member3'])], want: kept },
     {
-      name: 'moves then, if the claim says always',
+      name: 'that runs to completion moves if the claim says Always',
       spec: job,
       claims: [located(['member3'], { rebalance: 'Always' })],
       want: moved,
     },
-    { name: 'stays if the claim says never', claims: [located(['member3'], { rebalance: 'Never' })], want: kept },
+    { name: 'stays if the claim says Never', claims: [located(['member3'], { rebalance: 'Never' })], want: kept },
     { name: 'keeps its narrowing when the location becomes unknown', claims: [unknown()], want: kept },
-    { name: 'keeps it even if the claim would rather go on', claims: [unknown(ignore)], want: kept },
-    { name: 'keeps it when the data is gone', claims: [nowhere()], want: kept },
-    { name: 'keeps it when the data went where it may not go', claims: [located(['member9'])], want: kept },
     {
-      name: 'stays narrowed when nothing changed, whatever rebalance says',
+      name: 'keeps its narrowing even if the claim allows to continue without data',
+      claims: [unknown(ignore)],
+      want: kept,
+    },
+    { name: 'keeps its narrowing if the data is gone', claims: [nowhere()], want: kept },
+    {
+      name: 'keeps its narrowing if the data moved to a cluster that is not allowed',
+      claims: [located(['member9'])],
+      want: kept,
+    },
+    {
+      name: 'stays narrowed if nothing changed, for any rebalance',
       spec: job,
       claims: [located(['member2'], { rebalance: 'Never' })],
       want: { ...kept, state: 'Narrowed' },
@@ -193,13 +201,13 @@ describe('a binding that is scheduled', () => {
     ).toEqual(want)
   })
 
-  describe('and whose data moved is left where it is by admission', () => {
+  describe('and whose data moved is not moved by admission', () => {
     const before = narrowed(scheduled)
     const claims = [located(['member3'])]
     const admit = (binding: ResourceBinding, stored = before) =>
       decide({ binding, stored, claims, leavesMovesToLoop: true })
 
-    test('when another writer sends it: an echo of the stored binding, or the policy again', () => {
+    test('at a write of another writer: of the stored affinity, or of the policy', () => {
       const again = { ...before, spec: { ...before.spec, placement: three } }
       expect([before, again].map((binding) => summary(admit(binding)))).toEqual([kept, kept])
     })
@@ -210,24 +218,24 @@ describe('a binding that is scheduled', () => {
       expect(admit(binding).binding).toBe(binding)
     })
 
-    test('also when it waits already, and was written meanwhile', () => {
+    test('also if the move is pending, and the binding was written meanwhile', () => {
       const waiting = admit(before).binding
       expect(admit(waiting, waiting).binding).toBe(waiting)
       expect(summary(admit(lookAgain(waiting, claims).binding, waiting))).toEqual(moved)
     })
 
-    test('unless its policy takes it away from there as well', () => {
+    test('unless its policy no longer allows its cluster either', () => {
       const binding = { ...before, spec: { ...before.spec, placement: one('member1', 'member3') } }
       expect(summary(admit(binding))).toEqual({ ...moved, base: one('member1', 'member3') })
     })
 
-    test('also when it was never narrowed', () => {
+    test('also if it was never narrowed', () => {
       const never = makeBinding(scheduled)
       expect(summary(admit(never, never))).toEqual({ ...nothing, state: 'Ignored', affinity: three })
       expect(summary(admit(lookAgain(never, claims).binding, never))).toEqual(moved)
     })
 
-    test('and is narrowed at once where that moves nothing', () => {
+    test('and is narrowed immediately if that moves nothing', () => {
       const never = makeBinding({ clusters: [{ name: 'member3', replicas: 2 }] })
       expect(summary(admit(never, never))).toEqual(moved)
     })
@@ -235,28 +243,28 @@ describe('a binding that is scheduled', () => {
 
   test.each<{ name: string; spec?: Partial<BindingSpec>; claims: ClaimAnswer[]; want: object }>([
     {
-      name: 'is narrowed for the first time, and so moved',
+      name: 'is narrowed for the first time, and moves',
       claims: [located(['member2'])],
       want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
     },
     {
-      name: 'is narrowed for the first time, even if rebalance says never',
+      name: 'is narrowed for the first time, even if rebalance is Never',
       spec: job,
       claims: [located(['member2'], { rebalance: 'Never' })],
       want: { ...nothing, state: 'Narrowed', affinity: one('member2'), base: three, required: ['member2'] },
     },
     {
-      name: 'is left where it is while the location is unknown',
+      name: 'stays while the location is unknown',
       claims: [unknown()],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
-      name: 'is left where it is when the data is nowhere',
+      name: 'stays if the data does not exist',
       claims: [nowhere()],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
     {
-      name: 'is left where it is when the data is out of reach',
+      name: 'stays if no allowed cluster has the data',
       claims: [located(['member9'])],
       want: { ...nothing, state: 'Ignored', affinity: three },
     },
@@ -264,18 +272,18 @@ describe('a binding that is scheduled', () => {
     expect(summary(lookAgain(makeBinding({ ...scheduled, ...spec }), claims))).toEqual(want)
   })
 
-  test('and went on without its location is narrowed for the first time once it is known', () => {
+  test('without a known location is narrowed for the first time when the location is known', () => {
     const went = decide({ binding: makeBinding(job), claims: [unknown(ignore)] }).binding
     const running = { ...went, spec: { ...went.spec, ...scheduled } }
     expect(summary(lookAgain(running, [located(['member2'], ignore)])).state).toBe('Narrowed')
   })
 
-  test('counts as scheduled when only the stored one says so: the scheduler may just have given up', () => {
+  test('counts as scheduled if only the stored binding has clusters: the scheduler may just have removed them', () => {
     const before = makeBinding(scheduled)
     expect(decide({ binding: makeBinding(), stored: before, claims: [unknown()] }).state).toBe('Ignored')
   })
 
-  test('is relaxed to the base when the policy no longer allows where the data was', () => {
+  test('is relaxed to the base if the policy no longer allows the clusters with the data', () => {
     const before = narrowed(scheduled)
     const binding = { ...before, spec: { ...before.spec, placement: one('member1') } }
     expect(summary(decide({ binding, stored: before, claims: [unknown()] }))).toEqual({
@@ -293,21 +301,21 @@ describe('a binding under eviction', () => {
 
   test.each<{ name: string; spec: Partial<BindingSpec>; data: string[]; wantState: string; wantAffinity: Placement }>([
     {
-      name: 'is relaxed when every cluster with the data is being evicted',
+      name: 'is relaxed if every cluster with the data is being evicted',
       spec: evicting('member2'),
       data: ['member2'],
       wantState: 'Relaxed',
       wantAffinity: three,
     },
     {
-      name: 'stays narrowed while one is left',
+      name: 'stays narrowed while one cluster with the data remains',
       spec: evicting('member2'),
       data: ['member1', 'member2'],
       wantState: 'Narrowed',
       wantAffinity: one('member1', 'member2'),
     },
     {
-      name: 'stays narrowed when another one is being evicted',
+      name: 'stays narrowed if another cluster is being evicted',
       spec: evicting('member3'),
       data: ['member2'],
       wantState: 'Narrowed',
@@ -319,7 +327,7 @@ describe('a binding under eviction', () => {
     expect([state, binding.spec.placement]).toEqual([wantState, wantAffinity])
   })
 
-  test('that is no workload is relaxed when only its overflow is left: overflow does not count for it', () => {
+  test('of an object that is not a workload is relaxed if only its overflow is left, which does not count for it', () => {
     const placement: Placement = {
       clusterAffinities: [
         {
@@ -336,8 +344,8 @@ describe('a binding under eviction', () => {
   })
 
   test.each([
-    { name: 'a Deployment goes back to its data when the eviction is over', kind: 'Deployment', wantState: 'Narrowed' },
-    { name: 'a Job stays where it runs now: going back is a move', kind: 'Job', wantState: 'Relaxed' },
+    { name: 'a Deployment moves back to its data after the eviction', kind: 'Deployment', wantState: 'Narrowed' },
+    { name: 'a Job stays in its present cluster: to go back is a move', kind: 'Job', wantState: 'Relaxed' },
   ])('$name', ({ kind, wantState }) => {
     const resource = { apiVersion: kind === 'Job' ? 'batch/v1' : 'apps/v1', kind, namespace: 'default', name: 'app' }
     const relaxed = narrowed({ ...scheduled, ...evicting('member2'), resource })
@@ -346,7 +354,7 @@ describe('a binding under eviction', () => {
     expect(lookAgain(after, [located(['member2'])]).state).toBe(wantState)
   })
 
-  test('is never held, though it has no clusters any more', () => {
+  test('is never on hold, although it has no clusters any more', () => {
     const binding = makeBinding(evicting('member2'))
     const policy = makePolicyInput({ requiresClaim: true })
     expect([decide({ binding, claims: [unknown()] }).state, decide({ binding, claims: [], policy }).state]).toEqual([
@@ -359,7 +367,7 @@ describe('a binding under eviction', () => {
 describe('a policy that requires a claim', () => {
   const policy = makePolicyInput({ requiresClaim: true })
 
-  test('holds a binding that has none yet', () => {
+  test('holds a binding without a claim', () => {
     expect(summary(decide({ claims: [], policy }))).toEqual({
       ...nothing,
       state: 'OnHold',
@@ -369,7 +377,7 @@ describe('a policy that requires a claim', () => {
     })
   })
 
-  test('lets it go, narrowed, when the claim comes', () => {
+  test('releases the binding, narrowed, when the claim is created', () => {
     const held = decide({ claims: [], policy }).binding
     expect(summary(lookAgain(held, [located(['member2'])], { policy }))).toEqual({
       ...nothing,
@@ -387,7 +395,7 @@ describe('a policy that requires a claim', () => {
     expect(decide({ binding, stored, claims: [], policy })).toEqual({ state: 'Untouched', binding, message: '' })
   })
 
-  test('gives a narrowed binding that lost its claim its base back, and holds it', () => {
+  test('restores the base of a narrowed binding that lost its claim, and holds it', () => {
     const before = narrowed()
     expect(summary(lookAgain(before, [], { policy }))).toEqual({
       ...nothing,
@@ -403,7 +411,7 @@ describe('a hold', () => {
   const held = (suspension?: BindingSpec['suspension'], claims = [unknown()]) =>
     decide({ binding: makeBinding(suspension && { suspension }), claims }).binding
 
-  test('keeps the siblings of suspension.scheduling, and so does its release', () => {
+  test('keeps the other fields of the suspension, and so does its release', () => {
     const before = held({ dispatching: true, dispatchingOnClusters: { clusterNames: ['a'] } })
     const after = lookAgain(before, [located(['member2'])]).binding
     expect([before.spec.suspension, after.spec.suspension]).toEqual([
@@ -412,17 +420,17 @@ describe('a hold', () => {
     ])
   })
 
-  test('leaves no empty suspension behind', () => {
+  test('leaves no empty suspension', () => {
     expect(Object.hasOwn(lookAgain(held(), [located(['member2'])]).binding.spec, 'suspension')).toBe(false)
   })
 
-  test('does not claim the suspension of another writer', () => {
+  test('is not added to the suspension of another writer', () => {
     expect(
       summary(decide({ binding: makeBinding({ suspension: { scheduling: true } }), claims: [unknown()] })),
     ).toEqual({ ...nothing, state: 'OnHold', affinity: three, suspension: { scheduling: true } })
   })
 
-  test('does not lift the suspension of another writer', () => {
+  test('does not remove the suspension of another writer', () => {
     const theirs = makeBinding({ suspension: { scheduling: true } })
     expect(summary(lookAgain(theirs, [located(['member2'])]))).toEqual({
       ...nothing,
@@ -434,20 +442,20 @@ describe('a hold', () => {
     })
   })
 
-  test('comes back when a user lifts it by hand', () => {
+  test('is set again after a user removed it', () => {
     const before = held()
     const { suspension: _suspension, ...spec } = before.spec
     expect(lookAgain({ ...before, spec }, [unknown()]).binding.spec.suspension).toEqual({ scheduling: true })
   })
 
-  test('is lifted although its annotation was removed by the requester', () => {
+  test('is removed even if the requester removed its annotation', () => {
     const before = held()
     const { [HOLD_ANNOTATION]: _hold, ...annotations } = before.metadata.annotations ?? {}
     const binding = { ...before, metadata: { ...before.metadata, annotations } }
     expect(decide({ binding, stored: before }).binding.spec.suspension).toBe(undefined)
   })
 
-  test('is never set on a binding that was scheduled meanwhile, and a hold of ours there is lifted', () => {
+  test('is never set on a binding that was scheduled meanwhile, and our hold there is removed', () => {
     const before = held()
     const binding = { ...before, spec: { ...before.spec, ...scheduled } }
     expect(summary(decide({ binding, stored: before, claims: [unknown()] }))).toEqual({
@@ -457,7 +465,7 @@ describe('a hold', () => {
     })
   })
 
-  test('remembers since when and why, and is not written again while nothing changes', () => {
+  test('keeps its start and reason, and is not written again while nothing changes', () => {
     const before = held()
     const later = decide({ binding: before, stored: before, claims: [unknown()], now: NOW + 5000 })
     expect(later.binding).toBe(before)
@@ -474,18 +482,18 @@ describe('a hold', () => {
     const at = (seconds: number, claims = slow, binding = before) =>
       decide({ binding, stored: binding, claims, now: NOW + seconds * 1000 })
 
-    test('lasts until then', () => {
+    test('lasts until the timeout', () => {
       expect(at(59).binding).toBe(before)
     })
 
-    test('is released without the affinity, and stays released', () => {
+    test('is released without the narrowed affinity, and stays released', () => {
       const released = at(60)
       expect(summary(released)).toEqual({ ...nothing, state: 'Released', affinity: three, hold: 'Unresolved' })
       expect(at(61, slow, released.binding).binding).toBe(released.binding)
       expect(summary(at(61, [unknown({ holdTimeoutSeconds: 600 })], released.binding)).state).toBe('Released')
     })
 
-    test('is narrowed once the location is known after all', () => {
+    test('is narrowed when the location becomes known after the release', () => {
       const after = at(61, [located(['member2'])], at(60).binding)
       expect(summary(after)).toEqual({
         ...nothing,
@@ -496,12 +504,12 @@ describe('a hold', () => {
       })
     })
 
-    test('ends at the shortest one of several claims', () => {
+    test('ends at the shortest timeout of several claims', () => {
       const claims = [unknown({ holdTimeoutSeconds: 600 }), unknown({ claim: 'default/b', holdTimeoutSeconds: 60 })]
       expect([at(59, claims).state, at(60, claims).state]).toEqual(['OnHold', 'Released'])
     })
 
-    test('leaves a suspension alone that another writer set after the release', () => {
+    test('keeps a suspension that another writer set after the release', () => {
       const released = at(60).binding
       const theirs = { ...released, spec: { ...released.spec, suspension: { scheduling: true } } }
       expect(at(61, slow, theirs).binding.spec.suspension).toEqual({ scheduling: true })
@@ -522,7 +530,7 @@ describe('several claims', () => {
     expect(new Set(bytes).size).toBe(1)
   })
 
-  test('are all named in the annotation, sorted', () => {
+  test('are all in the annotation, sorted', () => {
     const { locality } = readAnnotations(decide({ claims: claims.toReversed() }).binding.metadata.annotations)
     expect(locality).toEqual({
       state: 'Narrowed',
@@ -533,7 +541,7 @@ describe('several claims', () => {
     })
   })
 
-  test('come in the same way whichever was there first', () => {
+  test('give the same result in any order of creation', () => {
     const [a, b] = claims as [ClaimAnswer, ClaimAnswer]
     const results = [[a], [b]].map((first) => {
       const before = decide({ claims: first }).binding
@@ -555,7 +563,7 @@ describe('the response', () => {
     })
   })
 
-  test('to a binding that is decided already is no patch', () => {
+  test('to a decided binding has no patch', () => {
     const binding = narrowed()
     expect(answer({ binding, stored: binding }).kind).toBe('allow')
   })
@@ -563,7 +571,7 @@ describe('the response', () => {
   test.each<{ name: string; input: Partial<BindingInput>; want: string }>([
     { name: 'a hold', input: { claims: [unknown()] }, want: 'lodestone: on hold: ' },
     {
-      name: 'a binding that goes on without its data',
+      name: 'a binding that continues without its data',
       input: { claims: [unknown(ignore)] },
       want: 'lodestone: ignored: ',
     },
@@ -572,7 +580,7 @@ describe('the response', () => {
       input: { binding: narrowed(scheduled), stored: narrowed(scheduled), claims: [unknown()] },
       want: 'lodestone: kept: ',
     },
-  ])('warns of $name, in one line of at most 120 characters', ({ input, want }) => {
+  ])('has a warning for $name, in one line of at most 120 characters', ({ input, want }) => {
     const claims = (input.claims ?? []).map((claim) => ({ ...claim, claim: `default/${'long-'.repeat(40)}` }))
     for (const outcome of [answer(input), answer({ ...input, claims })]) {
       const [warning = '', ...more] = outcome.warnings ?? []
@@ -586,7 +594,7 @@ describe('the response', () => {
   })
 })
 
-test('more claims than can be combined keep a workload on hold, and the message says what to do', () => {
+test('with more claims than can be combined, a workload is on hold, and the message has the remedy', () => {
   const claims = Array.from({ length: 65 }, (_, i) => located(['member2'], { claim: `default/claim-${i}` }))
   const { state, binding, message } = decideBinding(makeInput({ claims }))
   expect({ state, suspension: binding.spec.suspension }).toEqual({ state: 'OnHold', suspension: { scheduling: true } })

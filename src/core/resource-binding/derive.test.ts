@@ -27,37 +27,37 @@ describe('the policy of a template', () => {
   const byLabel = { labelSelector: { matchLabels: { tier: 'core' } } }
 
   test.each<{ name: string; own: PropagationPolicy[]; cluster?: PropagationPolicy[]; want: string | undefined }>([
-    { name: 'is none where there is none', own: [], want: undefined },
-    { name: 'is none where none selects it', own: [selecting('a', { name: 'other' })], want: undefined },
+    { name: 'is undefined without policies', own: [], want: undefined },
+    { name: 'is undefined if none selects it', own: [selecting('a', { name: 'other' })], want: undefined },
     { name: 'is none of another namespace', own: [selecting('a', {}, 0, 'other')], want: undefined },
-    { name: 'is one of the cluster where its namespace has none', own: [], cluster: [clusterPolicy('c')], want: 'c' },
+    { name: 'is a cluster policy if its namespace has none', own: [], cluster: [clusterPolicy('c')], want: 'c' },
     {
-      name: 'is one of its namespace before one of the cluster',
+      name: 'is a policy of its namespace before a cluster policy',
       own: [selecting('a')],
       cluster: [clusterPolicy('c')],
       want: 'a',
     },
-    { name: 'is that of the highest priority', own: [selecting('a', {}, 1), selecting('b', {}, 2)], want: 'b' },
-    { name: 'has priority 0 where it says none', own: [selecting('a'), selecting('b', {}, 1)], want: 'b' },
+    { name: 'is the policy with the highest priority', own: [selecting('a', {}, 1), selecting('b', {}, 2)], want: 'b' },
+    { name: 'has priority 0 by default', own: [selecting('a'), selecting('b', {}, 1)], want: 'b' },
     { name: 'has a higher priority than a negative one', own: [selecting('a', {}, -1), selecting('b')], want: 'b' },
     {
-      name: 'is one by priority before a closer one',
+      name: 'is selected by priority before closeness',
       own: [selecting('a', { name: 'app' }), selecting('b', {}, 1)],
       want: 'b',
     },
     {
-      name: 'is one by name before one by labels',
+      name: 'is selected by name before labels',
       own: [selecting('a', byLabel), selecting('b', { name: 'app' })],
       want: 'b',
     },
-    { name: 'is one by labels before one for all', own: [selecting('a'), selecting('b', byLabel)], want: 'b' },
-    { name: 'is the first by name among equals', own: [selecting('b'), selecting('a'), selecting('c')], want: 'a' },
+    { name: 'is selected by labels before kind', own: [selecting('a'), selecting('b', byLabel)], want: 'b' },
+    { name: 'is the first by name among equal ones', own: [selecting('b'), selecting('a'), selecting('c')], want: 'a' },
   ])('$name', ({ own, cluster = [], want }) => {
     expect(selectPolicy(template, own, cluster)?.metadata.name).toBe(want)
     expect(selectPolicy(template, own.toReversed(), cluster)?.metadata.name).toBe(want)
   })
 
-  test('without a namespace is one of the cluster', () => {
+  test('without a namespace is a cluster policy', () => {
     const role = makeObject('rbac.authorization.k8s.io/v1', 'ClusterRole', 'reader')
     const template: K8sObject = { ...role, metadata: { name: 'reader' } }
     const policy = clusterPolicy('c')
@@ -69,7 +69,7 @@ describe('the policy of a template', () => {
 })
 
 describe('the binding of a template', () => {
-  test('is what the detector writes', () => {
+  test('is equal to the one of the detector', () => {
     const policy = makePolicy({ propagateDeps: true, schedulerName: 'own', conflictResolution: 'Overwrite' })
     expect(deriveBinding(makeDeployment(), policy)).toStrictEqual({
       apiVersion: 'work.karmada.io/v1alpha2',
@@ -93,7 +93,7 @@ describe('the binding of a template', () => {
     })
   })
 
-  test('has the defaults of Karmada, and names the policy of the cluster', () => {
+  test('has the defaults of Karmada, and the name of the cluster policy', () => {
     const { placement: _placement, ...spec } = makePolicy().spec
     const policy: PropagationPolicy = { ...makePolicy(), metadata: { name: 'all' }, spec }
     const role: K8sObject = {

@@ -7,19 +7,19 @@ describe('an unresolved claim', () => {
   test.each([
     { name: 'that holds', claims: [unknown()], want: [{ ...cause, timeoutSeconds: undefined }] },
     {
-      name: 'that holds for a time',
+      name: 'that holds with a timeout',
       claims: [unknown({ holdTimeoutSeconds: 30 })],
       want: [{ ...cause, timeoutSeconds: 30 }],
     },
     { name: 'that does not hold is no cause', claims: [unknown({ onUnresolved: 'Ignore' })], want: [] },
     { name: 'that is preferred is no cause', claims: [unknown({ enforcement: 'Preferred' })], want: [] },
-    { name: 'is none of those with an answer', claims: [located(['m1']), nowhereClaim()], want: [] },
+    { name: 'is neither located nor nowhere', claims: [located(['m1']), nowhereClaim()], want: [] },
   ])('$name', ({ claims, want }) => {
     expect(unresolved(claims)).toEqual(want)
   })
 })
 
-describe('a claim for data that is nowhere', () => {
+describe('a claim for data that does not exist', () => {
   const cause = {
     reason: 'Unsatisfiable',
     message: 'default/sales: DataSource sales is Unavailable',
@@ -28,11 +28,11 @@ describe('a claim for data that is nowhere', () => {
   test.each([
     { name: 'holds', claims: [nowhereClaim()], want: [{ ...cause, hold: true }] },
     {
-      name: 'does not hold where it says so',
+      name: 'does not hold if it allows to continue',
       claims: [nowhereClaim({ onUnsatisfiable: 'Ignore' })],
       want: [{ ...cause, hold: false }],
     },
-    { name: 'is no cause where it is preferred', claims: [nowhereClaim({ enforcement: 'Preferred' })], want: [] },
+    { name: 'is no cause if it is Preferred', claims: [nowhereClaim({ enforcement: 'Preferred' })], want: [] },
     { name: 'is neither located nor unknown', claims: [located(['m1']), unknown()], want: [] },
   ])('$name', ({ claims, want }) => {
     expect(nowhere(claims)).toEqual(want)
@@ -43,7 +43,7 @@ describe('claims that no cluster satisfies', () => {
   const a = located(['m1', 'm2', 'm3', 'm4'], { claim: 'default/a', holdTimeoutSeconds: 60 })
   const b = located(['m5'], { claim: 'default/b', holdTimeoutSeconds: 20 })
 
-  test('are all named, with at most three of their clusters, and the shortest timeout counts', () => {
+  test('are all in the message, with at most three of their clusters, and the shortest timeout counts', () => {
     expect(unsatisfiable([a, b], 'no cluster holds all of the data')).toEqual({
       reason: 'Unsatisfiable',
       message: 'default/a (m1, m2, m3, …) and default/b (m5): no cluster holds all of the data',
@@ -52,13 +52,13 @@ describe('claims that no cluster satisfies', () => {
     })
   })
 
-  test('hold where one of the required claims says so', () => {
+  test('hold if one of the required claims holds', () => {
     const ignoring = { ...b, onUnsatisfiable: 'Ignore' as const }
     expect(unsatisfiable([a, ignoring], 'why')).toMatchObject({ hold: true, timeoutSeconds: 60 })
     expect(unsatisfiable([ignoring], 'why')).toMatchObject({ hold: false, timeoutSeconds: undefined })
   })
 
-  test('are only those that are required and located', () => {
+  test('include only required and located ones', () => {
     const preferred = { ...a, enforcement: 'Preferred' as const }
     expect(unsatisfiable([preferred, unknown(), b], 'why').message).toBe('default/b (m5): why')
   })
@@ -68,14 +68,14 @@ describe('claims that no cluster satisfies', () => {
   })
 })
 
-describe('sentences', () => {
+describe('messages', () => {
   test.each([
     { claim: located(['m1', 'm2']), want: 'default/sales is in m1, m2' },
     { claim: located(['m1', 'm2', 'm3', 'm4', 'm5']), want: 'default/sales is in m1, m2, m3, m4, m5' },
     { claim: located(['m1', 'm2', 'm3', 'm4', 'm5', 'm6']), want: 'default/sales is in m1, m2, m3, m4, m5, …' },
     { claim: unknown(), want: 'default/sales is unknown: no DataSource yet' },
     { claim: nowhereClaim(), want: 'default/sales is nowhere: DataSource sales is Unavailable' },
-  ])('say where a claim is: $want', ({ claim, want }) => {
+  ])('describe the location of a claim: $want', ({ claim, want }) => {
     expect(whereIs(claim)).toBe(want)
   })
 

@@ -12,17 +12,17 @@ const MINUTE = 60_000
 const claims = [unknown({ holdTimeoutSeconds: 60 })]
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 
-/** A binding that its requester sends with this hold annotation, not suspended. */
+/** A new binding with this hold annotation in the request, not suspended. */
 function sent(hold: unknown): ResourceBinding {
   return makeBinding({}, { annotations: { [HOLD_ANNOTATION]: JSON.stringify(hold) } })
 }
 
-/** The binding as it was held `ms` ago. */
+/** The binding with a hold that began `ms` ago. */
 function heldFor(ms: number): ResourceBinding {
   return decideBinding(makeInput({ binding: makeBinding(), claims, now: NOW - ms })).binding
 }
 
-/** The state, and the parts of the hold that decide about its end. */
+/** The state, and the fields of the hold that decide about its end. */
 function summary({ state, binding }: BindingDecision) {
   const { since, released } = readAnnotations(binding.metadata.annotations).hold ?? {}
   return { state, since, released, suspended: binding.spec.suspension?.scheduling }
@@ -30,23 +30,23 @@ function summary({ state, binding }: BindingDecision) {
 
 const begins = { state: 'OnHold', since: at(0), released: undefined, suspended: true }
 const crafted = [
-  { name: 'says that it is released', hold: { since: at(0), reason: 'Unresolved', released: true } },
-  { name: 'says that it was released long ago', hold: { since: at(-90 * MINUTE), reason: 'x', released: true } },
+  { name: 'is released', hold: { since: at(0), reason: 'Unresolved', released: true } },
+  { name: 'was released long ago', hold: { since: at(-90 * MINUTE), reason: 'x', released: true } },
   { name: 'is in the far past', hold: { since: '1970-01-01T00:00:00Z', reason: 'Unresolved' } },
   { name: 'is in the far future', hold: { since: '9999-12-31T00:00:00Z', reason: 'Unresolved' } },
   { name: 'is not a date', hold: { since: 'yesterday', reason: 'Unresolved', released: true } },
 ]
 
-describe('a hold annotation in the request does not count where none is stored', () => {
-  test.each(crafted)('when the binding is created and the annotation $name', ({ hold }) => {
+describe('a hold annotation in the request does not count if none is stored', () => {
+  test.each(crafted)('at a creation, if the annotation $name', ({ hold }) => {
     expect(summary(decideBinding(makeInput({ binding: sent(hold), claims })))).toEqual(begins)
   })
 
-  test.each(crafted)('when the binding is updated and the annotation $name', ({ hold }) => {
+  test.each(crafted)('at an update, if the annotation $name', ({ hold }) => {
     expect(summary(decideBinding(makeInput({ binding: sent(hold), stored: makeBinding(), claims })))).toEqual(begins)
   })
 
-  test('except for when the first round of the same request began the hold', () => {
+  test('except for the annotation of the first round of the same request', () => {
     const first = decideBinding(makeInput({ claims })).binding
     const again = decideBinding(makeInput({ binding: first, claims, now: NOW + 20 }))
 
@@ -54,8 +54,8 @@ describe('a hold annotation in the request does not count where none is stored',
   })
 })
 
-describe('where a hold is stored, its annotation counts and that of the request does not', () => {
-  test.each(crafted)('when the annotation in the request $name', ({ hold }) => {
+describe('if a hold is stored, its annotation counts and that of the request does not', () => {
+  test.each(crafted)('if the annotation in the request $name', ({ hold }) => {
     const stored = heldFor(10_000)
     const decision = decideBinding(makeInput({ binding: sent(hold), stored, claims }))
 
@@ -65,13 +65,13 @@ describe('where a hold is stored, its annotation counts and that of the request 
     )
   })
 
-  test('when it is over, whatever the request says', () => {
+  test('at its end, for any annotation in the request', () => {
     const decision = decideBinding(makeInput({ binding: sent({}), stored: heldFor(MINUTE), claims }))
 
     expect(summary(decision)).toEqual({ state: 'Released', since: at(-MINUTE), released: true, suspended: undefined })
   })
 
-  test('but one from the future, which would never end, begins now', () => {
+  test('but a start in the future counts as now, since the hold would never end', () => {
     const stored = heldFor(-90 * MINUTE)
 
     expect(summary(decideBinding(makeInput({ binding: stored, stored, claims })))).toEqual(begins)
@@ -100,11 +100,11 @@ describe('Karmada writes clusters', () => {
     { name: 'on a binding without a hold', binding: scheduled(makeBinding()), stored: makeBinding() },
     { name: 'on a binding whose hold was released', binding: scheduled(released), stored: released },
     { name: 'on a binding that another writer suspended', binding: scheduled(suspended()), stored: suspended() },
-    { name: 'and lifts the hold by hand in the same write', binding: scheduled(makeBinding()), stored: held },
+    { name: 'and removes the hold in the same write', binding: scheduled(makeBinding()), stored: held },
     { name: 'on a binding that has clusters already', binding: scheduled(held), stored: scheduled(held) },
     { name: 'on a new binding', binding: scheduled(held), stored: undefined },
     { name: 'not at all', binding: held, stored: held },
-  ])('$name: it is let through', ({ binding, stored }) => {
+  ])('$name: the write is allowed', ({ binding, stored }) => {
     expect(scheduledOnHold({ binding, stored })).toEqual([])
   })
 
@@ -114,7 +114,7 @@ describe('Karmada writes clusters', () => {
 })
 
 describe('the release by the loop', () => {
-  test('passes admission', () => {
+  test('is accepted by admission', () => {
     const stored = heldFor(MINUTE)
     const written = decideBinding(makeInput({ binding: stored, stored, claims })).binding
 
@@ -134,7 +134,7 @@ describe('the release by the loop', () => {
   })
 })
 
-test('no annotation that a requester can write releases a hold of a minute that is not stored', async () => {
+test('no annotation in a request releases a hold of one minute that is not stored', async () => {
   const note = fc.record(
     {
       since: fc.oneof(fc.date({ noInvalidDate: true }).map(String), fc.string(), fc.integer()),

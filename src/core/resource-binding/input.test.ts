@@ -18,7 +18,7 @@ test.each([
     want: { placement, lazy: false, requiresClaim: true },
   },
   {
-    name: 'requires a claim only by the word true',
+    name: 'requires a claim only with the value true',
     policy: makePolicy({}, { annotations: { [REQUIRES_CLAIM_ANNOTATION]: 'yes' } }),
     want: { placement, lazy: false, requiresClaim: false },
   },

@@ -15,7 +15,7 @@ const orders: [name: string, claims: ClaimAnswer[]][] = [
   ['B before A', [b, a]],
 ]
 
-/** Decides, then decides on the result `rounds` more times, as at creation or as stored. */
+/** Decides, then decides on the result `rounds` more times, as a new or as a stored binding. */
 function decideRepeatedly(binding: ResourceBinding, claims: ClaimAnswer[], rounds: number): ResourceBinding {
   let decided = decideBinding(makeInput({ binding, claims })).binding
   for (let i = 0; i < rounds; i++) {
@@ -26,17 +26,17 @@ function decideRepeatedly(binding: ResourceBinding, claims: ClaimAnswer[], round
 
 describe('oracle A: two required claims', () => {
   describe.each(orders)('%s', (_name, claims) => {
-    test.each([0, 1, 5])('leave exactly the cluster that holds both, after %d more decisions', (rounds) => {
+    test.each([0, 1, 5])('leave exactly the cluster that has both, after %d more decisions', (rounds) => {
       expect(decideRepeatedly(makeBinding({ placement: {} }), claims, rounds).spec.placement).toEqual(one('c2'))
     })
 
-    test('leave only what the policy allows', () => {
+    test('leave only clusters that the policy allows', () => {
       const policy = makePolicyInput({ placement: one('c2', 'c9') })
       const input = makeInput({ binding: makeBinding({ placement: one('c2', 'c9') }), claims, policy })
       expect(decideBinding(input).binding.spec.placement).toEqual(one('c2'))
     })
 
-    test('hold the binding when the policy allows no cluster that holds both, and never leave an empty list', () => {
+    test('hold the binding if the policy allows no cluster that has both, and never leave an empty list', () => {
       const { state, binding } = decideBinding(makeInput({ binding: makeBinding({ placement: one('c9') }), claims }))
       expect({ state, placement: binding.spec.placement, suspension: binding.spec.suspension }).toEqual({
         state: 'OnHold',
@@ -66,13 +66,13 @@ describe('oracle B: groups', () => {
     })
   })
 
-  test('that become empty are dropped', () => {
+  test('without a cluster are removed', () => {
     expect(decide('c2').binding.spec.placement).toEqual({
       clusterAffinities: [{ affinityName: 'g2', clusterNames: ['c2'] }],
     })
   })
 
-  test('that all become empty hold the binding as it is', () => {
+  test('that are all without a cluster hold the binding as it is', () => {
     const { state, binding } = decide('c9')
     expect([state, binding.spec.placement, binding.spec.suspension]).toEqual(['OnHold', groups, { scheduling: true }])
   })
@@ -98,7 +98,7 @@ describe('oracle C: the detector resets the placement and keeps the annotations'
   )
 })
 
-describe('oracle D: clusters come and go', () => {
+describe('oracle D: clusters join and leave', () => {
   const claims = [located(['c1', 'c2'])]
   const decide = (clusters: ClusterLookup, stored?: ResourceBinding) =>
     decideBinding(makeInput({ binding: stored ?? makeBinding({ placement: {} }), stored, claims, clusters })).binding
@@ -109,12 +109,12 @@ describe('oracle D: clusters come and go', () => {
     expect(decide(lookup('c1', 'c2', 'c3'), running)).toBe(running)
   })
 
-  test('a cluster that leaves takes only itself away: the others keep what they run', () => {
+  test('a cluster that leaves removes only itself: workloads in the others stay', () => {
     const after = decide(lookup('c1', 'c3'), running)
     expect([after.spec.placement, after.spec.clusters]).toEqual([one('c1'), running.spec.clusters])
   })
 
-  test('a cluster that comes back is eligible again', () => {
+  test('a cluster that joins again is eligible again', () => {
     expect(decide(lookup('c1', 'c2'), decide(lookup('c1'), running)).spec.placement).toEqual(one('c1', 'c2'))
   })
 

@@ -20,13 +20,13 @@ describe('claims', () => {
   const a = located(['m1', 'm2'], { claim: 'default/a' })
   const b = located(['m2', 'm3'], { claim: 'default/b' })
 
-  test('are sorted by name, and demand the clusters of all', () => {
+  test('are sorted by name, and require the clusters of all', () => {
     const { claims, constraint } = parseInput(makeInput({ claims: [b, a] }))
     expect(claims).toEqual([a, b])
     expect(constraint).toEqual({ required: ['m2'] })
   })
 
-  test('of which there are more than 64 become one that is unknown, with the way out', () => {
+  test('above the limit of 64 become one unknown claim, with the remedy', () => {
     const many = Array.from({ length: 65 }, (_, i) => located(['m1'], { claim: `default/c${i}` }))
     const { claims, constraint } = parseInput(makeInput({ claims: many }))
     expect(claims).toMatchObject([
@@ -77,7 +77,7 @@ describe('annotations are resolved', () => {
     expect(parseInput(makeInput({ stored: binding })).storedAnnotations.base).toEqual(base)
   })
 
-  test('with the base of the policy where they refer to it', () => {
+  test('with the base of the policy if they refer to it', () => {
     const binding = annotated({ [BASE_AFFINITY_ANNOTATION]: '"policy"' })
     const policy = makePolicyInput({ placement: base })
     expect(parseInput(makeInput({ binding, policy })).annotations.base).toEqual(base)
@@ -85,9 +85,9 @@ describe('annotations are resolved', () => {
   })
 
   test.each([
-    { name: 'the required clusters that they list', given: { ...locality, required: ['m7'] }, want: ['m7'] },
-    { name: 'the clusters of the affinity where they list none', given: locality, want: ['m1', 'm2'] },
-  ])('with $name and a digest only where there is one', ({ given, want }) => {
+    { name: 'the listed required clusters', given: { ...locality, required: ['m7'] }, want: ['m7'] },
+    { name: 'the clusters of the affinity if none are listed', given: locality, want: ['m1', 'm2'] },
+  ])('with $name, and with a digest only if there is one', ({ given, want }) => {
     const spec = { placement: { clusterAffinity: { clusterNames: ['m2', 'm1', 'm2'] } } }
     const digested = { ...given, requiredDigest: 'ffff' }
     expect(

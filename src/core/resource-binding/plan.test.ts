@@ -14,11 +14,11 @@ test('a workload whose cluster is no longer allowed moves', () => {
   expect(plan()).toMatchObject({ moves: true, actions: [{ kind: 'patch' }] })
 })
 
-test('one that is narrowed to where it runs does not', () => {
+test('a workload that is narrowed to its present clusters does not move', () => {
   expect(plan(running, 'member1')).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
 })
 
-test('one whose scheduler has not followed yet is not moved a second time, whatever is written on it', () => {
+test('a workload whose scheduler has not acted yet is not moved a second time, by any further write', () => {
   const moved = decideBinding(makeInput({ binding: running, stored: running, claims: [located(['member3'])] })).binding
   const { [LOCALITY_ANNOTATION]: _note, ...annotations } = moved.metadata.annotations ?? {}
   const mended = { ...moved, metadata: { ...moved.metadata, annotations } }
@@ -27,22 +27,22 @@ test('one whose scheduler has not followed yet is not moved a second time, whate
 })
 
 test.each([
-  { name: 'nothing but a change', claims: [located(['member1'])], waitMs: undefined },
+  { name: 'nothing, without a time limit', claims: [located(['member1'])], waitMs: undefined },
   { name: 'a claim that is being deleted', claims: [located(['member1'], { honoredUntil: NOW + 3000 })], waitMs: 3000 },
   { name: 'a hold that times out', claims: [unknown({ holdTimeoutSeconds: 60 })], waitMs: 60_000 },
   {
-    name: 'the first of several',
+    name: 'the first of several times',
     claims: [unknown({ holdTimeoutSeconds: 60 }), unknown({ claim: 'default/b', honoredUntil: NOW + 3000 })],
     waitMs: 3000,
   },
-])('a binding is looked at again for $name', ({ claims, waitMs }) => {
+])('a binding is reconciled again because of $name', ({ claims, waitMs }) => {
   const binding = makeBinding()
 
   expect(planBinding(makeInput({ binding, stored: binding, claims })).requeueAfterMs).toBe(waitMs)
 })
 
 describe('a patch', () => {
-  test('is for the version that was read, of the binding only', () => {
+  test('is for the resourceVersion that was read, of the binding only', () => {
     const binding = makeBinding({}, { resourceVersion: '7' })
     const [action] = planBinding(makeInput({ binding, claims: [located(['member1'])] })).actions
     expect(action).toMatchObject({
@@ -62,7 +62,7 @@ describe('a patch', () => {
     expect(action).toMatchObject({ of: { type: { kind: 'ClusterResourceBinding' }, name: 'app-deployment' } })
   })
 
-  test('is not made when nothing changes', () => {
+  test('is absent if nothing changes', () => {
     const binding = decided([located(['member1'])])
     expect(planBinding(makeInput({ binding, claims: [located(['member1'])] }))).toStrictEqual({
       actions: [],
@@ -70,19 +70,19 @@ describe('a patch', () => {
     })
   })
 
-  test('is not made for a hold that goes on, which is reconciled again', () => {
+  test('is absent for a hold that continues, which is reconciled again', () => {
     const claims = [unknown({ holdTimeoutSeconds: 60 })]
     const plan = planBinding(makeInput({ binding: decided(claims), claims, now: NOW + 20_000 }))
     expect(plan).toStrictEqual({ actions: [], moves: false, requeueAfterMs: 40_000 })
   })
 
-  test('that releases a hold is made again until admission has stored the release', () => {
+  test('for a release is repeated until admission has stored it', () => {
     const claims = [unknown({ holdTimeoutSeconds: 60 })]
     const plan = planBinding(makeInput({ binding: decided(claims), claims, now: NOW + 60_000 }))
     expect(plan).toMatchObject({ actions: [{ kind: 'patch' }], requeueAfterMs: 5000 })
   })
 
-  test('of a workload that is not scheduled, or narrowed in groups to where it runs, does not move it', () => {
+  test('of a workload that is not scheduled, or is narrowed to its present clusters, does not move it', () => {
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['member1', 'member2'] },
       { affinityName: 'b', clusterNames: ['member3'] },
@@ -102,7 +102,7 @@ function decided(claims: ClaimAnswer[], binding = makeBinding()): ResourceBindin
   return decideBinding(makeInput({ binding, stored: binding, claims })).binding
 }
 
-describe('an Event says that', () => {
+describe('the Events if', () => {
   const plain = makeBinding()
   const narrowed = decided([located(['member1'])])
   const held = decided([unknown({ holdTimeoutSeconds: 60 })])
@@ -114,9 +114,9 @@ describe('an Event says that', () => {
   const relaxed = noted(LOCALITY_ANNOTATION, { state: 'Relaxed', claims: [], message: 'the policy changed' })
 
   test.each<{ name: string; before?: ResourceBinding; after: ResourceBinding; want: string[][] }>([
-    { name: 'nothing happened', before: plain, after: plain, want: [] },
-    { name: 'nothing happened to a narrowed workload', before: narrowed, after: narrowed, want: [] },
-    { name: 'nothing happened to a workload on hold', before: held, after: held, want: [] },
+    { name: 'nothing changes', before: plain, after: plain, want: [] },
+    { name: 'nothing changes for a narrowed workload', before: narrowed, after: narrowed, want: [] },
+    { name: 'nothing changes for a workload on hold', before: held, after: held, want: [] },
     {
       name: 'a workload is put on hold when it is created',
       after: held,
@@ -136,7 +136,7 @@ describe('an Event says that', () => {
         ['Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${holdOf(held).message}`],
       ],
     },
-    { name: 'a release goes on', before: released, after: released, want: [] },
+    { name: 'a release continues', before: released, after: released, want: [] },
     {
       name: 'a hold ends with its data',
       before: held,
@@ -159,7 +159,7 @@ describe('an Event says that', () => {
       want: [['Normal', 'LocalityNarrowed', messageOf(narrowed)]],
     },
     {
-      name: 'a requirement is relaxed',
+      name: 'a narrowing is relaxed',
       before: narrowed,
       after: relaxed,
       want: [['Warning', 'LocalityRelaxed', 'the policy changed']],

@@ -18,11 +18,11 @@ test.each([
   { annotations: { [NAME]: 'app' }, want: undefined },
   { annotations: { [NAMESPACE]: 'default', [NAME]: '' }, want: undefined },
   { annotations: {}, want: undefined },
-])('a binding with $annotations comes from $want', ({ annotations, want }) => {
+])('the policy of a binding with $annotations is $want', ({ annotations, want }) => {
   expect(policyReferenceOf({ annotations })).toEqual(want)
 })
 
-test('a binding without annotations comes from no policy', () => {
+test('a binding without annotations has no policy', () => {
   expect(policyReferenceOf({})).toBeUndefined()
 })
 
@@ -36,12 +36,12 @@ test.each([
     requiresClaim: true,
   },
   {
-    name: 'a policy that requires none',
+    name: 'a policy that requires no claim',
     policy: makePolicy({}, { annotations: { 'lodestone.dev/requires-claim': 'false' } }),
     lazy: false,
     requiresClaim: false,
   },
-])('the decision reads $name', ({ policy, lazy, requiresClaim }) => {
+])('the input of the decision for $name', ({ policy, lazy, requiresClaim }) => {
   expect(policyInputOf(policy)).toEqual({ placement: policy.spec.placement, lazy, requiresClaim })
 })
 

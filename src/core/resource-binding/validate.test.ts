@@ -6,11 +6,11 @@ import { validateBinding } from './validate.ts'
 const malformed = (spec: object) => ({ ...makeBinding(), spec: { ...makeBinding().spec, ...spec } }) as ResourceBinding
 
 test.each<{ name: string; binding: ResourceBinding; want: string[] }>([
-  { name: 'a binding as the detector makes it', binding: makeBinding(), want: [] },
+  { name: 'a binding of the detector', binding: makeBinding(), want: [] },
   { name: 'fields that are not read', binding: malformed({ unknownField: 1 }), want: [] },
-  { name: 'a resource that is missing', binding: malformed({ resource: undefined }), want: ['spec'] },
+  { name: 'a missing resource', binding: malformed({ resource: undefined }), want: ['spec'] },
   {
-    name: 'names that are no list',
+    name: 'names that are not a list',
     binding: malformed({ placement: { clusterAffinity: { clusterNames: 'm1' } } }),
     want: ['spec.placement.clusterAffinity.clusterNames'],
   },

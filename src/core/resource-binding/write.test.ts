@@ -27,28 +27,28 @@ function write(spec: Partial<BindingSpec>, given: Partial<PlacementDecision>, me
   }
 }
 
-test('a decision that changes nothing gives the very same binding', () => {
+test('a decision that changes nothing returns the same binding', () => {
   const { binding, written } = write({}, {})
   expect(written).toBe(binding)
 })
 
-test('the affinity is replaced beside the other fields of the placement', () => {
+test('the affinity is replaced, and the other fields of the placement stay', () => {
   const placement = { ...wide, clusterTolerations: [{ key: 'a' }] } as BindingSpec['placement'] & object
   expect(write({ placement }, { affinity: narrow }).written?.spec.placement).toEqual({ ...placement, ...narrow })
 })
 
-test('of two affinities only the decided one is left', () => {
+test('of two affinities, only the decided one is left', () => {
   const placement = { ...wide, clusterAffinities: [{ affinityName: 'a' }] }
   expect(write({ placement }, {}).written?.spec.placement).toEqual(wide)
 })
 
-test('our annotations are written and removed, and no other', () => {
+test('our annotations are written and removed, and no others', () => {
   const { written } = write({}, { annotations: { base: wide } }, onHold)
   expect(readAnnotations(written?.metadata.annotations)).toEqual({ base: wide })
   expect(Object.keys(written?.metadata.annotations ?? {})).toHaveLength(3)
 })
 
-test('annotations without room for ours are not written', () => {
+test('annotations without space for ours are not written', () => {
   const annotations = { other: 'x'.repeat(MAX_ANNOTATIONS_BYTES) }
   expect(write({}, { annotations: { hold } }, { annotations }).written).toBeUndefined()
 })
@@ -63,33 +63,33 @@ describe('the suspension', () => {
   test.each([
     { name: 'is set with a hold', before: undefined, annotations: { hold }, want: { scheduling: true } },
     {
-      name: 'is set beside its siblings',
+      name: 'is set, and its other fields stay',
       before: suspension(true),
       annotations: { hold },
       want: { dispatching: true, scheduling: true },
     },
     {
-      name: 'is not set with a hold that is released',
+      name: 'is not set with a released hold',
       before: undefined,
       annotations: { hold: { ...hold, released: true as const } },
       want: undefined,
     },
     {
-      name: 'is lifted with our hold',
+      name: 'is removed with our hold',
       before: suspension(false, true),
       metadata: onHold,
       annotations: {},
       want: undefined,
     },
     {
-      name: 'keeps its siblings when it is lifted',
+      name: 'keeps its other fields when it is removed',
       before: suspension(true, true),
       metadata: onHold,
       annotations: {},
       want: { dispatching: true },
     },
     {
-      name: 'of another writer is not lifted',
+      name: 'of another writer is not removed',
       before: suspension(false, true),
       annotations: {},
       want: { scheduling: true },
@@ -99,7 +99,7 @@ describe('the suspension', () => {
     expect(written?.spec.suspension).toEqual(want)
   })
 
-  test('of another writer gets no hold annotation of ours', () => {
+  test('of another writer gets no hold annotation', () => {
     const { written } = write({ suspension: suspension(false, true) }, { annotations: { hold } })
     expect(readAnnotations(written?.metadata.annotations).hold).toBeUndefined()
   })

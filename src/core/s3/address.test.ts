@@ -1,4 +1,4 @@
-/** Buckets and keys in URLs. */
+/** Tests the URLs of buckets and keys. */
 import { expect, test } from 'vitest'
 import { bucketUrl, isBucketName, keyPath } from './address.ts'
 
@@ -33,6 +33,6 @@ test.each([
   { name: 'lake/x', want: false },
   { name: 'a..b', want: false },
   { name: '-lake', want: false },
-])('takes $name as the name of a bucket: $want', ({ name, want }) => {
+])('accepts $name as the name of a bucket: $want', ({ name, want }) => {
   expect(isBucketName(name)).toBe(want)
 })

@@ -1,4 +1,4 @@
-/** Tests the properties of every listing that a server may send, whatever is in it. */
+/** Tests the properties of every listing that a server may send. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { choose } from '../mover/select.ts'
@@ -49,7 +49,7 @@ const xml = fc
 
 const place = { bucket: 'lake', key: '', recursive: true }
 
-test('a page is refused, or has objects with keys, sizes that are counts, and ETags that fit a header', () => {
+test('a page is rejected, or has objects with keys, valid sizes, and ETags that are valid in a header', () => {
   fc.assert(
     fc.property(xml, (text) => {
       const page = parseListing(text)
@@ -65,7 +65,7 @@ test('a page is refused, or has objects with keys, sizes that are counts, and ET
   )
 })
 
-test('a key becomes a path below the target, or no path at all', () => {
+test('a key becomes a path below the target, or no path', () => {
   const part = fc.constantFrom('a', '..', '.', '', ' ', '...', 'ö', '\0', '\n', '\uD800', '%2e%2e', 'x'.repeat(256))
   const key = fc.array(part, { maxLength: 5 }).map((parts) => parts.join('/'))
   fc.assert(
@@ -87,13 +87,13 @@ test.each([
   { what: 'blanks', filler: ' ' },
   { what: 'ends', filler: '</ListBucketResult> ' },
 ])(
-  'a page of the greatest length with $what takes no longer than its length',
+  'a page of the maximum length with $what is parsed in linear time',
   ({ filler }) => {
     const text = `<ListBucketResult>${filler.repeat(Math.floor((16 * 1024 * 1024) / filler.length))}`
     const started = performance.now()
     parseListing(text)
     parseListing(`${text}x</ListBucketResult>`)
-    // A tenth of that on a quiet machine; quadratic work takes hours.
+    // A quiet machine needs a tenth of this time; quadratic time would be hours.
     expect(performance.now() - started).toBeLessThan(20_000)
   },
   60_000,

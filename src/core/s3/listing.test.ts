@@ -1,4 +1,4 @@
-/** Pages of a bucket's listing. */
+/** Tests pages of a bucket's listing. */
 import { expect, test } from 'vitest'
 import { parseListing } from './listing.ts'
 
@@ -13,12 +13,12 @@ test.each([
     want: { objects: [] },
   },
   {
-    name: 'a page with a byte order mark, and blanks around its declaration',
+    name: 'a page with a byte order mark, and white space around its declaration',
     xml: '\uFEFF \n<?xml version="1.0"?> \n <ListBucketResult></ListBucketResult>',
     want: { objects: [] },
   },
   {
-    name: 'objects whose keys look like markup',
+    name: 'objects with keys that look like markup',
     xml: page(
       '<Contents><Key>&lt;Size&gt;9&lt;/Size&gt;</Key><ETag>&quot;e-1&quot;</ETag><Size>5</Size></Contents><Contents><Key>b</Key><ETag>"f"</ETag><Size>7</Size></Contents>',
     ),
@@ -40,14 +40,14 @@ test.each([
     want: { objects: [{ key: '100%+x', size: 1, etag: '' }] },
   },
   {
-    name: 'a page with more to come',
+    name: 'a truncated page',
     xml: page(
       '<IsTruncated>true</IsTruncated><NextContinuationToken>1&#x2B;&amp;&#47;=</NextContinuationToken><Contents><Key>a</Key><Size>1</Size></Contents>',
     ),
     want: { objects: [{ key: 'a', size: 1, etag: '' }], next: '1+&/=' },
   },
   {
-    name: 'a page with more to come that does not say where',
+    name: 'a truncated page without a token',
     xml: page('<IsTruncated>true</IsTruncated><Contents><Key>a</Key><Size>1</Size></Contents>'),
     want: undefined,
   },
@@ -73,29 +73,29 @@ test.each([
     xml: page('<Contents><Key>a</Key><Size>1</Size><ETag>"a&#10;b"</ETag></Contents>'),
     want: undefined,
   },
-  { name: 'a size that is none', xml: page('<Contents><Key>a</Key><Size>-1</Size></Contents>'), want: undefined },
+  { name: 'an invalid size', xml: page('<Contents><Key>a</Key><Size>-1</Size></Contents>'), want: undefined },
   {
-    name: 'a key that is not encoded as the page says',
+    name: 'a key with invalid encoding',
     xml: page('<EncodingType>url</EncodingType><Contents><Key>100%</Key><Size>1</Size></Contents>'),
     want: undefined,
   },
   {
-    name: 'references to characters that do not exist',
+    name: 'references to invalid characters',
     xml: page('<Contents><Key>&#x110000;&#xD800;&#99999999999;&constructor;&#x41;</Key><Size>1</Size></Contents>'),
     want: { objects: [{ key: '&#x110000;&#xD800;&#99999999999;&constructor;A', size: 1, etag: '' }] },
   },
   {
-    name: 'the longest token',
+    name: 'a token of the maximum length',
     xml: page(`<IsTruncated>true</IsTruncated><NextContinuationToken>${'a'.repeat(4_096)}</NextContinuationToken>`),
     want: { objects: [], next: 'a'.repeat(4_096) },
   },
   {
-    name: 'a token that is longer than any',
+    name: 'a token above the maximum length',
     xml: page(`<IsTruncated>true</IsTruncated><NextContinuationToken>${'a'.repeat(4_097)}</NextContinuationToken>`),
     want: undefined,
   },
   { name: 'the last page', xml: page('<IsTruncated>false</IsTruncated>'), want: { objects: [] } },
-  { name: 'a page that was cut', xml: '<ListBucketResult><Contents><Size>1</Size>', want: undefined },
+  { name: 'an incomplete page', xml: '<ListBucketResult><Contents><Size>1</Size>', want: undefined },
   { name: 'an error', xml: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', want: undefined },
   { name: 'a listing inside of HTML', xml: '<html><ListBucketResult></ListBucketResult>', want: undefined },
   { name: 'HTML', xml: '<html><ListBucketResult></ListBucketResult></html>', want: undefined },

@@ -36,13 +36,13 @@ describe('the examples of S3 (sig-v4-header-based-auth.html)', () => {
 
   test.each<{ name: string; given: Partial<RequestToSign>; signed: string; signature: string }>([
     {
-      name: 'GET Object, with a header that is signed too',
+      name: 'GET Object, with a signed header',
       given: { path: '/test.txt', amzHeaders: { range: 'bytes=0-9' } },
       signed: 'host;range;x-amz-content-sha256;x-amz-date',
       signature: 'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     },
     {
-      name: 'PUT Object, with a body and a path that is encoded',
+      name: 'PUT Object, with a body and an encoded path',
       given: {
         method: 'PUT',
         path: '/test%24file.text',
@@ -53,13 +53,13 @@ describe('the examples of S3 (sig-v4-header-based-auth.html)', () => {
       signature: '98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd',
     },
     {
-      name: 'GET Bucket Lifecycle, with a parameter that has no value',
+      name: 'GET Bucket Lifecycle, with a parameter without a value',
       given: { query: [['lifecycle', '']] },
       signed: 'host;x-amz-content-sha256;x-amz-date',
       signature: 'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543',
     },
     {
-      name: 'List Objects, with parameters that are not in order',
+      name: 'List Objects, with unsorted parameters',
       given: {
         query: [
           ['prefix', 'J'],
@@ -147,10 +147,13 @@ test.each([
   { name: 'the same secret on the same day', keys: FIRST, at: EVENING, derived: 1 },
   { name: 'another secret', keys: OTHER, at: EVENING, derived: 2 },
   { name: 'another day', keys: FIRST, at: NEXT_DAY, derived: 2 },
-])('a second request with $name is signed rightly, with $derived keys derived in all', ({ keys, at, derived }) => {
-  const digest = countingDigest()
-  const sign = createSigner(SCOPE, digest)
-  sign(REQUEST, FIRST, NOON)
-  expect(sign(REQUEST, keys, at)).toEqual(createSigner(SCOPE, countingDigest())(REQUEST, keys, at))
-  expect(digest.derived).toBe(derived)
-})
+])(
+  'a second request with $name has a valid signature, with $derived derived keys in total',
+  ({ keys, at, derived }) => {
+    const digest = countingDigest()
+    const sign = createSigner(SCOPE, digest)
+    sign(REQUEST, FIRST, NOON)
+    expect(sign(REQUEST, keys, at)).toEqual(createSigner(SCOPE, countingDigest())(REQUEST, keys, at))
+    expect(digest.derived).toBe(derived)
+  },
+)

@@ -6,14 +6,14 @@ test.each([
   { name: 'the first of several', xml: '<Key>a</Key><Key>b</Key>', want: 'a' },
   { name: 'an empty text', xml: '<Key></Key>', want: '' },
   { name: 'nothing without the element', xml: '<A/>', want: undefined },
-  { name: 'nothing of an element that does not end', xml: '<Key>a', want: undefined },
-  { name: 'nothing of an element that does not begin', xml: 'a beginning</Key>', want: undefined },
+  { name: 'nothing of an element without an end tag', xml: '<Key>a', want: undefined },
+  { name: 'nothing of an element without a start tag', xml: 'a beginning</Key>', want: undefined },
   { name: 'named entities', xml: '<Key>&lt;a&gt; &amp; &quot;b&apos;</Key>', want: '<a> & "b\'' },
   { name: 'numbered entities', xml: '<Key>&#65;&#x754c;&#x1F600;</Key>', want: 'A界😀' },
   { name: 'an unknown entity as it is', xml: '<Key>&nbsp;&toString;</Key>', want: '&nbsp;&toString;' },
   { name: 'half a surrogate pair as it is', xml: '<Key>&#xD800;&#xDFFF;</Key>', want: '&#xD800;&#xDFFF;' },
   { name: 'the last character of Unicode', xml: '<Key>&#x10FFFF;</Key>', want: '\u{10FFFF}' },
-  { name: 'a number beyond Unicode as it is', xml: '<Key>&#x110000;</Key>', want: '&#x110000;' },
+  { name: 'a number above the range of Unicode as it is', xml: '<Key>&#x110000;</Key>', want: '&#x110000;' },
   { name: 'an escaped ampersand once', xml: '<Key>&amp;lt;</Key>', want: '&lt;' },
 ])('gives $name', ({ xml, want }) => {
   expect(textOf(xml, 'Key')).toBe(want)

@@ -17,25 +17,30 @@ const NOTHING: NodeSelectorTerm = {}
 
 describe('narrowing', () => {
   test.each<[string, NodeSelectorTerm[] | undefined, NodeSelectorTerm[], NodeSelectorTerm[]]>([
-    ['no terms become those of the data', undefined, [has('data')], [has('data')]],
+    ['no terms are replaced by those of the data', undefined, [has('data')], [has('data')]],
     ['a term gets the requirements of the data', [has('gpu')], [has('data')], [has('gpu', 'data')]],
-    ['every term gets them', [has('a'), has('b')], [has('data')], [has('a', 'data'), has('b', 'data')]],
     [
-      'two terms and two places become all four pairs',
+      'every term gets the requirements of the data',
+      [has('a'), has('b')],
+      [has('data')],
+      [has('a', 'data'), has('b', 'data')],
+    ],
+    [
+      'two terms and two terms of the data become all four pairs',
       [has('a'), has('b')],
       [has('x'), has('y')],
       [has('a', 'x'), has('a', 'y'), has('b', 'x'), has('b', 'y')],
     ],
-    ['a term that asks for the data stays', [has('data', 'gpu')], [has('data')], [has('data', 'gpu')]],
-    ['a term that asks for one of the places stays', [has('x')], [has('x'), has('y')], [has('x')]],
+    ['a term with the requirements of the data stays', [has('data', 'gpu')], [has('data')], [has('data', 'gpu')]],
+    ['a term with the requirements of one of two data terms stays', [has('x')], [has('x'), has('y')], [has('x')]],
     ['a term by name keeps the name', [named('n1')], [has('data')], [{ ...named('n1'), ...has('data') }]],
-    ['a term that no node matches stays so', [NOTHING, has('a')], [has('data')], [NOTHING, has('a', 'data')]],
-    ['nothing but such terms stays nothing', [NOTHING], [has('data')], [NOTHING]],
-    ['data that is on no node leaves none', [has('a')], [NOTHING], [NOTHING]],
-    ['data that is on no node leaves none of all nodes', undefined, [NOTHING], [NOTHING]],
-    ['a term gets only the requirements that it lacks', [has('a', 'b')], [has('b', 'c')], [has('a', 'b', 'c')]],
+    ['a term that matches no node stays', [NOTHING, has('a')], [has('data')], [NOTHING, has('a', 'data')]],
+    ['only such terms stay', [NOTHING], [has('data')], [NOTHING]],
+    ['data on no node leaves no node of a term', [has('a')], [NOTHING], [NOTHING]],
+    ['data on no node leaves no node', undefined, [NOTHING], [NOTHING]],
+    ['a term gets only missing requirements', [has('a', 'b')], [has('b', 'c')], [has('a', 'b', 'c')]],
     [
-      'names are added to names, without an empty list of labels',
+      'field requirements are added to field requirements, without an empty list of labels',
       [named('n1')],
       [named('n2')],
       [{ matchFields: [...(named('n1').matchFields ?? []), ...(named('n2').matchFields ?? [])] }],
@@ -85,7 +90,7 @@ const fulfils = (nodeSelectorTerms: readonly NodeSelectorTerm[] | undefined, on:
     on,
   )
 
-describe('whatever the terms', () => {
+describe('for any terms', () => {
   test('a node matches the result exactly when it matches both', () => {
     fc.assert(
       fc.property(fc.option(terms, { nil: undefined }), terms, node, (own, wanted, on) => {
@@ -95,7 +100,7 @@ describe('whatever the terms', () => {
     )
   })
 
-  test('narrowing again by any of the same terms changes nothing', () => {
+  test('a second narrowing by the same terms changes nothing', () => {
     fc.assert(
       fc.property(fc.option(terms, { nil: undefined }), terms, terms, (own, one, other) => {
         const once = narrowTerms(narrowTerms(own, one), other)
@@ -104,7 +109,7 @@ describe('whatever the terms', () => {
     )
   })
 
-  test('the requirements of a term stay, and come first: a pod with gates can be narrowed later', () => {
+  test('the requirements of a term stay first: a pod with scheduling gates can be narrowed later', () => {
     fc.assert(
       fc.property(term, term, (own, wanted) => {
         for (const next of narrowTerms([own], [wanted])) {
@@ -121,9 +126,14 @@ describe('preferences', () => {
   const prefer = (weight: number, preference: NodeSelectorTerm) => ({ weight, preference })
 
   test.each([
-    ['one is added', [], [prefer(5, has('data'))], [prefer(5, has('data'))]],
-    ['an existing one keeps its weight', [prefer(1, has('data'))], [prefer(5, has('data'))], [prefer(1, has('data'))]],
-    ['one that no node matches is left out', [], [prefer(5, NOTHING)], []],
+    ['a new preference is added', [], [prefer(5, has('data'))], [prefer(5, has('data'))]],
+    [
+      'an existing preference keeps its weight',
+      [prefer(1, has('data'))],
+      [prefer(5, has('data'))],
+      [prefer(1, has('data'))],
+    ],
+    ['a preference that matches no node is left out', [], [prefer(5, NOTHING)], []],
     ['the first of two equal ones is added', [], [prefer(5, has('a')), prefer(7, has('a'))], [prefer(5, has('a'))]],
   ])('%s', (_name, own, added, want) => {
     expect(addPreferences(own, added)).toEqual(want)
@@ -131,14 +141,14 @@ describe('preferences', () => {
 })
 
 test.each<[string, NodeSelectorTerm[] | undefined, string | undefined]>([
-  ['of a DaemonSet is the one it was made for', [{ ...named('n1'), ...has('a') }], 'n1'],
-  ['is none where there is a choice', [named('n1'), named('n2')], undefined],
-  ['is none where nothing is said', undefined, undefined],
-  ['is none where a term does not name one', [named('n1'), has('a')], undefined],
-  ['is none where a term excludes one', [byField('metadata.name', 'NotIn', ['n1'])], undefined],
-  ['is none where another field has that value', [byField('metadata.uid', 'In', ['n1'])], undefined],
-  ['is none where a term lists two', [byField('metadata.name', 'In', ['n1', 'n2'])], undefined],
-  ['is none where a term lists nothing', [byField('metadata.name', 'In')], undefined],
+  ['of a DaemonSet is the node in its affinity', [{ ...named('n1'), ...has('a') }], 'n1'],
+  ['is undefined if there is a choice', [named('n1'), named('n2')], undefined],
+  ['is undefined without terms', undefined, undefined],
+  ['is undefined if a term has no name', [named('n1'), has('a')], undefined],
+  ['is undefined if a term excludes a name', [byField('metadata.name', 'NotIn', ['n1'])], undefined],
+  ['is undefined if another field has that value', [byField('metadata.uid', 'In', ['n1'])], undefined],
+  ['is undefined if a term lists two names', [byField('metadata.name', 'In', ['n1', 'n2'])], undefined],
+  ['is undefined if a term lists no name', [byField('metadata.name', 'In')], undefined],
 ])('the node of a pod %s', (_name, own, want) => {
   expect(pinnedNode(own)).toBe(want)
 })

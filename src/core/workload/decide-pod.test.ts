@@ -36,7 +36,7 @@ const mountsOf = (containers: readonly Container[] | undefined) =>
   )
 
 describe('a pod that names a volume', () => {
-  test('gets it, mounted in its container, on the nodes that have it', () => {
+  test('gets it, mounted in its container, with affinity for the nodes that have it', () => {
     const outcome = decide(makePod({ name: 'mnist' }))
     expect(outcome).toEqual({
       kind: 'patch',
@@ -52,7 +52,7 @@ describe('a pod that names a volume', () => {
     })
   })
 
-  test('gets it in every container, init containers and sidecars included', () => {
+  test('gets it in every container, with init containers and sidecars', () => {
     const sidecar = { name: 'proxy', restartPolicy: 'Always' } as Container
     const spec = { containers: [{ name: 'main' }, { name: 'logs' }], initContainers: [{ name: 'setup' }, sidecar] }
     const { containers, initContainers } = injected(makePod({ name: 'mnist' }, spec))
@@ -66,20 +66,20 @@ describe('a pod that names a volume', () => {
   })
 
   test.each([
-    ['only in those that are named', { containers: [{ name: 'setup' }] }, { main: [], setup: ['/var/datasets'] }],
-    ['at the path that is given for all', { 'mount-path': '/d' }, { main: ['/d'], setup: ['/d'] }],
+    ['only in the given containers', { containers: [{ name: 'setup' }] }, { main: [], setup: ['/var/datasets'] }],
+    ['at the path for all containers', { 'mount-path': '/d' }, { main: ['/d'], setup: ['/d'] }],
     [
-      'at the path that is given for one',
+      'at the path for one container',
       { 'mount-path': '/d', containers: [{ name: 'main', 'mount-path': '/e' }, { name: 'setup' }] },
       { main: ['/e'], setup: ['/d'] },
     ],
     [
-      'in all where no container is in the list',
+      'in all containers if the list is empty',
       { containers: [] },
       { main: ['/var/datasets'], setup: ['/var/datasets'] },
     ],
     [
-      'twice in one where that is requested',
+      'twice in one container if that is requested',
       {
         containers: [
           { name: 'main', 'mount-path': '/a' },
@@ -104,10 +104,10 @@ describe('a pod that names a volume', () => {
 
   test.each<[string, object, Partial<UsableVolume>, boolean | undefined]>([
     ['to write by default', {}, {}, undefined],
-    ['to read where the request says so', { readOnly: true }, {}, true],
-    ['to read where the volume is read-only', {}, { readOnly: true }, true],
+    ['read-only if the request says so', { readOnly: true }, {}, true],
+    ['read-only if the volume is read-only', {}, { readOnly: true }, true],
     [
-      'to read where the volume is read-only although the pod requests to write',
+      'read-only if the volume is read-only although the pod requests a writable one',
       { readOnly: false },
       { readOnly: true },
       true,
@@ -117,14 +117,14 @@ describe('a pod that names a volume', () => {
     expect(spec.containers[0]?.volumeMounts?.[0]?.readOnly).toBe(want)
   })
 
-  test('means the first one when it gives no id, and another by its id', () => {
+  test('gets the first volume without an id, and another one by its id', () => {
     expect(injected(makePod({ name: 'lake' })).volumes).toEqual([
       { name: 'lake--raw', ...hostPath('/var/datasets/raw') },
     ])
     expect(injected(makePod({ name: 'lake', id: 'clean' })).volumes?.[0]?.name).toBe('lake--clean')
   })
 
-  test('keeps everything that it has', () => {
+  test('keeps all of its fields', () => {
     const pod = makePod({ name: 'mnist' }, {
       containers: [{ name: 'main', image: 'main:1', volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }] }],
       volumes: [{ name: 'tmp', emptyDir: {} }],
@@ -139,14 +139,14 @@ describe('a pod that names a volume', () => {
     })
   })
 
-  test('that runs anywhere gets a claim and no affinity', () => {
+  test('gets a PersistentVolumeClaim and no affinity if it can run on any node', () => {
     const source = { persistentVolumeClaim: { claimName: 'vck-resource-1' } }
     const spec = injected(makePod({ name: 'mnist' }), [mnist({ source, nodeAffinity: {} })])
     expect(spec).toMatchObject({ volumes: [{ name: 'mnist--vol1', ...source }] })
     expect(spec).not.toHaveProperty('affinity')
   })
 
-  test('gets a directory with the type that its status gives', () => {
+  test('gets a directory with the type in the status', () => {
     const source = { hostPath: { path: '/d', type: '' } }
     expect(injected(makePod({ name: 'mnist' }), [mnist({ source })]).volumes?.[0]).toMatchObject(hostPath('/d'))
     expect(
@@ -161,7 +161,7 @@ describe('a pod that names several volumes', () => {
     { name: 'lake', 'mount-path': '/b' },
   ]
 
-  test('runs where all of them are', () => {
+  test('runs on nodes that have all of them', () => {
     const { affinity } = injected(makePod(two, { affinity: { nodeAffinity: nodesWith('gpu', 'tpu') } }))
     const both = (key: string) => ({
       matchExpressions: [key, 'data/raw', 'data/vol1'].map((each) => ({ key: each, operator: 'Exists' })),
@@ -172,11 +172,11 @@ describe('a pod that names several volumes', () => {
     ])
   })
 
-  test('gets the same in whatever order it names them', () => {
+  test('gets the same result for any order of their names', () => {
     expect(injected(makePod(two))).toEqual(injected(makePod([...two].reverse())))
   })
 
-  test('has to give the mount path of each', () => {
+  test('must give the mount path of each', () => {
     expect(refused(makePod([{ name: 'mnist' }, { name: 'lake' }]))).toEqual([
       [`${ROOT}[0]`, 'container main has volume lake--raw at /var/datasets already; give it another mount-path'],
     ])
@@ -191,7 +191,7 @@ describe('a pod that names several volumes', () => {
     expect(spec.containers.map(({ volumeMounts }) => volumeMounts?.[0]?.name)).toEqual(['mnist--vol1', 'lake--raw'])
   })
 
-  test('gets all errors at once', () => {
+  test('gets all errors together', () => {
     const asks = [{ name: 'absent' }, { name: 'lake', id: 'dirty' }, { name: 'mnist', containers: [{ name: 'x' }] }]
     expect(refused(makePod(asks))).toEqual([
       [`${ROOT}[1].id`, 'VolumeManager lake has no such volume; it has raw, clean'],
@@ -201,10 +201,10 @@ describe('a pod that names several volumes', () => {
   })
 })
 
-describe('a pod into which the user pasted the volume by hand', () => {
+describe('a pod with a volume that its user added', () => {
   const pasted = { name: 'dataset', hostPath: { path: '/var/datasets/vol1/' } }
 
-  test('and its affinity and mount stays as it is', () => {
+  test('keeps the volume, its affinity and its mount', () => {
     const pod = makePod(
       { name: 'mnist' },
       {
@@ -216,20 +216,20 @@ describe('a pod into which the user pasted the volume by hand', () => {
     expect(injected(pod)).toEqual(pod.spec)
   })
 
-  test('gets the mounts that are missing, of the same volume', () => {
+  test('gets the missing mounts of the same volume', () => {
     const containers = [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }, { name: 'logs' }]
     const spec = injected(makePod({ name: 'mnist' }, { containers, volumes: [pasted] }))
     expect(spec.volumes).toEqual([pasted])
     expect(spec.containers[1]?.volumeMounts).toEqual([{ name: 'dataset', mountPath: '/var/datasets' }])
   })
 
-  test('gets it where it asks for it as well', () => {
+  test('gets it also at the requested path', () => {
     const containers = [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }]
     const spec = injected(makePod({ name: 'mnist', 'mount-path': '/e' }, { containers, volumes: [pasted] }))
     expect(mountsOf(spec.containers)).toEqual({ main: ['/d', '/e'] })
   })
 
-  test('is known by the claim too', () => {
+  test('is recognized by the PersistentVolumeClaim too', () => {
     const claim = { persistentVolumeClaim: { claimName: 'c' } }
     const spec = injected(makePod({ name: 'mnist' }, { volumes: [{ name: 'own', ...claim }] }), [
       mnist({ source: { persistentVolumeClaim: { claimName: 'c', readOnly: true } } }),
@@ -238,9 +238,9 @@ describe('a pod into which the user pasted the volume by hand', () => {
   })
 })
 
-describe('rejected, with the field and the reason, is a pod', () => {
+describe('a pod is rejected with the field and the reason', () => {
   test.each<[string, Pod, [string, RegExp]]>([
-    ['whose annotation is no JSON', makePod('mnist'), [ROOT, /^is not JSON .*; e\.g\. \{"name"/]],
+    ['whose annotation is not JSON', makePod('mnist'), [ROOT, /^is not JSON .*; e\.g\. \{"name"/]],
     [
       'that names a VolumeManager that does not exist',
       makePod({ name: 'x' }),
@@ -257,7 +257,7 @@ describe('rejected, with the field and the reason, is a pod', () => {
       [`${ROOT}.shard`, /no shard$/],
     ],
     [
-      'that has another volume of that name',
+      'that has another volume with that name',
       makePod({ name: 'mnist' }, { volumes: [{ name: 'tmp' }, { name: 'mnist--vol1', hostPath: { path: '/x' } }] }),
       ['spec.volumes[1].name', /rename yours$/],
     ],
@@ -296,7 +296,7 @@ describe('rejected, with the field and the reason, is a pod', () => {
     expect(refused(makePod({ name: 'mnist' }), [{ name: 'mnist', volumes: [volume] }])).toHaveLength(1)
   })
 
-  test('that would need more alternatives than an object can hold', () => {
+  test('that would need more node selector terms than an object can have', () => {
     const nodeAffinity = (kind: string) => nodesWith(...Array.from({ length: 11 }, (_, i) => `${kind}-${i}`))
     const pod = makePod({ name: 'mnist' }, { affinity: { nodeAffinity: nodeAffinity('gpu') } })
     expect(refused(pod, [mnist({ nodeAffinity: nodeAffinity('data') })])).toEqual([
@@ -305,10 +305,10 @@ describe('rejected, with the field and the reason, is a pod', () => {
   })
 })
 
-describe('a pod whose data is on the way', () => {
+describe('a pod whose data is not ready', () => {
   const waiting = [mnist({ state: 'Waiting', message: '1 of 3 replicas' }), lake]
 
-  test('waits with a scheduling gate, with everything else in place', () => {
+  test('gets a scheduling gate, and the complete injection', () => {
     const outcome = decide(makePod({ name: 'mnist' }), waiting)
     expect(outcome).toMatchObject({
       object: {
@@ -323,16 +323,16 @@ describe('a pod whose data is on the way', () => {
     })
   })
 
-  test('keeps the gates of other controllers, and has its own once', () => {
+  test('keeps the gates of other controllers, and gets ours once', () => {
     const spec = injected(makePod({ name: 'mnist' }, { schedulingGates: [{ name: 'quota' }] }), waiting)
     expect(spec.schedulingGates).toEqual([{ name: 'quota' }, { name: 'lodestone.dev/volumes' }])
     expect(injected(makePod({ name: 'mnist' }, spec), waiting)).toEqual(spec)
   })
 
   test.each<[string, Pod, Partial<PodInput>]>([
-    ['where there are no gates', makePod({ name: 'mnist' }), { whenNotReady: 'refuse' }],
+    ['without support of scheduling gates', makePod({ name: 'mnist' }), { whenNotReady: 'refuse' }],
     ['that bypasses the scheduler', makePod({ name: 'mnist' }, { nodeName: 'n1' }), {}],
-  ])('is refused %s, with what to wait for', (_name, pod, rest) => {
+  ])('is rejected %s, with the command to wait', (_name, pod, rest) => {
     expect(refused(pod, waiting, rest)).toEqual([
       [
         ROOT,
@@ -341,7 +341,7 @@ describe('a pod whose data is on the way', () => {
     ])
   })
 
-  test('does not wait for a volume that it only prefers', () => {
+  test('does not wait for a Preferred volume', () => {
     expect(injected(makePod({ name: 'mnist', enforcement: 'Preferred' }), waiting)).not.toHaveProperty(
       'schedulingGates',
     )
@@ -370,14 +370,14 @@ describe('a pod that prefers its data', () => {
     expect(spec.volumes?.map(({ hostPath: host }) => host?.type)).toEqual(['DirectoryOrCreate', 'DirectoryOrCreate'])
   })
 
-  test('weighs them alike while their sizes are not known', () => {
+  test('gives them equal weights if a size is unknown', () => {
     expect(weights(injected(makePod(two)))).toEqual([
       ['data/raw', 50],
       ['data/vol1', 50],
     ])
   })
 
-  test('prefers even the smallest data a little', () => {
+  test('prefers even the smallest data with weight 1', () => {
     const small = [mnist({ bytes: 0 }), { name: 'lake', volumes: [makeUsable('raw', { bytes: 10 })] }]
     expect(weights(injected(makePod(two), small))).toEqual([
       ['data/raw', 100],
@@ -395,7 +395,7 @@ describe('a pod that prefers its data', () => {
   })
 })
 
-describe('a pod that has its node already', () => {
+describe('a pod with a given node', () => {
   const views = [mnist({ nodes: ['n1', 'n2'] })]
   const pinned = (node: string) => ({
     affinity: {
@@ -409,35 +409,35 @@ describe('a pod that has its node already', () => {
 
   test.each([
     ['by its name', { nodeName: 'n2' }],
-    ['as the pods of a DaemonSet do', pinned('n2')],
-  ])('%s gets the volume where the data is', (_name, spec) => {
+    ['by the node affinity of DaemonSet pods', pinned('n2')],
+  ])('%s gets the volume if that node has the data', (_name, spec) => {
     expect(injected(makePod({ name: 'mnist' }, spec), views).volumes).toEqual([VOLUME])
   })
 
   test.each([
     ['by its name', { nodeName: 'n3' }],
-    ['as the pods of a DaemonSet do', pinned('n3')],
-  ])('%s is rejected elsewhere', (_name, spec) => {
+    ['by the node affinity of DaemonSet pods', pinned('n3')],
+  ])('%s is rejected if that node does not have the data', (_name, spec) => {
     expect(refused(makePod({ name: 'mnist' }, spec), views)).toEqual([
       [ROOT, 'the pod has to run on node n3, but volume vol1 of VolumeManager mnist is on n1, n2'],
     ])
   })
 
-  test('is not rejected while the data is on the way, perhaps to its node', () => {
+  test('is not rejected while the data is not ready', () => {
     const waiting = [mnist({ state: 'Waiting', nodes: ['n1'] })]
     expect(injected(makePod({ name: 'mnist' }, pinned('n3')), waiting).schedulingGates).toHaveLength(1)
   })
 
-  test('is not rejected where the nodes are not recorded', () => {
+  test('is not rejected if the nodes are not recorded', () => {
     expect(injected(makePod({ name: 'mnist' }, { nodeName: 'n3' })).volumes).toEqual([VOLUME])
   })
 })
 
-describe('of a volume that is divided', () => {
+describe('with a divided volume', () => {
   const shards = ['a', 'b'].map((name) => ({ name, nodeAffinity: nodesWith(`part/${name}`), nodes: [name] }))
   const views = [mnist({ shards: () => shards })]
 
-  test('a pod requests a shard by its name, and runs where that shard is', () => {
+  test('a pod requests a shard by its name, and runs on the nodes of that shard', () => {
     const spec = injected(makePod({ name: 'mnist', shard: 'b' }), views)
     expect(spec.affinity?.nodeAffinity).toEqual(nodesWith('part/b'))
     expect(spec.volumes?.[0]?.name).toBe('mnist--vol1--b')
@@ -455,26 +455,26 @@ describe('of a volume that is divided', () => {
   })
 })
 
-describe('left alone is a pod', () => {
+describe('a pod is not changed', () => {
   test.each([
     ['without the label', makePod({ name: 'x' }, {}, { labels: {} })],
     [
       'that is a mirror pod of a node',
       makePod('x', {}, { annotations: { 'lodestone.dev/volumes': 'x', 'kubernetes.io/config.mirror': 'a' } }),
     ],
-    ['that opted out', makePod({ name: 'x' }, {}, { labels: { 'lodestone.dev/inject': 'false' } })],
+    ['with inject false', makePod({ name: 'x' }, {}, { labels: { 'lodestone.dev/inject': 'false' } })],
   ])('%s', (_name, pod) => {
     expect(decide(pod)).toEqual({ kind: 'allow' })
   })
 
-  test('that requests nothing, with a warning', () => {
+  test('without the annotation, with a warning', () => {
     expect(decide(makePod('', {}, { annotations: {} }))).toEqual({
       kind: 'allow',
       warnings: ['lodestone: label lodestone.dev/inject without annotation lodestone.dev/volumes'],
     })
   })
 
-  test('on a hub, where it goes on to members; only errors that count on every cluster are rejected', () => {
+  test('on a hub; only errors that are independent of the cluster are rejected', () => {
     expect(decide(makePod({ name: 'x' }), [], { isHub: true })).toEqual({ kind: 'allow' })
     expect(refused(makePod({ name: 'x', containers: [{ name: 'x' }] }), [], { isHub: true })).toHaveLength(1)
     expect(refused(makePod('x'), [], { isHub: true })).toHaveLength(1)

@@ -38,7 +38,7 @@ function refused(object: K8sObject, rest?: Partial<WorkloadInput>) {
 }
 
 describe('a workload that requests volumes', () => {
-  test('in its template gets the label for its pods', () => {
+  test('in its template gets the label in the template', () => {
     expect(decide(deployment({ annotations: asks() }))).toEqual({
       kind: 'patch',
       object: deployment({ labels: LABELLED, annotations: asks() }),
@@ -52,14 +52,14 @@ describe('a workload that requests volumes', () => {
     })
   })
 
-  test('uses the annotation of its template first', () => {
+  test('uses the annotation of its template before its own', () => {
     const own = asks('{"name":"mnist","id":"vol1"}')
     expect(decide(deployment({ annotations: own }, { annotations: asks() }))).toMatchObject({
       object: deployment({ labels: LABELLED, annotations: own }, { annotations: asks() }),
     })
   })
 
-  test('and has the label and the copy already stays as it is', () => {
+  test('with the label and the copy stays as it is', () => {
     const done = deployment({ labels: LABELLED, annotations: asks() }, { annotations: asks() })
     expect(decide(done)).toEqual({ kind: 'allow' })
     expect(decide(done, done)).toEqual({ kind: 'allow' })
@@ -103,15 +103,15 @@ describe('a workload that requests volumes', () => {
   })
 })
 
-describe('rejected before its pods is a workload', () => {
+describe('a workload is rejected before its pods', () => {
   test.each<[string, K8sObject, string]>([
     [
-      'whose annotation is wrong',
+      'whose template has an invalid annotation',
       deployment({ annotations: asks('x') }),
       'spec.template.metadata.annotations[lodestone.dev/volumes]',
     ],
     [
-      'whose own annotation is wrong',
+      'whose own annotation is invalid',
       deployment({}, { annotations: asks('[{}]') }),
       'metadata.annotations[lodestone.dev/volumes][0].name',
     ],
@@ -121,7 +121,7 @@ describe('rejected before its pods is a workload', () => {
       'metadata.annotations[lodestone.dev/volumes].containers[0].name',
     ],
     [
-      'that names such a container for a volume that does not exist yet',
+      'that names such a container for a VolumeManager that does not exist yet',
       deployment({}, { annotations: asks('{"name":"absent","containers":[{"name":"x"}]}') }),
       'metadata.annotations[lodestone.dev/volumes].containers[0].name',
     ],
@@ -163,7 +163,7 @@ describe('a workload whose VolumeManager', () => {
     expect(warnings).toEqual([expect.stringMatching(/cannot be used: no such bucket/)])
   })
 
-  test('is on the members only causes no warning on a hub', () => {
+  test('exists only in members gets no warning on a hub', () => {
     const outcome = decide(deployment({}, { annotations: asks('{"name":"absent"}') }), undefined, { isHub: true })
     expect(outcome).toMatchObject({ kind: 'patch' })
     expect(outcome).not.toHaveProperty('warnings')
@@ -189,7 +189,7 @@ describe('errors and warnings', () => {
     })
   })
 
-  test('warn also about a workload that needs no change', () => {
+  test('include warnings for a workload without changes', () => {
     const annotations = asks('{"name":"absent"}')
     expect(decide(deployment({ labels: LABELLED, annotations }, { annotations }))).toEqual({
       kind: 'allow',
@@ -197,7 +197,7 @@ describe('errors and warnings', () => {
     })
   })
 
-  test('name each template whose own annotation is wrong', () => {
+  test('contain the path of each template with an invalid annotation', () => {
     const tasks = ['x', 'x'].map((wrong) => ({ template: template({ annotations: asks(wrong) }) }))
     const object = workload('Job', { tasks }, {}, 'batch.volcano.sh/v1alpha1')
     expect(refused(object)).toEqual([
@@ -206,7 +206,7 @@ describe('errors and warnings', () => {
     ])
   })
 
-  test('name the field of the template where a volume of the pod conflicts', () => {
+  test('contain the path of the template in which a volume conflicts', () => {
     const name = volumeName('mnist', 'vol1', undefined)
     const spec = { ...template().spec, volumes: [{ name, emptyDir: {} }] }
     const object = workload('Deployment', { template: { spec } }, { annotations: asks() })
@@ -214,7 +214,7 @@ describe('errors and warnings', () => {
   })
 
   test.each(['main', 'init'])(
-    'do not concern container %s of the template, also before the volume is there',
+    'do not include container %s of the template, also before the VolumeManager exists',
     (name) => {
       const spec = { ...template().spec, initContainers: [{ name: 'init' }] }
       const annotations = asks(JSON.stringify({ name: 'absent', containers: [{ name }] }))
@@ -233,7 +233,7 @@ describe('an update', () => {
   const own = (annotation = MNIST) => deployment({}, { annotations: asks(annotation) })
   const copied = (annotation: string, copy = annotation) =>
     deployment({ labels: LABELLED, annotations: asks(copy) }, { annotations: asks(annotation) })
-  test('that does not concern volumes is allowed, also where the stored request was never checked', () => {
+  test('without a change of volumes is allowed, even if the stored request was never checked', () => {
     const unchecked = own('x')
     const scaled = { ...unchecked, spec: { ...(unchecked as K8sObject & { spec: object }).spec, replicas: 3 } }
     expect(decide(scaled, unchecked)).toEqual({ kind: 'allow' })
@@ -248,7 +248,7 @@ describe('an update', () => {
     expect(decide(copied(other, MNIST), copied(MNIST))).toMatchObject({ object: copied(other) })
   })
 
-  test('that requests another volume leaves the own annotation of the template', () => {
+  test('that requests another volume keeps the own annotation of the template', () => {
     const template = '{"name":"mnist","mount-path":"/d"}'
     expect(decide(copied('{"name":"mnist","readOnly":true}', template), copied(MNIST, template))).toEqual({
       kind: 'allow',
@@ -262,7 +262,7 @@ describe('an update', () => {
       (inTemplate?: ObjectMeta, metadata?: ObjectMeta) =>
         workload('Job', { tasks: [{ template: template(inTemplate) }] }, metadata, 'batch.volcano.sh/v1alpha1'),
     ],
-  ])('of a %s changes nothing: its pods cannot be changed', (_name, make) => {
+  ])('of a %s changes nothing: its pod template is immutable', (_name, make) => {
     expect(decide(make({}, { annotations: asks() }), make())).toEqual({
       kind: 'allow',
       warnings: ['lodestone: the pods of a Job cannot be changed; create it again for other volumes'],
@@ -270,19 +270,25 @@ describe('an update', () => {
   })
 })
 
-describe('left alone is a workload', () => {
+describe('a workload is not changed', () => {
   const OWNER = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'u', controller: true }
 
   test.each([
-    ['that asks for nothing', deployment()],
-    ['that is going', deployment({}, { annotations: asks('x'), deletionTimestamp: '2026-01-01T00:00:00Z' })],
-    ['that another one made', deployment({}, { annotations: asks('x'), ownerReferences: [OWNER] })],
+    ['that requests nothing', deployment()],
+    ['that is being deleted', deployment({}, { annotations: asks('x'), deletionTimestamp: '2026-01-01T00:00:00Z' })],
+    ['that a controller created', deployment({}, { annotations: asks('x'), ownerReferences: [OWNER] })],
     [
-      'that a controller made, and that has another owner',
+      'that a controller created and that has another owner',
       deployment({}, { annotations: asks('x'), ownerReferences: [{ ...OWNER, controller: false }, OWNER] }),
     ],
-    ['whose template opted out', deployment({ labels: { [INJECT_LABEL]: 'false' } }, { annotations: asks('x') })],
-    ['whose template is none', workload('Deployment', { template: { spec: {} } }, { annotations: asks() })],
+    [
+      'whose template has inject false',
+      deployment({ labels: { [INJECT_LABEL]: 'false' } }, { annotations: asks('x') }),
+    ],
+    [
+      'whose template is not a pod template',
+      workload('Deployment', { template: { spec: {} } }, { annotations: asks() }),
+    ],
   ])('%s', (_name, object) => {
     expect(decide(object)).toEqual({ kind: 'allow' })
   })

@@ -1,4 +1,4 @@
-/** Properties that hold for every pod and any volumes that it requests. */
+/** Properties of the injection for every pod and any requested volumes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { makeUsable, nodesWith } from '../../../test/builders.ts'
@@ -36,7 +36,7 @@ const wanted: fc.Arbitrary<WantedVolume> = fc
     const volume = makeUsable(id, { nodeAffinity: affinity })
     return { path: id, request: { name: 'manager', ...request }, volume, source: volume.source ?? {} }
   })
-/** Of one volume there is one view. */
+/** One volume always has the same content. */
 const wantedList = fc.array(wanted, { minLength: 1, maxLength: 3 }).map((list) =>
   list.map((one) => ({
     ...one,
@@ -84,7 +84,7 @@ const holds = (check: (spec: PodSpec, wanted: WantedVolume[], on: Pick<Node, 'me
 
 const isRequired = ({ request }: WantedVolume) => request.enforcement !== 'Preferred'
 
-test('injecting again changes nothing', () => {
+test('a second injection changes nothing', () => {
   holds((before, list) => {
     const once = injectVolumes(before, list)
     if ('errors' in once) return
@@ -93,7 +93,7 @@ test('injecting again changes nothing', () => {
   })
 })
 
-test('the order of the volumes does not matter, neither to the pod nor to whether it is rejected', () => {
+test('the order of the volumes affects neither the pod nor a rejection', () => {
   holds((before, list) => {
     const resultOf = (volumes: WantedVolume[]) => {
       const result = injectVolumes(before, volumes)
@@ -103,7 +103,7 @@ test('the order of the volumes does not matter, neither to the pod nor to whethe
   })
 })
 
-test('the pod runs on the nodes on which it ran before and that have all of its required data, and on no others', () => {
+test('the pod may run exactly on its earlier nodes that have all of its required data', () => {
   holds((before, list, on) => {
     const result = injectVolumes(before, list)
     if ('errors' in result) return
@@ -113,7 +113,7 @@ test('the pod runs on the nodes on which it ran before and that have all of its 
   })
 })
 
-test('nothing is taken away: every member that was there is there, and so is every volume and mount', () => {
+test('nothing is removed: every member, volume and mount stays', () => {
   holds((before, list) => {
     const result = injectVolumes(before, list)
     if ('errors' in result) return
@@ -131,7 +131,7 @@ test('nothing is taken away: every member that was there is there, and so is eve
   })
 })
 
-test('an API server takes it: names and paths are unique, every mount has its volume, no list of terms is empty', () => {
+test('an API server accepts it: names and paths are unique, every mount has its volume, no list of terms is empty', () => {
   holds((before, list) => {
     const result = injectVolumes(before, list)
     if ('errors' in result) return

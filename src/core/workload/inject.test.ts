@@ -12,7 +12,7 @@ import { parseVolumeRequests } from './volume-requests.ts'
 const main: PodSpec = { containers: [{ name: 'main' }] }
 const NAME = volumeName('mnist', 'vol1', undefined)
 
-/** The wanted volumes for requests of the volumes of VolumeManager mnist. */
+/** The wanted volumes for requests of volumes of the VolumeManager mnist. */
 function wanted(asks: object[], volumes: UsableVolume[] = [makeUsable('vol1')]): WantedVolume[] {
   const parsed = parseVolumeRequests(JSON.stringify(asks.map((ask) => ({ name: 'mnist', ...ask }))))
   if ('errors' in parsed) throw new Error(JSON.stringify(parsed.errors))
@@ -39,17 +39,17 @@ describe('a pod spec', () => {
     })
   })
 
-  test('that requests nothing stays as it is, without an empty list of volumes', () => {
+  test('without requests stays as it is, without an empty list of volumes', () => {
     expect(injectVolumes(main, [])).toStrictEqual({ spec: main })
   })
 
-  test('keeps the affinity object when nothing is to be added to it', () => {
+  test('keeps the affinity object if nothing is added', () => {
     const once = injected(withTerms([{ matchExpressions: [{ key: 'gpu', operator: 'Exists' }] }]), [{}])
     expect(injected(once, [{}]).affinity).toBe(once.affinity)
   })
 })
 
-test('a volume of the pod with the name of ours, but other data, is an error at its place', () => {
+test('a volume of the pod with our name, but with other data, is an error with its path', () => {
   const volumes = [{ name: NAME, emptyDir: {} }]
   expect(injectVolumes({ ...main, volumes }, wanted([{}]), 'spec.template.spec')).toEqual({
     errors: [
@@ -82,11 +82,11 @@ describe('the terms of node affinity have a limit:', () => {
 
   // The volume adds one requirement to each term.
   test.each([
-    { name: 'as many terms as are allowed', own: terms(MAX_TERMS, 1), isTooLong: false },
-    { name: 'one term more', own: terms(MAX_TERMS + 1, 1), isTooLong: true },
-    { name: 'as many requirements as are allowed', own: terms(10, MAX_REQUIREMENTS / 10 - 1), isTooLong: false },
+    { name: 'the maximum number of terms', own: terms(MAX_TERMS, 1), isTooLong: false },
+    { name: 'one more term', own: terms(MAX_TERMS + 1, 1), isTooLong: true },
+    { name: 'the maximum number of requirements', own: terms(10, MAX_REQUIREMENTS / 10 - 1), isTooLong: false },
     { name: 'more requirements', own: terms(10, MAX_REQUIREMENTS / 10), isTooLong: true },
-    { name: 'more requirements of fields', own: terms(10, 1, MAX_REQUIREMENTS / 10), isTooLong: true },
+    { name: 'more field requirements', own: terms(10, 1, MAX_REQUIREMENTS / 10), isTooLong: true },
   ])('$name', ({ own, isTooLong }) => {
     const result = injectVolumes(withTerms(own), wanted([{}]))
     expect(result).toEqual(isTooLong ? tooLong : { spec: expect.anything() })
@@ -95,11 +95,11 @@ describe('the terms of node affinity have a limit:', () => {
 
 describe('preferred volumes', () => {
   test.each<{ name: string; bytes: [number | undefined, number | undefined]; want: [number, number] }>([
-    { name: 'weigh as much as their share of the bytes', bytes: [30, 70], want: [30, 70] },
-    { name: 'weigh at least one', bytes: [1, 1000], want: [1, 100] },
-    { name: 'weigh the same where one size is not known', bytes: [30, undefined], want: [50, 50] },
-    { name: 'weigh the same where no size is known', bytes: [undefined, undefined], want: [50, 50] },
-    { name: 'weigh the same when they are empty', bytes: [0, 0], want: [50, 50] },
+    { name: 'get a weight by their share of the bytes', bytes: [30, 70], want: [30, 70] },
+    { name: 'get a weight of at least 1', bytes: [1, 1000], want: [1, 100] },
+    { name: 'get equal weights if one size is unknown', bytes: [30, undefined], want: [50, 50] },
+    { name: 'get equal weights if no size is known', bytes: [undefined, undefined], want: [50, 50] },
+    { name: 'get equal weights if they are empty', bytes: [0, 0], want: [50, 50] },
   ])('$name', ({ bytes, want }) => {
     const volumes = bytes.map((size, i) => makeUsable(`vol${i}`, size === undefined ? {} : { bytes: size }))
     const asks = volumes.map(({ id }) => ({ id, 'mount-path': `/${id}`, enforcement: 'Preferred' }))

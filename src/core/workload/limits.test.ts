@@ -18,7 +18,7 @@ function errorsOf(outcome: Outcome) {
   return outcome.kind === 'deny' ? outcome.errors.map(({ code, message }) => ({ code, message })) : []
 }
 
-describe('an annotation that requests too much is one error, whatever is in it', () => {
+describe('an annotation that requests too much is one error, for any content', () => {
   test.each([
     { name: 'too many volumes', annotation: JSON.stringify(asks(65)), want: 'must ask for at most 64 volumes' },
     {
@@ -40,7 +40,7 @@ describe('an annotation that requests too much is one error, whatever is in it',
   })
 })
 
-test('a pod that would get too many mounts is rejected before any is added', () => {
+test('a pod with too many mounts is rejected before any mount is added', () => {
   const outcome = decidePod({
     pod: makePod(asks(64), { containers: containers(400) }),
     managers: mnist,
@@ -53,9 +53,9 @@ test('a pod that would get too many mounts is rejected before any is added', () 
 })
 
 test.each([
-  { name: 'as many mounts as are allowed', spec: { containers: containers(400) }, want: [] },
+  { name: 'the maximum number of mounts', spec: { containers: containers(400) }, want: [] },
   {
-    name: 'one container more',
+    name: 'one more container',
     spec: { containers: containers(400), initContainers: containers(1) },
     want: ['would come to 20050 mounts, more than 20000; ask for fewer volumes, or have fewer containers'],
   },
@@ -77,14 +77,14 @@ function volcanoJob(templates: number, containersEach: number): K8sObject {
 
 const input = { stored: undefined, templatePaths: ['spec.tasks.*.template'], managers: mnist, isHub: false }
 
-describe('a workload is rejected when it is too large to check', () => {
+describe('a workload that is too large to check is rejected', () => {
   test.each([
     {
       name: 'too many pod templates',
       object: volcanoJob(MAX_TEMPLATES + 1, 1),
       want: 'the workload has 501 pod templates, more than 500; divide it',
     },
-    { name: 'too many mounts of all templates', object: volcanoJob(400, 1), want: '25600 mounts, more than 20000' },
+    { name: 'too many mounts in all templates', object: volcanoJob(400, 1), want: '25600 mounts, more than 20000' },
   ])('$name', ({ object, want }) => {
     const path = 'metadata.annotations[lodestone.dev/volumes]'
     expect(decideWorkload({ ...input, object })).toEqual({
@@ -110,30 +110,30 @@ describe('the limit of pod templates', () => {
       },
     })
 
-  test('allows the largest number', () => {
+  test('allows the maximum number', () => {
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES, {}, ask) }).kind).toBe('patch')
   })
 
-  test('counts where a single template requests volumes', () => {
+  test('applies if a single template requests volumes', () => {
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, { other: 'x' }, ask) }).kind).toBe('deny')
   })
 
-  test('is only for workloads that request volumes', () => {
+  test('applies only to workloads that request volumes', () => {
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, { other: 'x' }) })).toEqual({ kind: 'allow' })
   })
 
-  test('is checked again when a stored workload grows beyond it', () => {
+  test('is checked again when a stored workload grows above it', () => {
     const stored = jobOf(1, ask)
     expect(decideWorkload({ ...input, object: jobOf(MAX_TEMPLATES + 1, ask), stored }).kind).toBe('deny')
   })
 })
 
-test('a workload that is stored with too many pod templates can still be changed', () => {
+test('a stored workload with too many pod templates can still be changed', () => {
   const object = volcanoJob(MAX_TEMPLATES + 1, 1)
   expect(decideWorkload({ ...input, object, stored: object })).toEqual({ kind: 'allow' })
 })
 
-test('a pod spec with lists that no real pod has is too long', () => {
+test('a pod spec with lists above the limits is too long', () => {
   expect(validatePodSpec({ containers: containers(1001) })).toEqual([
     expect.objectContaining({ path: 'spec.containers', code: 'TooLong' }),
   ])

@@ -27,14 +27,14 @@ const running = (volume: Partial<VolumeStatus> = {}, status: Partial<VolumeManag
   makeVolumeManager([{}], { uid, status: { state: 'Running', volumes: [{ ...done, ...volume }], ...status } })
 
 describe('a volume', () => {
-  test('without a status waits, and its future mount is known', () => {
+  test('without a status is waiting, and its later mount is known', () => {
     const [volume] = mountableVolumes(fresh).volumes
     expect(volume).toMatchObject({ id: 'vol1', state: 'Waiting', message: '', readOnly: false, nodes: [] })
     expect(volume?.source?.hostPath?.path).toMatch(new RegExp(`^/var/datasets/vck-resource-${uid}-`))
     expect(volume?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).toHaveLength(1)
   })
 
-  test('that can be used has the values of its status', () => {
+  test('that is ready has the values of its status', () => {
     const replicas = [replica(0, 'n1', 'Ready'), replica(1, 'n2', 'Downloading')]
     expect(mountableVolumes(running({ replicas })).volumes).toEqual([
       {
@@ -53,19 +53,19 @@ describe('a volume', () => {
 
   test.each([
     ['while it is downloaded', running({ message: '1 of 2 replicas' })],
-    ['when its data was released', running({ volumeSource: undefined as never })],
-    ['when its source is another one now', running({ revision: 'of-another-source' })],
-  ])('waits %s', (_name, manager) => {
+    ['after its data was released', running({ volumeSource: undefined as never })],
+    ['after its source changed', running({ revision: 'of-another-source' })],
+  ])('is waiting %s', (_name, manager) => {
     expect(mountableVolumes(manager).volumes[0]?.state).toBe('Waiting')
   })
 
-  test('of VCK, which has no revisions, can be used', () => {
+  test('of VCK, without revisions, is ready', () => {
     const { revision: _none, ...volume } = done
     const manager = makeVolumeManager([{}], { status: { state: 'Running', volumes: [volume] } })
     expect(mountableVolumes(manager).volumes[0]).toMatchObject({ state: 'Ready', source: done.volumeSource })
   })
 
-  test('of another source waits under another directory', () => {
+  test('with another source is waiting, with another directory', () => {
     const [volume] = mountableVolumes(running({ revision: 'of-another-source' })).volumes
     expect(volume?.source).toEqual(mountableVolumes(fresh).volumes[0]?.source)
   })
@@ -115,20 +115,20 @@ describe('a VolumeManager cannot be used', () => {
       makeVolumeManager([{}], { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       'it is being deleted',
     ],
-    ['that is to be completed', makeVolumeManager([{}], { state: 'Completed' }), COMPLETED],
-    ['that is completed', running({}, { state: 'Completed' }), COMPLETED],
-    ['that is to have failed', makeVolumeManager([{}], { state: 'Failed' }), 'its spec.state is Failed'],
-    ['that has failed', running({}, { state: 'Failed', message: 'no such bucket' }), 'no such bucket'],
-    ['that has failed without a message', running({}, { state: 'Failed' }), 'it has failed'],
-    ['whose present spec has failed', failedAt(2, 2), 'no such bucket'],
-    ['whose newer spec has failed', failedAt(1, 2), 'no such bucket'],
-    ['that has failed without a generation', failedAt(undefined, 1), 'no such bucket'],
-    ['that has failed without an observed generation', failedAt(2, undefined), 'no such bucket'],
+    ['whose spec.state is Completed', makeVolumeManager([{}], { state: 'Completed' }), COMPLETED],
+    ['whose status is Completed', running({}, { state: 'Completed' }), COMPLETED],
+    ['whose spec.state is Failed', makeVolumeManager([{}], { state: 'Failed' }), 'its spec.state is Failed'],
+    ['whose status is Failed', running({}, { state: 'Failed', message: 'no such bucket' }), 'no such bucket'],
+    ['whose status is Failed without a message', running({}, { state: 'Failed' }), 'it has failed'],
+    ['whose present spec failed', failedAt(2, 2), 'no such bucket'],
+    ['whose newer spec failed', failedAt(1, 2), 'no such bucket'],
+    ['that failed without a generation', failedAt(undefined, 1), 'no such bucket'],
+    ['that failed without an observed generation', failedAt(2, undefined), 'no such bucket'],
   ])('%s', (_name, manager, want) => {
     expect(mountableVolumes(manager).refusal).toBe(want)
   })
 
-  test('but one whose failure was of an older spec is tried again', () => {
+  test('but a failure of an older spec is ignored', () => {
     const failed = running({}, { state: 'Failed', observedGeneration: 1 })
     expect(mountableVolumes({ ...failed, metadata: { ...failed.metadata, generation: 2 } }).refusal).toBeUndefined()
   })
@@ -138,7 +138,7 @@ test('a VolumeManager without volumes has none', () => {
   expect(mountableVolumes(makeVolumeManager([]))).toEqual({ name: 'sales', volumes: [] })
 })
 
-test('the smallest VolumeManager that an API server stores can be read', () => {
+test('the smallest VolumeManager that an API server accepts is read without an error', () => {
   const { spec: _spec, ...least } = makeVolumeManager([])
   expect(mountableVolumes({ ...least, metadata: {} } as VolumeManager)).toEqual({ name: '', volumes: [] })
 })
@@ -149,7 +149,7 @@ test('a status without volumes, and a replica without a node, give no nodes', ()
   expect(mountableVolumes(running({ replicas: [unplaced] })).volumes[0]?.nodes).toEqual([])
 })
 
-test('each volume has the status of its own id, in whatever order', () => {
+test('each volume has the status with its id, in any order', () => {
   const two = makeVolumeManager([{ id: 'vol1' }, { id: 'vol2' }], { uid })
   const { revision: _none, ...rest } = done
   const volumes = ['vol2', 'vol1'].map((id) => ({ ...rest, id, message: `of ${id}` }))
@@ -171,7 +171,7 @@ describe('a Local volume', () => {
     status: { state: 'Running', volumes: [{ ...done, revision: undefined as never }] },
   })
 
-  test('that was stored before its directory was forbidden is not mounted, whatever its status says', () => {
+  test('that was stored before its directory was forbidden is not mounted, for any status', () => {
     const roots = { allowedRoots: ['/var/datasets'], localRoots: ['/srv'] }
     expect(mountableVolumes(local, roots).volumes[0]?.source).toBeUndefined()
     expect(mountableVolumes(local, { allowedRoots: ['/data'], localRoots: ['/var/datasets'] }).volumes[0]?.source).toBe(
@@ -179,13 +179,13 @@ describe('a Local volume', () => {
     )
   })
 
-  test('without a directory is not mounted where directories are limited', () => {
+  test('without a directory is not mounted if the directories are limited', () => {
     const roots = { allowedRoots: ['/var/datasets'], localRoots: ['/srv'] }
     const without = makeVolumeManager([{ sourceType: 'Local', options: {} }])
     expect(mountableVolumes(without, roots).volumes[0]).not.toHaveProperty('source')
   })
 
-  test('is the only kind that is limited to these directories', () => {
+  test('is the only type that is limited to these directories', () => {
     const roots = { allowedRoots: ['/data'], localRoots: ['/srv'] }
     expect(mountableVolumes(running(), roots).volumes[0]?.source).toBe(done.volumeSource)
     expect(mountableVolumes(local).volumes[0]?.source).toBe(done.volumeSource)
@@ -200,7 +200,7 @@ test.each([
   expect(mountableVolumes(makeVolumeManager([volume])).volumes[0]?.readOnly).toBe(want)
 })
 
-test('the claim of a read-only NFS volume is read-only in pods', () => {
+test('the PersistentVolumeClaim of a read-only NFS volume is read-only in pods', () => {
   const nfs = { sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: '10.0.0.7', path: '/x' } }
   const claimOf = (readOnly: boolean) => mountableVolumes(makeVolumeManager([{ ...nfs, readOnly }])).volumes[0]?.source
   expect(claimOf(true)?.persistentVolumeClaim?.readOnly).toBe(true)

@@ -26,7 +26,7 @@ describe('a container gets a mount', () => {
       mountPath: '/own',
     },
     {
-      name: 'at the path of the request, where it has none',
+      name: 'at the path of the request, if it has no own path',
       request: { 'mount-path': '/data', containers: [{ name: 'main' }] },
       mountPath: '/data',
     },
@@ -40,7 +40,7 @@ describe('a container gets a mount', () => {
     )
   })
 
-  test('whether it is a container or an init container', () => {
+  test('in containers and init containers', () => {
     const spec = { containers: [main], initContainers: [{ name: 'init' }] }
     const result = mountVolumes(spec, [wanted()], 'spec')
     const volumeMounts = [{ name: 'sales--vol1', mountPath: '/var/datasets' }]
@@ -53,21 +53,21 @@ describe('a container gets a mount', () => {
 describe('a container stays as it is', () => {
   const own = (mountPath: string): Container => ({ name: 'main', volumeMounts: [{ name: 'sales--vol1', mountPath }] })
   test.each<{ name: string; container: Container; request?: Partial<WantedMount['request']> }>([
-    { name: 'that another request names', container: main, request: { containers: [{ name: 'side' }] } },
+    { name: 'that the request does not name', container: main, request: { containers: [{ name: 'side' }] } },
     { name: 'that has the volume at the path', container: own('/data'), request: { 'mount-path': '/data' } },
     {
-      name: 'that has the volume at the path with other slashes',
+      name: 'that has the volume at the same path with other slashes',
       container: own('//data/'),
       request: { 'mount-path': '/data' },
     },
-    { name: 'that has the volume anywhere, where no path is given', container: own('/elsewhere') },
+    { name: 'that has the volume at any path, if the request has no path', container: own('/elsewhere') },
   ])('$name', ({ container, request = {} }) => {
     const result = mountVolumes({ containers: [container, { name: 'side' }] }, [wanted(request)], 'spec')
     expect('containers' in result && result.containers.containers[0]).toBe(container)
   })
 })
 
-describe('a path that is taken is an error', () => {
+describe('an occupied path is an error', () => {
   test('at the mount of the container', () => {
     const container = { name: 'main', volumeMounts: [{ name: 'cache', mountPath: '/data' }] }
     expect(mount(container, wanted({ 'mount-path': '/data/' }))).toEqual({
@@ -81,7 +81,7 @@ describe('a path that is taken is an error', () => {
     })
   })
 
-  test('at the second request, where another request took it', () => {
+  test('at the second request, if another request uses the path', () => {
     const other = wanted({}, { path: 'at[1]', volume: 'other' })
     expect(mount(main, wanted(), other)).toEqual({
       errors: [

@@ -9,7 +9,7 @@ const OWNER = { apiVersion: 'batch/v1', kind: 'Job', name: 'train', uid: 'u', co
 const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
   managers({ name: 'mnist', volumes: [makeUsable('vol1', volume)], ...(refusal && { refusal }) })
 
-/** A pod that was created while its data was on the way, as it is stored. */
+/** A stored pod that was created before its data was ready. */
 function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
   const pod = makePod({ name: 'mnist' }, spec)
   const input = { pod, managers: lookup({ state: 'Waiting' }), whenNotReady: 'gate' as const, isHub: false }
@@ -30,7 +30,7 @@ const complaints = (pod: Pod, volumes = lookup()) =>
   )
 
 describe('the gate of a pod', () => {
-  test('is removed when the data is there, for the version of the pod that was read', () => {
+  test('is removed when the data is ready, for the resourceVersion that was read', () => {
     expect(planGate(gated(), lookup()).actions).toEqual([
       {
         kind: 'patch',
@@ -47,16 +47,16 @@ describe('the gate of a pod', () => {
     ])
   })
 
-  test('leaves the gates of other controllers', () => {
+  test('is removed, and the gates of other controllers stay', () => {
     const [action] = planGate(gated({ schedulingGates: [{ name: 'quota' }] }), lookup()).actions
     expect(action).toMatchObject({ patch: { spec: { schedulingGates: [{ name: 'quota' }] } } })
   })
 
-  test('stays while the data is on the way', () => {
+  test('stays while the data is not ready', () => {
     expect(planGate(gated(), lookup({ state: 'Waiting' }))).toEqual({ actions: [] })
   })
 
-  test('stays while one of two volumes is on the way', () => {
+  test('stays while one of two volumes is not ready', () => {
     const asks = ['vol1', 'vol2'].map((id) => ({ name: 'mnist', id, 'mount-path': `/${id}` }))
     const both = (state: UsableVolume['state']) =>
       managers({ name: 'mnist', volumes: [makeUsable('vol1'), makeUsable('vol2', { state })] })
@@ -67,7 +67,7 @@ describe('the gate of a pod', () => {
     expect(kinds(waiting, both('Ready'))).toEqual(['patch', 'event'])
   })
 
-  test('of a pod that could run anywhere is removed when its data is on some nodes', () => {
+  test('of a pod that could run on any node is removed when its data is on some nodes', () => {
     const anywhere = lookup({ state: 'Waiting', nodeAffinity: {} })
     const outcome = decidePod({
       pod: makePod({ name: 'mnist' }),
@@ -83,15 +83,15 @@ describe('the gate of a pod', () => {
 
   test.each([
     ['its VolumeManager failed', gated(), lookup({}, 'no such bucket'), /cannot be used: no such bucket/],
-    ['its VolumeManager is gone', gated(), managers(), /there is no VolumeManager mnist/],
-    ['its annotation is wrong now', gated({}, makePod('x').metadata), lookup(), /is not JSON/],
-    ['its annotation is gone', gated({}, { annotations: {} }), lookup(), /is not JSON/],
-    ['all of its annotations are gone', withoutAnnotations(gated()), lookup(), /is not JSON/],
-  ])('stays, and an Event says why, when %s', (_name, pod, volumes, message) => {
+    ['its VolumeManager was deleted', gated(), managers(), /there is no VolumeManager mnist/],
+    ['its annotation became invalid', gated({}, makePod('x').metadata), lookup(), /is not JSON/],
+    ['its annotation was removed', gated({}, { annotations: {} }), lookup(), /is not JSON/],
+    ['all of its annotations were removed', withoutAnnotations(gated()), lookup(), /is not JSON/],
+  ])('stays, and an Event has the reason, if %s', (_name, pod, volumes, message) => {
     expect(complaints(pod, volumes)).toEqual([['Warning', 'VolumesUnusable', expect.stringMatching(message)]])
   })
 
-  test('is ignored on a pod that is being deleted, or that has none', () => {
+  test('is ignored on a pod that is being deleted; a pod without the gate is ignored', () => {
     expect(kinds(gated({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toEqual([])
     expect(kinds({ ...gated(), spec: { containers: [] } })).toEqual([])
     expect(kinds({ ...gated(), spec: { containers: [], schedulingGates: [{ name: 'quota' }] } })).toEqual([])
@@ -99,10 +99,10 @@ describe('the gate of a pod', () => {
   })
 })
 
-describe('a pod whose volume is on other nodes than when it was created', () => {
+describe('a pod whose volume is on other nodes than at its creation', () => {
   const alsoOn = (...labels: string[]) => lookup({ nodeAffinity: nodesWith(...labels) })
 
-  test('is narrowed to them if they are fewer, in the only way that an API server allows', () => {
+  test('is narrowed to fewer nodes, in the only way that an API server allows', () => {
     const [action] = planGate(gated(), alsoOn('other')).actions
     expect(action).toMatchObject({
       patch: {
@@ -127,12 +127,12 @@ describe('a pod whose volume is on other nodes than when it was created', () => 
     })
   })
 
-  test('is replaced by its controller where that would need another alternative', () => {
+  test('is replaced by its controller if more node selector terms are needed', () => {
     expect(kinds(gated({}, { ownerReferences: [OWNER] }), alsoOn('one', 'other'))).toEqual(['event', 'delete'])
   })
 })
 
-describe('a pod whose volume has another directory now', () => {
+describe('a pod whose volume has another directory than at its creation', () => {
   const moved = lookup({ source: { hostPath: { path: '/var/datasets/new' } } })
 
   test('is replaced by its controller', () => {
@@ -149,7 +149,7 @@ describe('a pod whose volume has another directory now', () => {
     ])
   })
 
-  test('is replaced as well where its user pasted the volume by hand', () => {
+  test('is replaced as well if its user added the volume', () => {
     const pasted = {
       containers: [{ name: 'main', volumeMounts: [{ name: 'dataset', mountPath: '/d' }] }],
       volumes: [{ name: 'dataset', hostPath: { path: '/var/datasets/vol1' } }],
@@ -157,16 +157,16 @@ describe('a pod whose volume has another directory now', () => {
     expect(kinds(gated(pasted, { ownerReferences: [OWNER] }), moved)).toEqual(['event', 'delete'])
   })
 
-  test('is replaced by its controller when it has another owner as well', () => {
+  test('is replaced by its controller if it has another owner as well', () => {
     const pod = gated({}, { ownerReferences: [{ ...OWNER, controller: false }, OWNER] })
     expect(kinds(pod, moved)).toEqual(['event', 'delete'])
   })
 
-  test('is left to its user when it has no owner', () => {
+  test('is not deleted without an owner', () => {
     expect(kinds(gated(), moved)).toEqual(['event'])
   })
 
-  test('is left to its user without a controller, with an Event', () => {
+  test('is not deleted without a controller; an Event asks the user', () => {
     const notes = { ...OWNER, controller: false }
     expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([
       ['Warning', 'VolumesUnusable', expect.stringMatching(/; create it again$/)],

@@ -27,9 +27,9 @@ const openOf = (mounts: VolumeMount[], ...volumes: string[]) =>
 
 describe('a volume that is read-only', () => {
   test.each([
-    { what: 'that says nothing', request: {} },
-    { what: 'that asks to write', request: { readOnly: false } },
-    { what: 'that asks to read', request: { readOnly: true } },
+    { what: 'without readOnly', request: {} },
+    { what: 'that requests a writable volume', request: { readOnly: false } },
+    { what: 'that requests a read-only volume', request: { readOnly: true } },
   ])('is mounted read-only in every container of a pod $what', ({ request }) => {
     const spec = { containers: [{ name: 'main' }, { name: 'side' }], initContainers: [{ name: 'setup' }] }
 
@@ -38,7 +38,7 @@ describe('a volume that is read-only', () => {
     expect(mounts).toEqual(Array(3).fill({ name: 'sales--vol1', mountPath: '/var/datasets', readOnly: true }))
   })
 
-  test('causes a warning for a pod that requests to write', () => {
+  test('causes a warning for a pod that requests a writable volume', () => {
     const [warning] = admitted({ readOnly: false }).warnings ?? []
     expect(warning).toContain('sales/vol1 is read-only')
     expect(admitted({}).warnings).toBeUndefined()
@@ -47,12 +47,16 @@ describe('a volume that is read-only', () => {
   test.each([
     { what: 'the directory', source: { hostPath: { path: DATA } } },
     {
-      what: 'the directory, written otherwise',
+      what: 'the directory, in another notation',
       source: { hostPath: { path: `/var//datasets/./vck-resource-1-2/data/` } },
     },
     { what: 'a part of it', source: { hostPath: { path: `${DATA}/models` } } },
-    { what: 'the claim', source: { persistentVolumeClaim: { claimName: 'vck-resource-1' } }, of: CLAIM },
-  ])('is read-only as well where the pod has $what by itself', ({ source, of }) => {
+    {
+      what: 'the PersistentVolumeClaim',
+      source: { persistentVolumeClaim: { claimName: 'vck-resource-1' } },
+      of: CLAIM,
+    },
+  ])('is read-only as well if the pod has $what in its own volume', ({ source, of }) => {
     const mine = { name: 'mine', ...source }
     const mount = { name: 'mine', mountPath: '/mine', readOnly: false }
     const spec = { volumes: [mine], containers: [{ name: 'main', volumeMounts: [mount] }] }
@@ -63,7 +67,7 @@ describe('a volume that is read-only', () => {
     expect(mounts.find(({ name }) => name === 'mine')).toEqual({ ...mount, readOnly: true })
   })
 
-  test('leaves the other volumes of the pod as they are', () => {
+  test('does not affect the other volumes of the pod', () => {
     const volumes = [
       { name: 'tmp', hostPath: { path: `${DATA}-2` } },
       { name: 'claim', persistentVolumeClaim: { claimName: 'other' } },
@@ -76,7 +80,7 @@ describe('a volume that is read-only', () => {
     expect(mounts.slice(0, 3)).toEqual(volumeMounts)
   })
 
-  test('stays read-only when the pod is decided on again, whatever mounts it had', () => {
+  test('stays read-only at a second decision, for any mounts of the pod', () => {
     const mount = fc.record(
       {
         name: fc.constantFrom('mine', 'sales--vol1', 'tmp'),

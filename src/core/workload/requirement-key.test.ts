@@ -6,9 +6,9 @@ const zone = (...values: string[]): NodeSelectorRequirement => ({ key: 'zone', o
 
 test.each<{ name: string; one: NodeSelectorRequirement; other: NodeSelectorRequirement; want: boolean }>([
   { name: 'the order of the values does not matter', one: zone('b', 'a'), other: zone('a', 'b'), want: true },
-  { name: 'a value that is repeated counts once', one: zone('a', 'a'), other: zone('a'), want: true },
+  { name: 'a repeated value counts once', one: zone('a', 'a'), other: zone('a'), want: true },
   {
-    name: 'no values are an empty list',
+    name: 'absent values equal an empty list',
     one: { key: 'gpu', operator: 'Exists' },
     other: { key: 'gpu', operator: 'Exists', values: [] },
     want: true,
@@ -26,7 +26,7 @@ test.each<{ name: string; one: NodeSelectorRequirement; other: NodeSelectorRequi
   expect(requirementKey(one)).toBe(requirementKey(structuredClone(one)))
 })
 
-test('terms are equal whatever the order of their requirements, and labels are no fields', () => {
+test('terms are equal for any order of their requirements, and labels differ from fields', () => {
   const [one, other] = [zone('a'), { key: 'gpu', operator: 'Exists' }]
   expect(termKey({ matchExpressions: [one, other] })).toBe(termKey({ matchExpressions: [other, one], matchFields: [] }))
   expect(termKey({ matchExpressions: [one] })).not.toBe(termKey({ matchFields: [one] }))
