@@ -109,7 +109,7 @@ function hostsOf(args: Arguments): string[] {
   }
 }
 
-/** OpenSSL prints a name on several lines. */
+/** Joins the lines of a name, which OpenSSL prints on several lines. */
 function oneLine(name: string): string {
   return name.replaceAll('\n', ', ')
 }

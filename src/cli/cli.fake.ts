@@ -1,4 +1,4 @@
-/** Runs commands in this process for the tests of the command line: real folders, captured output. */
+/** Runs commands in the process of a test, with real folders and captured output. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ interface CliAnswer {
   stderr: string
 }
 
-/** The output of a command for these arguments. */
+/** Runs a command and returns its exit status and output. */
 export async function runWords(
   words: string[],
   { isTTY = false, ...io }: Partial<CommandIo> & { isTTY?: boolean } = {},

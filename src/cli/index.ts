@@ -3,7 +3,7 @@ import { UserError } from '../core/user-error.ts'
 import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
 import { suggest } from './suggest.ts'
 
-/** Imported on demand: the Pod of a data mover has no memory to spare for the modules of the server. */
+/** Imports commands on demand, because the modules of the server would increase the memory of a mover Pod. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serve,
   check: async () => (await import('./check/check.ts')).check,

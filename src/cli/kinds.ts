@@ -19,7 +19,7 @@ const named = (group: string, kind: string, names: string[], namespaced = true) 
   names: [kind.toLowerCase(), `${kind.toLowerCase()}s`, ...names],
 })
 
-/** Built-in kinds of workloads, and ours. Any other is written `Kind.group`, e.g. RayJob.ray.io. */
+/** Built-in kinds of workloads, and kinds of Lodestone. Other kinds are written `Kind.group`, for example RayJob.ray.io. */
 const KINDS = [
   named('apps', 'Deployment', ['deploy']),
   named('apps', 'StatefulSet', ['sts']),
@@ -47,7 +47,7 @@ export function readTarget(word: string): NamedKind & { name: string } {
   if (!name) throw new UsageError(`expected KIND/NAME, e.g. deployment/trainer, not ${word}`)
   const dot = kindWord.indexOf('.')
   const [given, group] = dot > 0 ? [kindWord.slice(0, dot), kindWord.slice(dot + 1)] : [kindWord, undefined]
-  // With its group too, as kubectl prints names: deployment.apps/trainer.
+  // A known kind may have its group, as in names that kubectl prints: deployment.apps/trainer.
   const known = KINDS.find((kind) => kind.names.includes(given.toLowerCase()) && kind.group === (group ?? kind.group))
   if (known) return { group: known.group, kind: known.kind, namespaced: known.namespaced, name }
   if (group !== undefined) {

@@ -140,7 +140,7 @@ function readCa(file: string | undefined): string | undefined {
   return pem
 }
 
-/** Without a configuration, the union of all. */
+/** The configuration of the arguments; undefined for the rights of all configurations. */
 function givenConfig(args: Arguments): Config | undefined {
   const file = args.text('config')
   return file === undefined ? undefined : loadConfig(file)

@@ -77,7 +77,7 @@ function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise
   })
 }
 
-/** Filter and rules of the output. */
+/** The namespace filter, and the rule for claims of cluster-scoped workloads. */
 interface Shown {
   namespace: string | undefined
   scope: ClusterScope
@@ -147,7 +147,7 @@ function sourceRows(store: ObjectStore, now: number): string[][] {
     .sort(byFirst)
 }
 
-/** Health from the conditions of sources: another process checks the systems. */
+/** The health of systems, from the conditions of sources, because another process checks the systems. */
 function systemRows(store: ObjectStore, now: number): string[][] {
   const systems = Map.groupBy(store.list(dataSources), ({ spec }) => spec.system)
   return [...systems]

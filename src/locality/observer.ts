@@ -1,14 +1,14 @@
-/** Events of the data systems for logs and metrics: plain values, so that the data systems need no logger and no registry. */
+/** The events of the data systems, for logs and metrics. The data systems themselves need no logger and no registry. */
 import type { LocalityErrorCode } from './plugins/plugin.ts'
 
 export interface SystemsObserver {
-  /** A configuration is in use, the first time or again. */
+  /** A new or changed configuration is in use. */
   loaded(event: { system: string; file: string }): void
-  /** The file of a system is gone, and with it the system. */
+  /** The file of a system was deleted, and the system with it. */
   removed(event: { system: string }): void
-  /** A file, or the folder, cannot be used; its last content still holds. Reported once until the problem changes. */
+  /** A file or the folder is invalid. Its last valid content stays in use. Reported once until the problem changes. */
   configError(event: { file: string; message: string }): void
-  /** One health check has ended. */
+  /** A health check has ended. */
   health(event: {
     system: string
     healthy: boolean
@@ -16,7 +16,7 @@ export interface SystemsObserver {
     code?: LocalityErrorCode
     message?: string
   }): void
-  /** One query has ended. */
+  /** A query has ended. */
   located(event: {
     system: string
     result: 'located' | 'unchanged' | 'nowhere' | LocalityErrorCode
@@ -24,7 +24,7 @@ export interface SystemsObserver {
   }): void
 }
 
-/** Makes a full observer of a partial one. One that throws is ignored: a log line must never cost an answer. */
+/** Completes a partial observer. Errors of the observer are ignored: a log line must not fail a query. */
 export function completeObserver(partial: Partial<SystemsObserver> = {}): SystemsObserver {
   return {
     loaded: (event) => tell(() => partial.loaded?.(event)),
@@ -39,6 +39,6 @@ function tell(call: () => void): void {
   try {
     call()
   } catch {
-    // An observer that fails must not fail a query, and its error has no other receiver.
+    // Ignored: no other receiver for the error exists.
   }
 }

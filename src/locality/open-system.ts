@@ -1,4 +1,4 @@
-/** One data system in use: its plugin, watched, and its health, checked in the background so that no query waits for it. */
+/** Opens one data system: observes the queries of its plugin, and checks its health in the background. */
 import { createHash } from 'node:crypto'
 import type { Cluster } from '../api/karmada.ts'
 import { spreadInterval } from '../core/backoff.ts'
@@ -19,7 +19,7 @@ import {
 import { withRetries } from './retry.ts'
 
 export interface OpenSystem extends System {
-  /** Ends the checks and closes the plugin; running queries can finish. */
+  /** Ends the checks and closes the plugin after the running queries. */
   close(): Promise<void>
 }
 
@@ -30,11 +30,11 @@ export interface OpenSystemInput {
   observer: SystemsObserver
   clock: Clock
   healthIntervalMs: number
-  /** It became unwell, or well again. */
+  /** Called when the system becomes unhealthy or healthy. */
   healthChanged(): void
 }
 
-/** Opens a system and begins to check its health. Throws when a file that its configuration names cannot be read. */
+/** Opens a system and begins its health checks. Throws when a file of its configuration cannot be read. */
 export function openSystem(input: OpenSystemInput): OpenSystem {
   const { config, clock, observer } = input
   const inner = input.definition.open(config, clock)
@@ -45,7 +45,7 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
   async function check(): Promise<void> {
     while (!stopping.signal.aborted) {
       const wasUnwell = health.state === 'unhealthy'
-      // One lost connection must not make a healthy system unhealthy.
+      // A healthy system is checked with retries, so that one lost connection does not make it unhealthy.
       const policy = wasUnwell ? { ...config.retry, maxRetries: 0 } : config.retry
       const attempt = (signal: AbortSignal) => withRetries(policy, clock, signal, () => inner.health(signal))
       health = await checkOnce(inner.system, attempt, { clock, observer, signal: stopping.signal })
@@ -99,7 +99,7 @@ async function checkOnce(
     return { state: 'healthy', checkedAt: clock.epochMs() }
   } catch (error) {
     if (signal.aborted) return { state: 'unknown' }
-    // Any other error is a bug of the plugin: the health of its system is not known.
+    // Any other error is a bug of the plugin. Then the system counts as unhealthy.
     const code = error instanceof LocalityError ? error.code : 'invalidResponse'
     const message = error instanceof LocalityError ? error.message : String(error)
     observer.health({ system, healthy: false, durationMs: clock.now() - startedAt, code, message })
@@ -107,7 +107,7 @@ async function checkOnce(
   }
 }
 
-/** The plugin, with every query reported to the observer, and with versions that contain the rules for clusters. */
+/** Wraps the plugin: reports every query to the observer, and adds a version of the cluster rules to ETags. */
 function observed(
   plugin: LocalityPlugin,
   rules: () => string,
@@ -137,7 +137,7 @@ function observed(
   }
 }
 
-/** A name with control characters cannot be written into a URL. */
+/** Rejects names with control characters, which a URL cannot contain. */
 function checkQuery({ type, name, attributes }: LocalityQuery): void {
   if ([type, name, ...Object.entries(attributes).flat()].every(isPrintable)) return
   throw new LocalityError('rejected', 'the name or an attribute has control characters; edit the claim')
@@ -152,12 +152,12 @@ function checkAnswer(system: string, answer: LocalityAnswer): LocalityAnswer {
   )
 }
 
-/** Drops a version of other rules: "unchanged" says nothing about clusters that came from another mapping. */
+/** Removes an ETag of other cluster rules: after a change of the rules, "unchanged" would keep outdated clusters. */
 function withoutOldVersion({ etag, ...query }: LocalityQuery, version: string): LocalityQuery {
   return etag?.startsWith(`${version}:`) ? { ...query, etag: etag.slice(version.length + 1) } : query
 }
 
-/** Everything that leads from a location to clusters, as one short word. */
+/** A short digest of all inputs that map a location to clusters. */
 function versionOf(rules: ClusterRules, clusters: readonly Cluster[]): string {
   const places = clusters.map(({ metadata, spec }) => [metadata.name, spec.provider, spec.region, spec.zones])
   return createHash('sha256')

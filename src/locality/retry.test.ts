@@ -1,4 +1,4 @@
-/** Retries of a health check: how many, and after which pause. */
+/** Tests the retries of health checks: their number and delays. */
 import { expect, test } from 'vitest'
 import { SkippingClock, TestClock } from '../time/clock.fake.ts'
 import { LocalityError, type LocalityErrorCode } from './plugins/plugin.ts'
@@ -7,7 +7,7 @@ import { withRetries } from './retry.ts'
 const never = new AbortController().signal
 const policy = { maxRetries: 4, initialBackoffMs: 100, maxBackoffMs: 500, backoffMultiplier: 2, timeoutMs: 1_000 }
 
-/** Attempts that fail one after the other, and then succeed. */
+/** Attempts that fail in this order, and then succeed. */
 function failing(...errors: (LocalityErrorCode | { code: LocalityErrorCode; retryAfterMs: number })[]) {
   const attempts: number[] = []
   const attempt = async () => {
@@ -20,7 +20,7 @@ function failing(...errors: (LocalityErrorCode | { code: LocalityErrorCode; retr
   return { attempts, attempt }
 }
 
-test('pauses grow up to the bound, and the last error is thrown', async () => {
+test('delays grow up to the limit, and the last error is thrown', async () => {
   const clock = new SkippingClock()
   const { attempt, attempts } = failing(...Array.from({ length: 9 }, () => 'unavailable' as const))
   await expect(withRetries(policy, clock, never, attempt)).rejects.toMatchObject({ code: 'unavailable' })
@@ -28,25 +28,25 @@ test('pauses grow up to the bound, and the last error is thrown', async () => {
   expect(attempts).toHaveLength(5)
 })
 
-test('the pause that the system asks for counts, unless it is longer than the longest back-off', async () => {
+test('Retry-After is honored, unless it is longer than the longest back-off', async () => {
   const clock = new SkippingClock()
   const { attempt } = failing({ code: 'throttled', retryAfterMs: 450 }, { code: 'throttled', retryAfterMs: 501 })
   await expect(withRetries(policy, clock, never, attempt)).rejects.toMatchObject({ retryAfterMs: 501 })
   expect(clock.skipped).toEqual([450])
 })
 
-test('a timeout and a lost connection pass', async () => {
+test('a timeout and a lost connection are retried', async () => {
   const { attempt } = failing('timeout', 'unreachable')
   expect(await withRetries(policy, new SkippingClock(), never, attempt)).toBe('healthy')
 })
 
-test.each<LocalityErrorCode>(['rejected', 'unauthorized', 'invalidResponse'])('%s does not pass', async (code) => {
+test.each<LocalityErrorCode>(['rejected', 'unauthorized', 'invalidResponse'])('%s is not retried', async (code) => {
   const { attempt, attempts } = failing(code)
   await expect(withRetries(policy, new SkippingClock(), never, attempt)).rejects.toMatchObject({ code })
   expect(attempts).toHaveLength(1)
 })
 
-test('an abort during a pause ends the retries with its reason', async () => {
+test('an abort during a delay ends the retries with its reason', async () => {
   const clock = new TestClock()
   const aborter = new AbortController()
   const { attempt, attempts } = failing('unavailable', 'unavailable')

@@ -1,11 +1,14 @@
-/** Repeats a health check that failed in a way that may pass. Queries are repeated by the loop of sources, which waits without a slot. */
+/** Retries health checks after errors that may pass. The loop of sources retries queries, because it waits without a slot. */
 import { backoffMs, equalJitter } from '../core/backoff.ts'
 import { backoffBoundsOf, type RetryPolicy } from '../core/data-source/retry.ts'
 import { isPassing } from '../core/locality/error-code.ts'
 import { type Clock, sleep } from '../time/clock.ts'
 import { LocalityError } from './plugins/plugin.ts'
 
-/** Attempts until it succeeds, fails for good, or the retries are used up; throws the last error, or the abort's reason. */
+/**
+ * Repeats `attempt` until it succeeds, fails with an error that cannot pass, or has no retries left. Throws the last error, or the reason
+ * of the signal.
+ */
 export async function withRetries<T>(
   policy: RetryPolicy,
   clock: Clock,
@@ -25,7 +28,7 @@ export async function withRetries<T>(
   }
 }
 
-/** How long to wait before the next attempt; undefined when there is none, or when the system wants more patience than we have here. */
+/** The delay before the next attempt; undefined when there is none, or when Retry-After is longer than the longest back-off. */
 function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, clock: Clock): number | undefined {
   if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !isPassing(error.code)) return undefined
   const askedMs = error.retryAfterMs ?? 0

@@ -3,7 +3,7 @@ import { Slots } from './slots.ts'
 
 const never = new AbortController().signal
 
-/** Calls that end when the test says so, and the names of those that have begun. */
+/** Calls that the test ends, and the names of the calls that have begun. */
 function calls(slots: Slots) {
   const begun: string[] = []
   const gates = new Map<string, () => void>()
@@ -27,7 +27,7 @@ test('as many calls run as there are slots, and the next one begins when one end
   expect(await Promise.all([a, c])).toEqual(['a', 'c'])
 })
 
-test('a call that is aborted while it waits ends at once and never begins', async () => {
+test('a call that is aborted while it waits ends immediately and never begins', async () => {
   const { begun, call, end } = calls(new Slots(1))
   const aborter = new AbortController()
   const a = call('a')

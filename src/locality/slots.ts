@@ -1,4 +1,4 @@
-/** Limits how many calls run at the same time; a call that waits ends with its signal. */
+/** Limits the number of concurrent calls. A waiting call ends when its signal aborts. */
 import pLimit from 'p-limit'
 import { untilAborted } from './http/abort.ts'
 
@@ -9,10 +9,10 @@ export class Slots {
     this.#limit = pLimit(count)
   }
 
-  /** Runs `work` as soon as a slot is free. Throws the reason of `signal` once it aborts; work that has begun keeps its slot. */
+  /** Runs `work` when a slot is free. Throws the reason of `signal` when it aborts; work that has begun keeps its slot. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const limited = this.#limit(() => {
-      // Its place in the queue remains after the abort; the work does not.
+      // After an abort, the entry stays in the queue, but its work does not start.
       signal.throwIfAborted()
       return work()
     })

@@ -1,4 +1,4 @@
-/** The data systems in use, by name: opens, replaces and closes them, and reports to subscribers which ones changed. */
+/** The table of open data systems, by name: opens, replaces and closes systems, and reports changes to subscribers. */
 import type { Cluster } from '../api/karmada.ts'
 import type { Clock } from '../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from './config/config.ts'
@@ -6,7 +6,7 @@ import type { SystemsObserver } from './observer.ts'
 import { type OpenSystem, openSystem } from './open-system.ts'
 
 export interface SystemTableInput {
-  /** The Karmada Cluster objects as they are now. */
+  /** Returns the current Cluster objects of Karmada. */
   clusters: () => readonly Cluster[]
   observer: SystemsObserver
   clock: Clock
@@ -18,7 +18,7 @@ export interface SystemEntry {
   system: string
   file: string
   plugin: string
-  /** The content that the system was opened with: its document and its TLS files, which are read only once. */
+  /** The document and the TLS files with which the system was opened. They are read only once. */
   content: string
   open: OpenSystem
 }
@@ -39,12 +39,15 @@ export class SystemTable {
     return this.#entries.get(system)?.open
   }
 
-  /** Every entry, by the name of its system. */
+  /** All entries, sorted by the name of the system. */
   entries(): SystemEntry[] {
     return [...this.#entries.values()].sort((a, b) => (a.system < b.system ? -1 : 1))
   }
 
-  /** Opens the system of a file, in place of what the file or the system had before. Throws when a file that it names cannot be read. */
+  /**
+   * Opens the system of a file, and closes the systems that the file or the name had before. Throws when a file of its configuration cannot
+   * be read.
+   */
   put(file: string, content: string, config: SystemConfig): void {
     const { system, plugin } = config
     const { definitions, clusters, observer, clock, healthIntervalMs } = this.#input
@@ -68,7 +71,7 @@ export class SystemTable {
     for (const entry of this.entries()) if (!files.has(entry.file)) this.#remove(entry)
   }
 
-  /** Reports the systems that changed since the last report. */
+  /** Calls the listeners with the systems that changed since the last call. */
   publish(): void {
     const systems = [...this.#changed].sort()
     this.#changed.clear()
@@ -80,7 +83,7 @@ export class SystemTable {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Closes every system; resolves when the last one is closed. Nothing is opened from then on. */
+  /** Closes all systems, and resolves when they are closed. No system is opened after that. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const entry of this.entries()) this.#close(entry)

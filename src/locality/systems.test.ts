@@ -1,4 +1,4 @@
-/** The folder of configurations: the systems in use after each change, and the reports about it. */
+/** Tests the folder of configurations: the systems in use and the reports after each change. */
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ const amoro = (clusterName = 'm1', more: object = {}) => ({
 })
 const located = { kind: 'located', location: 's3://wh-dc1/db/user' } as const
 
-test('a mounted ConfigMap: keys without extension, links through ..data, hidden files passed over', async () => {
+test('a mounted ConfigMap is read: keys without extension and links through ..data, but no hidden files', async () => {
   const version = join(directory, '..2026_01_01')
   await mkdir(version)
   await writeFile(join(version, 'amoro'), JSON.stringify(amoro()))
@@ -84,7 +84,7 @@ test('a mounted ConfigMap: keys without extension, links through ..data, hidden 
   expect(opened.get('amoro')?.clustersOf(located)).toEqual(['m2'])
 })
 
-test('a query is answered, and its answer leads to clusters', async () => {
+test('a query is answered, and its location is mapped to clusters', async () => {
   await write('amoro', amoro('m1', { refreshInterval: '30s' }))
   const system = (await open()).get('amoro')
   const answer = await system?.plugin.locate(query, never)
@@ -96,7 +96,7 @@ test('a query is answered, and its answer leads to clusters', async () => {
 })
 
 describe('hot reload', () => {
-  test('a bad file keeps the last good configuration, and is told once', async () => {
+  test('an invalid file keeps the last valid configuration, and is reported once', async () => {
     await write('amoro', amoro())
     const opened = await open()
     await write('amoro', '{"system": "amoro"}')
@@ -113,7 +113,7 @@ describe('hot reload', () => {
     expect(opened.list()[0]).not.toHaveProperty('configError')
   })
 
-  test('subscribers hear which systems changed, once for each change', async () => {
+  test('subscribers are called with the changed systems, once for each change', async () => {
     await write('amoro', amoro())
     const opened = await open()
     const heard: (readonly string[])[] = []
@@ -132,7 +132,7 @@ describe('hot reload', () => {
     expect(opened.get('amoro')).toBeUndefined()
   })
 
-  test('a query under way is answered although its configuration is replaced', async () => {
+  test('a running query is answered although its configuration is replaced', async () => {
     await write('amoro', amoro())
     const opened = await open()
     const gate = Promise.withResolvers<void>()
@@ -153,7 +153,7 @@ describe('hot reload', () => {
     expect(await answer).toMatchObject({ kind: 'located' })
   })
 
-  test('a folder that cannot be read changes nothing; one that appears later is read', async () => {
+  test('an unreadable folder changes nothing, and is read when it appears again', async () => {
     await write('amoro', amoro())
     const opened = await open()
     await rename(directory, `${directory}-away`)
@@ -176,13 +176,13 @@ describe('hot reload', () => {
       .toBe(true)
   })
 
-  test('a change is told by the file system, long before the poll', async () => {
+  test('a change is reported by the file system, long before the poll', async () => {
     const opened = await open({ clock: systemClock, pollMs: 3_600_000 })
     await write('archive', 'system: static')
     await expect.poll(() => opened.get('static') !== undefined, { timeout: 5000 }).toBe(true)
   })
 
-  test('a file that is larger than 1 MiB is refused, and the last good configuration stays', async () => {
+  test('a file that is larger than 1 MiB is rejected, and the last valid configuration stays', async () => {
     await write('amoro', amoro())
     const opened = await open()
     await write('amoro', `${JSON.stringify(amoro('m2'))}${' '.repeat(1024 * 1024)}`)
@@ -191,7 +191,7 @@ describe('hot reload', () => {
     expect(told).toContain('/amoro: is larger than 1 MiB')
   })
 
-  test('two files for one system: the first in order stays', async () => {
+  test('of two files for one system, the first by name counts', async () => {
     await write('a', amoro('m1'))
     await write('b', amoro('m2'))
     const opened = await open()
@@ -199,7 +199,7 @@ describe('hot reload', () => {
     expect(told).toContain('/b: system: amoro is already configured in /a')
   })
 
-  test('a file that names another system takes its place', async () => {
+  test('a file with another system replaces the first one', async () => {
     await write('one', amoro())
     const opened = await open()
     await write('one', 'system: static')
@@ -207,7 +207,7 @@ describe('hot reload', () => {
     expect(opened.list().map(({ system }) => system)).toEqual(['static'])
   })
 
-  test('a TLS file that is missing is a mistake of the configuration', async () => {
+  test('a missing TLS file is an error of the configuration', async () => {
     const endpoint = { url: server.url, tls: { caFile: 'gone.crt' } }
     await write('amoro', amoro('m1', { endpoint }))
     const opened = await open()
@@ -216,7 +216,7 @@ describe('hot reload', () => {
   })
 })
 
-describe('versions', () => {
+describe('ETags', () => {
   const lake = () => ({ system: 'lake', plugin: 'iceberg-rest', endpoint: { url: server.url } })
   beforeEach(() => {
     server.serve = ({ path, headers }) => {
@@ -227,7 +227,7 @@ describe('versions', () => {
   })
   const table = { ...query, name: 'db.t' }
 
-  test('hold while the rules and the clusters are the same', async () => {
+  test('are valid while the rules and the clusters stay the same', async () => {
     await write('lake', lake())
     const opened = await open()
     const ask = async (etag?: string) => opened.get('lake')?.plugin.locate({ ...table, ...(etag && { etag }) }, never)
@@ -246,7 +246,7 @@ describe('versions', () => {
 })
 
 describe('health', () => {
-  test('is unknown at first, checked at once, and again on a jittered beat; no query waits for it', async () => {
+  test('is unknown at first, and is checked immediately and then at a jittered interval, while queries do not wait', async () => {
     const gate = Promise.withResolvers<void>()
     const { serve } = server
     server.serve = async (request) => {
@@ -276,7 +276,7 @@ describe('health', () => {
     expect(checks.slice(0, 1)).toEqual([true])
   })
 
-  test('subscribers hear that a system became unwell, and that it is well again, once each', async () => {
+  test('subscribers are called once when a system becomes unhealthy, and once when it becomes healthy', async () => {
     await write('amoro', amoro())
     const opened = await open()
     const state = () => opened.list()[0]?.health.state
@@ -298,7 +298,7 @@ describe('health', () => {
     expect(heard).toEqual([['amoro'], ['amoro']])
   })
 
-  test('stopping ends a check that hangs, and leaves no connection', async () => {
+  test('stop ends a check that hangs, and leaves no connection', async () => {
     server.fault = () => 'hang'
     await write('amoro', amoro())
     const opened = await open()
@@ -308,7 +308,7 @@ describe('health', () => {
   })
 })
 
-test('without a folder there are no systems', async () => {
+test('there are no systems without a folder', async () => {
   const opened = await openSystems({ clusters: () => [] })
   expect(opened.list()).toEqual([])
   await opened.stop()

@@ -17,30 +17,30 @@ export interface SystemStatus {
   plugin: string
   file: string
   health: SystemHealth
-  /** The problem of the file as it is now; the configuration in use is the last good one. */
+  /** The problem of the current file. The last valid configuration is in use. */
   configError?: string
 }
 
-/** The systems, with their configuration. */
+/** The systems, with their status and the problems of their files. */
 export interface OpenedSystems extends Systems {
-  /** Every system in use, by name. */
+  /** All systems in use, by name. */
   list(): SystemStatus[]
-  /** Files that no system in use comes from, with their problems. */
+  /** The files without a system in use, with their problems. */
   problems(): { file: string; message: string }[]
-  /** Reads the folder now; resolves when its content is in use. */
+  /** Reads the folder. Resolves when its content is in use. */
   reload(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface SystemsInput {
-  /** A mounted ConfigMap, for instance: one file per system. Without it there are no systems. */
+  /** The folder with one file per system, such as a mounted ConfigMap. Without it, there are no systems. */
   directory?: string
-  /** The Karmada Cluster objects as they are now. */
+  /** Returns the current Cluster objects of Karmada. */
   clusters: () => readonly Cluster[]
   observer?: Partial<SystemsObserver>
   clock?: Clock
   definitions?: Readonly<Record<string, SystemDefinition>>
-  /** Interval of reads without a reported change, for mounts that report none. Default 10 s. */
+  /** Interval of reads without a reported change, for mounts that report no changes. Default 10 s. */
   pollMs?: number
   /** Default 30 s. */
   healthIntervalMs?: number
@@ -48,7 +48,7 @@ export interface SystemsInput {
 
 const DEBOUNCE_MS = 100
 
-/** Opens every system of a folder; resolves when the folder has been read once, even if no file can be used. */
+/** Opens all systems of a folder. Resolves when the folder was read once, even if no file is valid. */
 export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
   const { clusters, clock = systemClock, definitions = plugins, healthIntervalMs = 30_000 } = input
   const observer = completeObserver(input.observer)
@@ -71,7 +71,7 @@ export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
     reload: async () => folder?.reader.reload(),
     stop: async () => {
       folder?.unwatch()
-      // Systems are closed while a last read may still be under way: it opens none.
+      // The systems are closed during the last read, which opens none.
       await Promise.all([folder?.reader.stop(), table.stop()])
     },
   }
@@ -95,7 +95,7 @@ function openFolder({ input: { directory, pollMs = 10_000 }, clock, ...rest }: F
     debounceMs: DEBOUNCE_MS,
     pollMs,
     changed: () => void reader.reload(),
-    // Polling finds the changes, and the read reports a folder that does not exist.
+    // Polling finds the changes, and a read reports a missing folder.
     failed: () => undefined,
   })
   return { reader, unwatch }

@@ -33,7 +33,7 @@ export function renderReview(review: Reviewed, paint: Paint): string {
     .concat('\n')
 }
 
-/** Decisions that a user should look at: the workload does not simply follow its data. */
+/** Decisions that need the attention of a user: the workload does not simply follow its data. */
 const ATTENTION: ReadonlySet<string> = new Set(['OnHold', 'Ignored', 'Released', 'Relaxed', 'Kept'])
 
 /** The change as a diff of YAML, with three lines around each change; empty without a change. */

@@ -49,7 +49,7 @@ const CLUSTER_SCOPED = new Set([
   'StorageClass',
 ])
 
-/** Inputs of decisions beside the store. */
+/** The inputs of reviews: the store, and the settings of decisions. */
 export interface ReviewContext extends GatherContext {
   store: FolderStore
 }
@@ -80,7 +80,7 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
 }
 
 function rankOf(object: K8sObject): number {
-  // Permissions of claims depend on it.
+  // Namespaces come first, because they grant permissions to claims.
   if (isOf(namespaces, object)) return -1
   if (webhookFor(object)?.type !== 'mutating') return 0
   if (isTemplate(object)) return 1
@@ -158,7 +158,7 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
   }
 }
 
-/** The webhook of a kind; of a binding the mutating one. */
+/** The webhook of a kind; for a binding, the mutating one. */
 function webhookFor(object: K8sObject): Webhook | undefined {
   // A version that is no longer served gets an error with the new form.
   const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object

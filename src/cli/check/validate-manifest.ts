@@ -32,9 +32,12 @@ const validators: readonly { type: ResourceType; validate: (object: K8sObject) =
   { type: clusters, validate: compileSchema(clusterSchema) },
 ]
 
-/** All errors of a manifest: of our kinds, and of Karmada's in the fields that decisions read. Other kinds have none. */
+/**
+ * Returns all errors of a manifest: for the kinds of Lodestone, and for those of Karmada in the fields that decisions read. Other kinds
+ * have none.
+ */
 export function validateManifest(object: K8sObject): FieldError[] {
-  // Any version: the error for one that is no longer served has the new form.
+  // Any version is validated, because the error for an old one contains the new form.
   if (isVolumeManager(object)) return validateManager(object)
   return validators.find(({ type }) => isOf(type, object))?.validate(object) ?? []
 }

@@ -66,7 +66,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
-/** The workloads of a target: itself, or those of a claim, a source or a binding. */
+/** The workloads of a target: the target itself, or the workloads of a claim, a source or a binding. */
 async function workloadsOf(
   target: ReturnType<typeof readTarget>,
   namespace: string | undefined,

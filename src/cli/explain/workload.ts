@@ -183,7 +183,10 @@ async function bindingOf(
   return store.read(type, workload.namespace, bindingName(workload.kind, workload.name))
 }
 
-/** The policy whose selectors match, as in the detector. A policy that selects by label is known from the binding only: templates are not read. */
+/**
+ * The policy of a workload: that of its binding, or one whose selectors match its kind and name. A policy with label selectors is found
+ * through the binding only, since templates are not read.
+ */
 function findPolicy(
   workload: Workload,
   binding: ResourceBinding | undefined,

@@ -1,4 +1,4 @@
-/** Opens the API server for Events of a mover: that of its Pod, or that of a kubeconfig. */
+/** Connects a mover to the API server for its Events, from its Pod or with a kubeconfig. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { events } from '../../api/event.ts'

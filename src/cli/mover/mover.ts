@@ -94,7 +94,7 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   }
 }
 
-/** The kubelet creates the file; outside a Pod it has no reader. */
+/** The file for the termination message. The kubelet creates the default file; outside a Pod, there is none. */
 function terminationLogOf(words: Words): string | undefined {
   return words.text('termination-log') ?? (existsSync(KUBELET_TERMINATION_LOG) ? KUBELET_TERMINATION_LOG : undefined)
 }
@@ -104,7 +104,7 @@ async function openReporting(words: Words, io: CommandIo, attempt: number, log: 
   if (identity === undefined) return undefined
   const opened = await openEventSink(words.text('kubeconfig'), io.env)
   if (opened === undefined) {
-    // A Pod without a token works too: Events only inform.
+    // A mover without a token works too, only without Events.
     log('warn', {}, 'no Events: the Pod has no service account token')
     return undefined
   }
@@ -135,7 +135,7 @@ function downloadWork(words: Words, io: CommandIo): Work {
 function uploadWork(words: Words, io: CommandIo): Work {
   const place = needS3(words, 'target')
   if (!place.recursive) throw new UsageError(`--target s3://${place.bucket}/${place.key}: must end in a slash`)
-  // Each file has a part in memory.
+  // Each concurrent file has a part in memory.
   const parallel = wholeNumber(words, 'parallel', 8, 1, 64)
   const { openIt, close } = openServer(words, io, place, endpointOf(words))
   const watch = words.text('watch') === undefined ? undefined : wholeNumber(words, 'watch', 10, 1, 86_400)

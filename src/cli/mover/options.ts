@@ -143,7 +143,7 @@ export function oneOf<Choice extends string>(
   throw new UsageError(`--${option} ${text}: must be ${choices.join(' or ')}`)
 }
 
-/** Every option has a value, so that a script can read them in pairs. */
+/** Whether an option is `true`. Every option has a value, so that a script can parse them in pairs. */
 export function isTrue(words: Words, option: MoverOption): boolean {
   return oneOf(words, option, ['true', 'false']) === 'true'
 }

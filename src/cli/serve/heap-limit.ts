@@ -3,12 +3,12 @@ import { totalmem } from 'node:os'
 import { oldSpaceMib, SEMI_SPACE_MIB } from '../../core/memory.ts'
 import { parseBytes } from '../../core/quantity.ts'
 
-/** The memory limit as `512Mi`, in place of that of the control group. */
+/** A memory limit such as `512Mi`, which overrides that of the control group. */
 const LIMIT_VARIABLE = 'LODESTONE_MEMORY_LIMIT'
 
 /**
- * Settings of glibc: freed large buffers are returned, and threads share two arenas. With the defaults, large bodies fragment the C heap,
- * which stays 50 MiB larger (mallopt(3)).
+ * Settings of glibc: freed large buffers are returned to the system, and threads share two arenas. With the defaults, large bodies fragment
+ * the C heap, which stays 50 MiB larger (mallopt(3)).
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' }
 

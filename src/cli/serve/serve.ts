@@ -103,7 +103,7 @@ function logMemory({ server }: Config, { env }: CommandIo, log: Logger): void {
   if (warning) log.warn(warning)
 }
 
-/** A part that is stopped while it starts ends after its start. The stop does not wait for it, since it may wait for an API server. */
+/** Stops a server that is still starting. The process does not wait for it, since the start may wait for an API server. */
 function stopStarting(starting: Promise<App>): number {
   starting.then((app) => app.stop()).catch(() => undefined)
   return 0
@@ -115,7 +115,7 @@ function sizesOf(store: ObjectStore): Record<string, number> {
   return Object.fromEntries(sizes.filter(([, size]) => size > 0))
 }
 
-/** Burst of Events: the first thousand of a fleet that is resolved at once, without a flood for the API server. */
+/** The rate of Events, so that a fleet that is resolved at once does not flood the API server. */
 const EVENTS_PER_SECOND = 20
 
 /**
@@ -176,7 +176,7 @@ function configOf(args: Arguments, onFolder: boolean): Config {
   }
 }
 
-/** A folder has no distributor of Karmada. */
+/** With a folder, Karmada does not distribute dependencies, so Lodestone does. */
 function onlyOurs({ dependencies }: Config): Config['dependencies'] {
   return dependencies.distribution === 'karmada' ? { ...dependencies, distribution: 'builtin' } : dependencies
 }

@@ -1,4 +1,4 @@
-/** Puts credentials on requests, and says whether a refused request is worth sending again. */
+/** Adds credentials to requests, and decides whether a rejected request can be retried with other credentials. */
 import type { Clock } from '../../time/clock.ts'
 import type { HttpRequest, HttpTransport } from '../http/transport.ts'
 import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
@@ -7,11 +7,11 @@ import { sign } from './sigv4.ts'
 
 export interface Authenticator {
   authorize(request: HttpRequest, signal: AbortSignal): Promise<HttpRequest>
-  /** Whether there are other credentials now than those `sent` carried. */
+  /** Whether the credentials now differ from those of the request `sent`. */
   renew(sent: HttpRequest): Promise<boolean>
 }
 
-/** Makes the authenticator of a configuration. */
+/** Creates the authenticator of a configuration. */
 export function openAuthenticator(auth: AuthConfig, transport: HttpTransport, clock: Clock): Authenticator {
   switch (auth.type) {
     case 'none':

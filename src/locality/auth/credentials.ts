@@ -1,4 +1,4 @@
-/** Credentials as a configuration gives them: in a file, read whenever it is needed so that rotation needs no restart, or in place. */
+/** Credentials of a configuration: in a file, which is read for each use so that rotation needs no restart, or as a value. */
 import { readFile } from 'node:fs/promises'
 import { LocalityError } from '../plugins/plugin.ts'
 
@@ -6,7 +6,7 @@ export type Credential = { file: string } | { value: string }
 
 export type AuthType = 'none' | 'basic' | 'bearer' | 'apikey' | 'oauth2' | 'sigv4' | 'simple' | 'delegation'
 
-/** Every secret there may be; which ones there must be depends on the type. */
+/** All secrets of all types. The type decides which are required. */
 export const SECRETS = [
   'username',
   'password',
@@ -22,7 +22,7 @@ export const SECRETS = [
 
 export type SecretName = (typeof SECRETS)[number]
 
-/** Further settings of a type: the first four are of oauth2, the last two of sigv4. */
+/** Other settings: the first four are of type oauth2, the last two of sigv4. */
 export const AUTH_SETTINGS = ['tokenUrl', 'scope', 'audience', 'resource', 'region', 'service'] as const
 
 export type AuthSettings = { [Setting in (typeof AUTH_SETTINGS)[number]]?: string }
@@ -30,11 +30,11 @@ export type AuthSettings = { [Setting in (typeof AUTH_SETTINGS)[number]]?: strin
 export interface AuthConfig extends AuthSettings {
   type: AuthType
   secrets: Partial<Record<SecretName, Credential>>
-  /** apikey: the header that carries it. */
+  /** Type apikey: the header of the key. */
   header?: string
 }
 
-/** Reads a secret, without the line break that editors leave; undefined when the configuration has none of that name. */
+/** Reads a secret, without the newline at the end of a file; undefined when the configuration does not have it. */
 export async function readSecret({ secrets }: AuthConfig, name: SecretName): Promise<string | undefined> {
   const credential = secrets[name]
   if (credential === undefined) return undefined
@@ -46,7 +46,7 @@ export async function readSecret({ secrets }: AuthConfig, name: SecretName): Pro
   }
 }
 
-/** Reads a secret that the configuration is known to have. */
+/** Reads a secret that the configuration has. Throws `LocalityError` when it is empty or its file cannot be read. */
 export async function needSecret(auth: AuthConfig, name: SecretName): Promise<string> {
   const secret = await readSecret(auth, name)
   if (secret) return secret

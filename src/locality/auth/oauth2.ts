@@ -1,4 +1,4 @@
-/** Access tokens by OAuth2 client credentials (RFC 6749, 4.4): asked for once, shared, and renewed before they expire. */
+/** Access tokens by OAuth2 client credentials (RFC 6749, 4.4). Requests share a token, which is renewed before it expires. */
 import type { Clock } from '../../time/clock.ts'
 import { untilAborted } from '../http/abort.ts'
 import { errorOfStatus } from '../http/http-error.ts'
@@ -8,23 +8,23 @@ import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 
 export interface Tokens {
   get(signal: AbortSignal): Promise<string>
-  /** Forgets a token that was refused, unless another one has taken its place already. */
+  /** Drops a rejected token, unless another one has replaced it already. */
   drop(token: string): void
 }
 
 const DEFAULT_LIFE_MS = 3_600_000
-/** Visible ASCII, as RFC 6749 (A.12) has it; servers accept at most 8 to 16 KiB of headers. */
+/** Visible ASCII (RFC 6749, A.12). Servers accept at most 8 to 16 KiB of headers. */
 const TOKEN = /^[\x21-\x7e]{1,16000}$/
-/** A token is replaced after this share of its life, so that it cannot expire on its way. */
+/** A token is replaced after this share of its life, so that it does not expire during a request. */
 const USED_SHARE = 0.9
 
-/** Makes a source of tokens for a configuration of type `oauth2`. */
+/** Creates a source of tokens for a configuration of type `oauth2`. */
 export function openTokens(auth: AuthConfig, transport: HttpTransport, clock: Clock): Tokens {
   let current: { token: string; until: number } | undefined
   let asking: Promise<string> | undefined
 
   async function ask(): Promise<string> {
-    // Not the caller's signal: others wait for the same token. The transport's time limit ends it.
+    // Not the signal of the caller, because other callers wait for the same token. The transport limits the time.
     const response = await transport.exchange(await tokenRequest(auth), new AbortController().signal)
     if (response.status !== 200) throw refusal(response, clock.epochMs())
     const { token, lifeMs } = parseToken(response)
@@ -64,7 +64,7 @@ async function tokenRequest(auth: AuthConfig): Promise<HttpRequest> {
   }
 }
 
-/** A token server answers 400 for wrong credentials (RFC 6749, 5.2). */
+/** The error for a response without a token. A token server sends 400 for invalid credentials (RFC 6749, 5.2). */
 function refusal(response: HttpResponse, now: number): LocalityError {
   const error = errorOfStatus(response, now)
   return error.code === 'rejected' ? new LocalityError('unauthorized', error.message) : error
@@ -75,14 +75,14 @@ function parseToken({ what, text }: HttpResponse): { token: string; lifeMs: numb
   try {
     body = JSON.parse(text)
   } catch {
-    // The parser's message would quote the answer, and with it perhaps the token.
+    // The message of the parser would quote the response, perhaps with the token.
     body = null
   }
   const token = body?.access_token
-  // A token that no header can carry would fail every request until it expires.
+  // A token that is not valid in a header would fail every request until it expires.
   if (typeof token !== 'string' || !TOKEN.test(token))
     throw new LocalityError('invalidResponse', `${what}: the answer has no access token`)
-  // Some servers send it as a string. Anything else may not even be made into a number.
+  // Some servers send it as a string. Number() may throw for other values.
   const given = body?.expires_in
   const seconds = typeof given === 'number' || typeof given === 'string' ? Number(given) : Number.NaN
   return { token, lifeMs: seconds > 0 ? seconds * 1000 : DEFAULT_LIFE_MS }

@@ -1,4 +1,4 @@
-/** Tests the hashing of this platform by one example of AWS' own test suite; the signer has its tests in core. */
+/** Tests the hash functions of Node with one example of AWS. The tests of the signer are in core. */
 import { expect, test } from 'vitest'
 import { signedHeaders } from './sigv4.ts'
 

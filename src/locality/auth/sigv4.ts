@@ -1,4 +1,4 @@
-/** Signs requests to S3, and to catalogs behind AWS' own authentication, with the credentials of a configuration. */
+/** Signs requests to S3, and to catalogs with the authentication of AWS, with the credentials of a configuration. */
 import { createHash, createHmac } from 'node:crypto'
 import { type AccessKeys, createSigner, type Digest, type SigningScope } from '../../core/s3/sigv4.ts'
 import type { HttpRequest } from '../http/transport.ts'
@@ -6,7 +6,9 @@ import { type AuthConfig, needSecret, readSecret } from './credentials.ts'
 
 const DEFAULT_REGION = 'us-east-1'
 
-/** Signs a request at a time (ms since 1970). The region and service are the configuration's, S3 in us-east-1 by default. */
+/**
+ * Signs a request at the time `now` (ms since the epoch). Region and service are those of the configuration, by default S3 in us-east-1.
+ */
 export async function sign(request: HttpRequest, auth: AuthConfig, now: number): Promise<HttpRequest> {
   const keys = {
     accessKeyId: await needSecret(auth, 'accessKeyId'),

@@ -1,4 +1,4 @@
-/** Checks how Lodestone shows itself to a system, and completes it: which secrets there are, and where each is read. */
+/** Validates and completes `endpoint.auth`: the type, and the source of each secret. */
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../core/field-errors.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../auth/credentials.ts'
 import type { GivenAuth } from './schema.ts'
 
-/** The secrets that a type cannot do without. */
+/** The required secrets of each type. */
 const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
   none: [],
   basic: ['username'],
@@ -23,7 +23,7 @@ const NEEDED: Readonly<Record<AuthType, readonly SecretName[]>> = {
   delegation: ['token'],
 }
 
-/** Completes `endpoint.auth`; its errors are added to `errors`. */
+/** Completes `endpoint.auth`, and adds its errors to `errors`. */
 export function completeAuth(
   given: GivenAuth = {},
   allowed: readonly AuthType[],
@@ -36,7 +36,7 @@ export function completeAuth(
     return { type: 'none', secrets: {} }
   }
   const secrets = readSecrets(given, file, errors)
-  // The origin keeps an API key in `token`.
+  // volcano-global has the API key in `token`.
   if (type === 'apikey' && secrets.apiKey === undefined && secrets.token !== undefined) secrets.apiKey = secrets.token
   for (const name of NEEDED[type]) {
     if (secrets[name] === undefined) {
@@ -60,7 +60,7 @@ export function completeAuth(
   return { type, secrets, ...(header !== undefined && { header }), ...Object.fromEntries(settings) }
 }
 
-/** The origin takes any case, and `token` for bearer. */
+/** Normalizes the type. As in volcano-global, case is ignored, and `token` means bearer. */
 function typeOf(given = ''): string {
   const type = given.toLowerCase()
   if (type === '') return 'none'
@@ -91,7 +91,7 @@ function readSecrets(given: GivenAuth, file: string, errors: FieldError[]): Part
   return secrets
 }
 
-/** Named by the operator, never taken from the catalog: its own token endpoint is on the way out of the specification. */
+/** Checks the token URL. The operator sets it: the token endpoint of catalogs is deprecated in the Iceberg specification. */
 function checkTokenUrl(tokenUrl: string | undefined, errors: FieldError[]): void {
   const url = tokenUrl === undefined ? null : URL.parse(tokenUrl)
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return

@@ -1,4 +1,4 @@
-/** Reads a folder of configurations into the table of systems: a changed file takes effect, a bad one leaves the last good one in use. */
+/** Reads a folder of configurations into the table of systems. For an invalid file, the last valid configuration stays in use. */
 import { readFile } from 'node:fs/promises'
 import type { SystemsObserver } from '../observer.ts'
 import type { SystemTable } from '../system-table.ts'
@@ -12,11 +12,11 @@ export interface ConfigReaderInput {
   observer: SystemsObserver
 }
 
-/** The state of one pass over the folder. */
+/** The state of one read of the folder. */
 interface Pass {
   /** The file of each system. */
   files: Map<string, string>
-  /** The problem of each file that cannot be used. */
+  /** The problem of each invalid file. */
   problems: Map<string, string>
 }
 
@@ -31,12 +31,12 @@ export class ConfigReader {
     this.#input = input
   }
 
-  /** The problem of each file that cannot be used now. */
+  /** The current problem of each invalid file. */
   problems(): ReadonlyMap<string, string> {
     return this.#problems
   }
 
-  /** Reads the folder; resolves when its content is in use. Calls that come while one waits share it. */
+  /** Reads the folder. Resolves when its content is in use. Calls during a wait share one read. */
   reload(): Promise<void> {
     this.#waiting ??= this.#running.then(() => {
       this.#waiting = undefined
@@ -46,7 +46,7 @@ export class ConfigReader {
     return this.#waiting
   }
 
-  /** Reads nothing more; resolves when no read is under way. */
+  /** Ends the reads. Resolves when the running read has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.reload()
@@ -81,7 +81,7 @@ export class ConfigReader {
       files.set(config.system, file)
       table.put(file, `${given.text}\n${await readTlsFiles(config, file)}`, config)
     } catch (error) {
-      // Only this file cannot be used, and its last good configuration stays in use.
+      // The last valid configuration of this file stays in use.
       problems.set(file, (error as Error).message)
       for (const entry of table.entries())
         if (entry.file === file) files.set(entry.system, files.get(entry.system) ?? file)

@@ -1,4 +1,4 @@
-/** Configurations of data systems: defaults, and how each mistake is told. */
+/** Tests the configuration of data systems: defaults, and the message of each error. */
 import { describe, expect, test } from 'vitest'
 import { plugins } from '../plugins/index.ts'
 import { parseSystemConfig, SystemConfigError } from './config.ts'
@@ -6,7 +6,7 @@ import { parseSystemConfig, SystemConfigError } from './config.ts'
 const read = (text: string, file = '/etc/lodestone/systems/amoro') => parseSystemConfig(file, text, plugins)
 const amoro = (more: object = {}) => JSON.stringify({ system: 'amoro', endpoint: { url: 'http://ams' }, ...more })
 
-/** As the origin's deploy guide has it in its ConfigMap, comments included. */
+/** The example of the deploy guide of volcano-global, comments included. */
 const ORIGIN = `{
   "system": "amoro",
   "endpoint": {
@@ -27,7 +27,7 @@ const ORIGIN = `{
 }
 `
 
-test('the file of the origin works unchanged', () => {
+test('a file of volcano-global works unchanged', () => {
   expect(read(ORIGIN)).toEqual({
     system: 'amoro',
     plugin: 'amoro',
@@ -49,14 +49,14 @@ test('the file of the origin works unchanged', () => {
   })
 })
 
-test('every key that the origin writes is known, empty ones too', () => {
+test('every key that volcano-global writes is valid, even when it is empty', () => {
   const auth = { type: '', username: '', password: '', token: '' }
   const tls = { enabled: false, insecureSkipVerify: false, certFile: '', keyFile: '', caFile: '' }
   expect(() => read(amoro({ endpoint: { url: 'http://ams', port: 0, auth, tls }, extra: {} }))).not.toThrow()
 })
 
 describe('the completion of the configuration', () => {
-  test('single keys of retryConfig; 0 retries are 0', () => {
+  test('completes retryConfig, and keeps 0 retries', () => {
     expect(read(amoro({ retryConfig: { maxRetries: 0 } })).retry).toMatchObject({ maxRetries: 0, timeoutMs: 10_000 })
     expect(read(amoro({ retryConfig: { timeout: '1m30s' } })).retry).toMatchObject({ maxRetries: 3, timeoutMs: 90_000 })
   })
@@ -71,7 +71,7 @@ describe('the completion of the configuration', () => {
     expect(read(amoro({ endpoint: { url, port } })).endpoint.urls).toEqual([want])
   })
 
-  test('files start from the folder of the document', () => {
+  test('file names are relative to the folder of the document', () => {
     const tls = { caFile: '../ca.crt' }
     const auth = { type: 'bearer', tokenFile: 'token' }
     expect(read(amoro({ endpoint: { url: 'http://h', tls, auth } })).endpoint).toMatchObject({
@@ -80,7 +80,7 @@ describe('the completion of the configuration', () => {
     })
   })
 
-  test('another name for a plugin, in YAML; AWS needs no URL', () => {
+  test('a system may have another name than its plugin, and AWS needs no URL', () => {
     expect(read('system: lake\nplugin: s3\nextra: {maxPages: 2}\n')).toMatchObject({
       system: 'lake',
       plugin: 's3',
@@ -88,23 +88,23 @@ describe('the completion of the configuration', () => {
     })
   })
 
-  test('JSON with tabs', () => {
+  test('JSON may have tabs', () => {
     expect(read('{\n\t"system": "static"\n}').system).toBe('static')
   })
 })
 
-describe('mistakes name file, key and what was expected', () => {
+describe('errors have the file, the key and the expected value', () => {
   test.each([
     { name: 'no system', text: '{}', want: 'system: is required' },
     { name: 'an empty file', text: '', want: '(root): must be of type object' },
     { name: 'a list', text: '[]', want: '(root): must be of type object' },
-    { name: 'no JSON', text: '{"system": "a', want: 'line 1: is neither JSON nor YAML' },
+    { name: 'invalid JSON', text: '{"system": "a', want: 'line 1: is neither JSON nor YAML' },
     {
       name: 'an unknown system',
       text: '{"system": "hive"}',
       want: 'system: must be one of amoro, iceberg-rest, s3, static, webhdfs',
     },
-    { name: 'no proper system', text: '{"system": "toString"}', want: 'system: must be one of amoro' },
+    { name: 'a property of Object as system', text: '{"system": "toString"}', want: 'system: must be one of amoro' },
     { name: 'an unknown plugin', text: '{"system": "x", "plugin": "y"}', want: 'plugin: must be one of amoro' },
     {
       name: 'an unknown key',
@@ -112,28 +112,28 @@ describe('mistakes name file, key and what was expected', () => {
       want: 'locationMap: unknown field',
     },
     {
-      name: 'an unknown key below',
+      name: 'an unknown nested key',
       text: amoro({ retryConfig: { retries: 1 } }),
       want: 'retryConfig.retries: unknown field',
     },
     { name: 'an unknown setting', text: amoro({ extra: { warehouse: 'w' } }), want: 'extra.warehouse: unknown field' },
     {
-      name: 'a wrong setting',
+      name: 'an invalid setting',
       text: '{"system":"s3","extra":{"size":"big"}}',
       want: 'extra.size: must be one of list, none',
     },
     {
-      name: 'no duration',
+      name: 'an invalid duration',
       text: amoro({ refreshInterval: '5 minutes' }),
       want: 'refreshInterval: must be a duration such as 500ms',
     },
     {
-      name: 'a wild refresh',
+      name: 'a refresh interval that is too short',
       text: amoro({ refreshInterval: '1ms' }),
       want: 'refreshInterval: must be at least 1000 ms',
     },
     {
-      name: 'no time at all',
+      name: 'a timeout of 0',
       text: amoro({ retryConfig: { timeout: '0' } }),
       want: 'retryConfig.timeout: must be at least 1 ms',
     },
@@ -143,7 +143,7 @@ describe('mistakes name file, key and what was expected', () => {
       want: 'retryConfig.maxRetries: must be greater than or equal to 0',
     },
     {
-      name: 'no location',
+      name: 'an invalid location',
       text: amoro({ locationMapping: { 'wh/': ['m1'] } }),
       want: 'locationMapping[wh/]: must be a location such as s3://',
     },
@@ -180,12 +180,12 @@ describe('mistakes name file, key and what was expected', () => {
       want: 'endpoint.auth.token: is required, or tokenFile, with type bearer',
     },
     {
-      name: 'a secret twice',
+      name: 'a secret as value and file',
       text: amoro({ endpoint: { url: 'http://a', auth: { type: 'bearer', token: 'hunter2', tokenFile: 'f' } } }),
       want: 'endpoint.auth.token: must not be given together with tokenFile',
     },
     {
-      name: 'half a certificate',
+      name: 'a certificate without a key',
       text: amoro({ endpoint: { url: 'http://a', tls: { certFile: 'c' } } }),
       want: 'endpoint.tls.keyFile: is required',
     },
@@ -198,12 +198,12 @@ describe('mistakes name file, key and what was expected', () => {
       want: 'endpoint.auth.tokenUrl: is required with type oauth2',
     },
     {
-      name: 'aliases without end',
+      name: 'too many aliases',
       text: `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: &c [${'*b,'.repeat(20)}]\nd: [${'*c,'.repeat(20)}]`,
       want: 'has too many aliases',
     },
     {
-      name: 'a broken secret',
+      name: 'invalid YAML with a secret',
       text: 'system: amoro\nendpoint: {auth: {token: "hunter2}',
       want: 'is neither JSON nor YAML',
     },
@@ -215,7 +215,7 @@ describe('mistakes name file, key and what was expected', () => {
     expect(attempt).not.toThrow('hunter2')
   })
 
-  test('all of them at once', () => {
+  test('all errors are reported at once', () => {
     const text = amoro({ refreshInterval: 'x', endpoint: { url: 'x', auth: { type: 'x' } } })
     expect(() => read(text, 'f')).toThrow(/^f: endpoint\.url: .*; endpoint\.auth\.type: .*; refreshInterval: /)
   })

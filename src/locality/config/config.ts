@@ -1,4 +1,4 @@
-/** The configuration of one data system: a JSON or YAML document, checked as a whole, with every mistake named by its key. */
+/** Parses the configuration of one data system, a JSON or YAML document. It reports all errors at once, each with its key. */
 import { LineCounter, parseDocument } from 'yaml'
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
@@ -14,7 +14,7 @@ import { completeEndpoint, type EndpointRules } from './endpoint.ts'
 import { commonExtra, type GivenSystem, systemSchema } from './schema.ts'
 
 export interface EndpointConfig {
-  /** Without a slash at the end; several for a system with more than one server. */
+  /** Without a slash at the end. A system with several servers has several URLs. */
   urls: readonly string[]
   auth: AuthConfig
   tls: TlsFiles
@@ -22,7 +22,7 @@ export interface EndpointConfig {
 
 export interface SystemConfig {
   system: string
-  /** The plugin that speaks to it: the system's own name, unless the configuration says otherwise. */
+  /** The name of the plugin. Default: the name of the system. */
   plugin: string
   endpoint: EndpointConfig
   locationMapping: Readonly<Record<string, readonly string[]>>
@@ -34,15 +34,15 @@ export interface SystemConfig {
   extra: Readonly<Record<string, unknown>>
 }
 
-/** An entry of the table of plugins: how it is opened, and the fields that its configuration may have. */
+/** An entry of the table of plugins: a function that opens the plugin, and the fields of its configuration. */
 export interface SystemDefinition extends EndpointRules {
   auth: readonly AuthType[]
-  /** JSON Schema of its own members of `extra`. */
+  /** JSON Schema of the fields of `extra` that only this plugin has. */
   extra: Readonly<Record<string, object>>
   open(config: SystemConfig, clock: Clock): LocalityPlugin
 }
 
-/** A configuration is wrong; the message names the file and every wrong key. */
+/** The configuration is invalid. The message names the file and every invalid key. */
 export class SystemConfigError extends Error {
   override name = 'SystemConfigError'
 }
@@ -53,9 +53,9 @@ const DURATION_HINT = 'must be a duration such as 500ms, 10s or 1m30s'
 const validate = compileSchema(systemSchema, 'forbidden')
 
 /**
- * Reads a system's configuration.
+ * Parses the configuration of a system.
  *
- * @param file names the document in errors; relative file names in it start from its folder
+ * @param file the name of the document in errors; relative file names in it are relative to its folder
  * @throws SystemConfigError
  */
 export function parseSystemConfig(
@@ -139,12 +139,15 @@ function checkExtra(extra: unknown, definition: SystemDefinition, errors: FieldE
   }
 }
 
-/** JSON first: YAML takes most of it, but no tabs. The parser's own words may quote a credential, so only its code is kept. */
+/**
+ * Parses JSON, then YAML, which does not allow the tabs of JSON. The message of the parser may quote a credential, so the error has only
+ * its code.
+ */
 function parseText(file: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not plain JSON: YAML then, or JSON with comments, which YAML takes too.
+    // The text is YAML, or JSON with comments, which the YAML parser accepts.
   }
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' })
@@ -159,7 +162,7 @@ function expand(file: string, document: ReturnType<typeof parseDocument>): unkno
   try {
     return document.toJS({ maxAliasCount: 100 })
   } catch (cause) {
-    // The one thing that fails here: a small document with aliases that would fill the memory.
+    // Only a document with aliases that would fill the memory fails here.
     throw new SystemConfigError(`${file}: has too many aliases`, { cause })
   }
 }

@@ -1,17 +1,17 @@
-/** Checks where a system is, and completes it: URLs with their port, and the files of TLS. */
+/** Validates and completes `endpoint`: URLs with their port, and the TLS files. */
 import { dirname, resolve } from 'node:path'
 import type { FieldError } from '../../core/field-errors.ts'
 import type { TlsFiles } from '../http/dispatchers.ts'
 import type { GivenSystem } from './schema.ts'
 
 export interface EndpointRules {
-  /** How many servers a system may have; `none`: the system has no server. */
+  /** The number of servers of a system. With `none`, the system has no server. */
   endpoint: 'one' | 'several' | 'none'
-  /** The URL without a configured one. */
+  /** The default URL. */
   defaultUrl?: string
 }
 
-/** Completes `endpoint`; its errors are added to `errors`. */
+/** Completes `endpoint`, and adds its errors to `errors`. */
 export function completeEndpoint(
   endpoint: GivenSystem['endpoint'] = {},
   rules: EndpointRules,
@@ -59,7 +59,7 @@ function completeUrls(
   })
 }
 
-/** The text itself is never repeated: it may hold a password. */
+/** Returns the problem of a URL. The message does not contain the URL, which may have a password. */
 function urlProblem(text: string, path: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be a URL such as https://catalog.example.com'
@@ -69,7 +69,7 @@ function urlProblem(text: string, path: string): string | undefined {
   return undefined
 }
 
-/** A port in the URL itself wins: it is the more particular one. */
+/** Adds the port, unless the URL has one. */
 function withPort(text: string, port: number | undefined): string {
   const url = new URL(text)
   const hasPort = /^https?:\/\/[^/]*:\d+(?:\/|$)/i.test(text)

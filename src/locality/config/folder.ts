@@ -1,15 +1,15 @@
-/** Reads a folder of configurations as a mounted ConfigMap is one: a file for each key, whatever its name, links among them. */
+/** Reads a folder of configurations in the form of a mounted ConfigMap: a file for each key, with any name. Files may be links. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Far more than a configuration needs; a ConfigMap as a whole may have no more. */
+/** The limit of a ConfigMap as a whole. */
 const MAX_FILE_BYTES = 1024 * 1024
 
 export type FolderFile = { file: string; text: string } | { file: string; problem: string }
 
 /**
- * Every file of a folder, by name; hidden ones, such as the `..data` of a mount, are not part of it.
- * Throws when the folder itself cannot be read: nothing may be concluded from that.
+ * Reads every file of a folder, by name, without hidden ones such as the `..data` of a mount. Throws when the folder cannot be read,
+ * because then its content is unknown.
  */
 export async function readConfigFolder(directory: string): Promise<FolderFile[]> {
   const names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
@@ -24,7 +24,7 @@ async function readConfigFile(file: string): Promise<FolderFile | undefined> {
     if (size > MAX_FILE_BYTES) return { file, problem: 'is larger than 1 MiB' }
     return { file, text: await readFile(file, 'utf8') }
   } catch (error) {
-    // A file that cannot be read keeps its last content; a file that is gone was deleted after the listing.
+    // An unreadable file keeps its last content. A missing file was deleted after the listing.
     const { code } = error as NodeJS.ErrnoException
     return code === 'ENOENT' ? undefined : { file, problem: `cannot be read (${code})` }
   }

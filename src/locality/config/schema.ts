@@ -1,8 +1,8 @@
-/** The JSON Schema of the configuration of one data system. It has every key of volcano-global's plugin files. */
+/** The JSON Schema of the configuration of one data system. It includes every key of volcano-global's plugin files. */
 import { AUTH_SETTINGS, type AuthSettings, SECRETS } from '../auth/credentials.ts'
 
 const text = { type: 'string', minLength: 1 }
-/** The origin writes unset strings as empty ones. */
+/** volcano-global writes unset strings as empty strings. */
 const textOrEmpty = { type: 'string' }
 const clusterNames = { type: 'object', additionalProperties: { type: 'array', items: text } }
 
@@ -15,7 +15,7 @@ const auth = {
     ...secrets,
     header: text,
     ...Object.fromEntries(AUTH_SETTINGS.map((setting) => [setting, text])),
-    /** The origin's place for an API key's header. */
+    /** volcano-global has the header of an API key here. */
     extra: { type: 'object', properties: { header: text } },
   },
 }
@@ -23,7 +23,7 @@ const auth = {
 const tls = {
   type: 'object',
   properties: {
-    /** Accepted for the origin's sake: the URL's scheme says it. */
+    /** Accepted for compatibility with volcano-global, and ignored: the scheme of the URL decides. */
     enabled: { type: 'boolean' },
     insecureSkipVerify: { type: 'boolean' },
     caFile: textOrEmpty,
@@ -32,7 +32,7 @@ const tls = {
   },
 }
 
-/** The whole document; `extra` has a schema of its own for each plugin. */
+/** The schema of the document. Each plugin has its own schema for `extra`. */
 export const systemSchema = {
   type: 'object',
   required: ['system'],
@@ -68,7 +68,7 @@ export const systemSchema = {
   },
 }
 
-/** The members of `extra` that every system may have. */
+/** The fields of `extra` that every system may have. */
 export const commonExtra = { region: text, provider: text }
 
 export interface GivenAuth extends AuthSettings {
@@ -78,7 +78,7 @@ export interface GivenAuth extends AuthSettings {
   [secret: string]: unknown
 }
 
-/** A document that the schema has passed. */
+/** A document that matches the schema. */
 export interface GivenSystem {
   system: string
   plugin?: string

@@ -1,8 +1,8 @@
-/** Abort signals for the duration of one call: joined ones, and the wait for a shared result. */
+/** Combines abort signals for the duration of one call, and lets a caller stop waiting for a shared result. */
 
 /**
- * Runs `work` with a signal that aborts as soon as one of `signals` does, with its reason.
- * Unlike the signal of `AbortSignal.any`, this one does not stay registered with signals that live as long as the process.
+ * Runs `work` with a signal that aborts when one of `signals` aborts, with its reason. Unlike with `AbortSignal.any`, no listener stays on
+ * signals that live as long as the process.
  */
 export async function withSignals<T>(
   signals: readonly AbortSignal[],
@@ -21,7 +21,7 @@ export async function withSignals<T>(
   }
 }
 
-/** The result of `shared`, or the reason of `signal` once it aborts. The shared work goes on. */
+/** Returns the result of `shared`, or throws the reason of `signal` when it aborts first. The shared work continues. */
 export async function untilAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason)

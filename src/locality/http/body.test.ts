@@ -1,4 +1,4 @@
-/** Bodies of answers: gzip, and the limits before and after decompression. */
+/** Tests bodies of responses: gzip, and the limits before and after decompression. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -19,42 +19,47 @@ test.each([
   { name: 'a plain body', encoding: undefined, parts: ['{"a"', ':1}'] },
   { name: 'identity', encoding: 'identity', parts: ['{"a":1}'] },
   { name: 'gzip', encoding: 'gzip', parts: [zipped] },
-  { name: 'gzip by its old name', encoding: ' X-GZIP', parts: [zipped] },
+  { name: 'gzip with its old name', encoding: ' X-GZIP', parts: [zipped] },
   { name: 'gzip in pieces', encoding: 'gzip', parts: [...zipped].map((byte) => Uint8Array.of(byte)) },
   { name: 'gzip in two members', encoding: 'gzip', parts: [gzipSync('{"a"'), gzipSync(':1}')] },
 ])('$name is read', async ({ encoding, parts }) => {
   expect(await read(encoding, ...parts)).toBe('{"a":1}')
 })
 
-test('an empty body has no encoding, as in the answer to HEAD', async () => {
+test('an empty body has no encoding, as in the response to HEAD', async () => {
   expect(await read('gzip')).toBe('')
 })
 
 test.each([
-  { name: 'gzip that is cut', encoding: 'gzip', body: zipped.subarray(0, -5), want: 'is not valid gzip' },
-  { name: 'text that claims to be gzip', encoding: 'gzip', body: Buffer.from('{"a":1}'), want: 'is not valid gzip' },
+  { name: 'truncated gzip', encoding: 'gzip', body: zipped.subarray(0, -5), want: 'is not valid gzip' },
+  { name: 'text that is declared as gzip', encoding: 'gzip', body: Buffer.from('{"a":1}'), want: 'is not valid gzip' },
   { name: 'gzip with a wrong checksum', encoding: 'gzip', body: broken(zipped), want: 'is not valid gzip' },
   {
-    name: 'an encoding that was not asked for',
+    name: 'an encoding that was not accepted',
     encoding: 'br',
     body: brotliCompressSync('{}'),
     want: 'other than gzip',
   },
   { name: 'gzip twice', encoding: 'gzip, gzip', body: gzipSync(zipped), want: 'other than gzip' },
   { name: '9 MiB of text', encoding: undefined, body: Buffer.alloc(9 * MIB), want: 'is larger than 8 MiB' },
-  { name: '9 MiB that claim to be gzip', encoding: 'gzip', body: Buffer.alloc(9 * MIB), want: 'is larger than 8 MiB' },
+  {
+    name: '9 MiB that are declared as gzip',
+    encoding: 'gzip',
+    body: Buffer.alloc(9 * MIB),
+    want: 'is larger than 8 MiB',
+  },
   { name: '100 MiB in 100 KiB of gzip', encoding: 'gzip', body: gzipSync(Buffer.alloc(100 * MIB)), want: '8 MiB' },
 ])('$name: $want', async ({ encoding, body, want }) => {
   const error = await errorOf(read(encoding, body))
   expect([error.code, error.message]).toEqual(['invalidResponse', expect.stringContaining(want)])
 })
 
-test('the largest body that is read', async () => {
+test('the largest allowed body is read', async () => {
   expect((await read(undefined, Buffer.alloc(8 * MIB, 'a'))).length).toBe(8 * MIB)
   expect((await read('gzip', gzipSync(Buffer.alloc(8 * MIB, 'a')))).length).toBe(8 * MIB)
 })
 
-test('answers under way together are limited, and those that have ended do not count', async () => {
+test('concurrent bodies have a common limit, and finished ones do not count', async () => {
   const reader = openBodyReader()
   const gate = Promise.withResolvers<void>()
   async function* slow() {

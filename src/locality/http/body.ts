@@ -1,17 +1,17 @@
-/** Reads the bodies of answers: limited in size, one by one and together, before and after decompression. */
+/** Reads the bodies of responses, with limits for each and for all together, before and after decompression. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { LocalityError } from '../plugins/plugin.ts'
 
-/** Answers about one table or bucket are far smaller. */
+/** The limit of one body. Responses about one table or bucket are far smaller. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
-/** Of one system: many large answers at once must not fill the memory. */
+/** The limit for all bodies of one system, so that many large responses at once cannot fill the memory. */
 const MAX_BYTES_UNDER_WAY = 32 * 1024 * 1024
 
 const decompress = promisify(gunzip)
 
 export interface BodyReader {
-  /** The text of a body. Throws a `LocalityError` beyond a limit, and for an encoding that cannot be read. */
+  /** Returns the text of a body. Throws a `LocalityError` above a limit, and for an unsupported encoding. */
   read(body: AsyncIterable<Uint8Array>, encoding: string | undefined, what: string): Promise<string>
 }
 
@@ -54,7 +54,7 @@ export function openBodyReader(): BodyReader {
   }
 }
 
-/** Only gzip is asked for. An empty body has no encoding, whatever its headers say: the answer to HEAD has none. */
+/** Decodes a body. The request accepts only gzip. An empty body, as of HEAD, has no encoding, whatever the headers say. */
 async function decode(bytes: Buffer, encoding: string | undefined, what: string): Promise<Buffer> {
   const name = encoding?.trim().toLowerCase() ?? ''
   if (bytes.length === 0 || name === '' || name === 'identity') return bytes
@@ -64,7 +64,7 @@ async function decode(bytes: Buffer, encoding: string | undefined, what: string)
   try {
     return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES })
   } catch (cause) {
-    // zlib names its error by a code; every error that is not about the size is about the content.
+    // zlib errors have a code. Every error except the one for the size is about the content.
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(what)
     throw new LocalityError('invalidResponse', `${what}: the answer is not valid gzip`, { cause })
   }

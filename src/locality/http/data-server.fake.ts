@@ -1,4 +1,4 @@
-/** A small real HTTP server in the place of a data system, which can misbehave in every way that servers do. */
+/** A real HTTP server in place of a data system. Tests can replace its responses with faults. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
@@ -6,7 +6,7 @@ export interface DataRequest {
   method: string
   path: string
   query: URLSearchParams
-  /** Path and query as they were sent. */
+  /** Path and query as sent. */
   url: string
   headers: IncomingMessage['headers']
   body: string
@@ -15,19 +15,19 @@ export interface DataRequest {
 export interface DataAnswer {
   status?: number
   headers?: Record<string, string>
-  /** Bytes are sent as they are, any other object as JSON. */
+  /** Bytes are sent unchanged, other objects as JSON. */
   body?: string | Uint8Array | object
 }
 
 export type Serve = (request: DataRequest) => DataAnswer | Promise<DataAnswer>
 
-/** `hang` never answers, `hang-body` never finishes, `reset` closes the connection. */
+/** `hang` never responds, `hang-body` never ends the body, `reset` closes the connection. */
 export type Fault = 'hang' | 'hang-body' | 'reset' | DataAnswer
 
 export class DataServer {
   readonly requests: DataRequest[] = []
   url = ''
-  /** What the next requests get instead of an answer; undefined lets one through. */
+  /** The fault of the next request; undefined for a normal response. */
   fault: (request: DataRequest) => Fault | undefined = () => undefined
   serve: Serve
   readonly #sockets = new Set<Socket>()

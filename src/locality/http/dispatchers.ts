@@ -1,4 +1,4 @@
-/** Connections to a data system: direct, or through the proxy that the environment names for its host. */
+/** Opens connections to a data system, directly or through the proxy that the environment names for its host. */
 import { readFileSync } from 'node:fs'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { isLoopback } from '../../core/network.ts'
@@ -16,26 +16,26 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DispatchersOptions {
   tls: TlsFiles
-  /** For the connection to a server or a proxy. */
+  /** The timeout of a connection to a server or a proxy. */
   timeoutMs: number
-  /** Where `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are read, once. */
+  /** The environment with `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`. */
   env: Environment
 }
 
 export interface Route {
   dispatcher: Dispatcher
-  /** The proxy as messages name it, without credentials. */
+  /** The proxy in messages, without credentials. */
   proxy?: string
 }
 
 export interface Dispatchers {
-  /** The route to a server. Throws when the environment names a proxy that cannot be used. */
+  /** Returns the route to a server. Throws when the environment names an invalid proxy. */
   routeTo(url: URL): Route
-  /** Waits for the requests under way. */
+  /** Closes the connections after the running requests. */
   close(): Promise<void>
 }
 
-/** Opens them. Throws when a TLS file cannot be read. */
+/** Opens the dispatchers. Throws when a TLS file cannot be read. */
 export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Dispatchers {
   // The caller limits the time of each request as a whole.
   const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false }
@@ -51,7 +51,7 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
       // Without `ca`, Node trusts its own certificates and those of NODE_EXTRA_CA_CERTS.
       requestTls: connect,
       proxyTls: { timeout: timeoutMs },
-      // CONNECT is a request of its own: a proxy that does not answer it would keep the connection open.
+      // CONNECT is a separate request: a proxy that does not respond to it would keep the connection open.
       clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: timeoutMs }),
     })
     return { dispatcher, proxy: uri.origin }
@@ -59,7 +59,7 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
 
   return {
     routeTo(url) {
-      // As in Go: a server on this machine is never reached through a proxy.
+      // As in Go, a server on this machine is never reached through a proxy.
       const text = isLoopback(url.hostname) ? undefined : proxyFor(url, env)
       if (text === undefined) return { dispatcher: direct }
       const route = proxies.get(text) ?? openProxy(text)
@@ -74,7 +74,7 @@ export function openDispatchers({ tls, timeoutMs, env }: DispatchersOptions): Di
   }
 }
 
-/** As in Go, a proxy without a scheme is an HTTP proxy. The text is not repeated: it may hold a password. */
+/** Parses the URL of a proxy. As in Go, the default scheme is http. The message does not contain the URL, which may have a password. */
 function parseProxy(text: string): URL {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : URL.parse(`http://${text}`)
   if (url !== null && /^https?:$/.test(url.protocol)) return url

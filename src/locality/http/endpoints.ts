@@ -1,10 +1,8 @@
-/** Keeps requests with credentials to the servers of the configuration, whatever an answer or a claim names. */
+/** Sends requests with credentials only to the servers of the configuration, never to a server that a response or a claim names. */
 import { AWS_ENDPOINT } from '../../core/s3/address.ts'
 import { LocalityError } from '../plugins/plugin.ts'
 
-/**
- * Throws when a URL is not one of a configured server. A bucket may be the first part of the host name. At AWS the region is in it.
- */
+/** Throws when a URL is not on a configured server. The host name may begin with a bucket and, at AWS, contain the region. */
 export function checkEndpoint(text: string, configured: readonly string[]): void {
   const url = URL.parse(text)
   if (url === null) throw new LocalityError('rejected', 'the endpoint and the name of the data make no valid URL')

@@ -1,4 +1,4 @@
-/** What failures mean: by code, wherever in the chain of causes it is, and by status. */
+/** Tests the classification of failures: by code, anywhere in the chain of causes, and by status. */
 import { expect, test } from 'vitest'
 import { LocalityError } from '../plugins/plugin.ts'
 import { errorOfFailure, errorOfStatus, retryAfter } from './http-error.ts'
@@ -21,15 +21,15 @@ test.each([
   },
   { name: 'an unknown authority', error: coded('SELF_SIGNED_CERT_IN_CHAIN'), want: 'rejected' },
   { name: 'another host name', error: coded('ERR_TLS_CERT_ALTNAME_INVALID'), want: 'rejected' },
-  { name: 'no HTTP', error: coded('HPE_INVALID_CONSTANT'), want: 'invalidResponse' },
-  { name: 'words alone', error: new Error('connect ETIMEDOUT'), want: 'unreachable' },
+  { name: 'a protocol other than HTTP', error: coded('HPE_INVALID_CONSTANT'), want: 'invalidResponse' },
+  { name: 'a message without a code', error: new Error('connect ETIMEDOUT'), want: 'unreachable' },
 ])('$name: $want', ({ error, want }) => {
   const made = errorOfFailure('GET http://h/p', error)
   expect(made).toMatchObject({ code: want, cause: error, message: expect.stringMatching(/^GET http:\/\/h\/p: /) })
   expect(made.message).not.toContain('refused')
 })
 
-test('an error that has its meaning keeps it', () => {
+test('a LocalityError is returned unchanged', () => {
   const error = new LocalityError('invalidResponse', 'x')
   expect(errorOfFailure('GET http://h/', error)).toBe(error)
 })
@@ -46,7 +46,7 @@ test.each([
   expect(retryAfter(value, Date.parse('2026-01-01T00:00:00Z'))).toBe(want)
 })
 
-test('only a pause that means something is told', () => {
+test('only throttled and unavailable have a Retry-After', () => {
   const headers = { 'retry-after': '9' }
   const of = (status: number) => errorOfStatus({ what: 'GET http://h/', status, headers }, 0, 'Detail')
   expect(of(503)).toMatchObject({

@@ -1,4 +1,4 @@
-/** Classifies a failed request: by the kind of the error and of its causes, or by the status; never by words. */
+/** Classifies failed requests by the codes of the error and its causes, or by the status, never by the message. */
 import { LocalityError, type LocalityErrorCode } from '../plugins/plugin.ts'
 
 const UNREACHABLE = new Set([
@@ -18,13 +18,15 @@ const UNREACHABLE = new Set([
   'UND_ERR_DESTROYED',
 ])
 const TIMEOUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
-/** Codes of Node and OpenSSL for a peer that is not trusted, or that speaks no TLS: only a change of the configuration repairs these. */
+/**
+ * Codes of Node and OpenSSL for a server without a trusted certificate or without TLS. Only a change of the configuration repairs these.
+ */
 const UNTRUSTED =
   /^(?:ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$|INVALID_(?:CA|PURPOSE)$)/
 const NONSENSE =
   /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW$|UND_ERR_RES_CONTENT_LENGTH_MISMATCH$|UND_ERR_RES_EXCEEDED_MAX_SIZE$)/
 
-/** Makes a `LocalityError` of the error of a request. `what` is the request, without anything secret. */
+/** Converts the error of a request to a `LocalityError`. `what` names the request, without secrets. */
 export function errorOfFailure(what: string, error: unknown): LocalityError {
   if (error instanceof LocalityError) return error
   const codes = codesOf(error)
@@ -37,13 +39,13 @@ export function errorOfFailure(what: string, error: unknown): LocalityError {
 
 function meaningOf(code: string): LocalityErrorCode | undefined {
   if (TIMEOUT.has(code)) return 'timeout'
-  // A credential with a line break in it, for instance, which no header can carry.
+  // For example, a credential with a line break, which is invalid in a header.
   if (code === 'UND_ERR_INVALID_ARG' || UNTRUSTED.test(code)) return 'rejected'
   if (NONSENSE.test(code)) return 'invalidResponse'
   return UNREACHABLE.has(code) ? 'unreachable' : undefined
 }
 
-/** The codes of an error, its causes, and the errors it gathers: a host with two addresses fails once for each. */
+/** The codes of an error, of its causes and of its aggregated errors: a host with two addresses fails once for each. */
 function codesOf(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 8) return []
   const own = (error as { code?: unknown }).code
@@ -51,7 +53,7 @@ function codesOf(error: unknown, depth = 0): string[] {
   return [...codesOf(error.cause, depth + 1), ...gathered, ...(typeof own === 'string' ? [own] : [])]
 }
 
-/** Makes a `LocalityError` of an invalid response. `detail` names the error of the system, e.g. an exception's class. */
+/** Converts an unsuccessful response to a `LocalityError`. `detail` names the error of the system, such as the class of an exception. */
 export function errorOfStatus(
   { what, status, headers }: { what: string; status: number; headers: Readonly<Record<string, string>> },
   now: number,
@@ -81,7 +83,7 @@ function codeOfStatus(status: number): LocalityErrorCode {
   }
 }
 
-/** `Retry-After` in milliseconds from now, given in seconds or as a date (RFC 9110, 10.2.3). */
+/** Parses `Retry-After`, in seconds or as a date, to milliseconds from now (RFC 9110, 10.2.3). */
 export function retryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined || value === '') return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1000

@@ -1,4 +1,4 @@
-/** The HTTP client: how many requests at a time, with which credentials, and over which TLS. */
+/** Tests the HTTP client: concurrent requests, credentials and TLS. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -43,13 +43,13 @@ describe('requests', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test.each([400, 401, 403, 404, 409])('an answer with %i is handed on', async (status) => {
+  test.each([400, 401, 403, 404, 409])('a response with %i is returned', async (status) => {
     server.serve = () => ({ status })
     expect((await open(server.url).send({ method: 'GET', url: server.url }, never)).status).toBe(status)
     expect(server.requests).toHaveLength(1)
   })
 
-  test('at most so many at a time; an aborted request leaves the queue', async () => {
+  test('concurrent requests are limited, and an aborted request leaves the queue', async () => {
     let running = 0
     let most = 0
     const gate = Promise.withResolvers<void>()
@@ -71,7 +71,7 @@ describe('requests', () => {
     expect([most, server.requests.length]).toEqual([2, 4])
   })
 
-  test('no more requests are sent a second than the system takes', async () => {
+  test('the rate of requests is limited', async () => {
     const clock = new SkippingClock()
     const client = open(server.url, { maxRequestsPerSecond: 10 }, clock)
     for (let i = 0; i < 13; i++) await client.send({ method: 'GET', url: server.url }, never)
@@ -88,7 +88,7 @@ describe('credentials', () => {
   afterEach(() => server.close())
   const get = (auth: object) => open(server.url, { endpoint: { auth } }).send({ method: 'GET', url: server.url }, never)
 
-  test('are read from their file for each request, and once more when they are refused', async () => {
+  test('are read from their file for each request, and again when they are rejected', async () => {
     const tokenFile = join(folder, 'token')
     writeFileSync(tokenFile, 'one\n')
     await get({ type: 'bearer', tokenFile: 'token' })
@@ -105,13 +105,13 @@ describe('credentials', () => {
     ])
   })
 
-  test('that are still the same are not shown twice', async () => {
+  test('that did not change are not sent again', async () => {
     server.serve = () => ({ status: 419 })
     expect((await get({ type: 'bearer', token: 'one' })).status).toBe(419)
     expect(server.requests).toHaveLength(1)
   })
 
-  test('whose file is missing are an error that names it', async () => {
+  test('with a missing file cause an error with its name', async () => {
     const error = await errorOf(get({ type: 'bearer', tokenFile: 'missing' }))
     expect(error).toMatchObject({
       code: 'unauthorized',
@@ -153,7 +153,7 @@ describe('TLS', () => {
   afterAll(() => new Promise((resolve) => server.close(resolve)))
   const get = (tls: object) => open(url, { endpoint: { tls } }).send({ method: 'GET', url }, never)
 
-  test('an unknown authority is rejected, without another attempt', async () => {
+  test('an unknown authority is rejected without a retry', async () => {
     expect((await errorOf(get({}))).code).toBe('rejected')
   })
 

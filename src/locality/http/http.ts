@@ -1,4 +1,4 @@
-/** The HTTP client of every plugin: credentials, one renewal when they are refused, and JSON that is checked. It does not retry. */
+/** The HTTP client of the plugins. It adds credentials, renews them once when they are rejected, and parses JSON. It does not retry. */
 
 import type { Clock } from '../../time/clock.ts'
 import { openAuthenticator } from '../auth/auth.ts'
@@ -13,11 +13,11 @@ import { type HttpRequest, type HttpResponse, openHttpTransport } from './transp
 export type { HttpRequest, HttpResponse } from './transport.ts'
 
 export interface HttpClient {
-  /** Resolves with the answer, whatever its status is. Follows one redirect to the same server. */
+  /** Returns the response of any status. Follows one redirect to the same server. */
   exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** The same, but throws on 408, 429 and 5xx. */
+  /** Like `exchange`, but throws for 408, 429 and 5xx. */
   send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** The error that an answer means. */
+  /** Converts an unsuccessful response to an error. */
   refusal(response: HttpResponse, detail?: string): LocalityError
   close(): Promise<void>
 }
@@ -63,23 +63,23 @@ function isPassing(status: number): boolean {
   return status >= 500 || status === 429 || status === 408
 }
 
-/** The JSON of an answer, whatever its content type says. Throws `invalidResponse` for anything else, without repeating it. */
+/** Parses the JSON of a response of any content type. Throws `invalidResponse` without quoting the text. */
 export function readJson({ what, text }: HttpResponse): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message quotes the text, and with it perhaps a credential.
+    // The message of the parser quotes the text, perhaps with a credential.
     const kind = text.trim() === '' ? 'nothing' : text.trimStart().startsWith('<') ? 'HTML or XML' : 'something else'
     throw new LocalityError('invalidResponse', `${what}: the answer is ${kind}, not JSON`)
   }
 }
 
-/** The JSON of an answer that may have none, as errors of a proxy. */
+/** Parses the JSON of a response that may have another content, such as an error page of a proxy; undefined then. */
 export function tryJson(response: HttpResponse): unknown {
   try {
     return JSON.parse(response.text)
   } catch {
-    // An error page: its status says all there is.
+    // The status describes the error.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** A small real proxy on loopback: forwards requests in absolute form, tunnels CONNECT, and leads every host to one server. */
+/** A real proxy on loopback. It forwards requests in absolute form and tunnels CONNECT, for every host to one server. */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -8,13 +8,13 @@ export class ProxyServer {
   readonly requests: string[] = []
   readonly authorizations: (string | undefined)[] = []
   url = ''
-  /** The answer to CONNECT; `hang` for none. */
+  /** The response to CONNECT; `hang` for none. */
   connectStatus: number | 'hang' = 200
   readonly #target: string
   readonly #server: Server
   readonly #sockets = new Set<Duplex>()
 
-  /** @param target the URL of the server to which everything is led */
+  /** @param target the URL of the server that receives all requests */
   constructor(target: string) {
     this.#target = target
     this.#server = createServer((incoming, response) => this.#forward(incoming, response))

@@ -1,4 +1,4 @@
-/** Proxies: a real one on loopback, which leads a name that no resolver knows to a real server. */
+/** Tests proxies with a real one on loopback, which connects an unknown host name to a real server. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
@@ -57,7 +57,7 @@ describe('to a server with http', () => {
     expect(server.requests[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
-  test('credentials in the URL of the proxy are for the proxy only, and in no message', async () => {
+  test('credentials in the URL of the proxy are sent to the proxy only, and are in no message', async () => {
     const env = { http_proxy: proxy.url.replace('://', '://user:pa%40ss@') }
     await get(`http://${HOST}`, env)
     expect(proxy.authorizations).toEqual([`Basic ${Buffer.from('user:pa@ss').toString('base64')}`])
@@ -69,7 +69,7 @@ describe('to a server with http', () => {
   test.each([
     { name: 'HTTPS_PROXY alone', env: () => ({ HTTPS_PROXY: proxy.url }) },
     { name: 'NO_PROXY', env: () => ({ HTTP_PROXY: proxy.url, NO_PROXY: `.invalid,${HOST}` }) },
-  ])('with $name it goes straight to the server', async ({ env }) => {
+  ])('with $name the request goes directly to the server', async ({ env }) => {
     const error = await errorOf(get(`http://${HOST}`, env()))
     expect(['unreachable', 'timeout']).toContain(error.code)
     expect(proxy.requests).toEqual([])
@@ -88,7 +88,7 @@ describe('to a server with http', () => {
     proxy = await new ProxyServer(server.url).listen()
   })
 
-  test('a proxy without a scheme is one with http, and any other scheme is refused', async () => {
+  test('a proxy without a scheme uses http, and another scheme is rejected', async () => {
     await get(`http://${HOST}`, { HTTP_PROXY: proxy.url.replace('http://', '') })
     expect(proxy.requests).toHaveLength(1)
     const error = await errorOf(get(`http://${HOST}`, { HTTP_PROXY: 'ftp://user:hunter2@proxy' }))
@@ -124,7 +124,7 @@ describe('to a server with https', () => {
     { tls: { caFile: 'ca.crt' }, wantCertificate: false },
     { tls: { insecureSkipVerify: true }, wantCertificate: false },
     { tls: { caFile: 'ca.crt', certFile: 'ca.crt', keyFile: 'tls.key' }, wantCertificate: true },
-  ])('the tunnel carries the TLS of the system: $tls', async ({ tls, wantCertificate }) => {
+  ])('the tunnel uses the TLS settings of the system: $tls', async ({ tls, wantCertificate }) => {
     expect((await get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }, { tls })).status).toBe(200)
     expect(proxy.requests).toEqual([`CONNECT ${HOST}:443`])
     expect(certified).toEqual([wantCertificate])
@@ -135,7 +135,7 @@ describe('to a server with https', () => {
     expect(certified).toEqual([])
   })
 
-  test('a proxy that refuses to connect is named', async () => {
+  test('the error of a rejected CONNECT names the proxy', async () => {
     proxy.connectStatus = 403
     const error = await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))
     expect(error).toMatchObject({ code: 'unreachable', message: expect.stringContaining(`through proxy ${proxy.url}`) })
@@ -149,7 +149,7 @@ describe('to a server with https', () => {
   })
 
   test('certificates of NODE_EXTRA_CA_CERTS are trusted through a proxy', async () => {
-    // Node reads the variable at its start only.
+    // Node reads the variable only at its start.
     const script = `
       const { openHttpClient } = await import('${join(import.meta.dirname, 'http.ts')}')
       const endpoint = { urls: ['https://${HOST}'], auth: { type: 'none', secrets: {} }, tls: { insecureSkipVerify: false } }
@@ -165,7 +165,7 @@ describe('to a server with https', () => {
     expect(proxy.requests).toEqual([`CONNECT ${HOST}:443`])
   })
 
-  test('a proxy that does not answer ends the request in time, and keeps no client open', async () => {
+  test('a proxy without a response ends the request at its timeout, and leaves no open client', async () => {
     proxy.connectStatus = 'hang'
     expect((await errorOf(get(`https://${HOST}`, { HTTPS_PROXY: proxy.url }))).code).toBe('timeout')
     await http?.close()

@@ -1,4 +1,4 @@
-/** Redirects: one to the same server is followed, and no credential ever reaches another server. */
+/** Tests redirects: one to the same server is followed, and no credential reaches another server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { errorOf, locate, openPlugin } from '../plugins/plugin.suite.ts'
 import type { LocalityPlugin } from '../plugins/plugin.ts'
@@ -6,7 +6,7 @@ import { DataServer, type Serve } from './data-server.fake.ts'
 
 const table = { type: 'table', name: 'lake.db.t', attributes: {} }
 let server: DataServer
-/** Another server, which must never be asked anything. */
+/** Another server, which must receive no request. */
 let other: DataServer
 let plugin: LocalityPlugin | undefined
 
@@ -41,12 +41,12 @@ describe('a redirect to the same server', () => {
     ])
   })
 
-  test('by its full URL is followed', async () => {
+  test('with a full URL is followed', async () => {
     server.serve = (request) => (request.path === '/moved' ? found(request) : moved(302, `${server.url}/moved`))
     expect(await locate(open('amoro'), table)).toMatchObject({ location: 's3://lake/t' })
   })
 
-  test('is followed once', async () => {
+  test('is followed only once', async () => {
     server.serve = () => moved(302, '/again')
     expect((await errorOf(locate(open('amoro'), table))).code).toBe('rejected')
     expect(server.paths.slice(1)).toEqual(['GET /again'])
@@ -54,7 +54,7 @@ describe('a redirect to the same server', () => {
 })
 
 describe('a redirect to another server', () => {
-  test.each([301, 302, 303, 307, 308])('with %i is an error that names it', async (status) => {
+  test.each([301, 302, 303, 307, 308])('with %i causes an error with its name', async (status) => {
     server.serve = () => moved(status, `${other.url}/v1/config?token=a`)
     const error = await errorOf(locate(open('amoro'), table))
     expect(error.code).toBe('rejected')
@@ -68,7 +68,7 @@ describe('a redirect to another server', () => {
     { name: 'another name of the same server', location: () => server.url.replace('127.0.0.1', 'localhost') },
     { name: 'the same server with a user name', location: () => server.url.replace('://', '://user@') },
     { name: 'a URL without a scheme', location: () => other.url.replace('http:', '') },
-    { name: 'a URL that is none', location: () => 'http://[' },
+    { name: 'an invalid URL', location: () => 'http://[' },
     { name: 'a file', location: () => 'file:///etc/passwd' },
   ])('$name is not followed', async ({ location }) => {
     server.serve = () => moved(307, location())
@@ -85,16 +85,19 @@ test.each([
   { system: 'iceberg-rest', auth: sigv4, query: table },
   { system: 's3', auth: sigv4, query: { type: 'prefix', name: 'bucket/a', attributes: {} } },
   { system: 'webhdfs', auth: { type: 'delegation', token: 't' }, query: { type: 'path', name: '/a', attributes: {} } },
-])('$system with $auth.type asks only its own server, wherever that sends it', async ({ system, auth, query }) => {
-  for (const status of [301, 307, 400]) {
-    const region = { 'x-amz-bucket-region': 'eu-west-1' }
-    server.serve = () => ({ status, headers: { location: `${other.url}/a`, ...region } })
-    await locate(open(system, auth), query).catch(() => undefined)
-    await plugin?.close()
-  }
-  expect(server.requests.length).toBeGreaterThan(0)
-  expect(other.requests).toEqual([])
-})
+])(
+  '$system with $auth.type sends requests only to its own server, despite redirects',
+  async ({ system, auth, query }) => {
+    for (const status of [301, 307, 400]) {
+      const region = { 'x-amz-bucket-region': 'eu-west-1' }
+      server.serve = () => ({ status, headers: { location: `${other.url}/a`, ...region } })
+      await locate(open(system, auth), query).catch(() => undefined)
+      await plugin?.close()
+    }
+    expect(server.requests.length).toBeGreaterThan(0)
+    expect(other.requests).toEqual([])
+  },
+)
 
 describe('a token endpoint', () => {
   const oauth2 = () => ({ type: 'oauth2', clientSecret: 'secret', tokenUrl: `${server.url}/token` })
@@ -115,7 +118,7 @@ describe('a token endpoint', () => {
   )
 })
 
-test.each([{ toString: 1 }, [], null, 'soon', -1])('a token that lives %j is used', async (life) => {
+test.each([{ toString: 1 }, [], null, 'soon', -1])('a token with expires_in %j is used', async (life) => {
   const auth = { type: 'oauth2', clientSecret: 'secret', tokenUrl: `${server.url}/token` }
   server.serve = ({ path }) => {
     if (path === '/token') return { body: { access_token: 'abc', expires_in: life } }
@@ -124,7 +127,7 @@ test.each([{ toString: 1 }, [], null, 'soon', -1])('a token that lives %j is use
   expect(await locate(open('iceberg-rest', auth), table)).toMatchObject({ location: 's3://lake/t' })
 })
 
-test('what a catalog says about other servers, tokens and credentials has no effect', async () => {
+test('other servers, tokens and credentials in responses of a catalog have no effect', async () => {
   const hints = {
     uri: other.url,
     'oauth2-server-uri': `${other.url}/token`,

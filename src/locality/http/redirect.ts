@@ -1,9 +1,9 @@
-/** Decides where a redirect leads: only to the server that gave it, since credentials go with the request. */
+/** Decides whether a redirect is followed: only to the server that sent it, since the request has credentials. */
 import type { HttpRequest, HttpResponse } from './transport.ts'
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** The URL of the same server to which an answer redirects; undefined for any other answer. */
+/** The target of a redirect to the same server; undefined for any other response. */
 export function redirectOf({ method, url }: HttpRequest, response: HttpResponse): string | undefined {
   const target = targetOf(response, url)
   if (target === null || method === 'POST') return undefined
@@ -11,7 +11,7 @@ export function redirectOf({ method, url }: HttpRequest, response: HttpResponse)
   return origin === new URL(url).origin && username === '' && password === '' ? href : undefined
 }
 
-/** The server to which an answer redirects, for messages; undefined when it is not a redirect to another server. */
+/** The target server of a redirect, for messages; undefined for a response that does not name another server. */
 export function redirectOrigin(response: HttpResponse): string | undefined {
   const origin = targetOf(response)?.origin
   return origin === undefined || origin === 'null' ? undefined : origin.slice(0, 200)

@@ -1,4 +1,4 @@
-/** A certificate for tests of TLS, signed by itself. */
+/** Self-signed certificates for tests of TLS. */
 import forge from 'node-forge'
 
 export interface SelfSigned {
@@ -6,7 +6,7 @@ export interface SelfSigned {
   key: string
 }
 
-/** Makes a certificate for names and addresses, with which a server can be trusted by naming it as the authority. */
+/** Creates a certificate for names and addresses. A client trusts the server with this certificate as its CA. */
 export function selfSigned(...hosts: string[]): SelfSigned {
   const { privateKey, publicKey } = forge.pki.rsa.generateKeyPair(2048)
   const certificate = forge.pki.createCertificate()

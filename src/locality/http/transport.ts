@@ -1,4 +1,4 @@
-/** One HTTP request over a keep-alive connection: limited in time, in size and in number, with failures made into `LocalityError`s. */
+/** Sends HTTP requests with limits of time, size and number. Failures are `LocalityError`s. */
 import { request as send } from 'undici'
 import { TokenBucket } from '../../core/token-bucket.ts'
 import { type Clock, sleep } from '../../time/clock.ts'
@@ -14,12 +14,12 @@ export interface HttpRequest {
   url: string
   headers?: Readonly<Record<string, string>>
   body?: string
-  /** Signed requests: where this one goes, if elsewhere than the others. */
+  /** The region of a signed request, if it differs from the configured one. */
   region?: string
 }
 
 export interface HttpResponse {
-  /** The request as messages name it: method, host and path, without the query, which may hold a credential. */
+  /** The request in messages: method, host and path, without the query, which may have a credential. */
   what: string
   status: number
   headers: Readonly<Record<string, string>>
@@ -27,7 +27,7 @@ export interface HttpResponse {
 }
 
 export interface HttpTransportOptions extends DispatchersOptions {
-  /** For each request, from the moment it has a slot to the last byte. */
+  /** The timeout of each request, from its slot to the last byte. */
   timeoutMs: number
   maxConcurrent: number
   maxRequestsPerSecond: number
@@ -35,9 +35,9 @@ export interface HttpTransportOptions extends DispatchersOptions {
 }
 
 export interface HttpTransport {
-  /** Resolves with whatever the server answers. Throws a `LocalityError`, or the signal's reason once that has aborted. */
+  /** Returns the response of any status. Throws a `LocalityError`, or the reason of the signal after it aborts. */
   exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** Takes no more requests and waits for those under way. */
+  /** Closes the connections after the running requests. */
   close(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
   const bucket = new TokenBucket({ perSecond: maxRequestsPerSecond, burst: maxRequestsPerSecond }, clock.now())
   let closed: Promise<void> | undefined
 
-  /** A whole fleet that is due at once, as after a restart, must not be what brings a catalog down. */
+  /** Waits for the rate limit, so that all queries of a fleet at once, as after a restart, do not overload a catalog. */
   async function pace(signal: AbortSignal): Promise<void> {
     for (let waitMs = bucket.take(clock.now()); waitMs > 0; waitMs = bucket.take(clock.now())) {
       await sleep(clock, waitMs, signal)

@@ -1,4 +1,4 @@
-/** The plugin amoro against answers as Amoro gives them, those of its external catalogs among them. */
+/** Tests the plugin amoro with responses of Amoro, including those of external catalogs. */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../time/clock.fake.ts'
@@ -60,7 +60,7 @@ describe('the plugin amoro', () => {
     return plugin
   }
 
-  /** An Amoro of which every catalog is external. */
+  /** An Amoro server with external catalogs only. */
   function external(details: DataAnswer, tables: DataAnswer = { body: { code: 200, result: [] } }): Serve {
     return ({ path }) => {
       if (path.startsWith('/api/iceberg/rest/')) return NOT_INTERNAL
@@ -69,14 +69,14 @@ describe('the plugin amoro', () => {
   }
   const DETAILS = { body: { message: 'success', code: 200, result: { baseLocation: 'hdfs://ns1/hive/db/user' } } }
 
-  test('asks for an internal table where the origin did, and for nothing before it', async () => {
+  test('locates an internal table with one request, with the path of volcano-global', async () => {
     await locate(open(), query)
     expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET /api/iceberg/rest/v1/catalogs/dc1/namespaces/db/tables/user?snapshots=refs',
     ])
   })
 
-  test('asks its own API for tables of external catalogs, and remembers which these are', async () => {
+  test('locates tables of external catalogs with Amoro's own API, and caches which catalogs are external', async () => {
     server.serve = external(DETAILS)
     const opened = open()
     expect(await locate(opened, query)).toEqual({ kind: 'located', location: 'hdfs://ns1/hive/db/user' })
@@ -88,7 +88,7 @@ describe('the plugin amoro', () => {
     ])
   })
 
-  test('asks whether an external catalog is internal again after ten minutes', async () => {
+  test('queries an external catalog as internal again after ten minutes', async () => {
     server.serve = external(DETAILS)
     const opened = open()
     await locate(opened, query)
@@ -100,7 +100,7 @@ describe('the plugin amoro', () => {
   test.each([
     { name: 'lists no such table', tables: [{ name: 'user2', type: 'HIVE' }], want: 'nowhere' },
     { name: 'lists the table', tables: [{ name: 'user', type: 'HIVE' }], want: 'unavailable' },
-  ])('code 500 for details of an Amoro that $name: $want', async ({ tables, want }) => {
+  ])('code 500 for the details, when Amoro $name: $want', async ({ tables, want }) => {
     server.serve = external({ body: { code: 500, message: 'x' } }, { body: { code: 200, result: tables } })
     const result = await locate(open(), query).then(
       ({ kind }) => kind,
@@ -120,7 +120,7 @@ describe('the plugin amoro', () => {
     expect((await errorOf(locate(open(), query))).code).toBe(want)
   })
 
-  test('signs what it asks of the API by key and secret', async () => {
+  test('signs requests to the API with key and secret', async () => {
     server.serve = external(DETAILS)
     await locate(open({ type: 'apikey', apiKey: 'key', secret: 'hunter2' }), query)
     const signature = createHash('md5').update('keyclientlodestonehunter2').digest('hex')
@@ -131,18 +131,18 @@ describe('the plugin amoro', () => {
     })
   })
 
-  test('shows user and password', async () => {
+  test('sends user and password', async () => {
     await locate(open({ type: 'Basic', username: 'admin', password: 'hunter2' }), query)
     expect(server.requests[0]?.headers.authorization).toBe(`Basic ${btoa('admin:hunter2')}`)
   })
 
-  test('is unhealthy when its health endpoint says so with HTTP 200', async () => {
+  test('is unhealthy for HTTP 200 with an error code from the health endpoint', async () => {
     server.serve = () => ({ body: { code: 403, message: 'Please login first' } })
     expect((await errorOf(open().health(new AbortController().signal))).code).toBe('unauthorized')
     expect(server.paths).toEqual(['GET /api/ams/v1/health/status'])
   })
 
-  test('J: Sales_2024, a nested namespace and a name with a slash are asked for as they are', async () => {
+  test('upper case, a nested namespace and a name with a slash are encoded unchanged', async () => {
     const opened = open()
     for (const name of ['dc1.db.Sales_2024', 'dc1.a.b.c', 'dc1.db.a/b']) await locate(opened, { ...query, name })
     expect(server.requests.map(({ url }) => url.replace(/^.*catalogs\/dc1\/namespaces\//, ''))).toEqual([

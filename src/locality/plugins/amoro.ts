@@ -1,4 +1,6 @@
-/** The plugin `amoro`: asks Amoro where a table is, of its internal catalogs as Iceberg REST and of external ones by its own API. */
+/**
+ * The plugin `amoro`: locates tables of Amoro. It queries internal catalogs as Iceberg REST, and external catalogs with Amoro's own API.
+ */
 import { createHash } from 'node:crypto'
 import { errorType, parseTable, saysAbsent } from '../../core/locality/iceberg.ts'
 import { members } from '../../core/locality/members.ts'
@@ -16,7 +18,7 @@ export const amoro: SystemDefinition = {
   open: openAmoro,
 }
 
-/** For this long a catalog that is external is not asked as an internal one: it may be made anew as one. */
+/** How long a catalog counts as external before it is queried as an internal one again. A user may create it again as internal. */
 const EXTERNAL_LIFE_MS = 600_000
 const MAX_CATALOGS = 1000
 
@@ -24,7 +26,7 @@ interface TableName {
   catalog: string
   database: string
   table: string
-  /** As it is listed, unencoded. */
+  /** The unencoded table name, as in a list of tables. */
   plain: string
 }
 
@@ -79,7 +81,7 @@ function parseName({ type, name }: LocalityQuery): TableName {
   return { catalog, database: rest.join('%1F'), table, plain: parts.at(-1) ?? '' }
 }
 
-/** Undefined when the catalog is not one that Amoro serves as Iceberg REST. */
+/** Locates a table of an internal catalog; undefined when Amoro does not serve the catalog as Iceberg REST. */
 async function locateInternal(
   http: HttpClient,
   base: string,
@@ -98,7 +100,7 @@ async function locateInternal(
     throw http.refusal(response, type)
   }
   const body = readJson(response)
-  // Amoro's own errors come with HTTP 200 and their code inside.
+  // Errors of Amoro have HTTP 200, and their code in the body.
   if (members(body)?.['code'] !== undefined) throw codeError(response, members(body)?.['code'])
   const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
   if (facts === undefined) throw new LocalityError('invalidResponse', `${response.what}: the answer has no location`)
@@ -119,7 +121,7 @@ async function locateExternal(
     if (typeof location === 'string' && location !== '') return { kind: 'located', location }
     throw new LocalityError('invalidResponse', `${response.what}: the answer has no baseLocation`)
   }
-  // Code 500 says anything, "no such table" among it: only the list of tables tells.
+  // Code 500 has many causes, such as a missing table. The list of tables distinguishes them.
   const listing = await sendTo(`catalogs/${catalog}/databases/${database}/tables`, { keywords: plain }, signal)
   const tables = unwrap(listing)
   if (!Array.isArray(tables)) throw new LocalityError('invalidResponse', `${listing.what}: the answer is not a list`)
@@ -140,8 +142,8 @@ function codeError({ what }: HttpResponse, code: unknown): LocalityError {
 }
 
 /**
- * Signs the parameters of Amoro's own API when the configuration has an API key with its secret.
- * Without a parameter the signature would hang on the day in the server's time zone, so there always is one.
+ * Signs the parameters of Amoro's own API when the configuration has an API key with its secret. There always is a parameter: without one,
+ * the signature would depend on the date in the time zone of the server.
  */
 async function signed({ endpoint: { auth } }: SystemConfig, parameters: Readonly<Record<string, string>>) {
   const all = { ...parameters, client: 'lodestone' }

@@ -1,11 +1,11 @@
-/** Generators of answers as a broken or hostile data system gives them: valid ones with anything in any place, and plain garbage. */
+/** Generators of responses of a broken or hostile data system: valid responses with random changes, and random bytes. */
 import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { DataAnswer } from '../http/data-server.fake.ts'
 
 const MIB = 1024 * 1024
 
-/** What parsers stumble over. */
+/** Values that break parsers. */
 const ODD_VALUES = [
   null,
   true,
@@ -39,7 +39,7 @@ const odd: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.array(fc.integer(), { minLength: 200, maxLength: 300 }) },
 )
 
-/** A valid value in which any part may be something else. */
+/** A valid value in which any part may be replaced. */
 function mutated(valid: unknown): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 6, arbitrary: mutatedParts(valid) }, { weight: 1, arbitrary: odd })
 }
@@ -51,7 +51,7 @@ function mutatedParts(valid: unknown): fc.Arbitrary<unknown> {
   return fc.record(members)
 }
 
-/** Texts that are expensive or impossible to read. */
+/** Texts that are expensive or impossible to parse. */
 const HARD_TEXTS = [
   '',
   ' ',
@@ -75,7 +75,7 @@ function textOf(valid: unknown): string {
   return typeof valid === 'string' ? valid : (JSON.stringify(valid) ?? '')
 }
 
-/** A text into which something is put, sometimes in the place of the rest. */
+/** A text with an inserted piece, which sometimes replaces the rest. */
 function mutatedText(valid: string): fc.Arbitrary<string> {
   const piece = fc.constantFrom('', '<Contents>', '</Contents>', '<Size>-1</Size>', '&#x110000;', '%zz', '9'.repeat(30))
   return fc
@@ -83,7 +83,7 @@ function mutatedText(valid: string): fc.Arbitrary<string> {
     .map(([at, text, cut]) => valid.slice(0, at) + text + (cut === 0 ? '' : valid.slice(at)))
 }
 
-/** Encodings: as they are, compressed, cut, and claimed but not there. */
+/** Encodings: none, valid, truncated, and declared but missing. */
 const ENCODINGS: readonly ((text: string) => Pick<DataAnswer, 'headers' | 'body'>)[] = [
   (body) => ({ body }),
   (body) => ({ body }),
@@ -109,7 +109,7 @@ const status = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(204, 301, 304, 307, 400, 401, 403, 404, 419, 429, 500, 503, 599) },
 )
 
-/** Answers to a request with a valid one: that one, that one with something odd in it, and anything. */
+/** Responses to a request with a valid response: that one, changed ones, and random ones. */
 export function answersLike(valid: unknown, always: Record<string, string>): fc.Arbitrary<DataAnswer> {
   const plain = (body: string): DataAnswer => ({ headers: always, body })
   const text = textOf(valid)

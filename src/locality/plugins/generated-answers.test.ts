@@ -1,4 +1,4 @@
-/** Every plugin, whatever its data system answers: a valid location or a clean error, in time, and no request to any other server. */
+/** Properties of every plugin for any responses: a valid location or a LocalityError, in time, and no request to another server. */
 import { createServer, type Server, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ interface Case {
   plugin: string
   auth?: object
   query: LocalityQuery
-  /** A valid answer to each kind of request, by a part of its URL; the first that is found counts. */
+  /** A valid response to each kind of request, by a part of its URL. The first match counts. */
   valid: readonly { url: string; body: unknown }[]
   headers?: Record<string, string>
 }
@@ -89,7 +89,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** A system over one server, as the loops see it. Its first health check has ended, and the next one waits for a clock that stands still. */
+/** Opens a system with one server. Its first health check has ended, and the next one waits for a clock that stands still. */
 async function open(
   plugin: string,
   url: string,
@@ -126,7 +126,7 @@ function isValid(answer: LocalityAnswer, query: LocalityQuery): boolean {
   )
 }
 
-/** Resolves with the answer or the clean error; anything else fails the test. */
+/** Returns the answer or the LocalityError; any other error fails the test. */
 async function outcomeOf(system: OpenSystem, query: LocalityQuery): Promise<LocalityAnswer | LocalityError> {
   return system.plugin.locate(query, never).catch((reason: unknown) => {
     if (reason instanceof LocalityError) return reason
@@ -134,7 +134,7 @@ async function outcomeOf(system: OpenSystem, query: LocalityQuery): Promise<Loca
   })
 }
 
-describe.each(CASES)('the plugin $plugin, asked for a $query.type ($auth)', (given) => {
+describe.each(CASES)('the plugin $plugin, for a query of type $query.type ($auth)', (given) => {
   let server: DataServer
   let other: DataServer
   let answers: readonly DataAnswer[] = []
@@ -149,7 +149,7 @@ describe.each(CASES)('the plugin $plugin, asked for a $query.type ($auth)', (giv
     await other.close()
   })
 
-  test('has a valid answer or a clean error for any answers', async () => {
+  test('returns a valid answer or throws a LocalityError for any responses', async () => {
     const generated = fc.tuple(...given.valid.map(({ body }) => answersLike(body, given.headers ?? {})))
     const run = fc.asyncProperty(generated, async (some) => {
       answers = []
@@ -173,17 +173,17 @@ describe.each(CASES)('the plugin $plugin, asked for a $query.type ($auth)', (giv
 const HEAD = 'HTTP/1.1 200 OK\r\n'
 const RAW: readonly { name: string; text: string }[] = [
   { name: 'nothing', text: '' },
-  { name: 'no HTTP', text: 'SSH-2.0-OpenSSH_9.6\r\n' },
-  { name: 'half a head', text: 'HTTP/1.1 200' },
-  { name: 'a status that is none', text: 'HTTP/1.1 abc OK\r\n\r\n' },
-  { name: 'less than it says', text: `${HEAD}content-length: 100\r\n\r\n{}` },
-  { name: 'two lengths', text: `${HEAD}content-length: 1\r\ncontent-length: 2\r\n\r\n{}` },
-  { name: 'a length that is none', text: `${HEAD}content-length: -1\r\n\r\n{}` },
-  { name: 'chunks that are none', text: `${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n` },
-  { name: 'a chunk that is cut', text: `${HEAD}transfer-encoding: chunked\r\n\r\nff\r\n{}` },
+  { name: 'another protocol', text: 'SSH-2.0-OpenSSH_9.6\r\n' },
+  { name: 'an incomplete head', text: 'HTTP/1.1 200' },
+  { name: 'an invalid status', text: 'HTTP/1.1 abc OK\r\n\r\n' },
+  { name: 'less than content-length', text: `${HEAD}content-length: 100\r\n\r\n{}` },
+  { name: 'two content-lengths', text: `${HEAD}content-length: 1\r\ncontent-length: 2\r\n\r\n{}` },
+  { name: 'an invalid content-length', text: `${HEAD}content-length: -1\r\n\r\n{}` },
+  { name: 'invalid chunks', text: `${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n` },
+  { name: 'a truncated chunk', text: `${HEAD}transfer-encoding: chunked\r\n\r\nff\r\n{}` },
   { name: 'a huge header', text: `${HEAD}x-a: ${'a'.repeat(100_000)}\r\n\r\n{}` },
   { name: 'very many headers', text: `${HEAD}${'a: b\r\n'.repeat(50_000)}\r\n{}` },
-  { name: 'provisional answers without end', text: 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10_000) },
+  { name: 'informational responses without end', text: 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10_000) },
   {
     name: 'a change of protocol',
     text: 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
@@ -208,7 +208,7 @@ describe.each(['amoro', 'iceberg-rest', 'webhdfs', 's3'])('the plugin %s', (plug
   })
 
   test.each(RAW)(
-    'has a clean error for a server that sends $name',
+    'throws a LocalityError for a server that sends $name',
     async (raw) => {
       text = raw.text
       const address = server.address() as { port: number }

@@ -1,4 +1,4 @@
-/** The plugin iceberg-rest against answers as catalogs give them. */
+/** Tests the plugin iceberg-rest with responses of Iceberg catalogs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../time/clock.fake.ts'
 import { DataServer, type Serve } from '../http/data-server.fake.ts'
@@ -62,7 +62,7 @@ describe('the plugin iceberg-rest', () => {
   }
   const tablePaths = () => server.requests.filter(({ path }) => path !== '/v1/config').map(({ url }) => url)
 
-  test('asks for the warehouse once, follows its prefix, and asks for referenced snapshots only', async () => {
+  test('reads the configuration of a warehouse once, uses its prefix, and requests only referenced snapshots', async () => {
     const opened = open({ extra: { warehouse: 'main warehouse' } })
     await locate(opened, query)
     await locate(opened, query)
@@ -74,7 +74,7 @@ describe('the plugin iceberg-rest', () => {
     expect(server.requests[1]?.headers['x-iceberg-access-delegation']).toBeUndefined()
   })
 
-  test('J: Sales_2024, a.b.c and a name with a slash are asked for as they are', async () => {
+  test('upper case, nested namespaces and a name with a slash are encoded unchanged', async () => {
     const opened = open()
     for (const name of ['db.Sales_2024', 'a.b.c', 'a.b.c.t', 'db.a/b', 'db."x.y"', 'db.50% ü']) {
       await locate(opened, { ...query, name })
@@ -99,7 +99,7 @@ describe('the plugin iceberg-rest', () => {
     },
   )
 
-  test('joins a nested namespace as the catalog says', async () => {
+  test('joins a nested namespace with the separator of the catalog', async () => {
     server.serve = (request) =>
       request.path === '/v1/config'
         ? { body: { defaults: { prefix: 'lost' }, overrides: { 'namespace-separator': '%2E' } } }
@@ -111,20 +111,20 @@ describe('the plugin iceberg-rest', () => {
   test.each([
     { prefix: '../../admin', want: 'invalidResponse' },
     { prefix: 'a/%2e%2E/b', want: 'invalidResponse' },
-  ])('does not follow the prefix $prefix', async ({ prefix, want }) => {
+  ])('rejects the prefix $prefix', async ({ prefix, want }) => {
     server.serve = () => ({ body: { defaults: {}, overrides: { prefix } } })
     expect((await errorOf(locate(open(), query))).code).toBe(want)
     expect(tablePaths()).toEqual([])
   })
 
-  test('keeps a prefix that is in URL form, and encodes what no path may hold', async () => {
+  test('keeps an encoded prefix, and encodes characters that are invalid in a path', async () => {
     server.serve = (request) =>
       request.path === '/v1/config' ? { body: { overrides: { prefix: 'main%7Cs3:%2F%2Fb/x?y z' } } } : { body: TABLE }
     await locate(open(), query)
     expect(tablePaths()).toEqual(['/v1/main%7Cs3:%2F%2Fb/x%3Fy%20z/namespaces/db/tables/user?snapshots=refs'])
   })
 
-  test('hands out the version, and says unchanged when it still is', async () => {
+  test('returns the ETag, and unchanged when it is still current', async () => {
     server.serve = catalog(({ headers }) =>
       headers['if-none-match'] === '"v7"' ? { status: 304 } : { body: TABLE, headers: { etag: '"v7"' } },
     )
@@ -134,32 +134,32 @@ describe('the plugin iceberg-rest', () => {
     expect(await locate(opened, { ...query, etag: '"v6"' })).toMatchObject({ kind: 'located' })
   })
 
-  test('304 to a query without a version is no answer', async () => {
+  test('304 for a query without an ETag is rejected', async () => {
     server.serve = catalog(() => ({ status: 304 }))
     expect((await errorOf(locate(open(), query))).code).toBe('rejected')
   })
 
-  test('measures the branch or snapshot that is asked for', async () => {
+  test('returns the size of the branch or snapshot of the query', async () => {
     const opened = open()
     expect(await locate(opened, { ...query, attributes: { ref: 'audit' } })).toMatchObject({ bytes: 11 })
     expect(await locate(opened, { ...query, attributes: { 'snapshot-id': '1' } })).toMatchObject({ bytes: 11 })
     expect(await locate(opened, { ...query, attributes: { ref: 'gone' } })).not.toHaveProperty('bytes')
   })
 
-  test('answers hold nothing of config and storage-credentials', async () => {
+  test('an answer contains nothing of config and storage-credentials', async () => {
     expect(JSON.stringify(await locate(open(), query))).not.toContain('hunter2')
   })
 
   test.each([
     { name: 'an exception that is not about the table', body: { error: { type: 'NotFoundException', code: 404 } } },
     { name: 'JSON of something else', body: { detail: 'Not Found' } },
-    { name: 'no JSON', body: 'Not Found' },
-  ])('404 with $name is not nowhere', async ({ body }) => {
+    { name: 'a text that is not JSON', body: 'Not Found' },
+  ])('404 with $name is rejected', async ({ body }) => {
     server.serve = catalog(() => ({ status: 404, body }))
     expect((await errorOf(locate(open(), query))).code).toBe('rejected')
   })
 
-  test('a missing namespace is nowhere, a missing warehouse of the configuration is not', async () => {
+  test('a missing namespace is nowhere, a missing warehouse of the configuration is rejected', async () => {
     server.serve = catalog(() => ({ status: 404, body: { error: { type: 'NoSuchNamespaceException' } } }))
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
     await plugin?.close()
@@ -168,13 +168,13 @@ describe('the plugin iceberg-rest', () => {
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('NoSuchWarehouseException') })
   })
 
-  test('406 without the usual envelope is refused by its exception', async () => {
+  test('406 without the usual error object is rejected with its exception', async () => {
     server.serve = catalog(() => ({ status: 406, body: { message: 'x', type: 'UnsupportedOperationException' } }))
     const error = await errorOf(locate(open(), query))
     expect(error).toMatchObject({ code: 'rejected', message: expect.stringContaining('UnsupportedOperationException') })
   })
 
-  test('asks for the prefix again after five minutes, and after a table was not found', async () => {
+  test('reads the prefix again after five minutes, and after a missing table', async () => {
     const opened = open()
     const asked = () => server.paths.filter((path) => path === 'GET /v1/config').length
     await locate(opened, query)
@@ -210,7 +210,7 @@ describe('the plugin iceberg-rest', () => {
       issued = 0
     })
 
-    test('asks for one token for many, by client credentials', async () => {
+    test('requests one token for many queries, with client credentials', async () => {
       server.serve = secured(() => 't1')
       const opened = open({ auth: auth() })
       await Promise.all([1, 2, 3].map(() => locate(opened, query)))
@@ -219,7 +219,7 @@ describe('the plugin iceberg-rest', () => {
       ])
     })
 
-    test('asks for the next before the first expires', async () => {
+    test('requests the next token before the first one expires', async () => {
       server.serve = secured(() => `t${issued}`)
       const opened = open({ auth: auth() })
       await locate(opened, query)
@@ -228,13 +228,13 @@ describe('the plugin iceberg-rest', () => {
       expect(issued).toBe(2)
     })
 
-    test.each([{ status: 401 }, { status: 419 }])('renews once when refused with $status', async ({ status }) => {
+    test.each([{ status: 401 }, { status: 419 }])('renews the token once after $status', async ({ status }) => {
       server.serve = secured(() => 't2', status)
       expect(await locate(open({ auth: auth() }), query)).toMatchObject({ kind: 'located' })
       expect(issued).toBe(2)
     })
 
-    test('gives up when the new token is refused too, without telling it', async () => {
+    test('fails when the new token is rejected too, with no token in the message', async () => {
       server.serve = secured(() => 'none')
       const error = await errorOf(locate(open({ auth: auth() }), query))
       expect(error.code).toBe('unauthorized')
@@ -242,7 +242,7 @@ describe('the plugin iceberg-rest', () => {
       expect(String(error)).not.toMatch(/hunter2|t1|t2/)
     })
 
-    test('an aborted query does not wait for the token, and the other queries get it', async () => {
+    test('an aborted query does not wait for the token, and other queries receive it', async () => {
       const gate = Promise.withResolvers<void>()
       server.serve = async (request) => {
         if (request.path === '/token') await gate.promise
@@ -260,10 +260,14 @@ describe('the plugin iceberg-rest', () => {
     })
 
     test.each([
-      { name: 'refused credentials', answer: { status: 400, body: { error: 'invalid_client' } }, want: 'unauthorized' },
+      {
+        name: 'rejected credentials',
+        answer: { status: 400, body: { error: 'invalid_client' } },
+        want: 'unauthorized',
+      },
       { name: 'HTML', answer: { body: '<html>hunter2' }, want: 'invalidResponse' },
       { name: 'an outage', answer: { status: 503 }, want: 'unavailable' },
-    ])('$name at the token server: $want', async ({ answer, want }) => {
+    ])('$name from the token server: $want', async ({ answer, want }) => {
       server.serve = () => answer
       const error = await errorOf(locate(open({ auth: auth() }), query))
       expect(error.code).toBe(want)
@@ -272,7 +276,7 @@ describe('the plugin iceberg-rest', () => {
   })
 })
 
-describe('G: what a catalog in trouble says', () => {
+describe('an unhealthy catalog', () => {
   const bad: { name: string; serve: Serve; want: string }[] = [
     { name: '5xx', serve: () => ({ status: 500 }), want: 'unavailable' },
     { name: 'garbage HTML with 200', serve: () => ({ body: '<html>' }), want: 'invalidResponse' },
@@ -283,7 +287,7 @@ describe('G: what a catalog in trouble says', () => {
     },
     { name: '404 of a proxy', serve: () => ({ status: 404, body: 'default backend - 404' }), want: 'rejected' },
   ]
-  test.each(bad)('$name is unknown, never nowhere', async ({ serve, want }) => {
+  test.each(bad)('$name causes an error, not nowhere', async ({ serve, want }) => {
     const server = await new DataServer(catalog(serve)).listen()
     const plugin = openPlugin({ system: 'iceberg-rest', endpoint: { url: server.url } })
     expect((await errorOf(locate(plugin, query))).code).toBe(want)
@@ -291,7 +295,7 @@ describe('G: what a catalog in trouble says', () => {
     await server.close()
   })
 
-  test('404 of the table itself is nowhere each time: how often it must be said is not the plugin’s matter', async () => {
+  test('every 404 of a table is nowhere', async () => {
     const server = await new DataServer(catalog(() => NO_TABLE)).listen()
     const plugin = openPlugin({ system: 'iceberg-rest', endpoint: { url: server.url } })
     expect(await locate(plugin, query)).toMatchObject({ kind: 'nowhere' })

@@ -1,4 +1,4 @@
-/** The plugin `iceberg-rest`: asks an Iceberg REST catalog where a table is. */
+/** The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. */
 import {
   type CatalogPaths,
   errorType,
@@ -22,9 +22,9 @@ export const icebergRest: SystemDefinition = {
   open: openIcebergRest,
 }
 
-/** A catalog says its paths for as long as this: a change of prefix is found soon, and no query pays for it. */
+/** How long the paths of a catalog are cached. A changed prefix takes effect soon, and most queries need no request for it. */
 const PATHS_LIFE_MS = 300_000
-/** Claims may name warehouses; more than this many are not remembered. */
+/** The most cached warehouses, because claims may name any warehouse. */
 const MAX_WAREHOUSES = 1000
 
 function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
@@ -50,7 +50,7 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
       const named = query.attributes['warehouse'] ?? warehouse
       const paths = await pathsOf(named, signal)
       const response = await http.send(tableRequest(base, paths, query), signal)
-      // A table that is not found may have moved with its catalog's prefix: the next query asks for it again.
+      // The catalog may have changed its prefix, so the next query reads it again.
       if (response.status === 404) known.delete(named ?? '')
       return readAnswer(response, query, http)
     },
@@ -80,7 +80,7 @@ async function loadPaths(
   return paths
 }
 
-/** Builds the request that loads a table, without asking for credentials to its files. */
+/** Builds the request that loads a table, without a request for credentials to its files. */
 function tableRequest(base: string, paths: CatalogPaths, query: LocalityQuery) {
   if (query.type !== 'table') {
     throw new LocalityError('rejected', `${query.type}: must be table, the only type that this system knows`)
@@ -98,7 +98,10 @@ function tableRequest(base: string, paths: CatalogPaths, query: LocalityQuery) {
   }
 }
 
-/** A prefix may be several segments, and is in URL form already. Encodes characters that no path may have, and rejects dot segments. */
+/**
+ * Returns the path of a prefix, which may have several segments and is URL-encoded already. It encodes invalid characters and rejects dot
+ * segments.
+ */
 function prefixPath(prefix: string | undefined): string {
   if (prefix === undefined) return ''
   const segments = prefix.split('/').filter((segment) => segment !== '')

@@ -1,4 +1,4 @@
-/** The table of plugins: the one place that knows them all. To add a system, write its file and a line here. */
+/** The table of plugins. A new data system needs its own file and a line here. */
 
 import type { SystemDefinition } from '../config/config.ts'
 import { amoro } from './amoro.ts'

@@ -1,18 +1,18 @@
-/** Several servers of which one answers: asked in turn, the last good one first. */
+/** Sends requests to the active one of several servers: tries them one after another, beginning with the last successful one. */
 import type { HttpClient, HttpResponse } from '../http/http.ts'
 import { LocalityError } from './plugin.ts'
 
-/** A NameNode that is not the active one, or is still starting. */
+/** Exceptions of a NameNode that is not active or is still starting. */
 const ELSEWHERE = new Set(['StandbyException', 'RetriableException', 'ObserverRetryOnActiveException'])
 
 export interface NameNodes {
-  /** Sends a GET to the first server that can answer; throws the last one's error when none can. */
+  /** Sends a GET to the first server that can answer. Throws the last error when none can. */
   send(path: string, signal: AbortSignal): Promise<HttpResponse>
 }
 
 /**
  * @param urls one for each server
- * @param exceptionOf the class of the exception in an answer
+ * @param exceptionOf returns the class of the exception in a response
  */
 export function openNameNodes(
   urls: readonly string[],
@@ -27,12 +27,12 @@ export function openNameNodes(
     if (exception !== undefined && ELSEWHERE.has(exception)) {
       throw new LocalityError('unavailable', `${response.what}: ${exception}`)
     }
-    // Another server may be healthy although this one is not; its answer to the query itself is final.
+    // Another server may be healthy. Other responses are final.
     if (response.status >= 500 || response.status === 429) throw http.refusal(response, exception)
     return response
   }
 
-  /** One round over all servers: no pause between them, since each may be the one that is well. */
+  /** Tries each server once, without a pause, since the next one may be healthy. */
   async function round(path: string, signal: AbortSignal): Promise<HttpResponse> {
     const first = lastGood
     let failure: unknown

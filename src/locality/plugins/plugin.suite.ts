@@ -1,4 +1,4 @@
-/** The requirements for every plugin that speaks HTTP, whatever its server does: run for each of them against a real server. */
+/** Tests the contract of plugins that use HTTP. The test of each plugin runs this suite with a real server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SkippingClock } from '../../time/clock.fake.ts'
 import { parseSystemConfig } from '../config/config.ts'
@@ -6,7 +6,7 @@ import { DataServer, type Fault, type Serve } from '../http/data-server.fake.ts'
 import { plugins } from './index.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
-/** Opens a plugin as its configuration says, over the shortest of time limits and without retries unless it gives its own. */
+/** Opens a plugin with its configuration. By default, it does not retry. */
 export function openPlugin(
   given: { system: string; [key: string]: unknown },
   clock = new SkippingClock(),
@@ -22,7 +22,7 @@ export function locate(plugin: LocalityPlugin, query: LocalityQuery): Promise<Lo
   return plugin.locate(query, new AbortController().signal)
 }
 
-/** The error of a query that must fail. */
+/** Returns the error of a query that must fail. */
 export async function errorOf(answer: Promise<unknown>): Promise<LocalityError> {
   const error = await answer.then(
     (value) => new Error(`there is an answer: ${JSON.stringify(value)}`),
@@ -34,13 +34,13 @@ export async function errorOf(answer: Promise<unknown>): Promise<LocalityError> 
 
 export interface PluginCase {
   system: string
-  /** More of the configuration than system and endpoint. */
+  /** Further fields of the configuration. */
   config?: Record<string, unknown>
   query: LocalityQuery
   located: Serve
   wantLocated: LocalityAnswer
   nowhere: Serve
-  /** HTTP 200, and yet an error. */
+  /** A response with HTTP 200 and an error in the body. */
   errorInside: Exclude<Fault, string>
   wantErrorInside: string
 }
@@ -82,7 +82,7 @@ const BODY_FAULTS: typeof FAULTS = [
 
 /** Runs the suite for one plugin. */
 export function describePlugin(given: PluginCase): void {
-  describe(`the plugin ${given.system}, as any other`, () => {
+  describe(`the plugin ${given.system}, as every plugin`, () => {
     let server: DataServer
     let plugin: LocalityPlugin | undefined
 
@@ -104,7 +104,7 @@ export function describePlugin(given: PluginCase): void {
       expect(await locate(open(), given.query)).toEqual(given.wantLocated)
     })
 
-    test('says nowhere when the system says so', async () => {
+    test('returns nowhere when the system has no such data', async () => {
       server.serve = given.nowhere
       const answer = await locate(open(), given.query)
       expect(answer).toEqual({ kind: 'nowhere', reason: expect.any(String) })
@@ -117,7 +117,7 @@ export function describePlugin(given: PluginCase): void {
       expect(error.code).toBe(want)
       expect(error.retryAfterMs).toBe(wantRetryAfterMs)
       expect(error.message).not.toContain(SECRET)
-      // maxRetries is 0, and that means 0.
+      // maxRetries is 0.
       expect(server.requests).toHaveLength(1)
     })
 
@@ -129,7 +129,7 @@ export function describePlugin(given: PluginCase): void {
       expect(error.message).not.toContain(SECRET)
     })
 
-    test('throws on 200 with an error inside', async () => {
+    test('throws for 200 with an error in the body', async () => {
       server.fault = ({ method }) => (method === 'HEAD' ? undefined : given.errorInside)
       expect((await errorOf(locate(open(), given.query))).code).toBe(given.wantErrorInside)
     })
@@ -148,17 +148,17 @@ export function describePlugin(given: PluginCase): void {
       await expect(open().locate(given.query, aborter.signal)).rejects.toThrow('enough')
     })
 
-    test('does not understand an unknown type', async () => {
+    test('rejects an unknown type', async () => {
       expect((await errorOf(locate(open(), { ...given.query, type: 'mystery' }))).code).toBe('rejected')
     })
 
-    test('leaves retries to its caller, whatever the configuration allows', async () => {
+    test('does not retry queries, even if the configuration allows retries', async () => {
       server.fault = () => ({ status: 503 })
       const error = await errorOf(locate(open({ retryConfig: { maxRetries: 2 } }), given.query))
       expect([error.code, server.requests.length]).toEqual(['unavailable', 1])
     })
 
-    test('is well while its system is, and not when it is not', async () => {
+    test('is healthy when its system is, and unhealthy otherwise', async () => {
       const opened = open()
       const { signal } = new AbortController()
       await expect(opened.health(signal)).resolves.toBeUndefined()
@@ -168,7 +168,7 @@ export function describePlugin(given: PluginCase): void {
       expect((await errorOf(opened.health(signal))).code).toBe('invalidResponse')
     })
 
-    test('leaves no connection behind', async () => {
+    test('closes its connections', async () => {
       const opened = open()
       await locate(opened, given.query)
       await opened.close()

@@ -1,4 +1,4 @@
-/** A data system as the loops see it: asked where data is, and whether it is healthy. One file per system implements it. */
+/** The interface of data systems for the loops: the location of data, and a health check. Each system has its own file. */
 import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import type { LocalityErrorCode } from '../../core/locality/error-code.ts'
 
@@ -10,29 +10,29 @@ export interface LocalityQuery {
   type: string
   name: string
   attributes: Readonly<Record<string, string>>
-  /** The version of the answer that is known, if the system gave one: it may then answer "unchanged". */
+  /** The version of the known answer, if the system sent one. Then the system may return "unchanged". */
   etag?: string
 }
 
 export type LocalityAnswer =
   | {
       kind: 'located'
-      /** A URI; the clusters follow from the configuration's mapping. */
+      /** A URI. The mapping of the configuration gives the clusters. */
       location: string
-      /** The clusters themselves, where the system knows them (then nothing is mapped). */
+      /** The clusters, if the system knows them. Then the mapping is not used. */
       clusters?: readonly string[]
       bytes?: number
       etag?: string
     }
   | { kind: 'unchanged' }
-  /** The system answers, and says that there is no such data. */
+  /** The system has no such data. */
   | { kind: 'nowhere'; reason: string }
 
 export interface LocalityPlugin {
   readonly system: string
-  /** Throws `LocalityError` when the answer is unknown: nothing may be concluded from that. */
+  /** Throws `LocalityError` when the location is unknown. The data may exist then. */
   locate(query: LocalityQuery, signal: AbortSignal): Promise<LocalityAnswer>
-  /** Resolves when the system is well; throws `LocalityError` when it is not. */
+  /** Resolves when the system is healthy; throws `LocalityError` otherwise. */
   health(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export interface LocalityPlugin {
 export class LocalityError extends Error {
   override name = 'LocalityError'
   readonly code: LocalityErrorCode
-  /** The system asked for this pause, in ms. */
+  /** The delay that the system requested, in ms. */
   readonly retryAfterMs: number | undefined
   constructor(code: LocalityErrorCode, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
@@ -52,27 +52,27 @@ export class LocalityError extends Error {
 export interface SystemHealth {
   /** `unknown` until the first check has ended. */
   state: 'healthy' | 'unhealthy' | 'unknown'
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   checkedAt?: number
   error?: { code: LocalityErrorCode; message: string }
 }
 
-/** A configured system: its plugin, and the rest of its configuration. */
+/** A configured system: its plugin and the rest of its configuration. */
 export interface System {
   readonly plugin: LocalityPlugin
   readonly refreshIntervalMs: number
-  /** How many queries run at once while the system is healthy. */
+  /** The limit of concurrent queries while the system is healthy. */
   readonly maxConcurrent: number
   readonly retry: RetryPolicy
-  /** The result of the last check in the background. */
+  /** The result of the last health check. */
   readonly health: SystemHealth
-  /** The clusters that hold what is located there, sorted; none when nothing maps to it. */
+  /** The clusters that have the located data, sorted; empty when no rule maps the location. */
   clustersOf(answer: Extract<LocalityAnswer, { kind: 'located' }>): string[]
 }
 
-/** Every configured system, as the configuration is right now. */
+/** The currently configured systems. */
 export interface Systems {
   get(system: string): System | undefined
-  /** Calls `listener` with the names of systems whose configuration changed, that became unwell or well again. */
+  /** Calls `listener` with the names of systems whose configuration or health changed. Returns a function that unsubscribes. */
   subscribe(listener: (systems: readonly string[]) => void): () => void
 }

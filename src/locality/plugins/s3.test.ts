@@ -1,4 +1,4 @@
-/** The plugin s3 against answers as S3 and its relatives give them. */
+/** Tests the plugin s3 with responses of S3 and compatible servers. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DataServer, type Serve } from '../http/data-server.fake.ts'
 import { describePlugin, errorOf, locate, openPlugin } from './plugin.suite.ts'
@@ -49,7 +49,7 @@ describe('the plugin s3', () => {
     return plugin
   }
 
-  test.each([200, 301, 400, 403])('takes the region from an answer %i', async (status) => {
+  test.each([200, 301, 400, 403])('reads the region from a response with status %i', async (status) => {
     server.serve = () => ({ status, headers: IN_IRELAND })
     expect(await locate(open({ size: 'none' }), query)).toEqual({
       kind: 'located',
@@ -57,7 +57,7 @@ describe('the plugin s3', () => {
     })
   })
 
-  test('a store that names no region has the configured one, or none', async () => {
+  test('a server that names no region has the configured one, or none', async () => {
     server.serve = () => ({ status: 200, headers: S3 })
     expect(await locate(open({ size: 'none' }), query)).toMatchObject({ location: 's3://wh-dc1/raw' })
     await plugin?.close()
@@ -69,7 +69,7 @@ describe('the plugin s3', () => {
     expect((await errorOf(locate(open({ size: 'none' }), query))).code).toBe('unauthorized')
   })
 
-  test('counts the pages it may, whole segments only', async () => {
+  test('counts as many pages as allowed, of whole segments only', async () => {
     server.serve = ({ method, query: parameters }) => {
       if (method === 'HEAD') return { headers: IN_IRELAND }
       const page = Number(parameters.get('continuation-token')?.split('+')[1] ?? 0)
@@ -89,12 +89,12 @@ describe('the plugin s3', () => {
     expect(await locate(open(), { ...query, type: 'bucket', name: 's3a://wh-dc1/' })).toMatchObject({ bytes: 0 })
   })
 
-  test('a bucket that may not be listed is located all the same', async () => {
+  test('a bucket that forbids a listing is located', async () => {
     server.serve = ({ method }) => (method === 'HEAD' ? { headers: IN_IRELAND } : { status: 403, headers: S3 })
     expect(await locate(open(), query)).toEqual({ kind: 'located', location: 's3://wh-dc1/raw?region=eu-west-1' })
   })
 
-  test('404 of something that does not speak S3 is not nowhere', async () => {
+  test('404 of a server that is not S3 is rejected', async () => {
     server.serve = () => ({ status: 404 })
     expect((await errorOf(locate(open(), query))).code).toBe('rejected')
   })
@@ -105,12 +105,12 @@ describe('the plugin s3', () => {
     { type: 'bucket', name: 'a..b' },
     { type: 'bucket', name: '' },
     { type: 'bucket', name: 'evil.example.com:80@x' },
-  ])('refuses the $type "$name"', async ({ type, name }) => {
+  ])('rejects the $type "$name"', async ({ type, name }) => {
     expect((await errorOf(locate(open(), { ...query, type, name }))).code).toBe('rejected')
     expect(server.requests).toEqual([])
   })
 
-  test('signs for the region of the bucket once it is known, and asks anonymously without keys', async () => {
+  test('signs with the region of the bucket after it is known, and sends anonymous requests without keys', async () => {
     const keys = { type: 'sigv4', accessKeyId: 'AKID', secretAccessKey: 'hunter2', sessionToken: 'session' }
     await locate(open({}, keys), query)
     const [head, list] = server.requests.map(({ headers }) => headers)

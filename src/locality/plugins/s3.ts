@@ -1,4 +1,4 @@
-/** The plugin `s3`: finds the region of a bucket, and how much lies below a prefix, at S3 or a store that speaks like it. */
+/** The plugin `s3`: finds the region of a bucket and the size of a prefix, on S3 or a compatible server. */
 import { withRegions } from '../../core/locality/location.ts'
 import { AWS_ENDPOINT as AWS, bucketUrl, isBucketName } from '../../core/s3/address.ts'
 import { parseListing } from '../../core/s3/listing.ts'
@@ -12,11 +12,11 @@ export const s3: SystemDefinition = {
   defaultUrl: AWS,
   auth: ['none', 'sigv4'],
   extra: {
-    /** Default: yes, except at AWS. */
+    /** Default: true, except at AWS. */
     pathStyle: { type: 'boolean' },
-    /** `none`: nothing is listed. */
+    /** With `none`, no objects are listed. */
     size: { enum: ['list', 'none'] },
-    /** A page is up to 1000 objects, and costs; beyond them the size is "at least". */
+    /** The most pages of a listing. A page has up to 1000 objects and may cost money. The size counts only the listed objects. */
     maxPages: { type: 'integer', minimum: 1, maximum: 1000 },
   },
   open: openS3,
@@ -24,7 +24,7 @@ export const s3: SystemDefinition = {
 
 interface Place {
   bucket: string
-  /** Without a slash at either end; empty for the whole bucket. */
+  /** Without a slash at the beginning or end; empty for the whole bucket. */
   prefix: string
 }
 
@@ -41,7 +41,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     for (let page = 0; page < Number(maxPages); page++) {
       const url = listUrl(urlOf(place, region), place, token)
       const response = await http.send({ method: 'GET', url, ...(region !== undefined && { region }) }, signal)
-      // Reading a bucket's region needs no permission; listing the bucket does.
+      // The region of a bucket is public, but a listing needs a permission.
       if (response.status === 401 || response.status === 403) return undefined
       if (response.status !== 200) throw http.refusal(response)
       const listed = parseListing(response.text)
@@ -71,7 +71,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       return { kind: 'located', location, ...(listed !== undefined && { bytes: listed.bytes }) }
     },
     health: async (signal) => {
-      // Any user may list buckets. A server that refuses is as healthy as one that answers.
+      // Any user may list buckets. A server that rejects this is healthy too.
       const response = await http.send({ method: 'GET', url: `${base}/` }, signal)
       if (!isS3(response)) throw new LocalityError('invalidResponse', `${response.what}: the server does not speak S3`)
     },
@@ -79,7 +79,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
   }
 }
 
-/** Types: `bucket`, whose name is one, and `prefix`: `bucket/prefix`; either may be written as a URI. */
+/** Parses the name of a query. The type `bucket` has a bucket as name, the type `prefix` has `bucket/prefix`. Both may be URIs. */
 function parsePlace({ type, name }: LocalityQuery): Place {
   if (type !== 'bucket' && type !== 'prefix') {
     throw new LocalityError('rejected', `${type}: must be bucket or prefix`)
@@ -92,7 +92,8 @@ function parsePlace({ type, name }: LocalityQuery): Place {
 }
 
 /**
- * A bucket's region: every answer of S3 names it, whatever the permission. Stores that do not have the configured one, or none.
+ * The region of a bucket, which every response of S3 names, even without a permission. For other servers, it is the configured region or
+ * undefined.
  */
 function regionOf(response: HttpResponse, fallback: string | undefined, http: HttpClient): string | undefined {
   const { status, headers, what } = response
@@ -108,13 +109,13 @@ function regionOf(response: HttpResponse, fallback: string | undefined, http: Ht
   throw http.refusal(response)
 }
 
-/** S3 and all that speak like it number their answers; a proxy's page does not. */
+/** Whether S3 or a compatible server sent the response. They send `x-amz-` headers; an error page of a proxy has none. */
 function isS3({ headers }: HttpResponse): boolean {
   return Object.keys(headers).some((name) => name.startsWith('x-amz-'))
 }
 
 function listUrl(bucket: string, { prefix }: Place, token: string | undefined): string {
-  // Whole segments: `raw` must not count what lies below `raw-2`.
+  // The slash selects whole segments: `raw` must not include `raw-2`.
   const parameters = {
     'list-type': '2',
     ...(token !== undefined && { 'continuation-token': token }),

@@ -1,4 +1,4 @@
-/** The plugin static: what the configuration lists, and nothing else. */
+/** Tests the plugin static: it locates exactly the listed data. */
 import { expect, test } from 'vitest'
 import { locate, openPlugin } from './plugin.suite.ts'
 
@@ -24,7 +24,7 @@ test.each([
   expect(await locate(plugin, { type, name, attributes: {} })).toEqual(want)
 })
 
-test('is always well', async () => {
+test('is always healthy', async () => {
   await expect(plugin.health(new AbortController().signal)).resolves.toBeUndefined()
   await plugin.close()
 })

@@ -1,9 +1,9 @@
-/** The plugin `static`: data whose place the configuration itself says, for systems that cannot be asked. */
+/** The plugin `static`: locates data from a list in the configuration, for systems without an API. */
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import type { LocalityAnswer, LocalityPlugin, LocalityQuery } from './plugin.ts'
 
 interface StaticSource {
-  /** Without it, any type. */
+  /** Absent for any type. */
   type?: string
   name: string
   location: string
@@ -45,7 +45,7 @@ function openStatic({ system, extra }: SystemConfig): LocalityPlugin {
   }
 }
 
-/** The first source of that name whose type fits. */
+/** The first source with the name and type of the query. */
 function answer(sources: readonly StaticSource[], { type, name }: LocalityQuery): LocalityAnswer {
   const source = sources.find((one) => one.name === name && (one.type === undefined || one.type === type))
   if (source === undefined) return { kind: 'nowhere', reason: `the configuration lists no ${type} ${name}` }

@@ -1,4 +1,4 @@
-/** The plugin webhdfs against answers as NameNodes and HttpFS give them. */
+/** Tests the plugin webhdfs with responses of NameNodes and HttpFS. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,13 +51,13 @@ describe('the plugin webhdfs', () => {
     return plugin
   }
 
-  describe('H: NN2 answers, and is asked first from then on, when NN1', () => {
+  describe('NN2 answers, and is the first server from then on, when NN1', () => {
     const troubles: { name: string; fault: Fault }[] = [
       { name: 'is on standby', fault: exception(403, 'StandbyException') },
       { name: 'is starting', fault: exception(403, 'RetriableException') },
-      { name: 'is starting, as its proxy says', fault: { status: 503 } },
-      { name: 'is hung', fault: 'hang' },
-      { name: 'breaks off', fault: 'reset' },
+      { name: 'is starting, behind a proxy', fault: { status: 503 } },
+      { name: 'hangs', fault: 'hang' },
+      { name: 'closes the connection', fault: 'reset' },
     ]
     test.each(troubles)('$name', async ({ fault }) => {
       nn1.fault = () => fault
@@ -65,7 +65,7 @@ describe('the plugin webhdfs', () => {
       const opened = open({ retryConfig: { maxRetries: 0, timeout }, extra: { size: 'none' } })
       for (let i = 0; i < 3; i++) expect(await locate(opened, query)).toMatchObject({ kind: 'located' })
       expect([nn1.requests.length, nn2.requests.length]).toEqual([1, 3])
-      // No going back and forth: NN1 is well again, and is not asked.
+      // NN1 is healthy again, but NN2 stays the first server.
       nn1.fault = () => undefined
       await locate(opened, query)
       expect(nn1.requests).toHaveLength(1)
@@ -78,7 +78,7 @@ describe('the plugin webhdfs', () => {
     })
   })
 
-  test('H: comes back to NN1 when NN2 has become the standby', async () => {
+  test('uses NN1 again when NN2 is on standby', async () => {
     nn1.fault = () => exception(403, 'StandbyException')
     const opened = open()
     await locate(opened, query)
@@ -87,14 +87,14 @@ describe('the plugin webhdfs', () => {
     expect(await locate(opened, query)).toMatchObject({ kind: 'located' })
   })
 
-  test('is unavailable while both are on standby, and asks each once', async () => {
+  test('is unavailable while both are on standby, after one request to each', async () => {
     nn1.fault = () => exception(403, 'StandbyException')
     nn2.fault = () => exception(403, 'RetriableException')
     expect((await errorOf(locate(open({ retryConfig: { maxRetries: 1 } }), query))).code).toBe('unavailable')
     expect([nn1.requests.length, nn2.requests.length]).toEqual([1, 1])
   })
 
-  test('the answer of one NameNode about the path is final', async () => {
+  test('the response of one NameNode about the path is final', async () => {
     nn1.serve = () => exception(404, 'FileNotFoundException')
     expect(await locate(open(), query)).toMatchObject({ kind: 'nowhere' })
     nn1.serve = () => exception(403, 'AccessControlException')
@@ -114,7 +114,7 @@ describe('the plugin webhdfs', () => {
     expect(error.message).not.toContain('hunter2')
   })
 
-  test('a file is as large as it says, a directory as its summary; without the right to measure it is still located', async () => {
+  test('returns the size of a file or a directory, and no size without the right to measure it', async () => {
     nn1.serve = () => ({ body: { FileStatus: { type: 'FILE', length: 42 } } })
     expect(await locate(open(), query)).toMatchObject({ bytes: 42 })
     nn1.serve = (request) =>
@@ -124,7 +124,7 @@ describe('the plugin webhdfs', () => {
     expect(answer).not.toHaveProperty('bytes')
   })
 
-  test('asks for paths as they are, given as paths or as URIs, and for nothing outside', async () => {
+  test('encodes paths, from paths or URIs, and rejects others', async () => {
     const opened = open({ extra: { size: 'none', defaultFs: 'viewfs://union/' } })
     expect(await locate(opened, { ...query, name: '/a b/ü?/' })).toMatchObject({ location: 'viewfs://union/a b/ü?' })
     expect(await locate(opened, { ...query, name: 'hdfs://ns1/x/y' })).toMatchObject({ location: 'viewfs://union/x/y' })
@@ -137,12 +137,12 @@ describe('the plugin webhdfs', () => {
     }
   })
 
-  test('names its user', async () => {
+  test('sends its user', async () => {
     await locate(open({}, { type: 'simple', username: 'lodestone' }), query)
     expect(nn1.requests[0]?.query.get('user.name')).toBe('lodestone')
   })
 
-  test('shows the delegation token of a file, reads it again when it is refused, and never tells it', async () => {
+  test('sends the delegation token of a file, reads it again after a rejection, and has it in no message', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lodestone-'))
     const tokenFile = join(folder, 'token')
     writeFileSync(tokenFile, 'first-token\n')

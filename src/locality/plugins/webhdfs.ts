@@ -1,4 +1,4 @@
-/** The plugin `webhdfs`: asks an HDFS over WebHDFS or HttpFS whether a path exists and how large it is. */
+/** The plugin `webhdfs`: queries over WebHDFS or HttpFS whether a path of HDFS exists, and its size. */
 import { members } from '../../core/locality/members.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
@@ -10,9 +10,9 @@ export const webhdfs: SystemDefinition = {
   endpoint: 'several',
   auth: ['none', 'simple', 'delegation', 'basic', 'bearer'],
   extra: {
-    /** Where the paths are, e.g. `hdfs://nameservice1`; without it, the first NameNode's host. */
+    /** The file system of the paths, such as `hdfs://nameservice1`; default: the host of the first NameNode. */
     defaultFs: { type: 'string', pattern: '^[a-z]+://[^/]+/?$' },
-    /** `none`: directories are not measured, which is expensive for large trees. */
+    /** With `none`, directories are not measured, which is expensive for large trees. */
     size: { enum: ['summary', 'none'] },
   },
   open: openWebhdfs,
@@ -29,7 +29,10 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   const ask = (path: string, operation: string, signal: AbortSignal) =>
     nodes.send(`/webhdfs/v1${path}?op=${operation}`, signal)
 
-  /** The size is worth having, not worth failing for: measuring needs more rights, and more time, than looking. */
+  /**
+   * The size of a path; undefined when it cannot be measured. A failed measurement does not fail the query, because it needs more rights
+   * and time.
+   */
   async function measure(path: string, status: FileStatus, signal: AbortSignal): Promise<number | undefined> {
     if (status.type !== 'DIRECTORY') return status.length
     if (config.extra['size'] === 'none') return undefined
@@ -63,7 +66,7 @@ function openWebhdfs(config: SystemConfig, clock: Clock): LocalityPlugin {
   }
 }
 
-/** A path from the root, given as such or as a URI of the same file system. */
+/** Parses an absolute path, or a URI of the same file system. */
 function parsePath({ type, name }: LocalityQuery): string {
   if (!TYPES.includes(type)) throw new LocalityError('rejected', `${type}: must be one of ${TYPES.join(', ')}`)
   const path = name.replace(/^[a-z]+:\/\/[^/]*(?=\/)/i, '')
@@ -80,7 +83,7 @@ function exceptionOf(response: HttpResponse): string | undefined {
   return typeof exception === 'string' && /^[A-Za-z]{1,80}$/.test(exception) ? exception : undefined
 }
 
-/** Hadoop answers 403 for every kind of I/O error: only its exception says whether access is meant. */
+/** The error for an unsuccessful response. Hadoop sends 403 for every I/O error, so its exception decides whether access was denied. */
 function refusal(response: HttpResponse, byStatus: LocalityError): LocalityError {
   const exception = exceptionOf(response)
   const isAccess = exception === undefined || /^(?:AccessControl|Security|Authorization|InvalidToken)/.test(exception)
