@@ -76,7 +76,7 @@ describe('the plugin amoro', () => {
     ])
   })
 
-  test('locates tables of external catalogs with Amoro's own API, and caches which catalogs are external', async () => {
+  test('locates tables of external catalogs with the API of Amoro, and caches which catalogs are external', async () => {
     server.serve = external(DETAILS)
     const opened = open()
     expect(await locate(opened, query)).toEqual({ kind: 'located', location: 'hdfs://ns1/hive/db/user' })
