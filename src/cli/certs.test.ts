@@ -9,7 +9,7 @@ function certs(directory: string, ...words: string[]) {
   return runWords(['certs', '--directory', directory, ...words], { now: () => now })
 }
 
-test('the first time, a CA and a certificate are made and shown', async () => {
+test('the first run creates and shows a CA and a certificate', async () => {
   const directory = join(makeFolder(), 'certs')
 
   const { status, stdout, stderr } = await certs(directory)
@@ -32,7 +32,7 @@ test('the first time, a CA and a certificate are made and shown', async () => {
   expect(statSync(join(directory, 'tls.key')).mode & 0o077).toBe(0)
 })
 
-test('the second time, they are shown and nothing is made', async () => {
+test('the second run shows them and creates nothing', async () => {
   const directory = makeFolder()
   const first = await certs(directory)
   const before = readFolder(directory)
@@ -44,7 +44,7 @@ test('the second time, they are shown and nothing is made', async () => {
   expect(readFolder(directory)).toEqual(before)
 })
 
-test('--renew publishes a further CA, and the certificate in use stays', async () => {
+test('--renew publishes another CA, and the certificate stays', async () => {
   const directory = makeFolder()
   await certs(directory)
   const certificate = readFileSync(join(directory, 'tls.crt'), 'utf8')
@@ -59,7 +59,7 @@ test('--renew publishes a further CA, and the certificate in use stays', async (
   expect(readFileSync(join(directory, 'ca.crt'), 'utf8')).toContain(authority.trim())
 })
 
-test('--host is a further name of the certificate, which is made anew for it', async () => {
+test('--host adds a name to the certificate, which is created again', async () => {
   const directory = makeFolder()
   await certs(directory)
 
@@ -70,7 +70,7 @@ test('--host is a further name of the certificate, which is made anew for it', a
   expect(stdout).not.toContain('the signing CA')
 })
 
-test('the configuration file says where, and for which hosts', async () => {
+test('the configuration file sets the folder and the hosts', async () => {
   const folder = makeFolder()
   const directory = join(folder, 'kept')
   const files = makeFolder({ 'lodestone.yaml': { certificates: { directory, hosts: ['hub.example.org'] } } })
@@ -86,7 +86,7 @@ describe('certificates that Lodestone does not renew (certificates.source: files
   const configured = (directory: string) =>
     join(makeFolder({ 'lodestone.yaml': { certificates: { source: 'files', directory } } }), 'lodestone.yaml')
 
-  test('are shown, and nothing is made', async () => {
+  test('are shown, and none is created', async () => {
     const directory = makeFolder()
     await certs(directory)
     const before = readFolder(directory)
@@ -99,7 +99,7 @@ describe('certificates that Lodestone does not renew (certificates.source: files
     expect(readFolder(directory)).toEqual(before)
   })
 
-  test('are not made where there are none', async () => {
+  test('are not created when they are missing', async () => {
     const directory = makeFolder()
 
     await expect(runWords(['certs', '--config', configured(directory)])).rejects.toThrow(directory)
@@ -107,7 +107,7 @@ describe('certificates that Lodestone does not renew (certificates.source: files
     expect(existsSync(join(directory, 'ca.key'))).toBe(false)
   })
 
-  test('are not ours to renew', async () => {
+  test('cannot be renewed', async () => {
     const directory = makeFolder()
 
     const { status, stderr } = await runWords(['certs', '--renew', '--config', configured(directory)])

@@ -16,7 +16,7 @@ describe('the overview', () => {
     },
   )
 
-  test('comes without any words too, with the status of a mistake', async () => {
+  test('is shown without arguments too, with exit status 2', async () => {
     const { status, stdout } = await runWords([])
 
     expect(status).toBe(2)
@@ -30,7 +30,7 @@ describe.each(commands)('the help of $name', ({ name, options, examples }) => {
     { words: [name, '-h'] },
     { words: ['help', name] },
     { words: ['--help', name] },
-  ])('$words shows every option and examples to paste', async ({ words }) => {
+  ])('$words shows every option and the examples', async ({ words }) => {
     const { status, stdout, stderr } = await runWords(words)
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -43,7 +43,7 @@ describe.each(commands)('the help of $name', ({ name, options, examples }) => {
     expect(stdout.endsWith('\n')).toBe(true)
   })
 
-  test('has examples whose options exist', () => {
+  test('has examples with existing options', () => {
     for (const { command } of examples) {
       const [, words = ''] = /lodestone (.*?)(?: \||$)/.exec(command) ?? []
       const used = [...words.matchAll(/ (--[a-z-]+|-[a-z])\b/g)].map(([, option]) => option)
@@ -53,24 +53,28 @@ describe.each(commands)('the help of $name', ({ name, options, examples }) => {
   })
 })
 
-describe('a mistyped word ends with status 2, nothing on standard output, and the way out', () => {
+describe('invalid arguments cause exit status 2, no standard output, and a remedy', () => {
   test.each([
     { name: 'a command', words: ['chek'], want: 'unknown command chek (did you mean check?)' },
     { name: 'a command in capitals', words: ['EXPLAIN'], want: 'unknown command EXPLAIN (did you mean explain?)' },
-    { name: 'a command to get help on', words: ['help', 'serv'], want: 'unknown command serv (did you mean serve?)' },
-    { name: 'a command like no other', words: ['frobnicate'], want: /unknown command frobnicate\n/ },
+    { name: 'a command after help', words: ['help', 'serv'], want: 'unknown command serv (did you mean serve?)' },
+    { name: 'a command that resembles no other', words: ['frobnicate'], want: /unknown command frobnicate\n/ },
     { name: 'an option', words: ['check', '--fodler', 'x'], want: 'unknown option --fodler (did you mean --folder?)' },
-    { name: 'an option like no other', words: ['serve', '--frobnicate'], want: /unknown option --frobnicate\n/ },
+    {
+      name: 'an option that resembles no other',
+      words: ['serve', '--frobnicate'],
+      want: /unknown option --frobnicate\n/,
+    },
     { name: 'a short option', words: ['check', '-x'], want: 'unknown option -x' },
     {
       name: 'an option without its value',
       words: ['check', '-f'],
       want: "argument missing\nSee 'lodestone check --help'.",
     },
-    { name: 'a word where none is taken', words: ['serve', 'examples/hub'], want: "'examples/hub'" },
+    { name: 'an unexpected argument', words: ['serve', 'examples/hub'], want: "'examples/hub'" },
     { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
     { name: 'nothing to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
-    { name: 'a file that is not there', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
+    { name: 'a missing file', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
     { name: 'nothing to explain', words: ['explain'], want: 'expected one argument KIND/NAME' },
     { name: 'two things to explain', words: ['explain', 'a/b', 'c/d'], want: 'expected one argument KIND/NAME' },
     {
@@ -84,19 +88,31 @@ describe('a mistyped word ends with status 2, nothing on standard output, and th
       want: 'unknown kind deploymnet (did you mean deployment?); write a custom kind as Kind.group',
     },
     {
-      name: 'a kind of your own in small letters',
+      name: 'a custom kind in lower case',
       words: ['explain', 'rayjob.ray.io/x'],
       want: 'e.g. RayJob.ray.io, not rayjob.ray.io',
     },
-    { name: 'two places at once', words: ['explain', 'A.b/c', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude' },
-    { name: 'two places to serve', words: ['serve', '--folder', '.', '--kubeconfig', 'x'], want: 'exclude each other' },
     {
-      name: 'a folder to explain',
+      name: 'a folder and a kubeconfig to explain',
+      words: ['explain', 'A.b/c', '--folder', '.', '--kubeconfig', 'x'],
+      want: 'exclude',
+    },
+    {
+      name: 'a folder and a kubeconfig to serve',
+      words: ['serve', '--folder', '.', '--kubeconfig', 'x'],
+      want: 'exclude each other',
+    },
+    {
+      name: 'a missing folder to explain',
       words: ['explain', 'A.b/c', '--folder', 'none'],
       want: 'folder none does not exist',
     },
-    { name: 'a folder to check by', words: ['check', 'package.json', '--folder', 'none'], want: 'none does not exist' },
-    { name: 'a folder to serve', words: ['serve', '--folder', 'none'], want: 'the folder none does not exist' },
+    {
+      name: 'a missing folder to check with',
+      words: ['check', 'package.json', '--folder', 'none'],
+      want: 'none does not exist',
+    },
+    { name: 'a missing folder to serve', words: ['serve', '--folder', 'none'], want: 'the folder none does not exist' },
     { name: 'a part of the manifests', words: ['manifests', 'crd'], want: '(did you mean crds?)' },
     { name: 'a log level', words: ['serve', '--log-level', 'inf'], want: 'not inf (did you mean info?)' },
     { name: 'a port', words: ['serve', '--port', '99999'], want: '--port takes a port from 0 to 65535, not 99999' },
@@ -109,7 +125,11 @@ describe('a mistyped word ends with status 2, nothing on standard output, and th
     },
     { name: 'a URL', words: ['manifests', '--url', 'http://x'], want: '--url takes an https URL' },
     { name: 'a CA file', words: ['manifests', '--ca', 'none'], want: '--ca none cannot be read' },
-    { name: 'a CA file that holds none', words: ['manifests', '--ca', 'package.json'], want: 'holds no certificate' },
+    {
+      name: 'a CA file without a certificate',
+      words: ['manifests', '--ca', 'package.json'],
+      want: 'holds no certificate',
+    },
   ])('$name: $words', async ({ words, want }) => {
     const { status, stdout, stderr } = await runWords(words)
 
@@ -121,7 +141,7 @@ describe('a mistyped word ends with status 2, nothing on standard output, and th
   })
 })
 
-describe('a configuration file with mistakes ends with status 2, the file and every path', () => {
+describe('an invalid configuration file causes exit status 2, with the file and every path', () => {
   test.each([{ command: 'serve' }, { command: 'certs' }, { command: 'manifests' }])('$command', async ({ command }) => {
     const folder = makeFolder({ 'lodestone.yaml': { server: { prot: 1, host: '' }, log: { level: 'loud' } } })
     const file = join(folder, 'lodestone.yaml')
@@ -133,14 +153,14 @@ describe('a configuration file with mistakes ends with status 2, the file and ev
     for (const path of ['server.prot', 'server.host', 'log.level']) expect(stderr).toContain(`${path}: `)
   })
 
-  test('that is not there', async () => {
+  test('that does not exist', async () => {
     const { status, stderr } = await runWords(['serve', '--config', 'none.yaml'])
 
     expect(status).toBe(2)
     expect(stderr).toContain('none.yaml: ENOENT')
   })
 
-  test('that is no YAML', async () => {
+  test('that is not YAML', async () => {
     const file = join(makeFolder({ 'lodestone.yaml': 'server: [' }), 'lodestone.yaml')
 
     const { status, stderr } = await runWords(['serve', '--config', file])
@@ -167,11 +187,11 @@ describe('an error of a command', () => {
       words: ['status', '--kubeconfig', 'none'],
       want: "lodestone status: kubeconfig none: ENOENT: no such file or directory, open 'none'\n",
     },
-  ])('$name ends it with status 2 and one line', async ({ words, want }) => {
+  ])('$name causes exit status 2 and one line', async ({ words, want }) => {
     expect(await runWords(words)).toEqual({ status: 2, stdout: '', stderr: want })
   })
 
-  test('that the user cannot fix is thrown as it is, and printed by the entry point only', async () => {
+  test('that the user cannot fix is thrown unchanged, and printed by the entry point only', async () => {
     const failure = new Error('write EPIPE')
     const printed: string[] = []
     const stdout = {

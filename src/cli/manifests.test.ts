@@ -27,7 +27,7 @@ const rbac = [...role, ...role, 'ClusterRole', 'ClusterRole', 'ClusterRole']
 const volumes = [...role, 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
-describe('prints the parts that are asked for, in the order in which they can be applied', () => {
+describe('prints the requested parts in the order in which they can be applied', () => {
   test.each([
     { words: ['crds'], want: crds },
     { words: ['registration'], want: registration },
@@ -45,7 +45,7 @@ describe('prints the parts that are asked for, in the order in which they can be
   })
 })
 
-describe('with a configuration, the rights are those that it takes', () => {
+describe('with a configuration, the rights are those that its features need', () => {
   const namesOf = async (part: string, config: object) => {
     const folder = makeFolder({ 'lodestone.yaml': config })
     const { stdout } = await runWords(['manifests', part, '--config', join(folder, 'lodestone.yaml')])
@@ -75,14 +75,14 @@ describe('with a configuration, the rights are those that it takes', () => {
   })
 })
 
-test('webhooks are called by Service unless a URL is given', async () => {
+test('the registration names a Service unless a URL is given', async () => {
   for (const { service, url } of await clientConfigs()) {
     expect(service).toMatchObject({ namespace: 'lodestone-system', name: 'lodestone', port: 443 })
     expect(url).toBeUndefined()
   }
 })
 
-test('--url is where each webhook is called, whether or not it ends with a slash', async () => {
+test('--url is the address of each webhook, with or without a slash at its end', async () => {
   const plain = await clientConfigs('--url', 'https://10.0.0.7:9443')
   const withSlash = await clientConfigs('--url', 'https://10.0.0.7:9443/')
 
@@ -90,7 +90,7 @@ test('--url is where each webhook is called, whether or not it ends with a slash
   expect(withSlash).toEqual(plain)
 })
 
-test('--ca is what callers trust; without it that is left to Lodestone', async () => {
+test('--ca is the trusted CA, and without it Lodestone sets the CA later', async () => {
   const file = join(makeFolder({ 'ca.crt': CA }), 'ca.crt')
 
   const given = await clientConfigs('--ca', file)
@@ -100,14 +100,14 @@ test('--ca is what callers trust; without it that is left to Lodestone', async (
   for (const { caBundle } of left) expect(caBundle).toBeUndefined()
 })
 
-test('the registration for Karmada is printed on request only: any other cluster can apply the rest', async () => {
+test('the registration for Karmada is printed only on request, since other clusters cannot apply it', async () => {
   const kinds = (await printed()).map(({ kind }) => kind)
 
   expect(kinds).not.toContain(interpreter[0])
   expect(generatedFiles()['webhooks/manifests.yaml']).not.toContain('config.karmada.io/v1alpha1')
 })
 
-test('Karmada is told to call the same URL with the same CA, and nothing where it does not distribute dependencies', async () => {
+test('the registration for Karmada has the same URL and CA, and is empty when Karmada does not distribute dependencies', async () => {
   const folder = makeFolder({ 'ca.crt': CA, 'lodestone.yaml': { dependencies: { distribution: 'builtin' } } })
   const file = join(folder, 'lodestone.yaml')
 
@@ -137,7 +137,7 @@ test('the registration follows the configuration file', async () => {
   expect(first?.service).toEqual({ namespace: 'here', name: 'me', port: 8443, path: '/mutate/resource-binding' })
 })
 
-test('--write puts the generated files where the repository has them, and says which', async () => {
+test('--write writes the generated files to their paths in the repository, and prints the paths', async () => {
   const folder = makeFolder()
 
   const { status, stdout } = await runWords(['manifests', '--write', folder])
@@ -159,7 +159,7 @@ describe('the chart', () => {
       (document) => document.toJS().metadata.name as string,
     )
 
-  test('has all the roles that are generated for it, and binds them, but not those of users and of movers', () => {
+  test('has and binds all its generated roles, except those of users and movers', () => {
     const generated = Object.keys(generatedFiles()).filter((name) => name.startsWith('charts/lodestone/files/'))
     expect(used.map((file) => `charts/lodestone/${file}`).sort()).toEqual(generated.sort())
     const bound = [...template.matchAll(/kind: ClusterRole, name: ([\w-]+) /g)].map(([, name]) => name)
@@ -167,7 +167,7 @@ describe('the chart', () => {
     expect(bound).toEqual(used.flatMap(rolesOf).filter((name) => !ofOthers.test(name)))
   })
 
-  test('gives rights only where they are needed, and none but its own namespace’s for a hub', () => {
+  test('grants roles only for enabled features, and only rights in its own namespace for a hub', () => {
     const blocks = template.split(/^\{\{- if (.*) \}\}$/m)
     const filesIn = (text = '') => [...text.matchAll(/files\/([\w-]+)\.yaml/g)].map(([, file]) => file)
     const conditions = blocks.flatMap((text, i) => (i % 2 === 1 ? [[text, ...filesIn(blocks[i + 1])]] : []))

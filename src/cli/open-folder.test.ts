@@ -1,4 +1,4 @@
-/** Properties of every served folder, with any content: no crash, and one broken file does not hide the others. */
+/** Properties of a served folder with any content: no crash, and an invalid file does not hide the others. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { openFolder } from './open-folder.ts'
 
 const binding = (name: string) => JSON.stringify(makeBinding({}, { name }))
 const other = binding('other')
-/** A good manifest with something else in its place at one point, or any bytes at all. */
+/** A valid manifest with random text in one place, or random bytes. */
 const content = fc.oneof(
   fc
     .tuple(fc.nat({ max: other.length }), fc.nat({ max: 30 }), fc.string({ unit: 'binary', maxLength: 10 }))
@@ -18,7 +18,7 @@ const content = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
 )
 
-test('a file of any bytes harms no other, and is reported with its path, once', async () => {
+test('a file of random bytes does not affect the others, and is reported once with its path', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lodestone-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   await writeFile(join(directory, 'good.yaml'), binding('good'))

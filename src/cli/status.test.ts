@@ -7,7 +7,7 @@ const status = (objects: unknown[], ...more: string[]) =>
 
 const at = (hour: number) => `2026-11-20T0${hour}:00:00Z`
 
-test('claims, holds, sources and systems are shown as they stand', async () => {
+test('claims, holds, sources and systems are shown with their current state', async () => {
   const hold = { message: 'default/sales: catalog down', reason: 'Unresolved', since: at(9) }
   const held = makeBinding({}, { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } })
   const unwell = { type: 'SystemHealthy', status: 'False', reason: 'Unhealthy', message: 'HTTP 503' }
@@ -52,13 +52,13 @@ archive   1         0       healthy
 `)
 })
 
-test('a claim that is not permitted is shown as such, whatever is known of its data', async () => {
+test('a claim that is not permitted is shown as such, whatever the location of its data', async () => {
   const { stdout } = await status([makeForeignClaim(), makeSource()])
 
   expect(stdout).toMatch(/other\/sales .*not permitted: namespace default does not allow claims of namespace other; /)
 })
 
-test('one namespace shows its own claims and holds, and all sources', async () => {
+test('with a namespace, its claims and holds and all sources are shown', async () => {
   const { stdout } = await status([makeClaim(), makeClaim({}, { namespace: 'demo' }), makeSource()], '-n', 'demo')
 
   expect(stdout).toMatch(/^CLAIMS \(1\)\n.*\ndemo\/sales/)

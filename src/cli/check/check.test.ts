@@ -21,7 +21,7 @@ const workload = {
 const brokenClaim = makeClaim({ system: '', workload: { apiVersion: 'apps/v1', kind: '', name: 'app' } })
 const title = 'Deployment default/app → ResourceBinding default/app-deployment'
 
-/** A hub that allows three clusters, and whose data is in member2. */
+/** A hub with a policy for three clusters and data in member2. */
 function makeHub(files: Record<string, unknown> = {}): string {
   return makeFolder({ 'hub.yaml': [makeClaim(), makeSource(), makePolicy()], ...files })
 }
@@ -31,7 +31,7 @@ function makeFile(content: unknown, name = 'given.yaml'): string {
 }
 
 describe('a workload', () => {
-  test('is shown with the binding that its policy leads to, narrowed to its data, as a diff', async () => {
+  test('is shown with its binding, narrowed to its data, as a diff', async () => {
     const { status, stdout, stderr } = await runWords(['check', '-f', makeFile(workload), '--folder', makeHub()])
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -40,7 +40,7 @@ describe('a workload', () => {
     expect(stdout).toContain('lodestone.dev/base-affinity')
   })
 
-  test('whose data is nowhere known is shown as held, and why', async () => {
+  test('with data at an unknown location is shown on hold, with the reason', async () => {
     const hub = makeFolder({ 'hub.yaml': [makeClaim(), makePolicy()] })
 
     const { status, stdout } = await runWords(['check', makeFile(workload), '--folder', hub])
@@ -50,13 +50,13 @@ describe('a workload', () => {
     expect(stdout).toContain('scheduling: true')
   })
 
-  test('that no policy selects is allowed as it is', async () => {
+  test('that no policy selects is allowed unchanged', async () => {
     const { status, stdout } = await runWords(['check', makeFile(workload)])
 
     expect({ status, stdout }).toEqual({ status: 0, stdout: '✔ Deployment default/app: allowed\n' })
   })
 
-  test('without a namespace is in default, as kubectl has it', async () => {
+  test('without a namespace is in default, as with kubectl', async () => {
     const file = makeFile({ ...workload, metadata: { name: 'app' } })
 
     const { stdout } = await runWords(['check', file, '--folder', makeHub()])
@@ -68,13 +68,13 @@ describe('a workload', () => {
     { order: 'claim last', objects: [workload, makePolicy(), makeSource(), makeClaim()] },
     { order: 'claim first', objects: [makeClaim(), makeSource(), makePolicy(), workload] },
     { order: 'policy last', objects: [makeSource(), workload, makeClaim(), makePolicy()] },
-  ])('is narrowed by what is in its own file, in whatever order: $order', async ({ objects }) => {
+  ])('is narrowed by the objects in its own file, in any order: $order', async ({ objects }) => {
     const { stdout } = await runWords(['check', makeFile(objects)])
 
     expect(stdout).toContain(`${title}: narrowed\n    default/sales is in member2\n`)
   })
 
-  test('is narrowed by what is in another file', async () => {
+  test('is narrowed by the objects in another file', async () => {
     const others = makeFile([makeClaim(), makeSource(), makePolicy()])
 
     const { stdout } = await runWords(['check', '-f', makeFile(workload), '-f', others])
@@ -83,7 +83,7 @@ describe('a workload', () => {
     expect(stdout).toContain('✔ DataSourceClaim default/sales: allowed\n')
   })
 
-  test('is found in a folder that is checked as a whole', async () => {
+  test('is checked in a folder of manifests', async () => {
     const folder = makeHub({ 'team/workload.yaml': workload, 'README.md': 'no manifest' })
 
     const { status, stdout } = await runWords(['check', '-f', folder])
@@ -93,8 +93,8 @@ describe('a workload', () => {
   })
 })
 
-describe('a binding that is there already', () => {
-  test('is reviewed as an update: a scheduled one keeps running where its data is not known', async () => {
+describe('an existing binding', () => {
+  test('is reviewed as an update, and stays scheduled although the location of its data is unknown', async () => {
     const stored = makeBinding({
       clusters: [{ name: 'member1' }],
       placement: { clusterAffinity: { clusterNames: ['member1'] } },
@@ -112,7 +112,7 @@ describe('a binding that is there already', () => {
     expect(review.decision).not.toBe('OnHold')
   })
 
-  test('is narrowed when it is given itself', async () => {
+  test('is narrowed when it is the checked manifest', async () => {
     const { stdout } = await runWords(['check', makeFile(makeBinding()), '--folder', makeHub()])
 
     expect(stdout).toContain('✔ ResourceBinding default/app-deployment: narrowed\n')
@@ -153,7 +153,7 @@ describe('a policy', () => {
   test.each([
     { mode: 'never', want: 'allowed' },
     { mode: 'always', want: 'propagated' },
-  ])('is decided by the configuration of the server, here $mode: $want', async ({ mode, want }) => {
+  ])('with propagate $mode in the configuration of the server is $want', async ({ mode, want }) => {
     const config = makeFile({ dependencies: { propagate: mode } }, 'config.yaml')
 
     const { stdout } = await runWords(['check', makeFile(makePolicy()), '--folder', makeHub(), '--config', config])
@@ -162,8 +162,8 @@ describe('a policy', () => {
   })
 })
 
-describe('what would be refused', () => {
-  test('is shown with every path, and ends with status 1', async () => {
+describe('a denied object', () => {
+  test('is shown with every path, and the exit status is 1', async () => {
     const { status, stdout } = await runWords(['check', makeFile(brokenClaim)])
 
     expect(status).toBe(1)
@@ -172,14 +172,14 @@ describe('what would be refused', () => {
     expect(stdout).toContain('    spec.workload.kind: must not be empty\n')
   })
 
-  test('does not keep the rest from being checked', async () => {
+  test('does not prevent the check of the other objects', async () => {
     const { status, stdout } = await runWords(['check', makeFile([brokenClaim, workload]), '--folder', makeHub()])
 
     expect(status).toBe(1)
     expect(stdout).toContain(`${title}: narrowed`)
   })
 
-  test('narrows nothing: its claim would not be stored', async () => {
+  test('has no effect: a denied claim narrows nothing', async () => {
     const objects = [{ ...brokenClaim, metadata: { name: 'other', namespace: 'default' } }, makePolicy(), workload]
 
     const { stdout } = await runWords(['check', makeFile(objects)])
@@ -188,7 +188,7 @@ describe('what would be refused', () => {
   })
 
   test.each([{ format: 'diff' }, { format: 'yaml' }])(
-    'is no object for -o $format, and says why',
+    'is not in the output of -o $format, and its errors are on standard error',
     async ({ format }) => {
       const { status, stdout, stderr } = await runWords(['check', makeFile(brokenClaim), '-o', format])
 
@@ -198,7 +198,7 @@ describe('what would be refused', () => {
   )
 })
 
-describe('an invalid manifest ends with status 1, its file and its line', () => {
+describe('an invalid manifest causes exit status 1, with its file and line', () => {
   test.each([
     { name: 'broken YAML', text: 'a: 1\nb: [', line: 2, message: 'is not valid YAML' },
     { name: 'an object without a kind', text: 'apiVersion: v1\nmetadata: { name: a }\n', line: 1, message: 'kind is' },
@@ -217,7 +217,7 @@ describe('an invalid manifest ends with status 1, its file and its line', () => 
     expect(stderr).toContain(`${file}:${line}: ${message}`)
   })
 
-  test('also in a folder, and the others are checked all the same', async () => {
+  test('in a folder too, and the other manifests are checked', async () => {
     const folder = makeHub({
       'workload.yaml': workload,
       'broken.yaml': 'a: [',
@@ -232,7 +232,7 @@ describe('an invalid manifest ends with status 1, its file and its line', () => 
     expect(stderr).toContain(`${join(folder, 'claim.yaml')}:1: DataSourceClaim b: spec.system: must not be empty`)
   })
 
-  test('also in the folder that is checked by', async () => {
+  test('in the folder of existing manifests too', async () => {
     const hub = makeHub({ 'broken.yaml': 'a: [' })
 
     const { status, stderr } = await runWords(['check', makeFile(workload), '--folder', hub])
@@ -245,7 +245,7 @@ describe('an invalid manifest ends with status 1, its file and its line', () => 
 test.each([
   { name: 'an empty file', content: '' },
   { name: 'a file of comments', content: '# nothing\n---\n' },
-])('$name is not taken for manifests that are fine', async ({ content }) => {
+])('$name causes exit status 1', async ({ content }) => {
   const file = makeFile(content)
 
   const answer = await runWords(['check', file])
@@ -253,8 +253,8 @@ test.each([
   expect(answer).toEqual({ status: 1, stdout: '', stderr: `lodestone check: no manifest in ${file}\n` })
 })
 
-describe('for machines', () => {
-  test('-o json gives a row for each object, with its patch', async () => {
+describe('the output for programs', () => {
+  test('-o json has an entry for each object, with its patch', async () => {
     const file = makeFile([workload, makeClaim()])
 
     const { stdout } = await runWords(['check', file, '--folder', makeHub(), '-o', 'json'])
@@ -284,7 +284,7 @@ describe('for machines', () => {
     ])
   })
 
-  test('-o json of a refusal has every path', async () => {
+  test('-o json of a denied object has every path', async () => {
     const { status, stdout } = await runWords(['check', makeFile(brokenClaim), '-o', 'json'])
 
     expect(status).toBe(1)
@@ -293,7 +293,7 @@ describe('for machines', () => {
     ])
   })
 
-  test('-o yaml gives the objects as they would be stored', async () => {
+  test('-o yaml has the objects as the API server would store them', async () => {
     const file = makeFile([workload, makeClaim()])
 
     const { stdout } = await runWords(['check', file, '--folder', makeHub(), '-o', 'yaml'])
@@ -312,7 +312,7 @@ describe('for machines', () => {
     expect(parse(second.stdout)).toEqual(parse(first.stdout))
   })
 
-  test('-o diff gives the change alone, and nothing where nothing changes', async () => {
+  test('-o diff has only the changes', async () => {
     const hub = makeHub()
 
     const narrowed = await runWords(['check', makeFile([makeClaim(), workload]), '--folder', hub, '-o', 'diff'])
@@ -324,7 +324,7 @@ describe('for machines', () => {
   })
 })
 
-test('the file given by -f is the new state of an object that the folder has too', async () => {
+test('a manifest of -f replaces the same object of the folder', async () => {
   const elsewhere = makeSource({ locality: { clusterNames: ['member3'] } })
 
   const { stdout } = await runWords(['check', makeFile([elsewhere, workload]), '--folder', makeHub()])
@@ -333,7 +333,7 @@ test('the file given by -f is the new state of an object that the folder has too
 })
 
 test.each(['aipg.intel.com/v1', 'kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])(
-  'a VolumeManager of %s, which no API server serves any more, is told how it is written now',
+  'a VolumeManager of %s, an old API version, has an error with the current version',
   async (apiVersion) => {
     const { status, stdout } = await runWords(['check', makeFile([{ ...makeVolumeManager(), apiVersion }])])
 
@@ -356,7 +356,7 @@ describe('volumes of pods', () => {
   test.each([
     { order: 'after their VolumeManager', objects: [makeVolumeManager(), pod, deployment] },
     { order: 'before it', objects: [deployment, pod, makeVolumeManager()] },
-  ])('are shown as they would be put in, $order', async ({ objects }) => {
+  ])('are shown as admission injects them, $order', async ({ objects }) => {
     const { status, stdout } = await runWords(['check', makeFile(objects)])
 
     expect(status).toBe(0)
@@ -365,7 +365,7 @@ describe('volumes of pods', () => {
     expect(stdout).toContain('✔ Deployment default/train: labelled\n')
   })
 
-  test('are refused with their fields, as admission would', async () => {
+  test('are denied with their fields, as in admission', async () => {
     const { status, stdout } = await runWords(['check', makeFile([pod])])
 
     expect(status).toBe(1)
@@ -374,7 +374,7 @@ describe('volumes of pods', () => {
     )
   })
 
-  test('are shown beside the binding of a workload that a policy selects, whose pods run elsewhere', async () => {
+  test('are shown with the binding of a workload that a policy selects', async () => {
     const selected = { ...deployment, metadata: { ...deployment.metadata, name: 'app' } }
 
     const running = { aggregatedStatus: [{ clusterName: 'member2', status: { state: 'Running' } }] }
@@ -400,7 +400,7 @@ describe('volumes of pods', () => {
 describe('a claim of another namespace', () => {
   const check = (...objects: unknown[]) => runWords(['check', makeFile(objects), '--folder', makeFolder()])
 
-  test('is refused, with the command that allows it', async () => {
+  test('is denied, with the command that allows it', async () => {
     const { status, stdout } = await check(makeForeignClaim())
 
     expect(status).toBe(1)
@@ -410,7 +410,7 @@ describe('a claim of another namespace', () => {
   test.each([
     { name: 'before it', objects: [makeNamespace('default', 'other'), makeForeignClaim()] },
     { name: 'after it', objects: [makeForeignClaim(), makeNamespace('default', 'other')] },
-  ])('is allowed by a namespace that comes $name', async ({ objects }) => {
+  ])('is allowed by a namespace $name', async ({ objects }) => {
     const { status, stdout } = await check(...objects, makeSource(), makePolicy(), workload)
 
     expect(status).toBe(0)
@@ -418,7 +418,7 @@ describe('a claim of another namespace', () => {
   })
 })
 
-test('a claim for a cluster-scoped workload counts where the configuration says so', async () => {
+test('a claim for a cluster-scoped workload has an effect if the configuration allows it', async () => {
   const volume = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'disk' } }
   const policy = {
     ...makePolicy({ resourceSelectors: [{ apiVersion: 'v1', kind: 'PersistentVolume' }] }),
@@ -433,7 +433,7 @@ test('a claim for a cluster-scoped workload counts where the configuration says 
   expect((await runWords([...words, '--config', config])).stdout).toContain('default/sales is in member2')
 })
 
-test('nothing is written to any folder', async () => {
+test('no file is written', async () => {
   const hub = makeHub()
   const file = makeFile([workload, makeSource({ locality: { clusterNames: ['member3'] } })])
   const before = { ...readFolder(hub), ...readFolder(join(file, '..')) }
@@ -443,13 +443,13 @@ test('nothing is written to any folder', async () => {
   expect({ ...readFolder(hub), ...readFolder(join(file, '..')) }).toEqual(before)
 })
 
-describe('colours', () => {
+describe('colors', () => {
   const ESCAPE = '\u001b['
 
   test.each([
     { name: 'are for a terminal', isTTY: true, env: {}, want: true },
-    { name: 'are off where NO_COLOR is set', isTTY: true, env: { NO_COLOR: '1' }, want: false },
-    { name: 'are on where NO_COLOR is empty', isTTY: true, env: { NO_COLOR: '' }, want: true },
+    { name: 'are off when NO_COLOR is set', isTTY: true, env: { NO_COLOR: '1' }, want: false },
+    { name: 'are on when NO_COLOR is empty', isTTY: true, env: { NO_COLOR: '' }, want: true },
     { name: 'are off in a pipe', isTTY: false, env: {}, want: false },
   ])('$name', async ({ isTTY, env, want }) => {
     const { stdout } = await runWords(['check', makeFile(workload), '--folder', makeHub()], { isTTY, env })

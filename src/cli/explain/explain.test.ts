@@ -24,7 +24,7 @@ const narrowed = `Deployment default/app
    └─ after:  member2
 `
 
-describe('the whole story of a workload is told, whichever of its parts is asked for', () => {
+describe('explain shows the whole workload for any of its objects', () => {
   test.each([
     { target: 'deployment/app' },
     { target: 'deploy/app' },
@@ -44,17 +44,17 @@ describe('the whole story of a workload is told, whichever of its parts is asked
 
   test.each([
     {
-      name: 'that dependencies follow',
+      name: 'with dependencies that follow',
       policy: makePolicy({ propagateDeps: true }),
       want: 'dependencies follow: propagateDeps is set',
     },
     {
-      name: 'that they do not, and why',
+      name: 'with dependencies that do not follow because of an annotation',
       policy: makePolicy({}, { annotations: { 'lodestone.dev/propagate-deps': 'false' } }),
       want: 'dependencies do not follow: annotation lodestone.dev/propagate-deps: "false"',
     },
     {
-      name: 'that they do not by the word of the manifest',
+      name: 'with dependencies that do not follow because of the manifest',
       policy: makePolicy({ propagateDeps: false }),
       want: 'dependencies do not follow: its manifest says propagateDeps: false',
     },
@@ -75,7 +75,7 @@ describe('the whole story of a workload is told, whichever of its parts is asked
     expect(stdout).toContain('   └─ scheduled to: member1\n')
   })
 
-  test('a claim by the source that it is bound to', async () => {
+  test('a claim through its bound source', async () => {
     const claim = { ...makeClaim({ dataSourceName: 'another' }), status: { boundDataSource: source.metadata.name } }
 
     const { stdout } = await explain('ds/amoro-table-lake.shop.sales', [claim, source, makePolicy()])
@@ -93,7 +93,7 @@ test('a workload with an unknown location is shown on hold, with the reason', as
   expect(stdout).toContain('   └─ after:  no cluster, until the hold ends\n')
 })
 
-test('data that does not exist is told from data that is unknown', async () => {
+test('data that does not exist is shown as nowhere, not as unknown', async () => {
   const gone = makeSource({}, { status: { phase: 'Unavailable' } })
 
   const { stdout } = await explain('deployment/app', [makeClaim(), gone, makePolicy()])
@@ -121,7 +121,7 @@ test('dependencies of a workload are shown, with the clusters to which they are 
 `)
 })
 
-test('a workload without a claim and without a policy is told so', async () => {
+test('a workload without a claim and without a policy is shown as such', async () => {
   const { status, stdout } = await explain('RayJob.ray.io/train', [], '-n', 'demo')
 
   expect(status).toBe(0)
@@ -131,7 +131,7 @@ test('a workload without a claim and without a policy is told so', async () => {
 `)
 })
 
-test('a kind of your own is called by kind and group', async () => {
+test('a custom kind is written with kind and group', async () => {
   const workload = { apiVersion: 'ray.io/v1', kind: 'RayJob', name: 'train' }
   const policy = makePolicy({ resourceSelectors: [workload] })
 
@@ -140,7 +140,7 @@ test('a kind of your own is called by kind and group', async () => {
   expect(stdout).toContain('└─ ResourceBinding default/train-rayjob (as Karmada would create it): Narrowed\n')
 })
 
-describe('a missing object ends with status 1', () => {
+describe('a missing object causes exit status 1', () => {
   test.each([
     { target: 'dsc/none', want: 'DataSourceClaim default/none does not exist or is not used\n' },
     { target: 'ds/none', want: 'DataSource none does not exist or is not used\n' },
@@ -153,7 +153,7 @@ describe('a missing object ends with status 1', () => {
   })
 })
 
-test('a claim that is not permitted is shown as ignored, and why', async () => {
+test('a claim that is not permitted is shown as ignored, with the reason', async () => {
   const { stdout } = await explain('deployment/app', [makeForeignClaim(), source, makePolicy()])
 
   expect(stdout).toBe(`Deployment default/app
@@ -175,7 +175,7 @@ test('a source without claims is shown as unused', async () => {
   expect(stderr).toContain('does not exist or is not used')
 })
 
-test('a manifest with a mistake is named with its file and line, and the rest is explained', async () => {
+test('an invalid manifest is reported with file and line, and the other objects are explained', async () => {
   const folder = makeFolder({ 'hub.yaml': [makeClaim(), source, makePolicy()], 'broken.yaml': 'a: [' })
 
   const { status, stdout, stderr } = await runWords(['explain', 'dsc/sales', '--folder', folder])
@@ -184,7 +184,7 @@ test('a manifest with a mistake is named with its file and line, and the rest is
   expect(stderr).toMatch(/^lodestone explain: .*broken\.yaml:1: is not valid YAML/)
 })
 
-test('the first line stands out at a terminal, and not where NO_COLOR is set', async () => {
+test('the first line is bold at a terminal, unless NO_COLOR is set', async () => {
   const words = ['explain', 'deployment/app', '--folder', makeFolder()]
 
   const coloured = await runWords(words, { isTTY: true })
