@@ -14,7 +14,7 @@ const changed = {
   },
 }
 
-test('a difference is reported by its path, a list as one', () => {
+test('a difference is reported by its path, a list as one value', () => {
   expect(changedKeys(DEFAULT_CONFIG, changed)).toEqual([
     'volumes.enabled',
     'volumes.allowedRoots',
@@ -26,7 +26,7 @@ test('a difference is reported by its path, a list as one', () => {
   expect(changedKeys(changed, structuredClone(changed))).toEqual([])
 })
 
-test('settings of volumes take effect at once, except whether data is moved', () => {
+test('settings of volumes take effect immediately, except volumes.enabled', () => {
   expect(changedKeys(DEFAULT_CONFIG, changed).filter(takesEffect)).toEqual([
     'volumes.allowedRoots',
     'volumes.movers.maxInAll',

@@ -17,7 +17,7 @@ function complaintAbout(given: unknown): string {
   return (complaint as Error).message
 }
 
-/** Every setting that the schema has, by path: `['server', 'port']`. */
+/** Every setting in the schema, by path: `['server', 'port']`. */
 function settingsOf(schema: object, path: string[] = []): { path: string[]; schema: object }[] {
   const { properties } = schema as { properties?: Record<string, object> }
   const here = path.length === 0 ? [] : [{ path, schema }]
@@ -27,7 +27,7 @@ function settingsOf(schema: object, path: string[] = []): { path: string[]; sche
 const settings = settingsOf(configSchema)
 const at = (path: string[], value: unknown) => path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
 
-describe('everything has a default', () => {
+describe('the defaults are used', () => {
   test.each([{ given: undefined }, { given: null }, { given: {} }, { given: { server: {}, log: {} } }])(
     '$given',
     ({ given }) => {
@@ -39,7 +39,7 @@ describe('everything has a default', () => {
     expect(loadConfig(undefined)).toEqual(DEFAULT_CONFIG)
   })
 
-  test('and the defaults are valid themselves', () => {
+  test('and are valid themselves', () => {
     expect(completeConfig(DEFAULT_CONFIG, FILE)).toEqual(DEFAULT_CONFIG)
   })
 })
@@ -58,7 +58,7 @@ describe('given settings replace the defaults', () => {
     expect(registration.excludedNamespaces).toEqual([])
   })
 
-  test('a setting without a default is taken over', () => {
+  test('a setting without a default is added', () => {
     const { server } = completeConfig({ server: { clientCaFile: 'ca.crt' } }, FILE)
 
     expect(server.clientCaFile).toBe('ca.crt')
@@ -96,25 +96,25 @@ describe('a file', () => {
     { name: 'broken YAML', text: 'log: [' },
     { name: 'a key given twice', text: 'log: {}\nlog: {}\n' },
     { name: 'a list', text: '- log' },
-  ])('that is $name is named', ({ text }) => {
+  ])('that is $name is reported by its name', ({ text }) => {
     const file = write(text)
 
     expect(() => loadConfig(file)).toThrow(ConfigError)
     expect(() => loadConfig(file)).toThrow(`${file}: `)
   })
 
-  test('that is not there is named', () => {
+  test('that does not exist is reported by its name', () => {
     expect(() => loadConfig('none.yaml')).toThrow(/^none\.yaml: ENOENT/)
   })
 })
 
-describe('every setting of a wrong type is named by its path', () => {
+describe('every setting of a wrong type is reported by its path', () => {
   test.each(settings.map(({ path }) => ({ path, name: path.join('.') })))('$name', ({ path, name }) => {
     expect(complaintAbout(at(path, null))).toContain(`${name}: must be `)
   })
 })
 
-describe('an unknown setting is named by its path, beside every section', () => {
+describe('an unknown setting is reported by its path, in every section', () => {
   const sections = settings.filter(({ schema }) => 'properties' in schema).map(({ path }) => path)
 
   test.each([[], ...sections].map((path) => ({ path, name: [...path, 'mistyped'].join('.') })))(
@@ -125,7 +125,7 @@ describe('an unknown setting is named by its path, beside every section', () => 
   )
 })
 
-describe('a value out of its range is named by its path', () => {
+describe('a value outside of its range is reported by its path', () => {
   test.each([
     { given: { server: { port: 65536 } }, want: 'server.port' },
     { given: { server: { port: 1.5 } }, want: 'server.port' },
@@ -163,21 +163,21 @@ describe('a value out of its range is named by its path', () => {
     expect(complaintAbout(given)).toContain(`${want}: `)
   })
 
-  test('all at once', () => {
+  test('all errors together', () => {
     const complaint = complaintAbout({ server: { port: -1, host: '' }, log: { level: 'loud' } })
 
     for (const path of ['server.port', 'server.host', 'log.level']) expect(complaint).toContain(`${path}: `)
   })
 })
 
-describe('the URL by which a hub calls us', () => {
+describe('the URL with which a hub calls Lodestone', () => {
   test.each([
     'https://10.0.0.7:9443',
     'https://lodestone.example.org',
     'https://lodestone.example.org/',
     'https://lodestone.example.org/hub/one',
     'https://[2001:db8::1]:9443',
-  ])('may be %s', (url) => {
+  ])('accepts %s', (url) => {
     expect(URL_PATTERN.test(url)).toBe(true)
     expect(completeConfig({ registration: { mode: 'url', url } }, FILE).registration.url).toBe(url)
   })
@@ -190,11 +190,11 @@ describe('the URL by which a hub calls us', () => {
     'https://user@lodestone.example.org',
     'https://lodestone.example.org?a=b',
     'https://lodestone.example.org/a#b',
-  ])('may not be %j', (url) => {
+  ])('rejects %j', (url) => {
     expect(complaintAbout({ registration: { mode: 'url', url } })).toContain('registration.url: ')
   })
 
-  test('is required where the mode is url', () => {
+  test('is required with mode url', () => {
     expect(complaintAbout({ registration: { mode: 'url' } })).toContain('registration.url: is required with mode url')
   })
 })

@@ -14,13 +14,13 @@ const STEP_MS = 100
 const LATE_MS = 4000
 const HOUR_MS = 3_600_000
 
-/** Some replicas over one store, and what each of them is doing. */
+/** Several replicas with one store, and the state of each. */
 class Scene {
   readonly clock = new TestClock()
   readonly shared = openFolderStore({ kinds: [] })
   readonly replicas: Replica[] = []
 
-  /** `skewMs` is how wrong the replica's wall clock is. */
+  /** `skewMs` is the error of the replica's wall clock. */
   join(name: string, input: { skewMs?: number; windDownMs?: number; work?: Work } = {}): Replica {
     const replica = new Replica(this, name, input)
     this.replicas.push(replica)
@@ -31,17 +31,17 @@ class Scene {
     return replica
   }
 
-  /** The replicas that work now; there is never more than one. */
+  /** The replicas that work now; at most one. */
   get working(): string[] {
     return this.replicas.filter((replica) => replica.works).map((replica) => replica.name)
   }
 
-  /** Lets time pass in small steps; at each of them at most one works. */
+  /** Advances the time in small steps, and checks at each step that at most one replica works. */
   async pass(ms: number): Promise<void> {
     for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) await this.#step()
   }
 
-  /** How long it takes until `condition`; throws when that is more than `limitMs`. */
+  /** Returns the time until `condition` holds; throws if it is more than `limitMs`. */
   async timeUntil(condition: () => boolean, limitMs = 60_000): Promise<number> {
     const fromMs = this.clock.now()
     while (!condition()) {
@@ -100,7 +100,7 @@ class Replica {
     })
   }
 
-  /** Nothing is heard of it any more, and nothing done. */
+  /** Stops all requests and callbacks of the replica. */
   crash(): void {
     this.#crashed = true
     this.works = false
@@ -139,7 +139,7 @@ class Replica {
   }
 }
 
-/** Two replicas, of which `a` leads. */
+/** Two replicas, of which `a` is the leader. */
 async function openPair(a = {}, b = {}): Promise<{ scene: Scene; a: Replica; b: Replica }> {
   const scene = new Scene()
   const first = scene.join('a', a)
@@ -151,7 +151,7 @@ async function openPair(a = {}, b = {}): Promise<{ scene: Scene; a: Replica; b: 
 }
 
 describe('two replicas', () => {
-  test('have one leader, which stays', async () => {
+  test('have one leader, which does not change', async () => {
     const { scene, a, b } = await openPair()
     await scene.pass(120_000)
     expect(scene.working).toEqual(['a'])
@@ -159,7 +159,7 @@ describe('two replicas', () => {
     expect([...a.errors, ...b.errors, a.stops, b.stops]).toEqual([0, 0])
   })
 
-  test('that start at the same moment have one leader', async () => {
+  test('that start at the same time have one leader', async () => {
     const scene = new Scene()
     scene.join('a')
     scene.join('b')
@@ -168,12 +168,12 @@ describe('two replicas', () => {
     expect(scene.replicas.flatMap(({ errors }) => errors)).toEqual([])
   })
 
-  test('hand over at once when the leader is stopped, after its work has stopped', async () => {
+  test('change the leader immediately after the stop of the leader and of its work', async () => {
     const { scene, a, b } = await openPair({ windDownMs: 30_000 })
     const stopped = a.leader.stop()
     expect(a.leader.isLeader()).toBe(false)
     await scene.pass(29_000)
-    // Longer than a lease lasts: it is renewed while the work winds down.
+    // Longer than the lifetime of a Lease: it is renewed while the work stops.
     expect(scene.working).toEqual(['a'])
     await scene.timeUntil(() => !a.works, 2000)
     expect(await scene.timeUntil(() => b.works)).toBeLessThan(2500)
@@ -182,7 +182,7 @@ describe('two replicas', () => {
     expect(a.stops).toBe(1)
   })
 
-  test.each([0, 500, 1000, 1500, 2000])('hand over within 20 s when the leader crashes after %i ms', async (ms) => {
+  test.each([0, 500, 1000, 1500, 2000])('change the leader within 20 s after a crash at %i ms', async (ms) => {
     const { scene, a, b } = await openPair()
     await scene.pass(ms)
     a.crash()
@@ -191,7 +191,7 @@ describe('two replicas', () => {
     expect(handOverMs).toBeLessThanOrEqual(20_000)
   })
 
-  test.each([-HOUR_MS, HOUR_MS])('are not disturbed by clocks that are %i ms apart', async (skewMs) => {
+  test.each([-HOUR_MS, HOUR_MS])('are not affected by clocks that differ by %i ms', async (skewMs) => {
     const { scene, a, b } = await openPair({}, { skewMs })
     await scene.pass(60_000)
     expect(scene.working).toEqual(['a'])
@@ -206,7 +206,7 @@ describe('two replicas', () => {
 
 describe('a leader', () => {
   test.each<Health>(['refuses', 'hangs'])(
-    'whose store %s steps down before another one can take over',
+    'whose store %s stops its work before another replica can become the leader',
     async (health) => {
       const { scene, a, b } = await openPair({ windDownMs: 2000 })
       a.health = health
@@ -222,7 +222,7 @@ describe('a leader', () => {
     },
   )
 
-  test('whose store recovers in time stays, whatever became of its renewals', async () => {
+  test('whose store recovers in time stays the leader, even if renewals failed', async () => {
     const { scene, a } = await openPair()
     for (const health of ['refuses', 'answers get lost', 'answers late', 'writes late'] as const) {
       a.health = health
@@ -234,7 +234,7 @@ describe('a leader', () => {
     expect(a.stops).toBe(0)
   })
 
-  test('that lost the lease tries again when no other one has it', async () => {
+  test('that lost the Lease is a candidate again if no other replica has it', async () => {
     const scene = new Scene()
     const a = scene.join('a')
     await scene.timeUntil(() => a.works)
@@ -245,7 +245,7 @@ describe('a leader', () => {
     expect((await scene.lease())?.spec?.leaseTransitions).toBe(0)
   })
 
-  test('renews by one request every two seconds', async () => {
+  test('renews the Lease with one request every two seconds', async () => {
     const { scene, a } = await openPair()
     a.requests.length = 0
     await scene.pass(22_000)
@@ -270,7 +270,7 @@ describe('a leader', () => {
     expect(a.errors).toEqual([])
   })
 
-  test('stops as soon as it sees that another has the lease', async () => {
+  test('stops its work when it observes that another replica has the Lease', async () => {
     const { scene, a } = await openPair()
     const lease = (await scene.lease()) as Lease
     await scene.shared.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: 'z', renewTime: 'just now' } })
@@ -280,7 +280,7 @@ describe('a leader', () => {
     expect((await scene.lease())?.spec?.holderIdentity).toBe('z')
   })
 
-  test('whose work fails says so, gives the lease back and tries again', async () => {
+  test('whose work fails reports the error, releases the Lease and is a candidate again', async () => {
     let failures = 0
     const work = (): Promise<void> => Promise.reject(new Error(`failure ${++failures}`))
     const scene = new Scene()
@@ -293,7 +293,7 @@ describe('a leader', () => {
     await scene.timeUntil(() => b.works, 5000)
   })
 
-  test('whose work is done at once leads until it is stopped', async () => {
+  test('whose work ends immediately stays the leader until it is stopped', async () => {
     const scene = new Scene()
     const a = scene.join('a', { work: async () => {} })
     await scene.pass(60_000)
@@ -305,14 +305,14 @@ describe('a leader', () => {
 })
 
 describe('a stop', () => {
-  test('while waiting is at once, and harmless when it comes twice', async () => {
+  test('while waiting is immediate, and may be called twice', async () => {
     const { scene, b } = await openPair()
     await Promise.all([b.leader.stop(), b.leader.stop()])
     await scene.pass(20_000)
     expect([scene.working, b.stops, scene.clock.waits.length]).toEqual([['a'], 0, 1])
   })
 
-  test('while the lease is asked for starts no work and keeps no lease', async () => {
+  test('during a request for the Lease starts no work and keeps no Lease', async () => {
     const scene = new Scene()
     const a = scene.join('a')
     await a.leader.stop()
@@ -320,7 +320,7 @@ describe('a stop', () => {
     expect((await scene.lease())?.spec?.holderIdentity).toBe('')
   })
 
-  test('does not wait for ever for a store that hangs', async () => {
+  test('does not wait forever for a store that does not respond', async () => {
     const { scene, a, b } = await openPair()
     a.health = 'hangs'
     b.health = 'hangs'
@@ -336,29 +336,26 @@ test('a replica needs an identity', () => {
   expect(() => scene.join('')).toThrow('needs an identity')
 })
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  'there is never more than one leader, whatever the store does (%i)',
-  async (seed) => {
-    const scene = new Scene()
-    const random = buildRandom(seed)
-    const healths: Health[] = ['well', 'well', 'refuses', 'hangs', 'answers get lost', 'writes late', 'answers late']
-    for (const name of ['a', 'b', 'c']) {
-      scene.join(name, { skewMs: (random() - 0.5) * HOUR_MS, windDownMs: Math.round(random() * 40) * STEP_MS })
-    }
-    const leaders = new Set<string>()
-    for (let i = 0; i < 60; i++) {
-      scene.clock.chance = random()
-      for (const replica of scene.replicas) replica.health = healths[Math.floor(random() * healths.length)] ?? 'well'
-      await scene.pass(Math.ceil(random() * 200) * STEP_MS)
-      for (const name of scene.working) leaders.add(name)
-    }
-    expect(leaders.size).toBeGreaterThan(1)
-    for (const replica of scene.replicas) replica.health = 'well'
-    await scene.timeUntil(() => scene.working.length === 1, 25_000)
-  },
-)
+test.each([1, 2, 3, 4, 5, 6, 7, 8])('there is at most one leader for any errors of the store (%i)', async (seed) => {
+  const scene = new Scene()
+  const random = buildRandom(seed)
+  const healths: Health[] = ['well', 'well', 'refuses', 'hangs', 'answers get lost', 'writes late', 'answers late']
+  for (const name of ['a', 'b', 'c']) {
+    scene.join(name, { skewMs: (random() - 0.5) * HOUR_MS, windDownMs: Math.round(random() * 40) * STEP_MS })
+  }
+  const leaders = new Set<string>()
+  for (let i = 0; i < 60; i++) {
+    scene.clock.chance = random()
+    for (const replica of scene.replicas) replica.health = healths[Math.floor(random() * healths.length)] ?? 'well'
+    await scene.pass(Math.ceil(random() * 200) * STEP_MS)
+    for (const name of scene.working) leaders.add(name)
+  }
+  expect(leaders.size).toBeGreaterThan(1)
+  for (const replica of scene.replicas) replica.health = 'well'
+  await scene.timeUntil(() => scene.working.length === 1, 25_000)
+})
 
-/** Chance that is the same in every run (a linear congruential generator). */
+/** A random generator with the same numbers in every run (linear congruential). */
 function buildRandom(seed: number): () => number {
   let state = seed
   return () => {

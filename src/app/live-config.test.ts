@@ -7,7 +7,7 @@ import { TestClock } from '../time/clock.fake.ts'
 import { ConfigError, DEFAULT_CONFIG, loadConfig } from './config.ts'
 import { openLiveConfig } from './live-config.ts'
 
-/** Longer than until the file is looked at again, whether or not the system says that it changed. */
+/** Longer than the polling interval of the file. */
 const NEXT_LOOK_MS = 15_000
 
 function follow() {
@@ -29,7 +29,7 @@ function follow() {
   return { file, write, told, look: () => clock.advance(NEXT_LOOK_MS), reads: () => reads }
 }
 
-test('a file that says what it said is not taken apart again, whatever else changes in its folder', () => {
+test('an unchanged file is not parsed again after other changes in its folder', () => {
   const { look, reads, write, told } = follow()
   for (let time = 0; time < 5; time++) look()
   expect(reads()).toBe(1)
@@ -39,7 +39,7 @@ test('a file that says what it said is not taken apart again, whatever else chan
   expect([reads(), told]).toEqual([2, ['configuration read again', 'these changes take effect at the next start']])
 })
 
-test('a file that is refused and then says again what it said before is told to be good', () => {
+test('a rejected file is logged as valid again after the old content is restored', () => {
   const { look, write, told, file } = follow()
   look()
   write('loud')

@@ -23,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => vi.useRealTimers())
 
-test('parts start in order, and none after one that fails', async () => {
+test('parts start in order, and none starts after a failed one', async () => {
   const fails = () => {
     throw new Error('the port is taken')
   }
@@ -33,7 +33,7 @@ test('parts start in order, and none after one that fails', async () => {
   expect(told).toEqual(['start store', 'start server'])
 })
 
-test('parts stop in reverse order, each after the one before it has stopped', async () => {
+test('parts stop in reverse order, each after the next one has stopped', async () => {
   const gate = Promise.withResolvers<void>()
   const stopped = stopParts([part('store'), part('server', () => gate.promise)], 1000)
 
@@ -43,7 +43,7 @@ test('parts stop in reverse order, each after the one before it has stopped', as
   expect(told).toEqual(['server', 'store'])
 })
 
-test('a part that hangs is named, and the others are told to stop all the same', async () => {
+test('a part that does not stop in time is returned by name, and the others are stopped', async () => {
   const stopped = stopParts([part('store'), part('server', hangs), part('loops')], 1000)
   await vi.advanceTimersByTimeAsync(1000)
 
@@ -51,7 +51,7 @@ test('a part that hangs is named, and the others are told to stop all the same',
   expect(told).toEqual(['loops', 'server', 'store'])
 })
 
-test('a part that fails to stop is named, and keeps no other from stopping', async () => {
+test('a part that fails to stop is returned by name, and the others are stopped', async () => {
   const fails = () => {
     throw new Error('no such socket')
   }

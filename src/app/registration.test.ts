@@ -34,8 +34,8 @@ function entry(name: string, config = configured()): WebhookEntry {
   return found
 }
 
-describe('the webhook configurations', () => {
-  test('is one configuration for each type, both called lodestone', () => {
+describe('the registration with the API server', () => {
+  test('has one configuration per type, both with the name lodestone', () => {
     const wanted = wantedRegistration(configured())
 
     expect(wanted.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
@@ -44,20 +44,20 @@ describe('the webhook configurations', () => {
     ])
   })
 
-  test('is every webhook of the table, under a name of its own', () => {
+  test('has each webhook of the table, with its own name', () => {
     const names = entriesOf(wantedRegistration(configured())).map(({ name }) => name)
 
     expect(names).toEqual(expect.arrayContaining(webhooks.map(({ name }) => `${name}.lodestone.dev`)))
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test('never has side effects, is short, and speaks v1', () => {
+  test('has no side effects, a short timeout, and version v1', () => {
     for (const one of entriesOf(wantedRegistration(configured({ timeoutSeconds: 5 })))) {
       expect(one).toMatchObject({ sideEffects: 'None', timeoutSeconds: 5, admissionReviewVersions: ['v1'] })
     }
   })
 
-  test('is asked about pods only when they ask for volumes, and then always', () => {
+  test('selects all pods that request volumes, and no others', () => {
     expect(entry('pod.lodestone.dev')).toMatchObject({
       objectSelector: { matchLabels: { 'lodestone.dev/inject': 'true' } },
       rules: [{ apiGroups: [''], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
@@ -66,7 +66,7 @@ describe('the webhook configurations', () => {
     expect(entry('resource-binding.lodestone.dev')).not.toHaveProperty('objectSelector')
   })
 
-  test('is asked about every kind of workload in one entry, with a rule for each version of an API', () => {
+  test('has one entry for every kind of workload, with a rule per API version', () => {
     const { rules, matchConditions } = entry('workload.lodestone.dev')
     expect(rules).toContainEqual({
       apiGroups: ['apps'],
@@ -82,8 +82,8 @@ describe('the webhook configurations', () => {
   })
 })
 
-describe('how we are called', () => {
-  test('by URL on a hub, at the path of each webhook', () => {
+describe('the address of Lodestone', () => {
+  test('is a URL on a hub, with the path of each webhook', () => {
     const wanted = wantedRegistration(configured({ mode: 'url', url: 'https://10.0.0.7:9443/hub/' }))
 
     const urls = new Set(entriesOf(wanted).map(({ clientConfig }) => clientConfig.url))
@@ -91,7 +91,7 @@ describe('how we are called', () => {
     for (const { clientConfig } of entriesOf(wanted)) expect(clientConfig.service).toBeUndefined()
   })
 
-  test('by Service in a plain cluster, also where a URL is configured', () => {
+  test('is a Service in a plain cluster, even if a URL is configured', () => {
     const service = { namespace: 'here', name: 'me', port: 8443 }
 
     const wanted = wantedRegistration(configured({ mode: 'service', url: 'https://10.0.0.7', service }))
@@ -101,14 +101,14 @@ describe('how we are called', () => {
     }
   })
 
-  test('with the CA that is served, in base64', () => {
+  test('has the present CA in base64', () => {
     for (const { clientConfig } of entriesOf(wantedRegistration(configured(), { caBundlePem: CA }))) {
       expect(Buffer.from(clientConfig.caBundle ?? '', 'base64').toString()).toBe(CA)
     }
   })
 
   test.each([{ certificates: undefined }, { certificates: { caBundlePem: undefined } }])(
-    'with the CA left out where it is not ours to say: $certificates',
+    'has no CA if another tool sets it: $certificates',
     ({ certificates }) => {
       for (const { clientConfig } of entriesOf(wantedRegistration(configured(), certificates))) {
         expect(clientConfig).not.toHaveProperty('caBundle')
@@ -117,7 +117,7 @@ describe('how we are called', () => {
   )
 })
 
-describe('the configuration of the resource interpreter', () => {
+describe('the registration with the resource interpreter', () => {
   const type = (apiVersion: string, kind: string): ResourceType => {
     const [version = '', group = ''] = apiVersion.split('/').reverse()
     return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true }
@@ -132,7 +132,7 @@ describe('the configuration of the resource interpreter', () => {
   const wanted = (config: Config, ca?: string) => wantedInterpreterRegistration(config, types, { caBundlePem: ca })
   const entriesFor = (config: Config, ca?: string) => wanted(config, ca)?.webhooks ?? []
 
-  test('is one webhook in a configuration that is known as ours', () => {
+  test('is one webhook in a configuration with our labels', () => {
     expect(wanted(configured())).toMatchObject({
       apiVersion: 'config.karmada.io/v1alpha1',
       kind: 'ResourceInterpreterWebhookConfiguration',
@@ -141,7 +141,7 @@ describe('the configuration of the resource interpreter', () => {
     })
   })
 
-  test('has a rule for each group and no other kinds by their combination, in an order that stays', () => {
+  test('has one rule per group with only the wanted kinds, in a stable order', () => {
     const rule = (group: string, kinds: string[]) => ({
       operations: ['InterpretDependency'],
       apiGroups: [group],
@@ -157,7 +157,7 @@ describe('the configuration of the resource interpreter', () => {
     expect(wantedInterpreterRegistration(configured(), [...types].reverse())).toEqual(wanted(configured()))
   })
 
-  test('is called as the webhooks are: by URL or by Service, never both, with the CA that is served', () => {
+  test('has an address as the webhooks: a URL or a Service, with the present CA', () => {
     const hub = entriesFor(configured({ mode: 'url', url: 'https://10.0.0.7:9443/hub/' }), CA)
     const plain = entriesFor(configured({ mode: 'service', url: 'https://10.0.0.7' }))
 
@@ -170,7 +170,7 @@ describe('the configuration of the resource interpreter', () => {
   })
 
   test.each([{ distribution: 'builtin' as const }, { distribution: 'none' as const }])(
-    'is nothing where Karmada does not distribute them: $distribution',
+    'is absent if Karmada does not distribute dependencies: $distribution',
     ({ distribution }) => {
       const config = { ...configured(), dependencies: { ...DEFAULT_CONFIG.dependencies, distribution } }
 
@@ -178,7 +178,7 @@ describe('the configuration of the resource interpreter', () => {
     },
   )
 
-  test('is nothing on a cluster without Karmada, which is not even asked', async () => {
+  test('is absent on a cluster without Karmada, without a request', async () => {
     const server = await new FakeApiServer([resourceBindings, interpreterWebhookConfigurations]).listen()
     server.serve(resourceBindings, false)
     const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
@@ -207,7 +207,7 @@ describe('the configuration of the resource interpreter', () => {
     expect(await register()).toBe(1)
   })
 
-  test('is about namespaced kinds with pods: of the others Karmada knows as much by itself', () => {
+  test('has namespaced kinds with pods only, since Karmada finds the dependencies of other kinds itself', () => {
     const kinds = interpreterTypes.map(({ kind }) => kind)
 
     expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'CronJob', 'Pod', 'RayCluster', 'Workflow']))
@@ -215,9 +215,9 @@ describe('the configuration of the resource interpreter', () => {
   })
 })
 
-describe('whether a namespace is refused while Lodestone is away is its own choice', () => {
+describe('a namespace decides whether its requests are rejected while Lodestone is unavailable', () => {
   test.each([{ webhook: 'resource-binding' }, { webhook: 'data-source-claim' }])(
-    '$webhook is registered twice: for the namespaces that have the label, and for the others',
+    '$webhook is registered twice: for namespaces with the label, and for all others',
     ({ webhook }) => {
       const open = entry(`${webhook}.lodestone.dev`)
       const enforced = entry(`${webhook}.enforced.lodestone.dev`)
@@ -235,7 +235,7 @@ describe('whether a namespace is refused while Lodestone is away is its own choi
   )
 
   test.each([{ webhook: 'cluster-resource-binding' }, { webhook: 'data-source' }])(
-    '$webhook has no namespace, and one entry without a selector',
+    '$webhook is cluster-scoped, and has one entry without a selector',
     ({ webhook }) => {
       const names = entriesOf(wantedRegistration(configured())).map(({ name }) => name)
 
@@ -249,8 +249,8 @@ describe('whether a namespace is refused while Lodestone is away is its own choi
   )
 })
 
-describe('the requests that are never sent to Lodestone', () => {
-  test('the namespaces of the configuration and our own, sorted so that their order changes nothing', () => {
+describe('requests that are never sent to Lodestone', () => {
+  test('of the configured namespaces and our own, sorted for a stable order', () => {
     const service = { namespace: 'ours', name: 'me', port: 443 }
     const config = configured({ excludedNamespaces: ['z', 'ours', 'a'], service })
 
@@ -263,7 +263,7 @@ describe('the requests that are never sent to Lodestone', () => {
     })
   })
 
-  test('namespaces of the system by their prefix, and bindings without a placement', () => {
+  test('of system namespaces, by prefix, and of bindings without a placement', () => {
     expect(entry('resource-binding.lodestone.dev').matchConditions).toEqual([
       {
         name: 'not-a-system-namespace',
@@ -278,10 +278,10 @@ describe('the requests that are never sent to Lodestone', () => {
   })
 })
 
-describe('the names by which the server is called, and which its certificate has', () => {
+describe('the host names of the server, for its certificate', () => {
   const always = ['lodestone.lodestone-system.svc', 'localhost', '127.0.0.1', '::1']
 
-  test('are its Service and this machine', () => {
+  test('include its Service and this machine', () => {
     expect(servingHosts(configured())).toEqual(always)
   })
 
@@ -289,11 +289,11 @@ describe('the names by which the server is called, and which its certificate has
     { url: 'https://hub.example.org:9443/path', want: 'hub.example.org' },
     { url: 'https://10.0.0.7', want: '10.0.0.7' },
     { url: 'https://[2001:db8::1]:9443', want: '2001:db8::1' },
-  ])('are that of the URL $url too', ({ url, want }) => {
+  ])('include the one in the URL $url', ({ url, want }) => {
     expect(servingHosts(configured({ mode: 'url', url }))).toEqual([want, ...always])
   })
 
-  test('are those of the configuration too, each once', () => {
+  test('include the configured ones, without duplicates', () => {
     expect(servingHosts(configured({ mode: 'url', url: 'https://localhost:9443' }, ['10.0.0.7', '::1']))).toEqual([
       'localhost',
       'lodestone.lodestone-system.svc',

@@ -17,8 +17,8 @@ test('a condition is True or False', () => {
 })
 
 test.each([
-  { name: 'that holds', conditions: [before], want: true },
-  { name: 'that does not hold', conditions: [{ ...before, status: 'False' as const }], want: false },
+  { name: 'with status True', conditions: [before], want: true },
+  { name: 'with status False', conditions: [{ ...before, status: 'False' as const }], want: false },
   { name: 'of another type', conditions: [{ ...before, type: 'Stale' }], want: false },
   { name: 'that is absent', conditions: undefined, want: false },
 ])('a condition $name is true: $want', ({ conditions, want }) => {
@@ -33,12 +33,12 @@ describe('new conditions', () => {
     ])
   })
 
-  test('have a new transition time where the status changes', () => {
+  test('have a new transition time if the status changes', () => {
     const [changed] = withConditions([before], [condition('Ready', false, 'B', 'b')], undefined, NOW)
     expect(changed).toEqual({ ...condition('Ready', false, 'B', 'b'), lastTransitionTime: new Date(NOW).toISOString() })
   })
 
-  test('leave those of other types, sorted by type', () => {
+  test('keep those of other types, sorted by type', () => {
     const added = withConditions([before], [condition('Bound', true, 'C', 'c')], undefined, NOW)
     expect(added.map(({ type }) => type)).toEqual(['Bound', 'Ready'])
     expect(added[1]).toBe(before)

@@ -29,7 +29,7 @@ describe('a list of errors', () => {
     expect(fill(MAX_LISTED_ERRORS - 1).list.isFull).toBe(false)
   })
 
-  test('counts the remaining ones, and does not describe them', () => {
+  test('counts the others without describing them', () => {
     const { list, described } = fill(MAX_LISTED_ERRORS + 5)
     expect(list.errors()).toEqual([...errors(MAX_LISTED_ERRORS), remaining(5)])
     expect(described).toBe(MAX_LISTED_ERRORS)
@@ -49,13 +49,13 @@ describe('the description of errors', () => {
     expect(describeErrors(given)).toBe(want)
   })
 
-  test('adds up the errors that are not listed', () => {
+  test('adds the errors that are not listed', () => {
     const text = describeErrors([...errors(MAX_LISTED_ERRORS), remaining(5)])
     expect(text.endsWith('; and 5 more errors')).toBe(true)
     expect(describeErrors(errors(MAX_LISTED_ERRORS + 2)).endsWith('; and 2 more errors')).toBe(true)
   })
 
-  test('shortens a long message', () => {
+  test('cuts a long message', () => {
     expect(describeErrors([{ ...error(0), message: 'x'.repeat(5000) }])).toHaveLength(1025)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fnv1a, listDigest } from './hash.ts'
 
-/** FNV-1a with 64 bits, by the book: slow, over code units. */
+/** FNV-1a with 64 bits, by its definition: slow, over code units. */
 function reference(text: string): string {
   let hash = 0xcbf29ce484222325n
   for (let i = 0; i < text.length; i++)
@@ -22,7 +22,7 @@ describe('the digest of a list', () => {
 
   test.each([
     { name: 'the order', one: ['a', 'b'], other: ['b', 'a'] },
-    { name: 'where a text ends', one: ['ab'], other: ['a', 'b'] },
+    { name: 'the end of each text', one: ['ab'], other: ['a', 'b'] },
     { name: 'an empty text', one: [], other: [''] },
     { name: 'one more text', one: ['a'], other: ['a', 'a'] },
   ])('depends on $name', ({ one, other }) => {

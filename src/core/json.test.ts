@@ -4,13 +4,13 @@ import { jsonEqual, sortedUnique, withoutEmpties } from './json.ts'
 describe('jsonEqual', () => {
   test.each<{ name: string; a: unknown; b: unknown; want: boolean }>([
     { name: 'the order of members does not matter', a: { a: 1, b: [2] }, b: { b: [2], a: 1 }, want: true },
-    { name: 'the order of a list does', a: [1, 2], b: [2, 1], want: false },
+    { name: 'the order of a list matters', a: [1, 2], b: [2, 1], want: false },
     { name: 'an undefined member counts as absent', a: { a: undefined }, b: {}, want: true },
     { name: 'null is not absent', a: { a: null }, b: {}, want: false },
-    { name: 'a list is no object', a: [], b: {}, want: false },
+    { name: 'a list differs from an object', a: [], b: {}, want: false },
     { name: 'a longer list differs', a: [1], b: [1, 2], want: false },
     {
-      name: 'another member of the same name on the prototype is not found',
+      name: 'a member on the prototype is ignored',
       a: { toString: 1 },
       b: { b: 1 },
       want: false,
@@ -21,7 +21,7 @@ describe('jsonEqual', () => {
       b: JSON.parse('{"x":1}'),
       want: false,
     },
-    { name: 'a number is not its text', a: 1, b: '1', want: false },
+    { name: 'a number differs from its text', a: 1, b: '1', want: false },
   ])('$name', ({ a, b, want }) => {
     expect([jsonEqual(a, b), jsonEqual(b, a)]).toEqual([want, want])
   })
@@ -29,20 +29,20 @@ describe('jsonEqual', () => {
 
 describe('withoutEmpties', () => {
   test.each<{ name: string; value: unknown; want: unknown }>([
-    { name: 'empty lists and maps go', value: { a: [], b: {}, c: 1 }, want: { c: 1 } },
+    { name: 'empty lists and maps are removed', value: { a: [], b: {}, c: 1 }, want: { c: 1 } },
     { name: 'an object with only empty members is removed', value: { a: { b: { c: [] } }, d: 'x' }, want: { d: 'x' } },
-    { name: 'nothing is left of nothing', value: { a: { b: [] } }, want: undefined },
+    { name: 'an object with only empty members is undefined', value: { a: { b: [] } }, want: undefined },
     {
       name: 'zero, false, null and empty text stay',
       value: { a: 0, b: false, c: null, d: '' },
       want: { a: 0, b: false, c: null, d: '' },
     },
-    { name: 'lists are cleaned inside', value: [{ key: 'tier', values: [] }], want: [{ key: 'tier' }] },
+    { name: 'items of lists are cleaned', value: [{ key: 'tier', values: [] }], want: [{ key: 'tier' }] },
   ])('$name', ({ value, want }) => {
     expect(withoutEmpties(value)).toEqual(want)
   })
 })
 
-test('names are sorted by code unit, each once', () => {
+test('names are sorted by code unit, without duplicates', () => {
   expect(sortedUnique(['b', 'a', 'b', 'B', '10', '9'])).toEqual(['10', '9', 'B', 'a', 'b'])
 })

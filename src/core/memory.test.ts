@@ -17,11 +17,11 @@ describe('the old generation', () => {
 describe('a warning', () => {
   const plan = { containerBytes: 512 * MEBIBYTE, heapBytes: 240 * MEBIBYTE, bytesInFlight: 64 * MEBIBYTE }
 
-  test('is not given for what is derived from the container', () => {
+  test('is absent for values that are derived from the container', () => {
     expect(memoryWarning(plan)).toBeUndefined()
   })
 
-  test('is given for more bytes in flight than the container has room for, with both sums', () => {
+  test('is given if the bytes in flight do not fit into the container, with both sums', () => {
     expect(memoryWarning({ ...plan, bytesInFlight: 128 * MEBIBYTE })).toContain(
       "need 544 MiB, more than the container's 512 MiB",
     )

@@ -11,7 +11,7 @@ const { tree } = fc.letrec((tie) => ({
   }),
 }))
 
-test('applied to the one it gives the other', async () => {
+test('a patch changes one value into the other', async () => {
   await fc.assert(
     fc.property(tree, tree, (before, after) => {
       const patch = mergePatch(before, after)
@@ -28,7 +28,7 @@ test('equal values need no patch', async () => {
   )
 })
 
-test('touches only what changes', () => {
+test('only changed members are in the patch', () => {
   expect(mergePatch({ a: { b: [1], c: 2 }, d: 3 }, { a: { b: [1, 2], c: 2 } })).toEqual({ a: { b: [1, 2] }, d: null })
 })
 
@@ -50,13 +50,13 @@ describe('a merge patch', () => {
     { target: { e: null }, patch: { a: 1 }, want: { e: null, a: 1 } },
     { target: [1, 2], patch: { a: 'b', c: null }, want: { a: 'b' } },
     { target: {}, patch: { a: { bb: { ccc: null } } }, want: { a: { bb: {} } } },
-  ])('$patch makes $want of $target', ({ target, patch, want }) => {
+  ])('$patch applied to $target gives $want', ({ target, patch, want }) => {
     const before = structuredClone(target)
     expect(applyMergePatch(target, patch)).toEqual(want)
     expect(target).toEqual(before)
   })
 
-  test('cannot reach a prototype', () => {
+  test('cannot change a prototype', () => {
     const patched = applyMergePatch({}, JSON.parse('{"__proto__": {"polluted": true}}')) as Record<string, unknown>
     expect(patched['polluted']).toBeUndefined()
     expect(Object.keys(patched)).toEqual(['__proto__'])

@@ -25,12 +25,12 @@ test.each<{ rule: keyof typeof rules; good: string[]; bad: string[] }>([
     bad: ['', 'apps', 'apps/', '/v1', 'a/b/v1', 'Apps/v1', 'apps/V1'],
   },
   { rule: 'kindProblem', good: ['Deployment', 'A', 'Job2'], bad: ['', 'deployment', 'My-Kind', '2Kind', 'a/B'] },
-])('$rule lets good names pass and says what is wrong with the others', ({ rule, good, bad }) => {
+])('$rule accepts valid names and explains invalid ones', ({ rule, good, bad }) => {
   const problem = (name: string) => rules[rule](name)
   expect(good.filter((name) => problem(name) !== undefined)).toEqual([])
   expect(bad.filter((name) => problem(name) === undefined)).toEqual([])
 })
 
-test('a cluster name may be limited further', () => {
+test('the length of a cluster name may have a lower limit', () => {
   expect([labelProblem('a'.repeat(48), 48), labelProblem('a'.repeat(49), 48) === undefined]).toEqual([undefined, false])
 })

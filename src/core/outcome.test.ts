@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { cut, refuseErrors } from './outcome.ts'
 
 test.each([
-  { name: 'a text that fits stays', text: 'a'.repeat(120), want: 'a'.repeat(120) },
+  { name: 'a short text stays', text: 'a'.repeat(120), want: 'a'.repeat(120) },
   {
-    name: 'a longer one ends in an ellipsis, and is no longer than allowed',
+    name: 'a longer text ends with an ellipsis, within the limit',
     text: 'a'.repeat(121),
     want: `${'a'.repeat(119)}…`,
   },

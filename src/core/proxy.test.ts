@@ -35,6 +35,6 @@ test.each([
   expect(proxyFor(new URL(url), { ...env, NO_PROXY: noProxy })).toBe(want)
 })
 
-test('without variables there is none', () => {
+test('without variables there is no proxy', () => {
   expect(proxyFor({ protocol: 'https:', hostname: 'h', port: '443' }, {})).toBeUndefined()
 })

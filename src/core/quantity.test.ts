@@ -1,4 +1,4 @@
-/** Amounts of bytes. */
+/** Tests amounts of bytes. */
 import { expect, test } from 'vitest'
 import { formatBytes, parseBytes } from './quantity.ts'
 
@@ -12,7 +12,7 @@ test.each([
   { text: '1.5Gi', want: undefined },
   { text: '', want: undefined },
   { text: '99999999Ti', want: undefined },
-])('reads $text', ({ text, want }) => {
+])('parses $text', ({ text, want }) => {
   expect(parseBytes(text)).toBe(want)
 })
 
@@ -22,6 +22,6 @@ test.each([
   { bytes: 1024, want: '1.0 KiB' },
   { bytes: 5 * 2 ** 30, want: '5.0 GiB' },
   { bytes: 3 * 2 ** 50, want: '3.0 PiB' },
-])('writes $want', ({ bytes, want }) => {
+])('formats $want', ({ bytes, want }) => {
   expect(formatBytes(bytes)).toBe(want)
 })

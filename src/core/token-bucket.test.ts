@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { TokenBucket } from './token-bucket.ts'
 
 describe('a token bucket', () => {
-  test('lets a burst through, then its rate, and never more than a burst after a rest', () => {
+  test('allows a burst, then its rate, and never more than a burst after a pause', () => {
     const bucket = new TokenBucket({ perSecond: 10, burst: 2 }, 1000)
     const takeAt = (...times: number[]) => times.map((time) => bucket.take(time))
     expect(takeAt(1000, 1000, 1000)).toEqual([0, 0, 100])
@@ -10,7 +10,7 @@ describe('a token bucket', () => {
     expect(takeAt(99_000, 99_000, 99_000)).toEqual([0, 0, 100])
   })
 
-  test('a clock that is set back neither gives nor takes', () => {
+  test('neither gains nor loses tokens if the clock is set back', () => {
     const bucket = new TokenBucket({ perSecond: 1, burst: 1 }, 10_000)
     expect([bucket.take(10_000), bucket.take(5000), bucket.take(6000)]).toEqual([0, 1000, 0])
   })

@@ -10,7 +10,7 @@ import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError, type ObjectStore } from '../store/store.ts'
 import { bindingsNeeding, dependentsOf, interpretObject, isStoredWorkload, workloadOfBinding } from './dependents.ts'
 
-/** Few names and labels, so that most of what is generated meets. */
+/** Few names and labels, so that most generated objects are related. */
 const name = fc.constantFrom('a', 'b', 'c')
 const labels = fc.dictionary(fc.constantFrom('app', 'tier'), name, { minKeys: 1, maxKeys: 2 })
 
@@ -78,7 +78,7 @@ function bindingOf(workload: string): ResourceBinding {
   )
 }
 
-test('the index finds the same bindings for an object as a search of everything', async () => {
+test('the index finds the same bindings for an object as a search of all objects', async () => {
   await fc.assert(
     fc.asyncProperty(fleet, async (objects) => {
       const store = await storeOf(objects)
@@ -99,15 +99,15 @@ test('the index finds the same bindings for an object as a search of everything'
   )
 })
 
-/** The object as it is held, which is what the loops look at. */
+/** The object as the store caches it, which the loops read. */
 function heldOf(store: ObjectStore, { apiVersion, kind, metadata }: K8sObject): K8sObject {
   const held = store.get(typeOf(apiVersion, kind), metadata.namespace, metadata.name ?? '')
   if (!held) throw new Error(`${kind} ${metadata.name} is not held`)
   return held
 }
 
-describe('the objects of a kind that a member does not serve', () => {
-  test('are no dependencies: they would only fail there', async () => {
+describe('objects of a kind that no member serves', () => {
+  test('are no dependencies, since they could not be applied', async () => {
     const store = await storeOf([
       makeObject('vck.intelai.org/v1alpha1', 'VolumeManager', 'data'),
       makeCluster('member1'),
@@ -117,16 +117,16 @@ describe('the objects of a kind that a member does not serve', () => {
   })
 })
 
-describe('an object that was sent', () => {
+describe('an object in a request', () => {
   const sent = (uid?: string) => {
     const deployment = makeDeployment()
     return { ...deployment, metadata: { ...deployment.metadata, ...(uid && { uid }) } }
   }
 
   test.each([
-    { name: 'is the stored one by its uid', stored: 'a', given: 'a', want: true },
-    { name: 'is another one of that name', stored: 'a', given: 'b', want: false },
-    { name: 'has no uid', stored: 'a', given: undefined, want: false },
+    { name: 'is the stored one if the uid is equal', stored: 'a', given: 'a', want: true },
+    { name: 'is another one if the uid differs', stored: 'a', given: 'b', want: false },
+    { name: 'is unknown without a uid', stored: 'a', given: undefined, want: false },
   ])('$name', async ({ stored, given, want }) => {
     const store = await storeOf([sent(stored)])
 
@@ -134,7 +134,7 @@ describe('an object that was sent', () => {
   })
 })
 
-test('nothing is interpreted from a store that was not read yet: no dependencies are not the same as unknown ones', () => {
+test('with a store that is not synced, NotSyncedError is thrown', () => {
   const store = openFolderStore({ kinds: cachedKinds })
 
   expect(() => interpretObject(makeDeployment(), store)).toThrow(NotSyncedError)

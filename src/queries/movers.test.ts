@@ -25,7 +25,7 @@ const directory = directoryOf(sales, volume)
 const label = nodeLabelOf(sales, 'vol1', 'r')
 const claimName = claimNameOf(sales, volume)
 
-/** A VolumeManager of another name whose volume has these replicas and deletions. */
+/** A VolumeManager with another name, whose volume has these replicas and deletions. */
 function managerWith(name: string, status: Partial<VolumeStatus>, config = {}): VolumeManager {
   const volumes = [{ id: 'vol1', nodeAffinity: {}, ...status }]
   return makeVolumeManager([config], { name, uid: name, status: { volumes } })
@@ -67,13 +67,13 @@ describe('the input of a plan', () => {
   const gather = async (manager: VolumeManager, objects: K8sObject[], known: Partial<KnownMovers> = {}) =>
     gatherVolumeManager(manager, await storeOf(objects), VOLUME_SETTINGS, { ...memory, ...known }, NOW)
 
-  test('has the movers of the VolumeManager, those that only the API server has included', async () => {
+  test('has the movers of the VolumeManager, with those that are not cached', async () => {
     const { movers } = await gather(sales, [mover, ended, foreign])
 
     expect([...movers.keys()].sort()).toEqual([mover, ended, unread].map(({ metadata }) => metadata.name).sort())
   })
 
-  test('counts each mover that has not ended once, of all VolumeManagers', async () => {
+  test('counts each running mover of all VolumeManagers once', async () => {
     const { allowance } = await gather(sales, [mover, ended])
     const names = allowance.active.map(({ metadata }) => metadata.name)
 
@@ -108,7 +108,7 @@ describe('the input of a plan', () => {
     ])
   })
 
-  test('finds the users of data, and when the last one ended', async () => {
+  test('finds the users of data, and the last end of a user', async () => {
     const { users, lastEnd } = await gather(sales, [
       makeUser({ nodeName: 'n1' }),
       makeUser({ nodeName: 'n2' }, endedAt(at(5)), 'b'),
@@ -117,7 +117,7 @@ describe('the input of a plan', () => {
     expect([users(directory), lastEnd('n2', directory)]).toEqual([[{ pod: 'default/trainer', node: 'n1' }], at(5)])
   })
 
-  test('has the settings, the memory of the loop and the time as they are', async () => {
+  test('has the settings, the memory of the loop and the time', async () => {
     const { manager, settings, progress, refusals, retryTriggers, now } = await gather(sales, [])
 
     expect({ manager, settings, progress, refusals, retryTriggers, now }).toEqual({
@@ -136,23 +136,23 @@ describe('the users of data are', () => {
     makePod([], { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: name } }], nodeName: 'n1' })
 
   test.each<{ name: string; pod: Pod; place?: string; want: object[] }>([
-    { name: 'pods that run', pod: makeUser({ nodeName: 'n1' }), want: [{ pod: 'default/trainer', node: 'n1' }] },
-    { name: 'pods that wait for a node', pod: makeUser(), want: [{ pod: 'default/trainer' }] },
+    { name: 'running pods', pod: makeUser({ nodeName: 'n1' }), want: [{ pod: 'default/trainer', node: 'n1' }] },
+    { name: 'pods that are not scheduled yet', pod: makeUser(), want: [{ pod: 'default/trainer' }] },
     {
       name: 'pods of any namespace, for a directory',
       pod: { ...makeUser(), metadata: { name: 'spy', namespace: 'shop' } },
       want: [{ pod: 'shop/spy' }],
     },
-    { name: 'no pods that ended', pod: makeUser({ nodeName: 'n1' }, endedAt(at(0))), want: [] },
+    { name: 'no ended pods', pod: makeUser({ nodeName: 'n1' }, endedAt(at(0))), want: [] },
     { name: 'no pods with other directories', pod: makeUser({ volumes: [] }), want: [] },
     {
-      name: 'pods of the namespace, for a claim',
+      name: 'pods of the namespace, for a PersistentVolumeClaim',
       pod: claimPod(claimName),
       place: claimName,
       want: [{ pod: 'default/trainer', node: 'n1' }],
     },
     {
-      name: 'no pods of other namespaces, for a claim',
+      name: 'no pods of other namespaces, for a PersistentVolumeClaim',
       pod: { ...claimPod(claimName), metadata: { name: 'spy', namespace: 'shop' } },
       place: claimName,
       want: [],
@@ -166,7 +166,7 @@ test.each([
   { name: 'is that of the last pod', node: 'n1', ends: [at(5), at(9), at(7)], want: at(9) },
   { name: 'is not that of a pod on another node', node: 'n2', ends: [at(5)], want: undefined },
   { name: 'is undefined without pods', node: 'n1', ends: [], want: undefined },
-])('the last end of a use $name', async ({ node, ends, want }) => {
+])('the last end of a user $name', async ({ node, ends, want }) => {
   const users = ends.map((end, i) => makeUser({ nodeName: 'n1' }, endedAt(end), `p${i}`))
 
   expect(lastEndOf(await storeOf(users), node, directory)).toBe(want)
@@ -192,22 +192,22 @@ describe('a change concerns', () => {
 
   test.each<Change>([
     { name: 'a VolumeManager itself', after: sales, want: ['default/sales'] },
-    { name: 'a VolumeManager that is gone', before: sales, want: ['default/sales'] },
+    { name: 'a deleted VolumeManager', before: sales, want: ['default/sales'] },
     {
-      name: 'the first ones of the queue when a VolumeManager leaves it',
+      name: 'the first VolumeManagers of the queue, if one leaves it',
       stored: queue,
       before: waiting,
       want: ['default/waiting', ...next],
     },
     {
-      name: 'no other one when a VolumeManager joins the queue',
+      name: 'no other VolumeManager, if one joins the queue',
       stored: queue,
       after: waiting,
       want: ['default/waiting'],
     },
     { name: 'the VolumeManager of a mover', stored: queue, after: running, want: ['default/sales'] },
     {
-      name: 'the first ones of the queue when a mover ends',
+      name: 'the first VolumeManagers of the queue, if a mover ends',
       stored: queue,
       after: makeMover({}, { phase: 'Succeeded' }, 'n1'),
       want: ['default/sales', ...next],
@@ -225,12 +225,12 @@ describe('a change concerns', () => {
       want: ['default/sales'],
     },
     {
-      name: 'the VolumeManager whose claim a pod uses',
+      name: 'the VolumeManager whose PersistentVolumeClaim a pod uses',
       stored: [sales, onNode],
       after: makePod([], { volumes: [{ name: 'd', persistentVolumeClaim: { claimName } }] }),
       want: ['default/sales'],
     },
-    { name: 'none when a pod has other mounts', stored: [sales], after: makePod([]), want: [] },
+    { name: 'none, if a pod has other mounts', stored: [sales], after: makePod([]), want: [] },
     {
       name: 'the VolumeManager of a PersistentVolume',
       stored: [sales, onNode],
@@ -244,26 +244,26 @@ describe('a change concerns', () => {
       want: ['default/sales'],
     },
     {
-      name: 'none when the PersistentVolume is not of a volume',
+      name: 'none, if the PersistentVolume is not of a volume',
       stored: [sales],
       after: makeObject('v1', 'PersistentVolume', 'pv'),
       want: [],
     },
     {
-      name: 'the ones that have data on a new node, wait for one, or have local data',
+      name: 'those with data on a new node, with local data, and those that wait for a node',
       stored: [sales, onNode, waiting, local, ready],
       after: makeNode('n1'),
       want: ['default/on-node', 'default/waiting', 'default/local'],
     },
     {
-      name: 'only the owner of a node label that is removed',
+      name: 'only the owner of a removed node label',
       stored: [sales, onNode, waiting, local],
       before: makeNode('n1', { labels: { [label]: '', zone: 'a' } }),
       after: makeNode('n1', { labels: { zone: 'a' } }),
       want: ['default/sales'],
     },
     {
-      name: 'all that may use the node when it has another label',
+      name: 'all that may use the node, if another label changes',
       stored: [sales, onNode, waiting, local],
       before: makeNode('n1', { labels: { zone: 'a' } }),
       after: makeNode('n1', { labels: { zone: 'b' } }),
@@ -277,7 +277,7 @@ describe('a change concerns', () => {
     expect([...new Set(found)]).toEqual(want)
   })
 
-  test('none when nothing changed at a node', async () => {
+  test('none, if a node does not change', async () => {
     const store = await storeOf([onNode, waiting])
     const node = makeNode('n1')
 
@@ -307,14 +307,14 @@ describe('a change lets movers retry:', () => {
 
   test.each<Omit<Change, 'want'> & { want: [string, string[]] | undefined }>([
     {
-      name: 'a Secret that a VolumeManager names',
+      name: 'a Secret of a VolumeManager',
       stored: [reading, makeVolumeManager([{ options: {} }])],
       after: secret,
       want: ['secret', ['default/reading']],
     },
-    { name: 'not a Secret that is gone', stored: [reading], before: secret, want: undefined },
+    { name: 'not a deleted Secret', stored: [reading], before: secret, want: undefined },
     {
-      name: 'a new node that the failed data may use',
+      name: 'a new node that matches the failed volume',
       stored: [failed, elsewhere, waiting],
       after: makeNode('n1'),
       want: ['node', ['default/failed']],
@@ -327,36 +327,36 @@ describe('a change lets movers retry:', () => {
       want: ['node', ['default/failed', 'default/deleting']],
     },
     {
-      name: 'a node with free disk again',
+      name: 'a node whose disk pressure ended',
       stored: [failed],
       before: pressed('n1'),
       after: makeNode('n1'),
       want: ['node', ['default/failed']],
     },
     {
-      name: 'not a node that was fit before',
+      name: 'not a node that was usable before',
       stored: [failed],
       before: makeNode('n1'),
       after: makeNode('n1', { labels: { a: '' } }),
       want: undefined,
     },
     { name: 'not a node with disk pressure', stored: [failed], after: pressed('n1'), want: undefined },
-    { name: 'not a node that is gone', stored: [failed], before: makeNode('n1'), want: undefined },
+    { name: 'not a deleted node', stored: [failed], before: makeNode('n1'), want: undefined },
     {
-      name: 'an eviction that ends on a node with free disk',
+      name: 'the end of an eviction on a node without disk pressure',
       stored: [failed, makeNode('n1')],
       before: evicted,
       want: ['node', ['default/failed']],
     },
     {
-      name: 'not an eviction that ends on a node with disk pressure',
+      name: 'not the end of an eviction on a node with disk pressure',
       stored: [failed, pressed('n1')],
       before: evicted,
       want: undefined,
     },
-    { name: 'not an eviction that ends on a node that is gone', stored: [failed], before: evicted, want: undefined },
-    { name: 'not an eviction that begins', stored: [failed, makeNode('n1')], after: evicted, want: undefined },
-    { name: 'not another change', stored: [failed], after: makeObject('v1', 'ConfigMap', 'a'), want: undefined },
+    { name: 'not the end of an eviction on a deleted node', stored: [failed], before: evicted, want: undefined },
+    { name: 'not the start of an eviction', stored: [failed, makeNode('n1')], after: evicted, want: undefined },
+    { name: 'no other change', stored: [failed], after: makeObject('v1', 'ConfigMap', 'a'), want: undefined },
   ])('$name', async ({ stored = [], want, ...change }) => {
     const store = await storeOf(stored)
 

@@ -11,7 +11,7 @@ import { claimsFor, claimsRegranted, refusalOfClaim, workloadsFor } from './perm
 const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 const namesFor = (store: ObjectStore) => claimsFor(app, store, undefined).map(({ metadata }) => metadata.namespace)
 
-test('of a folder without Namespace objects, claims of other namespaces are not permitted', async () => {
+test('in a folder without Namespaces, claims of other namespaces are not permitted', async () => {
   expect(namesFor(await storeOf([makeClaim(), makeForeignClaim()]))).toEqual(['default'])
 })
 
@@ -21,7 +21,7 @@ test('a claim that the Namespace allows is permitted', async () => {
   expect(namesFor(store).sort()).toEqual(['default', 'other'])
 })
 
-test('of Namespaces nothing is cached but the name and this annotation', async () => {
+test('the cache has only the name and this annotation of Namespaces', async () => {
   const namespace = makeNamespace('default', 'team-a')
   Object.assign(namespace.metadata.annotations ?? {}, { 'openshift.io/description': 'x'.repeat(1000) })
   Object.assign(namespace.metadata, { labels: { team: 'a' }, managedFields: [{}] })
@@ -42,15 +42,15 @@ test('of Namespaces nothing is cached but the name and this annotation', async (
   ])
 })
 
-describe('before anything has been read', () => {
+describe('before the store is synced', () => {
   const unread = openFolderStore({ kinds: cachedKinds })
 
-  test('a claim of another namespace is neither permitted nor refused: that is not known', () => {
+  test('the permission of a claim of another namespace throws NotSyncedError', () => {
     expect(() => refusalOfClaim(makeForeignClaim(), unread, undefined)).toThrow(NotSyncedError)
     expect(() => workloadsFor(makeForeignClaim(), unread, undefined)).toThrow(NotSyncedError)
   })
 
-  test('a claim that names its own namespace is permitted', () => {
+  test('a claim with its own namespace is permitted', () => {
     expect(refusalOfClaim(makeClaim({ workload: app }), unread, undefined)).toBeUndefined()
   })
 })
@@ -60,9 +60,18 @@ describe('a claim without workload.namespace', () => {
   const clusterBinding = { ...makeBinding({ resource }), kind: clusterResourceBindings.kind, metadata: { name: 'app' } }
 
   test.each([
-    { name: 'is not refused while no cluster-scoped workload of that name is known', objects: [], scope: undefined },
-    { name: 'is refused when it means one', objects: [clusterBinding], scope: undefined, refused: true },
-    { name: 'is not refused for one where the configuration allows it', objects: [clusterBinding], scope: 'allowed' },
+    { name: 'is not refused if no cluster-scoped workload with that name is known', objects: [], scope: undefined },
+    {
+      name: 'is refused if it names a cluster-scoped workload',
+      objects: [clusterBinding],
+      scope: undefined,
+      refused: true,
+    },
+    {
+      name: 'is not refused for a cluster-scoped workload if the configuration allows it',
+      objects: [clusterBinding],
+      scope: 'allowed',
+    },
   ] as const)('$name', async ({ objects, scope, ...want }) => {
     const store = await storeOf([makeClaim(), ...objects])
 
@@ -71,23 +80,23 @@ describe('a claim without workload.namespace', () => {
 })
 
 test.each([
-  { name: 'a Namespace that comes with a grant', after: makeNamespace('default', 'other'), want: ['other'] },
-  { name: 'one that goes', before: makeNamespace('default', 'other'), want: ['other'] },
+  { name: 'a new Namespace with a grant', after: makeNamespace('default', 'other'), want: ['other'] },
+  { name: 'a deleted Namespace with a grant', before: makeNamespace('default', 'other'), want: ['other'] },
   {
-    name: 'one whose annotation changes',
+    name: 'a Namespace whose annotation changes',
     before: makeNamespace('default', 'a'),
     after: makeNamespace('default', 'b'),
     want: ['other'],
   },
   {
-    name: 'one whose annotation stays',
+    name: 'a Namespace whose annotation stays',
     before: makeNamespace('default', 'a'),
     after: makeNamespace('default', 'a'),
     want: [],
   },
-  { name: 'one that never had any', after: makeNamespace('default'), want: [] },
+  { name: 'a Namespace without a grant', after: makeNamespace('default'), want: [] },
   { name: 'another Namespace', after: makeNamespace('shop', 'other'), want: [] },
-])('$name concerns the claims that name its workloads from elsewhere, or none: $want', async ({ want, ...change }) => {
+])('$name concerns the claims of other namespaces for its workloads: $want', async ({ want, ...change }) => {
   const store = await storeOf([makeClaim(), makeForeignClaim()])
   const found = claimsRegranted({ type: namespaces, ...change }, store)
 

@@ -3,7 +3,7 @@ import { makeClaim, makeSource } from '../../test/builders.ts'
 import { storeOf } from '../../test/stores.ts'
 import { sourceOf } from './source.ts'
 
-describe('of several DataSources for one query, in whatever order they were created', () => {
+describe('of several DataSources for one query, created in any order', () => {
   const sources = ['b', 'amoro-table-lake.shop.sales', 'a', 'c'].map((name) => makeSource({}, { name }))
   const answering = async (claim = makeClaim(), without = '') => {
     const names = [sources, sources.toReversed()].map(async (order) => {
@@ -13,15 +13,15 @@ describe('of several DataSources for one query, in whatever order they were crea
     return Promise.all(names)
   }
 
-  test('the one with the name that Lodestone gives it answers', async () => {
+  test('the one with the name that Lodestone generates is used', async () => {
     expect(await answering()).toEqual(['amoro-table-lake.shop.sales', 'amoro-table-lake.shop.sales'])
   })
 
-  test('else the one with the lowest name', async () => {
+  test('otherwise the one with the lowest name is used', async () => {
     expect(await answering(makeClaim(), 'amoro-table-lake.shop.sales')).toEqual(['a', 'a'])
   })
 
-  test('but a claim that is bound to one stays bound to it', async () => {
+  test('a bound claim stays bound to its source', async () => {
     const bound = { ...makeClaim(), status: { boundDataSource: 'c' } }
     expect(await answering(bound)).toEqual(['c', 'c'])
   })

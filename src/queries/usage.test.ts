@@ -21,7 +21,7 @@ const preferring = makeObject('apps/v1', 'Deployment', 'app', {
   },
 })
 const manager = makeVolumeManager()
-/** The binding of VolumeManager default/sales, which runs in member2. */
+/** The binding of VolumeManager default/sales, scheduled to member2. */
 const placed: ResourceBinding = {
   ...makeBinding(
     {
@@ -32,7 +32,7 @@ const placed: ResourceBinding = {
   status: { aggregatedStatus: [{ clusterName: 'member2', status: { state: 'Running' } }] },
 }
 const { placement: _none, ...unplaced } = placed.spec
-/** The same without a policy of its own: it follows a workload into a member. */
+/** The same binding without its own policy: it follows a workload to a member. */
 const following: ResourceBinding = {
   ...placed,
   spec: { ...unplaced, requiredBy: [{ namespace: 'default', name: 'a', clusters: [{ name: 'member2' }] }] },
@@ -46,15 +46,15 @@ const policyOfManager = makePolicy({
 })
 const decided = { [BASE_AFFINITY_ANNOTATION]: '{"clusterAffinity":{}}' }
 
-describe('the VolumeManagers of a bound workload are', () => {
+describe('the locations of the VolumeManagers of a bound workload are', () => {
   test.each<{ name: string; objects: K8sObject[]; bound?: ResourceBinding; want: object[] }>([
     {
-      name: 'where they run',
+      name: 'the clusters of their bindings',
       objects: [app, manager, placed],
       want: [{ enforcement: 'Required', answer: { kind: 'located', clusters: ['member2'] } }],
     },
     {
-      name: 'wanted, not needed, if every pod only prefers them',
+      name: 'Preferred if every pod only prefers them',
       objects: [preferring, manager, placed],
       want: [{ enforcement: 'Preferred', answer: { kind: 'located', clusters: ['member2'] } }],
     },
@@ -64,7 +64,7 @@ describe('the VolumeManagers of a bound workload are', () => {
       want: [{ answer: { kind: 'unknown', reason: 'it is not on this hub yet' } }],
     },
     {
-      name: 'unknown without a limit of time while a policy selects them and Karmada has not placed them',
+      name: 'unknown without a timeout while a policy selects them and they have no placement',
       objects: [app, manager, policyOfManager],
       want: [{ holdTimeoutSeconds: undefined, answer: { kind: 'unknown', reason: 'Karmada has not placed it yet' } }],
     },
@@ -75,32 +75,32 @@ describe('the VolumeManagers of a bound workload are', () => {
       want: [{ holdTimeoutSeconds: 10, answer: { kind: 'unknown', reason: 'no policy propagates it yet' } }],
     },
     {
-      name: 'no restriction once they follow a workload',
+      name: 'none after they follow a workload',
       objects: [app, manager, following],
       bound: makeBinding({ propagateDeps: true }),
       want: [],
     },
     { name: 'none if its pods name none', objects: [makeDeployment(), manager, placed], want: [] },
     {
-      name: 'unknown while the workload is not read and a member serves VolumeManagers',
+      name: 'unknown while the workload is not cached and a member serves VolumeManagers',
       objects: [member],
       want: [{ claim: 'Deployment default/app', answer: { kind: 'unknown' } }],
     },
-    { name: 'none if the workload is not read and no member serves VolumeManagers', objects: [], want: [] },
+    { name: 'none if the workload is not cached and no member serves VolumeManagers', objects: [], want: [] },
     {
-      name: 'none if the workload was deleted after it had been scheduled',
+      name: 'none if a scheduled workload was deleted',
       objects: [member],
       bound: makeBinding({ clusters: [{ name: 'member1' }] }),
       want: [],
     },
     {
-      name: 'unknown if the workload was deleted and Lodestone had decided on it',
+      name: 'unknown if a workload with a decision of Lodestone was deleted',
       objects: [member],
       bound: makeBinding({ clusters: [{ name: 'member1' }] }, { annotations: decided }),
       want: [{ claim: 'Deployment default/app' }],
     },
     {
-      name: 'none for a kind whose pods are not known',
+      name: 'none for a kind that is not interpreted',
       objects: [member],
       bound: makeBinding({ resource: { apiVersion: 'example.io/v1', kind: 'Robot', namespace: 'default', name: 'r' } }),
       want: [],
@@ -118,14 +118,14 @@ describe('the VolumeManagers of a bound workload are', () => {
     expect(found).toHaveLength(want.length)
   })
 
-  test('none where workloads are not cached', async () => {
+  test('none if workloads are not cached', async () => {
     const store = await storeOf([], placementKinds)
 
     expect(locateVolumes(makeBinding(), store)).toEqual([])
   })
 })
 
-test('the VolumeManagers of a workload that is not stored are those that the API server has', async () => {
+test('the VolumeManagers of a workload that is not stored are read from the API server', async () => {
   const store = await storeOf([manager, placed])
 
   expect(await readVolumes(app, false, store)).toEqual(
@@ -136,7 +136,7 @@ test('the VolumeManagers of a workload that is not stored are those that the API
   ])
 })
 
-describe('the bindings that a change concerns through volumes are', () => {
+describe('the bindings that a change concerns because of volumes are', () => {
   const own = 'app-deployment'
   const plain = makeDeployment()
   const bound = makeBinding()
@@ -148,12 +148,12 @@ describe('the bindings that a change concerns through volumes are', () => {
 
   test.each<{ name: string; stored: K8sObject[]; before?: K8sObject; after?: K8sObject; want: string[] }>([
     { name: 'those that name a new VolumeManager', stored: [app, bound, other], after: manager, want: [own] },
-    { name: 'those that name a VolumeManager that is gone', stored: [app, bound, other], before: manager, want: [own] },
-    { name: 'those whose VolumeManager runs in a member now', stored: [app, bound, other], after: placed, want: [own] },
-    { name: 'none for the binding of a workload', stored: [app, other], after: bound, want: [] },
-    { name: 'its own for a workload that names volumes', stored: [bound, other], after: app, want: [own] },
+    { name: 'those that name a deleted VolumeManager', stored: [app, bound, other], before: manager, want: [own] },
+    { name: 'those whose VolumeManager is scheduled now', stored: [app, bound, other], after: placed, want: [own] },
+    { name: 'none for the binding of another workload', stored: [app, other], after: bound, want: [] },
+    { name: 'its own for a workload with volumes', stored: [bound, other], after: app, want: [own] },
     {
-      name: 'its own for a workload that no longer names volumes',
+      name: 'its own for a workload whose volumes were removed',
       stored: [bound],
       before: app,
       after: plain,
@@ -168,7 +168,7 @@ describe('the bindings that a change concerns through volumes are', () => {
     },
     { name: 'none for a new workload without volumes', stored: [bound], after: plain, want: [] },
     {
-      name: 'its own for a new workload without volumes that was narrowed or held before',
+      name: 'its own for a new workload without volumes, if the binding has our annotations',
       stored: [decidedOn],
       after: plain,
       want: [own],

@@ -11,8 +11,8 @@ const manager = makeVolumeManager()
 
 describe('the VolumeManagers that the pods of a namespace can mount', () => {
   test.each([
-    { name: 'include one of that name', namespace: 'default', wanted: 'sales', want: ['vol1'] },
-    { name: 'do not include one of another name', namespace: 'default', wanted: 'orders', want: undefined },
+    { name: 'include one with that name', namespace: 'default', wanted: 'sales', want: ['vol1'] },
+    { name: 'do not include one with another name', namespace: 'default', wanted: 'orders', want: undefined },
     { name: 'do not include one of another namespace', namespace: 'shop', wanted: 'sales', want: undefined },
   ])('$name', async ({ namespace, wanted, want }) => {
     const found = volumeManagersOf(await storeOf([manager]), namespace)(wanted)
@@ -20,7 +20,7 @@ describe('the VolumeManagers that the pods of a namespace can mount', () => {
     expect(found?.volumes.map(({ id }) => id)).toEqual(want)
   })
 
-  test('are read once for all pods, until the VolumeManager changes', async () => {
+  test('are computed once for all pods, until the VolumeManager changes', async () => {
     const store = await storeOf([manager])
     const find = volumeManagersOf(store, 'default')
     const before = find('sales')
@@ -31,7 +31,7 @@ describe('the VolumeManagers that the pods of a namespace can mount', () => {
     expect(find('sales')?.refusal).toBe('it is Completed, and its data is deleted')
   })
 
-  test('have no mount for a Local volume outside the allowed directories, whatever was allowed before', async () => {
+  test('have no mount for a Local volume outside of the allowed directories, even if it was allowed before', async () => {
     const local = makeVolumeManager([{ sourceType: 'Local', options: { path: '/mnt/local/sales' } }])
     const store = await storeOf([local])
     const mountWith = (...localRoots: string[]) =>
@@ -43,7 +43,7 @@ describe('the VolumeManagers that the pods of a namespace can mount', () => {
     ])
   })
 
-  test('are not known before the store was read', () => {
+  test('throw NotSyncedError before the store is synced', () => {
     const unread = openFolderStore({ kinds: cachedKinds })
 
     expect(() => volumeManagersOf(unread, 'default')('sales')).toThrow(NotSyncedError)
@@ -52,7 +52,7 @@ describe('the VolumeManagers that the pods of a namespace can mount', () => {
 
 test.each([
   { name: 'with member clusters is a hub', objects: [makeCluster('member1')], want: true },
-  { name: 'without member clusters is none', objects: [manager], want: false },
+  { name: 'without member clusters is not a hub', objects: [manager], want: false },
 ])('a cluster $name', async ({ objects, want }) => {
   expect(isHub(await storeOf(objects))).toBe(want)
 })

@@ -3,7 +3,7 @@ import { storeOf } from '../../test/stores.ts'
 import { ConflictError, MissingPrerequisiteError, NotFoundError } from '../store/store.ts'
 import { startController } from './controller.ts'
 
-/** Runs a loop whose only key fails with `error` three times; returns the failures that the controller reports. */
+/** Runs a loop whose only key fails with `error` three times. Returns the failures that the controller reports. */
 async function failuresOf(error: Error): Promise<{ key: string; retryInMs: number }[]> {
   const failures: { key: string; retryInMs: number }[] = []
   const succeeded = Promise.withResolvers<void>()

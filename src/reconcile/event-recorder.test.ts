@@ -12,7 +12,7 @@ const event = (reason: string): EventAction => ({
   message: 'm',
 })
 
-/** A store that takes one Event whenever it is told to. */
+/** A store that writes an Event only when the test allows it. */
 function open() {
   const written: { reason?: string; firstTimestamp?: string }[] = []
   const results: string[] = []
@@ -46,7 +46,7 @@ function open() {
   }
 }
 
-test('Events are written one at a time, in order, with the time at which things happened', async () => {
+test('Events are written one at a time, in order, with the time of their cause', async () => {
   const { recorder, written, later, answer } = open()
   recorder.record(event('First'))
   later(5000)
@@ -60,7 +60,7 @@ test('Events are written one at a time, in order, with the time at which things 
   ])
 })
 
-test('one that is refused is counted, and the next one is written', async () => {
+test('a rejected Event is counted, and the next one is written', async () => {
   const { recorder, written, results, answer } = open()
   recorder.record(event('First'))
   recorder.record(event('Second'))
@@ -70,13 +70,13 @@ test('one that is refused is counted, and the next one is written', async () => 
   expect(results).toEqual(['failed', 'written'])
 })
 
-test('a flood is cut off and counted, so that it costs neither memory nor the API server', async () => {
+test('Events above the limit are dropped and counted', async () => {
   const { recorder, results } = open()
   for (let i = 0; i < 1500; i++) recorder.record(event(`E${i}`))
   expect(results.filter((result) => result === 'dropped')).toHaveLength(499)
 })
 
-test('nothing more is written once it is stopped', async () => {
+test('no Event is written after the stop', async () => {
   const { recorder, written, answer } = open()
   recorder.record(event('First'))
   recorder.record(event('Second'))

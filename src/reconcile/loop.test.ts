@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A reconcile function whose runs end when the test says so. */
+/** A reconcile function whose runs end when the test ends them. */
 function makeWork() {
   const runs: PromiseWithResolvers<void>[] = []
   return {
@@ -22,7 +22,7 @@ function makeWork() {
       runs.push(run)
       return run.promise
     },
-    /** Ends the run under way. */
+    /** Ends the current run. */
     async end(error?: Error) {
       const run = runs.at(-1)
       if (error) run?.reject(error)
@@ -42,8 +42,8 @@ function start(reconcile: LoopOptions['reconcile']) {
   return { loop, errors }
 }
 
-describe('when it runs', () => {
-  test('at once, and then again and again', async () => {
+describe('a loop runs', () => {
+  test('immediately, and then at the interval', async () => {
     const reconcile = vi.fn(async () => undefined)
     const { loop } = start(reconcile)
     expect(reconcile).toHaveBeenCalledTimes(1)
@@ -57,7 +57,7 @@ describe('when it runs', () => {
     await loop.stop()
   })
 
-  test('the interval counts from the end of a run, so that runs never overlap', async () => {
+  test('at the interval after the end of a run, so that runs never overlap', async () => {
     const work = makeWork()
     const { loop } = start(work.reconcile)
 
@@ -73,7 +73,7 @@ describe('when it runs', () => {
     await loop.stop()
   })
 
-  test('a trigger does not wait for the interval, which then begins anew', async () => {
+  test('after a trigger without waiting for the interval, which then restarts', async () => {
     const reconcile = vi.fn(async () => undefined)
     const { loop } = start(reconcile)
     await vi.advanceTimersByTimeAsync(INTERVAL_MS / 2)
@@ -88,7 +88,7 @@ describe('when it runs', () => {
     await loop.stop()
   })
 
-  test('many triggers during a run give one more run, after it', async () => {
+  test('once more after many triggers during a run', async () => {
     const work = makeWork()
     const { loop } = start(work.reconcile)
 
@@ -105,7 +105,7 @@ describe('when it runs', () => {
 })
 
 describe('when a run fails', () => {
-  test('it is reported and tried again, later each time, up to half a minute', async () => {
+  test('it is reported and retried, later each time, at most half a minute later', async () => {
     const failure = new Error('no answer')
     const { loop, errors } = start(() => Promise.reject(failure))
 
@@ -118,7 +118,7 @@ describe('when a run fails', () => {
     await loop.stop()
   })
 
-  test('one success begins the waiting anew', async () => {
+  test('a success resets the back-off', async () => {
     const answers = ['no', 'no', 'yes', 'no']
     const { loop, errors } = start(async () => {
       if (answers.shift() === 'no') throw new Error('no answer')
@@ -130,7 +130,7 @@ describe('when a run fails', () => {
     await loop.stop()
   })
 
-  test('a trigger during the failing run does not skip the wait', async () => {
+  test('a trigger during the failing run does not skip the delay', async () => {
     const work = makeWork()
     const { loop } = start(work.reconcile)
 
@@ -144,7 +144,7 @@ describe('when a run fails', () => {
     await loop.stop()
   })
 
-  test('a trigger during the wait ends it: something changed', async () => {
+  test('a trigger during the delay ends it, since a change occurred', async () => {
     const work = makeWork()
     const { loop } = start(work.reconcile)
     await work.end(new Error('no answer'))
@@ -159,7 +159,7 @@ describe('when a run fails', () => {
 })
 
 describe('when it is stopped', () => {
-  test('it waits for the run under way, and starts no other', async () => {
+  test('it waits for the current run and starts no other', async () => {
     const work = makeWork()
     const { loop } = start(work.reconcile)
     loop.trigger()
@@ -177,7 +177,7 @@ describe('when it is stopped', () => {
     expect(work.runs).toHaveLength(1)
   })
 
-  test('a failing run is waited for too, and not tried again', async () => {
+  test('it waits for a failing run too, and does not retry it', async () => {
     const work = makeWork()
     const { loop, errors } = start(work.reconcile)
 
@@ -190,7 +190,7 @@ describe('when it is stopped', () => {
     expect(work.runs).toHaveLength(1)
   })
 
-  test('triggers have no effect any more, and a second stop is fine', async () => {
+  test('triggers have no effect, and a second stop is allowed', async () => {
     const reconcile = vi.fn(async () => undefined)
     const { loop } = start(reconcile)
 

@@ -12,12 +12,12 @@ const managerWith = (state: ReplicaState, attempt: number): VolumeManager => ({
 })
 
 test.each([
-  { name: 'that waits for its turn', after: managerWith('Queued', 1), isKept: true },
-  { name: 'that is at work', after: managerWith('Downloading', 1), isKept: true },
+  { name: 'that waits for a slot', after: managerWith('Queued', 1), isKept: true },
+  { name: 'that runs', after: managerWith('Downloading', 1), isKept: true },
   { name: 'that failed', after: managerWith('Failed', 1), isKept: true },
-  { name: 'that another one has followed', after: managerWith('Failed', 2), isKept: false },
-  { name: 'whose work is done', after: managerWith('Ready', 1), isKept: false },
-  { name: 'of a volume that is gone', after: { ...managerWith('Failed', 1), status: {} }, isKept: false },
+  { name: 'that has a successor', after: managerWith('Failed', 2), isKept: false },
+  { name: 'whose replica is ready', after: managerWith('Ready', 1), isKept: false },
+  { name: 'of a removed volume', after: { ...managerWith('Failed', 1), status: {} }, isKept: false },
 ])('the memory of a mover $name is kept: $isKept', ({ after, isKept }) => {
   const memory = emptyMemory()
   const before = managerWith('Queued', 1)

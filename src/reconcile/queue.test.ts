@@ -20,7 +20,7 @@ function open(run: QueueOptions['run'], options: Partial<QueueOptions> = {}) {
   return { queue, errors }
 }
 
-/** A run that ends when the test says so. */
+/** A run that ends when the test ends it. */
 function gate() {
   const runs: string[] = []
   const open: (() => void)[] = []
@@ -46,7 +46,7 @@ test('a key that is added many times while it waits runs once', async () => {
   expect(runs).toEqual(['a', 'b'])
 })
 
-test('a key that is added while it runs runs once more, never twice at once', async () => {
+test('a key that is added while it runs runs once more, and never twice at the same time', async () => {
   const { runs, run, next } = gate()
   const { queue } = open(run)
   queue.add('a')
@@ -59,7 +59,7 @@ test('a key that is added while it runs runs once more, never twice at once', as
   expect(runs).toEqual(['a', 'a'])
 })
 
-test('a key that its own run adds at once runs again afterwards, not within it', async () => {
+test('a key that its own run adds immediately runs again afterwards, and not inside the run', async () => {
   const steps: string[] = []
   const { queue } = open(async (key) => {
     steps.push('begin')
@@ -72,7 +72,7 @@ test('a key that its own run adds at once runs again afterwards, not within it',
   expect(steps).toEqual(['begin', 'end', 'begin', 'end'])
 })
 
-test('no more keys than allowed run at once', async () => {
+test('no more keys run at the same time than allowed', async () => {
   const { runs, run, next } = gate()
   const { queue } = open(run)
   for (const key of ['a', 'b', 'c']) queue.add(key)
@@ -81,7 +81,7 @@ test('no more keys than allowed run at once', async () => {
   expect(runs).toEqual(['a', 'b', 'c'])
 })
 
-test('a failure is tried again, later each time, and a success forgets it', async () => {
+test('a failure is retried, later each time, and a success resets the back-off', async () => {
   let fails = 3
   const runs: number[] = []
   const { queue, errors } = open(async () => {
@@ -98,7 +98,7 @@ test('a failure is tried again, later each time, and a success forgets it', asyn
   expect(errors.at(-1)).toBe('a 5')
 })
 
-test('a key comes back when its run says so, and sooner when it is added', async () => {
+test('a key runs again at the time that its run returned, or earlier if it is added', async () => {
   const runs: string[] = []
   const { queue } = open(async (key) => {
     runs.push(key)
@@ -115,7 +115,7 @@ test('a key comes back when its run says so, and sooner when it is added', async
   await queue.stop()
 })
 
-test('after stop nothing runs, and what runs is waited for', async () => {
+test('after the stop no run starts, and the current ones are awaited', async () => {
   const { runs, run, next } = gate()
   const { queue } = open(run, { concurrency: 1 })
   queue.add('a')
@@ -132,7 +132,7 @@ test('after stop nothing runs, and what runs is waited for', async () => {
   expect(runs).toEqual(['a'])
 })
 
-test('a backlog of keys with nothing to do lets the event loop have its turn between them', async () => {
+test('a backlog of short runs yields to the event loop', async () => {
   vi.useRealTimers()
   let done = 0
   const { queue } = open(async () => {

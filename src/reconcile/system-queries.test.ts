@@ -1,4 +1,4 @@
-/** The lines of queries: how many run at once for each system, and what a system that fails is sent. */
+/** Tests how many queries run at the same time for each system, and how many for a failing system. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type LocalityAnswer, LocalityError, type LocalityErrorCode, type System } from '../locality/plugins/plugin.ts'
 import { openSystemQueries, type QueryEnd } from './system-queries.ts'
@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A system whose queries end when the test says so. */
+/** A system whose queries end when the test ends them. */
 function makeSystem(maxConcurrent = 2) {
   const started: string[] = []
   const open: PromiseWithResolvers<LocalityAnswer>[] = []
@@ -65,7 +65,7 @@ function open() {
 
 const error = (code: LocalityErrorCode) => new LocalityError(code, 'no')
 
-test('each system has as many slots as it is configured for, and the others start in turn', async () => {
+test('each system has its configured number of slots, and further queries wait', async () => {
   const [a, b] = [makeSystem(2), makeSystem(20)]
   const { send, ends, observed } = open()
   for (let i = 0; i < 30; i++) {
@@ -79,13 +79,13 @@ test('each system has as many slots as it is configured for, and the others star
   expect(observed).toEqual(['lake located'])
 })
 
-test('a system whose queries fail gets one at a time, a second apart, and all slots after an answer', async () => {
+test('a system with failing queries gets one at a time, at an interval of one second, and all slots after an answer', async () => {
   const { system, started, next } = makeSystem(4)
   const { send, queries, ends } = open()
   for (let i = 0; i < 12; i++) send(system, `t${i}`)
   for (let i = 0; i < 4; i++) await next(error('timeout'))
   expect(ends['t0']).toEqual({ kind: 'failed', code: 'timeout', reason: 'lake: no' })
-  // Two more began before the third failure.
+  // Two more started before the third failure.
   expect([started.length, queries.isFailing(system)]).toEqual([6, true])
   for (let i = 0; i < 2; i++) await next(error('unreachable'))
   await vi.advanceTimersByTimeAsync(999)
@@ -109,7 +109,7 @@ test('a system whose health check fails gets one query at a time', async () => {
   expect([started.length, queries.isFailing(unhealthy)]).toEqual([1, true])
 })
 
-test('queries that wait start when the system is healthy again', async () => {
+test('waiting queries start when the system is healthy again', async () => {
   const { system, started } = makeSystem(4)
   const { send, queries } = open()
   let health: System['health'] = { state: 'unhealthy', checkedAt: Date.now() }
@@ -125,7 +125,7 @@ test('queries that wait start when the system is healthy again', async () => {
   expect(started).toHaveLength(4)
 })
 
-test('a canceled query is not sent, and the answer to a sent one is dropped', async () => {
+test('a canceled query is not sent, and the answer to a sent one is ignored', async () => {
   const { system, started, next } = makeSystem(1)
   const { send, ends } = open()
   const cancelRunning = send(system, 'running')
@@ -137,7 +137,7 @@ test('a canceled query is not sent, and the answer to a sent one is dropped', as
   expect([started, ends]).toEqual([['running', 'last'], {}])
 })
 
-test('an unexpected error of a plugin is handed on, and says nothing about the system', async () => {
+test('an unexpected error of a plugin is returned as a fault, and does not count for the system', async () => {
   const { system, next } = makeSystem(1)
   const { send, ends, queries, observed } = open()
   const fault = new TypeError('oops')
@@ -149,7 +149,7 @@ test('an unexpected error of a plugin is handed on, and says nothing about the s
   expect([queries.isFailing(system), observed]).toEqual([false, []])
 })
 
-test('after an abort nothing starts and no timer is left', async () => {
+test('after an abort no query starts and no timer is left', async () => {
   const { system, started, next } = makeSystem(1)
   const { send, aborter } = open()
   for (let i = 0; i < 5; i++) send(system, `t${i}`)

@@ -19,7 +19,7 @@ const type = mutatingWebhookConfigurations
 
 const startStore = () => storeOf([], [])
 
-/** Two configurations of one entry each. */
+/** Two configurations with one entry each. */
 function wanted(url = 'https://10.0.0.7:9443', caBundle = 'b25l'): WebhookConfiguration[] {
   return [mutatingWebhookConfigurations, validatingWebhookConfigurations].map(({ kind }) => ({
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -42,8 +42,8 @@ function wanted(url = 'https://10.0.0.7:9443', caBundle = 'b25l'): WebhookConfig
 
 const read = (store: Awaited<ReturnType<typeof startStore>>) => store.read(type, undefined, 'lodestone')
 
-describe('the registration in the cluster is kept equal to what is wanted', () => {
-  test('it is made where there is none', async () => {
+describe('the registration in the cluster is kept equal to the wanted one', () => {
+  test('it is created if it does not exist', async () => {
     const store = await startStore()
 
     expect(await reconcileRegistration(store, wanted())).toBe(2)
@@ -55,7 +55,7 @@ describe('the registration in the cluster is kept equal to what is wanted', () =
     })
   })
 
-  test('nothing is written when it is right', async () => {
+  test('nothing is written if it is correct', async () => {
     const store = await startStore()
     await reconcileRegistration(store, wanted())
     const before = await read(store)
@@ -126,7 +126,7 @@ describe('the registration with Karmada', () => {
     expect((await read(store))?.webhooks).toEqual(wanted('dHdv').webhooks)
   })
 
-  test('is emptied when it is not wanted any more, once, and filled again', async () => {
+  test('is emptied once when it is no longer wanted, and filled again', async () => {
     const store = await startStore()
     await reconcileInterpreterRegistration(store, wanted())
 
@@ -138,7 +138,7 @@ describe('the registration with Karmada', () => {
     expect((await read(store))?.webhooks).toEqual(wanted().webhooks)
   })
 
-  test('stays where it has our name and is not ours', async () => {
+  test('is not changed if it has our name but not our labels', async () => {
     const store = await startStore()
     await store.create(type, { ...wanted(), metadata: { name: 'lodestone' } })
 
@@ -147,7 +147,7 @@ describe('the registration with Karmada', () => {
     expect(await read(store)).toBeDefined()
   })
 
-  test('is passed over where the API server does not know the kind, and made once it does', async () => {
+  test('is skipped if the API server does not serve the kind, and created when it does', async () => {
     const server = await new FakeApiServer([type]).listen()
     const source = { server: server.url, read: async () => ({ headers: {}, transport: { tls: {} } }), forget: () => {} }
     const connection = createConnection(source)
@@ -166,7 +166,7 @@ describe('the registration with Karmada', () => {
     expect((await read(store))?.webhooks).toEqual([])
   })
 
-  test('does not go when it changed since it was read', async () => {
+  test('is not emptied if it changed since it was read', async () => {
     const store = await startStore()
     await reconcileInterpreterRegistration(store, wanted())
     const withdrawal = planWithdrawal(type, await read(store))
@@ -179,7 +179,7 @@ describe('the registration with Karmada', () => {
   })
 })
 
-describe('a configuration that is missing where Lodestone may create none', () => {
+describe('a missing configuration that Lodestone may not create', () => {
   const forbidding = async () => {
     const store = await startStore()
     const create = () => Promise.reject(new ApiError({ status: 403, reason: 'Forbidden', message: 'cannot create' }))
@@ -189,13 +189,13 @@ describe('a configuration that is missing where Lodestone may create none', () =
     })
   }
 
-  test('is named, with the command that creates it', async () => {
+  test('is reported with the command that creates it', async () => {
     await expect(reconcileRegistration(await forbidding(), wanted())).rejects.toThrow(
       /^MutatingWebhookConfiguration lodestone is missing.*"lodestone manifests registration \| kubectl apply -f -"/,
     )
   })
 
-  test('is named for Karmada as well', async () => {
+  test('is reported for Karmada as well', async () => {
     const [first] = wanted()
     const object = { ...first, kind: interpreterWebhookConfigurations.kind, webhooks: [] } as never
     await expect(reconcileInterpreterRegistration(await forbidding(), object)).rejects.toThrow(
@@ -203,7 +203,7 @@ describe('a configuration that is missing where Lodestone may create none', () =
     )
   })
 
-  test('is no matter once the installation created it, with nothing in it', async () => {
+  test('is filled after the installation created it empty', async () => {
     const store = await startStore()
     for (const { webhooks: _, ...empty } of wanted()) await store.create(typeOf(empty.kind), empty)
 
@@ -214,17 +214,17 @@ describe('a configuration that is missing where Lodestone may create none', () =
 
 const typeOf = (kind: string) => (kind === type.kind ? type : validatingWebhookConfigurations)
 
-describe('a plan that was made from an older view changes nothing', () => {
+describe('a plan from an older state changes nothing', () => {
   const object = wanted()[0] as WebhookConfiguration
 
-  test('its create fails when the object exists', async () => {
+  test('its create fails if the object exists', async () => {
     const store = await startStore()
     await applyWrite(store, { kind: 'create', type, object })
 
     await expect(applyWrite(store, { kind: 'create', type, object })).rejects.toThrow(ConflictError)
   })
 
-  test('its update fails when the object changed since', async () => {
+  test('its update fails if the object changed', async () => {
     const store = await startStore()
     await applyWrite(store, { kind: 'create', type, object })
     const older = (await read(store)) as WebhookConfiguration
@@ -237,7 +237,7 @@ describe('a plan that was made from an older view changes nothing', () => {
     expect(await read(store)).toEqual(now)
   })
 
-  test('its update fails when the object is gone', async () => {
+  test('its update fails if the object was deleted', async () => {
     const store = await startStore()
     const gone = { ...object, metadata: { ...object.metadata, resourceVersion: '1' } }
 

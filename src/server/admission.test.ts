@@ -39,10 +39,10 @@ function webhookOf(name: string): Webhook {
   return found
 }
 
-describe('a malformed review is a 400 that names the field, on every path that reads it', () => {
+describe('a malformed review gets HTTP 400 with the field, at every path that reads the field', () => {
   test.each<{ name: string; webhook: string; review: string; change: (request: never) => void; want: string }>([
     {
-      name: 'a name that is no string',
+      name: 'a name that is not a string',
       webhook: 'pod',
       review: POD,
       change: ({ object }: { object: { metadata: { name: unknown } } }) => {
@@ -51,7 +51,7 @@ describe('a malformed review is a 400 that names the field, on every path that r
       want: 'request.object.metadata.name: must be of type string',
     },
     {
-      name: 'a generateName that is no string',
+      name: 'a generateName that is not a string',
       webhook: 'pod',
       review: POD,
       change: ({ object }: { object: { metadata: Record<string, unknown> } }) => {
@@ -60,7 +60,7 @@ describe('a malformed review is a 400 that names the field, on every path that r
       want: 'request.object.metadata.generateName: must be of type string',
     },
     {
-      name: 'a namespace that is no string',
+      name: 'a namespace that is not a string',
       webhook: 'pod',
       review: POD,
       change: (request: { namespace: unknown }) => {
@@ -69,7 +69,7 @@ describe('a malformed review is a 400 that names the field, on every path that r
       want: 'request.namespace: must be of type string',
     },
     {
-      name: 'a label that is no string',
+      name: 'a label that is not a string',
       webhook: 'pod',
       review: POD,
       change: ({ object }: { object: { metadata: Record<string, unknown> } }) => {
@@ -96,7 +96,7 @@ describe('a malformed review is a 400 that names the field, on every path that r
       want: 'request.oldObject.metadata: is required',
     },
     {
-      name: 'a stored object with another type where a list should be',
+      name: 'a stored object with another type instead of a list',
       webhook: 'resource-binding',
       review: BINDING,
       change: (request: { oldObject: { spec: Record<string, unknown> } }) => {
@@ -117,7 +117,7 @@ describe('a malformed review is a 400 that names the field, on every path that r
   })
 })
 
-test('a fault while the answer is described is a 500 of that request, and is counted', async () => {
+test('a fault while the log line is built is an HTTP 500 for that request, and is counted', async () => {
   const { serve, metrics } = await open({
     ...webhookOf('pod'),
     review: () => ({

@@ -8,8 +8,8 @@ const open = (limit: number) => {
   return { budget, given, hold: (name: string) => budget.open(() => given.push(name)) }
 }
 
-describe('beyond the budget', () => {
-  test('of holdings of one age the largest is given up', () => {
+describe('above the budget', () => {
+  test('the largest of equally old holdings is dropped', () => {
     const { budget, given, hold } = open(100)
     const [small, large] = [hold('small'), hold('large')]
     small.grow(20)
@@ -21,7 +21,7 @@ describe('beyond the budget', () => {
     expect(budget.used()).toBe(35)
   })
 
-  test('many small slow senders are given up before a large quick one', () => {
+  test('many small slow senders are dropped before a large quick one', () => {
     const { given, hold } = open(1000)
     for (let i = 0; i < 9; i++) hold(`slow ${i}`).grow(100)
     clock += 5000
@@ -32,7 +32,7 @@ describe('beyond the budget', () => {
     expect(given).toEqual(['slow 0', 'slow 1', 'slow 2', 'slow 3', 'slow 4'])
   })
 
-  test('the one that grows is given up when none costs more, and counts no more after that', () => {
+  test('the growing holding is dropped if none costs more, and no longer counts', () => {
     const { budget, given, hold } = open(100)
     const greedy = hold('greedy')
 
@@ -44,7 +44,7 @@ describe('beyond the budget', () => {
   })
 })
 
-test('released bytes stop counting, once', () => {
+test('released bytes are subtracted only once', () => {
   const { budget, hold } = open(100)
   const [one, other] = [hold('one'), hold('other')]
   one.grow(40)

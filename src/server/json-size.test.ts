@@ -5,8 +5,8 @@ const listOf = (count: number, item: unknown) => JSON.stringify(Array.from({ len
 
 test.each([
   { name: 'a small text', text: '{"a":[1,2,{}]}', want: false },
-  { name: 'as many numbers as are allowed', text: listOf(MAX_JSON_VALUES - 1, 10), want: false },
-  { name: 'one number more', text: listOf(MAX_JSON_VALUES + 1, 10), want: true },
+  { name: 'the maximum number of values', text: listOf(MAX_JSON_VALUES - 1, 10), want: false },
+  { name: 'one more value', text: listOf(MAX_JSON_VALUES + 1, 10), want: true },
   { name: 'empty objects', text: listOf(MAX_JSON_VALUES / 2 + 1, {}), want: true },
   { name: 'commas and brackets in a string', text: JSON.stringify({ a: ',[{'.repeat(MAX_JSON_VALUES) }), want: false },
   {
@@ -19,7 +19,7 @@ test.each([
     text: `["\\\\",${listOf(MAX_JSON_VALUES + 1, 10)}]`,
     want: true,
   },
-  { name: 'numbers in a string that never ends', text: `"${listOf(MAX_JSON_VALUES + 1, 10)}`, want: false },
+  { name: 'numbers in a string without an end', text: `"${listOf(MAX_JSON_VALUES + 1, 10)}`, want: false },
   { name: 'a long string', text: JSON.stringify({ a: 'x'.repeat(3_000_000) }), want: false },
 ])('$name', ({ text, want }) => {
   expect(hasTooManyValues(text)).toBe(want)

@@ -21,7 +21,7 @@ function request(name: string, { deciding = () => {}, sending = () => {}, size =
   }
 }
 
-/** Returns what is done in the next iterations of the event loop. */
+/** Returns the actions in the next iterations of the event loop. */
 async function afterIterations(iterations = 1): Promise<string[]> {
   for (let i = 0; i < iterations; i++) await new Promise((resolve) => setImmediate(resolve))
   const done = told
@@ -29,7 +29,7 @@ async function afterIterations(iterations = 1): Promise<string[]> {
   return done
 }
 
-/** Opens batches after one with two requests. */
+/** Opens batches; the batch before had two requests. */
 async function openBusyBatches(now = () => 0): Promise<(request: BatchedRequest) => void> {
   const take = openRequestBatches(now)
   take(request('before'))
@@ -47,7 +47,7 @@ test('a single request is answered immediately', async () => {
   expect(await afterIterations()).toHaveLength(2)
 })
 
-test('of requests that arrive together after a single one, only the first is answered by itself', async () => {
+test('of requests that arrive together after a single one, only the first is answered separately', async () => {
   const take = openRequestBatches(() => 0)
 
   for (const name of ['first', 'second', 'third']) take(request(name))
@@ -62,7 +62,7 @@ test('of requests that arrive together after a single one, only the first is ans
   ])
 })
 
-test('a single request after a batch waits once for others, the next one does not', async () => {
+test('a single request after a batch waits once, and the next one does not wait', async () => {
   const take = await openBusyBatches()
 
   take(request('first'))
@@ -84,7 +84,7 @@ test('requests that arrive together are decided before a response is sent, and e
   expect(await afterIterations()).toEqual(['decide first', 'decide second', 'send first', 'send second'])
 })
 
-test('a request that arrives while responses are sent is in the next batch', async () => {
+test('a request that arrives during the sending of responses is in the next batch', async () => {
   const take = await openBusyBatches()
 
   take(request('first', { sending: () => take(request('second')) }))
@@ -115,7 +115,7 @@ test('a slow decision delays only the responses of the requests before it', asyn
 
 test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }>([
   {
-    name: 'a decision that throws fails its own request and no other',
+    name: 'a failing decision fails only its own request',
     given: {
       deciding: () => {
         throw new Error('a bug')
@@ -124,7 +124,7 @@ test.each<{ name: string; given: Parameters<typeof request>[1]; want: string[] }
     want: ['decide first', 'decide second', 'fail second: a bug', 'decide third', 'send first', 'send third'],
   },
   {
-    name: 'an answer that cannot be sent fails its own request and no other',
+    name: 'an answer that cannot be sent fails only its own request',
     given: {
       sending: () => {
         throw new Error('closed')

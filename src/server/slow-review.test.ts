@@ -3,7 +3,7 @@ import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import { serveCalls } from './call.ts'
 
-test('a decision that takes unusually long is a warning with its size, and is counted', async () => {
+test('a slow decision is logged as a warning with its size, and is counted', async () => {
   const lines: Record<string, unknown>[] = []
   const { log } = openLogger({
     level: 'info',

@@ -32,7 +32,7 @@ const webhook = defineWebhook({
 })
 
 describe('a review', () => {
-  test('decides on what was gathered', () => {
+  test('decides on the gathered input', () => {
     expect(webhook.review(request, context)).toEqual({ kind: 'allow', warnings: ['app-deployment at 7'] })
   })
 
@@ -40,7 +40,7 @@ describe('a review', () => {
     { name: 'a deletion, which has no object', change: { operation: 'DELETE' as const, object: null } },
     { name: 'a request without an object', change: { object: undefined } },
     { name: 'a subresource', change: { operation: 'UPDATE' as const, subResource: 'status' } },
-  ])('of $name is allowed untouched', ({ change }) => {
+  ])('of $name is allowed without a change', ({ change }) => {
     const { object: _object, ...rest } = request
     const changed = { ...('object' in change ? rest : request), ...change } as AdmissionRequest
 

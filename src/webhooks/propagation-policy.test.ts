@@ -22,7 +22,7 @@ import { cachedKinds, placementKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError, type ObjectStore } from '../store/store.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 
-/** Asks about a new policy. */
+/** Sends a new policy to the webhook. */
 function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: PropagateDepsMode = 'dataBound') {
   const webhook = policy.kind === 'PropagationPolicy' ? propagationPolicy : clusterPropagationPolicy
   const [{ group, version, kind, plural }] = webhook.resources as [ResourceType]
@@ -31,7 +31,7 @@ function reviewBy(store: ObjectStore, policy: PropagationPolicy, propagateDeps: 
   return webhook.review(request, { store, now: NOW, propagateDeps, whenNotReady: 'gate' })
 }
 
-/** Asks over a store with these objects; gives whether the policy propagates then, and the warnings. */
+/** Sends a policy to the webhook with a store of these objects. Returns whether the policy propagates, and the warnings. */
 async function review(policy: PropagationPolicy, objects: K8sObject[], mode?: PropagateDepsMode) {
   const outcome = reviewBy(await storeOf(objects), policy, mode)
   const answered = outcome.kind === 'patch' ? (outcome.object as PropagationPolicy) : policy
@@ -52,40 +52,40 @@ function makeClusterBinding(): ResourceBinding {
 describe('a policy propagates dependencies when a claim is for a workload that it selects', () => {
   test.each<{ name: string; policy: PropagationPolicy; objects: K8sObject[]; want: boolean }>([
     { name: 'by name', policy: makePolicy(), objects: [makeClaim()], want: true },
-    { name: 'as one of all of its kind', policy: policy(all), objects: [makeClaim()], want: true },
+    { name: 'by kind', policy: policy(all), objects: [makeClaim()], want: true },
     {
-      name: 'by labels that the workload has',
+      name: 'by labels of the workload',
       policy: policy(core),
       objects: [makeClaim(), makeDeployment({ labels: { tier: 'core' } })],
       want: true,
     },
     {
-      name: 'not by labels that it has not',
+      name: 'not by labels that the workload does not have',
       policy: policy(core),
       objects: [makeClaim(), makeDeployment({ labels: { tier: 'edge' } })],
       want: false,
     },
     {
-      name: 'not by labels when it has none, whatever an old binding says',
+      name: 'not by labels of a workload without labels, for any old binding',
       policy: policy(core),
       objects: [makeClaim(), makeDeployment(), makeBinding()],
       want: false,
     },
     { name: 'not by unknown labels', policy: policy(core), objects: [makeClaim()], want: false },
     {
-      name: 'by unknown labels, when the binding says so',
+      name: 'by unknown labels, if the binding has the policy',
       policy: policy(core),
       objects: [makeClaim(), makeBinding()],
       want: true,
     },
     {
-      name: "not by another policy's binding",
+      name: 'not by unknown labels, if the binding has another policy',
       policy: policy(core),
       objects: [makeClaim(), makeClusterBinding()],
       want: false,
     },
     {
-      name: 'cluster-wide, by unknown labels, when the binding says so',
+      name: 'cluster-wide, by unknown labels, if the binding has the policy',
       policy: clusterPolicy(core),
       objects: [makeClaim(), makeClusterBinding()],
       want: true,
@@ -109,13 +109,13 @@ describe('a policy propagates dependencies when a claim is for a workload that i
       want: false,
     },
     {
-      name: 'in the namespace that the claim names, which allows it',
+      name: 'in the namespace in the claim, if that namespace allows it',
       policy: makePolicy(),
       objects: [makeForeignClaim(), makeNamespace('default', 'other')],
       want: true,
     },
     {
-      name: 'not in the namespace that the claim names, which does not allow it',
+      name: 'not in the namespace in the claim, if that namespace does not allow it',
       policy: makePolicy(),
       objects: [makeForeignClaim(), makeNamespace('default')],
       want: false,
@@ -127,7 +127,7 @@ describe('a policy propagates dependencies when a claim is for a workload that i
       want: true,
     },
     {
-      name: 'not when the claim is on its way out',
+      name: 'not if the claim is being deleted',
       policy: makePolicy(),
       objects: [makeClaim({}, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['lodestone.dev/claim'] })],
       want: false,
@@ -148,7 +148,7 @@ describe('a policy propagates dependencies when a workload that it selects names
       want: true,
     },
     {
-      name: 'not by others',
+      name: 'not by other labels',
       policy: policy(core),
       workload: makeDeployment({ labels: { tier: 'edge' } }, ['data']),
       want: false,
@@ -176,17 +176,17 @@ describe('the configuration', () => {
   })
 })
 
-test('a store that caches no workloads knows them by claims', async () => {
+test('without cached workloads, claims are used', async () => {
   const store = await storeOf([makeClaim()], placementKinds)
 
   expect(reviewBy(store, policy(all)).kind).toBe('patch')
 })
 
-test('before the claims are read nothing is decided: unknown is not none', () => {
+test('before the claims are cached, NotSyncedError is thrown', () => {
   expect(() => reviewBy(openFolderStore({ kinds: cachedKinds }), makePolicy())).toThrow(NotSyncedError)
 })
 
-test('a policy with too many selectors to compare is left as it is, and its author is told what to do', async () => {
+test('a policy with too many selectors to compare is not changed, and a warning has the remedy', async () => {
   const selectors = Array.from({ length: 1000 }, (_, i) => ({
     ...all,
     labelSelector: { matchLabels: { tier: `t${i}` } },

@@ -14,8 +14,8 @@ async function gather(...objects: K8sObject[]) {
   return gatherBindingInput(makeBinding(), undefined, await storeOf(objects), NOW)
 }
 
-describe('the claims that a binding is decided by', () => {
-  test('are those that name its workload', async () => {
+describe('the claims for the decision on a binding', () => {
+  test('are those with its workload', async () => {
     const other = makeClaim(
       { workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'other' } },
       { name: 'other' },
@@ -26,13 +26,13 @@ describe('the claims that a binding is decided by', () => {
     expect(claims).toMatchObject([{ claim: 'default/sales', answer: { kind: 'located', clusters: ['member2'] } }])
   })
 
-  test('are of its namespace', async () => {
+  test('are those of its namespace', async () => {
     const { claims } = await gather(makeClaim({}, { namespace: 'elsewhere' }), makeSource())
 
     expect(claims).toEqual([])
   })
 
-  test('are for a moment still those that are being deleted: their workload may be next', async () => {
+  test('include deleted claims for 5 s, since their workload may be deleted next', async () => {
     const leaving = (forMs: number) => ({
       deletionTimestamp: new Date(NOW - forMs).toISOString(),
       finalizers: ['example.org/hold'],
@@ -45,22 +45,22 @@ describe('the claims that a binding is decided by', () => {
     expect(after.claims).toEqual([])
   })
 
-  test('are unknown, not nowhere, while no source answers them', async () => {
+  test('are unknown, not nowhere, without a source', async () => {
     const { claims } = await gather(makeClaim())
 
     expect(claims).toMatchObject([{ answer: { kind: 'unknown' } }])
   })
 })
 
-describe('the source that answers a claim', () => {
-  test('is the one that it is bound to', async () => {
+describe('the source of a claim', () => {
+  test('is the bound one', async () => {
     const bound = makeSource({ name: 'moved' }, { name: 'bound' })
     const claim = { ...makeClaim(), status: { boundDataSource: 'bound' } }
 
     expect(sourceOf(claim, await storeOf([makeSource(), bound]))?.metadata.name).toBe('bound')
   })
 
-  test('is not that one any more once the claim was edited', async () => {
+  test('is no longer the bound one after the claim changed', async () => {
     const lastTransitionTime = '2026-01-01T00:00:00Z'
     const bound = { type: 'Bound', status: 'True' as const, reason: 'Located', message: 'm', lastTransitionTime }
     const status = { boundDataSource: 'bound', conditions: [{ ...bound, observedGeneration: 1 }] }
@@ -71,9 +71,9 @@ describe('the source that answers a claim', () => {
   })
 
   test.each([
-    { name: 'where it is bound to none', status: undefined },
-    { name: 'where the one that it is bound to is gone', status: { boundDataSource: 'gone' } },
-  ])('is the one of the same query, $name', async ({ status }) => {
+    { name: 'if it is bound to none', status: undefined },
+    { name: 'if its bound source was deleted', status: { boundDataSource: 'gone' } },
+  ])('is the one with the same query, $name', async ({ status }) => {
     const claim = { ...makeClaim(), ...(status && { status }) }
 
     expect(sourceOf(claim, await storeOf([makeSource()]))?.metadata.name).toBe('amoro-table-lake.shop.sales')
@@ -83,18 +83,18 @@ describe('the source that answers a claim', () => {
 describe('the policy of a binding', () => {
   const clusterPolicy = { ...makePolicy(), kind: 'ClusterPropagationPolicy', metadata: { name: 'all' } }
 
-  test('is the one that its annotations name', async () => {
+  test('is the one in its annotations', async () => {
     expect(policyOf(makeBinding(), await storeOf([makePolicy()]))?.metadata.name).toBe('app')
   })
 
-  test('is a cluster-scoped one where its annotations name one', async () => {
+  test('is a cluster-scoped one if its annotations name one', async () => {
     const binding = makeBinding()
     binding.metadata.annotations = { [CLUSTER_POLICY_NAME_ANNOTATION]: 'all' }
 
     expect(policyOf(binding, await storeOf([makePolicy(), clusterPolicy]))?.kind).toBe('ClusterPropagationPolicy')
   })
 
-  test('is not known where its annotations name none, or one that is gone', async () => {
+  test('is undefined without these annotations, and if the policy was deleted', async () => {
     const store = await storeOf([clusterPolicy])
 
     expect(policyOf(makeBinding(), store)).toBeUndefined()
@@ -103,19 +103,19 @@ describe('the policy of a binding', () => {
 })
 
 describe('the clusters', () => {
-  test('can be asked for where they are known', async () => {
+  test('can be looked up if Cluster objects exist', async () => {
     const { clusters } = await gather(makeCluster('member1'))
 
     expect(clusters?.('member1')?.metadata.name).toBe('member1')
     expect(clusters?.('member9')).toBeUndefined()
   })
 
-  test('are absent where none can be read', async () => {
+  test('are undefined if no Cluster objects exist', async () => {
     expect((await gather()).clusters).toBeUndefined()
   })
 })
 
-test('nothing is gathered from a store that was not read yet: unknown is not empty', () => {
+test('from a store that is not synced, NotSyncedError is thrown', () => {
   const store = openFolderStore({ kinds: cachedKinds })
 
   expect(() => gatherBindingInput(makeBinding(), undefined, store, NOW)).toThrow(NotSyncedError)

@@ -36,14 +36,14 @@ test.each<{ name: string; term: NodeSelectorTerm; want: boolean }>([
   { name: 'nothing', term: {}, want: true },
   { name: 'a label', term: { matchExpressions: [zone('a')] }, want: true },
   { name: 'a field', term: { matchFields: [zone('n1')] }, want: true },
-  { name: 'a label and another one', term: { matchExpressions: [zone('a'), zone('b')] }, want: false },
+  { name: 'a label and another label', term: { matchExpressions: [zone('a'), zone('b')] }, want: false },
   {
     name: 'a label and another field',
     term: { matchExpressions: [zone('a')], matchFields: [zone('n2')] },
     want: false,
   },
   { name: 'a label that is a field', term: { matchExpressions: [zone('n1')] }, want: false },
-])('a term that asks for $name is covered: $want', ({ term, want }) => {
+])('a term with $name is covered: $want', ({ term, want }) => {
   const by = { expressions: new Set([requirementKey(zone('a'))]), fields: new Set([requirementKey(zone('n1'))]) }
   expect(isCovered(term, by)).toBe(want)
 })

@@ -64,7 +64,7 @@ describe('a request is an error', () => {
   })
 })
 
-describe('a request is unusable for now', () => {
+describe('a request is unusable', () => {
   test.each([
     {
       name: 'without its VolumeManager',
@@ -73,7 +73,7 @@ describe('a request is unusable for now', () => {
       message: 'there is no VolumeManager absent',
     },
     {
-      name: 'with a VolumeManager that has failed, for the reason of the volume',
+      name: 'with a failed VolumeManager, for the reason of the volume',
       request: { name: 'failed' },
       path: 'at[0]',
       message: 'VolumeManager failed cannot be used: it has failed (bucket is gone)',
@@ -91,7 +91,7 @@ describe('a request is unusable for now', () => {
   })
 })
 
-test('all requests are resolved, each into its list', () => {
+test('all requests are resolved, each into the right list', () => {
   const requests = [{ name: 'sales' }, { name: 'absent' }, { name: 'sales', id: 'vol9' }].map(placed)
   const { wanted, errors, unusable } = resolveRequests(requests, managers)
   expect([wanted.length, errors.length, unusable.length]).toEqual([1, 1, 1])

@@ -27,19 +27,19 @@ describe('the pod templates of a workload', () => {
       ['spec.template', 'spec.head.template'],
     ],
     [
-      'are nowhere where the path leads nowhere',
+      'are absent if the path does not exist',
       { template: 'x', tasks: 'y' },
       ['spec.template.x', 'spec.tasks.*.template'],
       [],
     ],
-    ['are none without containers', { template: { spec: {} } }, ['spec.template'], []],
-    ['are none with metadata of another shape', { template: { ...template, metadata: 'x' } }, ['spec.template'], []],
+    ['are absent without containers', { template: { spec: {} } }, ['spec.template'], []],
+    ['are absent with metadata of another shape', { template: { ...template, metadata: 'x' } }, ['spec.template'], []],
   ])('%s', (_name, spec, paths, want) => {
     expect(templatesOf(object(spec), paths).map(({ path }) => path)).toEqual(want)
   })
 })
 
-test('a value is put back at its path, and all unchanged parts are shared', () => {
+test('a value is written back at its path, and all unchanged parts are shared', () => {
   const whole = object({ tasks: [{ template }, { template }], other: {} })
   const changed = withValueAt(whole, ['spec', 'tasks', 1, 'template'], 'new') as K8sObject & {
     spec: { tasks: unknown[]; other: unknown }

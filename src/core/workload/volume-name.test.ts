@@ -5,7 +5,7 @@ import { volumeName } from './volume-name.ts'
 
 test.each([
   ['plain names are joined', ['mnist', 'vol1'], 'mnist--vol1'],
-  ['a shard that is plain is appended', ['mnist', 'vol1', 'a'], 'mnist--vol1--a'],
+  ['a plain shard is appended', ['mnist', 'vol1', 'a'], 'mnist--vol1--a'],
 ])('%s', (_name, [manager = '', id = '', shard], want) => {
   expect(volumeName(manager, id, shard)).toBe(want)
 })
@@ -14,12 +14,12 @@ test.each([
   ['dots', 'my.data', 'vol1', /^my-data-vol1-[0-9a-z]{13}$/],
   ['capitals and other characters', 'a', 'Vol_1 ü', /^a-vol-1-[0-9a-z]{13}$/],
   ['too many characters', 'm'.repeat(100), 'vol1', /^m{49}-[0-9a-z]{13}$/],
-  ['nothing that a name may have', 'a', '***', /^a-[0-9a-z]{13}$/],
-])('%s are replaced, and a hash tells it apart', (_name, manager, id, want) => {
+  ['only invalid characters', 'a', '***', /^a-[0-9a-z]{13}$/],
+])('%s are replaced, and a hash makes the name unique', (_name, manager, id, want) => {
   expect(volumeName(manager, id)).toMatch(want)
 })
 
-test('every volume has a unique name that is valid for Kubernetes', () => {
+test('every volume has a unique name that is valid in Kubernetes', () => {
   const part = fc.oneof(
     fc.stringMatching(/^[ab.-]{1,4}$/),
     fc.string({ minLength: 1, maxLength: 80 }),

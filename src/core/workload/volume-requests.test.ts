@@ -14,7 +14,7 @@ test.each([
     ],
   ],
   [
-    'everything that can be said',
+    'every field',
     '{"name":"a","id":"v","shard":"*0_1*","enforcement":"Preferred","readOnly":true,"mount-path":"/d","containers":[{"name":"main","mount-path":"/e"}]}',
     [
       {
@@ -35,8 +35,8 @@ test.each([
   expect(parseVolumeRequests(annotation)).toEqual({ requests })
 })
 
-describe('rejected is', () => {
-  // The templates of third-party kinds pass no validation of annotations.
+describe('the annotation is rejected:', () => {
+  // Third-party kinds do not validate the annotations in their templates.
   test.each([[null], [7], [['{"name":"a"}']], [{ name: 'a' }]])(
     'an annotation that is not a string: %j',
     (annotation) => {
@@ -54,27 +54,27 @@ describe('rejected is', () => {
     ['a list in a list', '[[]]', ['[0]']],
     ['a request without a name', '{}', ['.name']],
     ['an empty name', '{"name":""}', ['.name']],
-    ['a name that is no text', '[{"name":"a"},{"name":1}]', ['[1].name']],
-    ['an unknown member', '{"name":"a","nodeAffinity":{}}', ['.nodeAffinity']],
+    ['a name that is not a text', '[{"name":"a"},{"name":1}]', ['[1].name']],
+    ['an unknown field', '{"name":"a","nodeAffinity":{}}', ['.nodeAffinity']],
     ['the name that pods use for mount-path', '{"name":"a","mountPath":"/d"}', ['.mountPath']],
     ['another enforcement', '{"name":"a","enforcement":"Maybe"}', ['.enforcement']],
     ['a container without a name', '{"name":"a","containers":[{"mount-path":"/d"}]}', ['.containers[0].name']],
     ['a relative path', '{"name":"a","mount-path":"data"}', ['.mount-path']],
     [
-      'a path upwards',
+      'a path with ..',
       '{"name":"a","containers":[{"name":"m","mount-path":"/a/../b"}]}',
       ['.containers[0].mount-path'],
     ],
     ['a path with a colon', '{"name":"a","mount-path":"/a:ro"}', ['.mount-path']],
     ['the root', '{"name":"a","mount-path":"//"}', ['.mount-path']],
-    ['everything at once', '[{"id":1},{"name":"a","readOnly":"yes"}]', ['[0].name', '[0].id', '[1].readOnly']],
-    ['a member of every object', '{"name":"a","__proto__":{}}', ['.__proto__']],
+    ['several errors together', '[{"id":1},{"name":"a","readOnly":"yes"}]', ['[0].name', '[0].id', '[1].readOnly']],
+    ['a field called __proto__', '{"name":"a","__proto__":{}}', ['.__proto__']],
   ])('%s', (_name, annotation, paths) => {
     const parsed = parseVolumeRequests(annotation)
     expect('errors' in parsed && parsed.errors.map(({ path }) => path)).toEqual(paths.map((path) => `${ROOT}${path}`))
   })
 
-  test('with the way out', () => {
+  test('with the remedy', () => {
     expect(parseVolumeRequests('[{"name":"a","mountPath":"/d"}]', 'spec.template.metadata.annotations')).toEqual({
       errors: [
         {

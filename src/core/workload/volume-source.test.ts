@@ -13,8 +13,8 @@ describe('a volume of the pod is found', () => {
     { name: 'by its host path of another type', own: path('/data', 'Directory'), source: path('/data'), want: true },
     { name: 'by its host path with slashes at the end', own: path('/data//'), source: path('/data'), want: true },
     { name: 'not by another host path', own: path('/data'), source: path('/other'), want: false },
-    { name: 'by its claim', own: claim('a', true), source: claim('a'), want: true },
-    { name: 'not by another claim', own: claim('a'), source: claim('b'), want: false },
+    { name: 'by its PersistentVolumeClaim', own: claim('a', true), source: claim('a'), want: true },
+    { name: 'not by another PersistentVolumeClaim', own: claim('a'), source: claim('b'), want: false },
     {
       name: 'by another source',
       own: { emptyDir: {} } as VolumeSource,
@@ -42,24 +42,24 @@ describe('a volume of the pod is found', () => {
 describe('a pod mounts', () => {
   test.each<{ name: string; source: VolumeSource; enforcement: 'Required' | 'Preferred'; want: VolumeSource }>([
     {
-      name: 'required data only from a directory that exists',
+      name: 'required data only from an existing directory',
       source: path('/d'),
       enforcement: 'Required',
       want: path('/d', 'Directory'),
     },
     {
-      name: 'preferred data from a directory that may be created',
+      name: 'preferred data from a directory that the kubelet may create',
       source: path('/d'),
       enforcement: 'Preferred',
       want: path('/d', 'DirectoryOrCreate'),
     },
     {
-      name: 'a host path with the type that it has',
+      name: 'a host path with its own type',
       source: path('/d', 'File'),
       enforcement: 'Required',
       want: path('/d', 'File'),
     },
-    { name: 'a claim as it is', source: claim('a'), enforcement: 'Required', want: claim('a') },
+    { name: 'a PersistentVolumeClaim as it is', source: claim('a'), enforcement: 'Required', want: claim('a') },
   ])('$name', ({ source, enforcement, want }) => {
     expect(mountedSource(source, enforcement)).toEqual(want)
   })
