@@ -38,7 +38,7 @@ function locate(use: Partial<VolumeUse>) {
 
 test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
   {
-    name: 'in the members in which it is Running, in order, with the most bytes that one of them has',
+    name: 'in the members in which it is Running, sorted, with the largest size',
     use: {
       binding: placed([
         running('member3', 5, 2),
@@ -49,7 +49,7 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'located', clusters: ['member1', 'member3'], bytes: 7 },
   },
   {
-    name: 'unknown while it is Running in none, and what members say is told',
+    name: 'unknown while it is Running in no member, with the states and messages of members',
     use: {
       binding: placed([
         { clusterName: 'member1', status: { state: 'Pending', message: 'downloading' } },
@@ -62,7 +62,7 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     },
   },
   {
-    name: 'unknown while no member has said anything',
+    name: 'unknown while no member reports a status',
     use: {},
     answer: { kind: 'unknown', reason: 'it is Running in no member yet' },
   },
@@ -82,22 +82,22 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'nowhere', reason: 'its spec.state is Failed' },
   },
   {
-    name: 'unknown while there is none',
+    name: 'unknown while it does not exist',
     use: { manager: undefined, binding: undefined },
     answer: { kind: 'unknown', reason: 'it is not on this hub yet' },
   },
   {
-    name: 'unknown while it goes nowhere, not even with the workload',
+    name: 'unknown while neither a policy nor a workload propagates it',
     use: { binding: undefined, dependenciesFollow: false },
     answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
   },
   {
-    name: 'unknown while Karmada has not followed the policy that selects it, however long that takes',
+    name: 'unknown, without a timeout, until Karmada applies the policy that selects it',
     use: { binding: undefined, isSelected: true },
     answer: { kind: 'unknown', reason: 'Karmada has not placed it yet' },
   },
   {
-    name: 'unknown once it is being deleted, also where it is still Running',
+    name: 'unknown while it is being deleted, even if it is Running in a member',
     use: {
       manager: makeVolumeManager([{}], { deletionTimestamp: '2026-01-01T00:00:00Z' }),
       binding: placed([running('member1')]),
@@ -110,7 +110,7 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
     answer: { kind: 'nowhere', reason: 'its spec.state is Completed' },
   },
   {
-    name: 'unknown when what members say has another shape',
+    name: 'unknown when the status of members has another shape',
     use: {
       binding: placed([
         { clusterName: 'member1', status: 'Running' },
@@ -128,7 +128,7 @@ test.each<{ name: string; use: Partial<VolumeUse>; answer: object }>([
   })
 })
 
-test('a workload that is not read yet may use VolumeManagers, and is waited for 10 s', () => {
+test('a workload that is not cached yet causes a hold of at most 10 s', () => {
   const app = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'default', name: 'app' }
 
   expect(locateUnread(app)).toEqual({
@@ -149,23 +149,23 @@ test('a VolumeManager has the terms of a claim without a policy', () => {
 test.each<{ name: string; use: Partial<VolumeUse> }>([
   { name: 'a placement of its own', use: { binding: { ...placed(), spec: { ...placed().spec, requiredBy } } } },
   { name: 'a policy that selects it', use: { binding: following, isSelected: true } },
-  { name: 'workloads that do not take it along', use: { binding: following, dependenciesFollow: false } },
+  { name: 'workloads that do not propagate dependencies', use: { binding: following, dependenciesFollow: false } },
   {
     name: 'workloads without clusters',
     use: { binding: { ...following, spec: { ...attached.spec, requiredBy: [{ ...required, clusters: [] }] } } },
   },
-])('a VolumeManager with $name restricts its workloads, although others require it', ({ use }) => {
+])('a VolumeManager with $name restricts its workloads, although workloads require it', ({ use }) => {
   expect(locate(use)).toMatchObject({ answer: { kind: 'unknown' } })
 })
 
-test('a VolumeManager that is attached to workloads goes where they go, and says nothing about where that is', () => {
+test('a VolumeManager that is attached to workloads does not restrict them', () => {
   expect(locate({ binding: following })).toBeUndefined()
 })
 
 test.each([
   { name: 'without a binding', binding: undefined },
   { name: 'with a binding that is attached to nothing', binding: attached },
-])('a VolumeManager $name is waited for, and not for long: it may be going where the workload goes', ({ binding }) => {
+])('a VolumeManager $name causes a hold of at most 10 s, since it may follow the workload', ({ binding }) => {
   expect(locate({ binding })).toMatchObject({
     answer: { kind: 'unknown', reason: 'no policy propagates it yet' },
     holdTimeoutSeconds: 10,
@@ -173,14 +173,14 @@ test.each([
   expect(locate({ binding, dependenciesFollow: false })).toMatchObject({ holdTimeoutSeconds: undefined })
 })
 
-test('a volume that is only preferred is asked for in the same words', () => {
+test('a preferred volume is located in the same way', () => {
   expect(locate({ enforcement: 'Preferred', binding: placed([running('member1')]) })).toMatchObject({
     enforcement: 'Preferred',
     answer: { kind: 'located', clusters: ['member1'] },
   })
 })
 
-test('of what a member says, all that an answer is made of is kept, and nothing else', () => {
+test('only the fields of a member status that the location depends on are cached', () => {
   const status = {
     state: 'Running',
     message: 'all volumes are ready',

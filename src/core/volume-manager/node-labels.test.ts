@@ -34,7 +34,7 @@ test.each<{
     replica: { shard: 'a' },
     want: { [LABEL]: 'true', [PART]: 'true' },
   },
-  { name: 'keeps a label, whatever its value', labels: { [LABEL]: 'x' }, want: undefined },
+  { name: 'keeps a label with any value', labels: { [LABEL]: 'x' }, want: undefined },
   { name: 'loses the label of data that is gone', labels: { [LABEL]: 'true', [PART]: 'true' }, want: { [PART]: null } },
   { name: 'keeps other labels', labels: { [LABEL]: '', [OTHERS]: '', disk: 'ssd' }, want: undefined },
   { name: 'has no label during the download', replica: { state: 'Downloading', bytes: 5 }, want: undefined },
@@ -56,7 +56,7 @@ test.each<{
     labels: { [LABEL]: '' },
     want: { [LABEL]: null },
   },
-  { name: 'gets none for data on no node', replica: { path: undefined as never }, want: undefined },
+  { name: 'gets no label for data without a directory', replica: { path: undefined as never }, want: undefined },
 ])('a node $name', ({ replica = {}, labels = {}, type, want }) => {
   expect(labelsAfter(replica, labels, type)).toEqual(want ? [{ metadata: { uid: 'uid-n1', labels: want } }] : [])
 })

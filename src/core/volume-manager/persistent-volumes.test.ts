@@ -40,7 +40,7 @@ interface Case {
 }
 
 test.each<Case>([
-  { name: 'begins with the volume', plan: WANTED, input: {}, writes: ['create PersistentVolume'] },
+  { name: 'gets its PersistentVolume first', plan: WANTED, input: {}, writes: ['create PersistentVolume'] },
   { name: 'has no claim while the volume is Pending', plan: WANTED, input: { persistentVolumes: [volume('Pending')] } },
   {
     name: 'has the claim when the volume is available',
@@ -54,7 +54,7 @@ test.each<Case>([
     input: { persistentVolumes: [volume('Bound')], persistentVolumeClaims: [claim()], ...used },
   },
   {
-    name: 'keeps all while its spec is invalid',
+    name: 'keeps its objects while its spec is invalid',
     plan: INVALID,
     input: { persistentVolumes: [volume('Bound')], persistentVolumeClaims: [claim()] },
     waiting: [
@@ -86,7 +86,7 @@ test.each<Case>([
     waiting: [{ reason: 'Terminating', message: `PersistentVolume ${NAME} is being deleted` }],
   },
   {
-    name: 'keeps its volume while its claim goes',
+    name: 'keeps its volume while its claim is being deleted',
     plan: UNWANTED,
     input: {
       persistentVolumes: [volume('Bound')],
@@ -141,7 +141,7 @@ test.each<Case>([
     })),
   },
   {
-    name: 'deletes nothing twice',
+    name: 'deletes no object twice',
     plan: UNWANTED,
     input: { persistentVolumes: [volume('Released', { deletionTimestamp: '2026-01-01T00:00:00Z' })] },
     waiting: [{ reason: 'Terminating', message: `PersistentVolume ${NAME} is being deleted` }],

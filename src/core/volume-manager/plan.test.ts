@@ -41,7 +41,7 @@ function managerWith(
   })
 }
 
-/** One action of a plan, in short. */
+/** A short description of an action. */
 const short = (action: Action): string => {
   if (action.kind === 'event') return `event ${action.reason}`
   if (action.kind !== 'patch') return `${action.kind} ${action.type.kind}`
@@ -64,18 +64,18 @@ const ready = makeReplica({ revision, path })
 test.each<Case>([
   { name: 'gets its finalizer first', input: { manager: bare }, want: ['patch finalizers of sales'] },
   {
-    name: 'is left alone when it goes without the finalizer',
+    name: 'has no actions while it is being deleted without the finalizer',
     input: { manager: makeVolumeManager([{}], { deletionTimestamp: at(0) }) },
     want: [],
   },
   {
-    name: 'records what is queued before anything starts',
+    name: 'records queued work before a mover starts',
     input: { manager: managerWith(undefined) },
     want: ['patch status of sales', 'event Pending'],
     due: 60,
   },
   {
-    name: 'starts a mover for what is recorded, and then writes the status',
+    name: 'starts movers for recorded work, and then writes the status',
     input: {
       manager: managerWith({ replicas: [makeReplica({ revision, path, state: 'Queued', node: undefined as never })] }),
     },
@@ -97,7 +97,7 @@ test.each<Case>([
     due: 3,
   },
   {
-    name: 'that the user wants to fail deletes its data too',
+    name: 'with the wanted state Failed deletes its data too',
     input: { manager: managerWith({ replicas: [ready] }, {}, 'Failed'), nodes: nodesOf(nodesWithData) },
     want: ['patch labels of n1', 'patch status of sales', 'event Failed'],
     due: 3,
@@ -115,13 +115,13 @@ test.each<Case>([
     due: 3,
   },
   {
-    name: 'ignores pods that are no movers',
+    name: 'ignores pods that are not movers',
     input: { manager: managerWith(undefined), movers: moversOf(makePod([])) },
     want: ['patch status of sales', 'event Pending'],
     due: 60,
   },
   {
-    name: 'that goes keeps its finalizer while a claim of it exists',
+    name: 'that is being deleted keeps its finalizer while a claim of it exists',
     input: {
       manager: managerWith(undefined, { deletionTimestamp: at(0) }),
       persistentVolumeClaims: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'a' } }],
@@ -129,7 +129,7 @@ test.each<Case>([
     want: ['delete PersistentVolumeClaim', 'patch status of sales', 'event Pending'],
   },
   {
-    name: 'that goes waits for its data',
+    name: 'that is being deleted waits for its data',
     input: {
       manager: managerWith({ deletions: [makeDeletion({ path })] }, { deletionTimestamp: at(0) }),
       users: () => [{ pod: 'default/reader', node: 'n1' }],
@@ -138,12 +138,12 @@ test.each<Case>([
     due: 3,
   },
   {
-    name: 'that goes loses its finalizer when nothing is left',
+    name: 'that is being deleted loses its finalizer when its data is deleted',
     input: { manager: managerWith(undefined, { deletionTimestamp: at(0), finalizers: [...FINALIZERS, 'other'] }) },
     want: ['patch finalizers of sales'],
   },
   {
-    name: 'that goes keeps its finalizer while a node has its label',
+    name: 'that is being deleted keeps its finalizer while a node has its label',
     input: { manager: managerWith(undefined, { deletionTimestamp: at(0) }), nodes: nodesOf(nodesWithData) },
     want: ['patch labels of n1', 'patch status of sales', 'event Completed'],
   },
@@ -162,7 +162,7 @@ describe('a plan', () => {
       manager: makeVolumeManager([{}], { ...metadata, ...(status && { status }) }),
     }).actions
 
-  test('adds its finalizer to those of others, and removes only its own', () => {
+  test('adds its finalizer to the others, and removes only this one', () => {
     const deletionTimestamp = at(0)
     const added = actionsFor({ resourceVersion: '7', finalizers: ['other'] })
     const removed = actionsFor({ resourceVersion: '8', finalizers: ['other', VOLUME_FINALIZER], deletionTimestamp })
@@ -173,7 +173,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('writes what changed of the status, guarded by the version that it was made from', () => {
+  test('patches the changed status, with the resource version that was read', () => {
     const [patch] = actionsFor({ resourceVersion: '7', finalizers: FINALIZERS }, { state: 'Pending', nodes: '' })
 
     expect(patch).toMatchObject({
@@ -187,7 +187,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('that was applied writes nothing again', () => {
+  test('that was applied has no writes again', () => {
     const manager = managerWith({ replicas: [ready] })
     const input = { ...makeVolumeInput({ nodes: nodesWithData }), manager }
     const [patch] = planVolumeManager(input).actions
@@ -197,7 +197,7 @@ describe('a plan', () => {
     expect(planVolumeManager({ ...input, manager: applied }).actions).toEqual([])
   })
 
-  test('looks again after a second at the earliest', () => {
+  test('requeues after a second at the earliest', () => {
     const manager = managerWith({ replicas: [makeReplica({ revision, path, state: 'Failed', retryTime: at(1) })] })
 
     const { requeueAfterMs } = planVolumeManager({ ...makeVolumeInput(), manager, now: NOW + 900 })
@@ -205,7 +205,7 @@ describe('a plan', () => {
     expect(requeueAfterMs).toBe(1000)
   })
 
-  test('drops the status of a volume that is not in the spec any more with its data', () => {
+  test('removes the status of a volume that is no longer in the spec after its data', () => {
     const volumes = ['vol1', 'old'].map((id) => ({ id, nodeAffinity: {}, nextIndex: 0 }))
     const manager = { ...managerWith(undefined), status: { volumes } }
 

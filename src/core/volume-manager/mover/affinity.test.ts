@@ -27,7 +27,7 @@ describe('a mover may run', () => {
       want: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
     },
     {
-      name: 'not on a node, wherever the affinity only prefers nodes',
+      name: 'not on an excluded node, when the affinity only prefers nodes',
       placement: {
         affinity: { preferredDuringSchedulingIgnoredDuringExecution: [] },
         withoutLabels: [],
@@ -47,7 +47,7 @@ describe('a mover may run', () => {
       want: [{ matchExpressions: [without('l'), without('m')], matchFields: [notOn('n1'), notOn('n2')] }],
     },
     {
-      name: 'not there in each term of the affinity',
+      name: 'not on excluded nodes in each term of the affinity',
       placement: { affinity: nodesWith('data', 'gpu'), withoutLabels: ['l'], notOn: [] },
       want: [dataTerm, gpuTerm].map((term) => ({
         matchExpressions: [...(term?.matchExpressions ?? []), without('l')],
@@ -57,7 +57,7 @@ describe('a mover may run', () => {
     expect(termsOf(placement)).toStrictEqual(want)
   })
 
-  test('beside no mover of its volume, and beside no mover of its slot in any namespace', () => {
+  test('on no node with a mover of its volume, or with a mover of its slot in any namespace', () => {
     const topologyKey = 'kubernetes.io/hostname'
 
     expect(moverAffinity({ on: 'n1' }, 'key', 3).podAntiAffinity).toEqual({

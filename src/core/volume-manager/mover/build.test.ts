@@ -12,7 +12,7 @@ const inputOf = (volume: Partial<VolumeConfig>, networks: readonly string[] = []
   ...{ manager: makeVolumeManager(), config: makeVolume(volume), placement: { on: 'n1' }, slot: 0, networks },
   settings: VOLUME_SETTINGS.movers,
 })
-/** The arguments of the verb, without those that every mover has. */
+/** The arguments of the verb, without the common arguments of all movers. */
 const argumentsOf = ({ spec }: Pod) => spec.containers[0]?.args?.slice(1, -4)
 const mountOf = ({ spec }: Pod) => [spec.volumes?.[0], spec.containers[0]?.volumeMounts?.[0]]
 const DOWNLOAD = ['download', '--root', '/volume', '--target', '/volume/data']
@@ -62,7 +62,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; sh
   expect(argumentsOf(replicaMover({ ...inputOf(volume, networks), replica }))).toEqual(want)
 })
 
-test('movers mount the directory of the volume, or its claim as pods may use it', () => {
+test('movers mount the directory of the volume, or its claim with the access mode of pods', () => {
   const directory = [{ hostPath: { path: PATH, type: 'DirectoryOrCreate' } }, { mountPath: '/volume' }]
   const [claim, mount] = mountOf(replicaMover({ ...inputOf(NFS), replica: makeReplica() }))
 

@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
 import { lastLines, moverLogHead } from './log.ts'
 
-describe('of a log are kept', () => {
+describe('the last lines of a log', () => {
   test.each([
-    { name: 'the last lines', text: 'a\nb\nc\n', count: 2, want: ['b', 'c'] },
-    { name: 'all when there are fewer', text: 'a\r\nb', count: 9, want: ['a', 'b'] },
-    { name: 'no empty lines', text: '\n\na\n \n', count: 2, want: ['a'] },
-    { name: 'nothing that a terminal would obey', text: '\u001b[2Ja\tb\u0007', count: 1, want: [' [2Ja b'] },
-    { name: 'no lines of a log that is empty', text: '', count: 5, want: [] },
+    { name: 'are as many as wanted', text: 'a\nb\nc\n', count: 2, want: ['b', 'c'] },
+    { name: 'are all lines when there are fewer', text: 'a\r\nb', count: 9, want: ['a', 'b'] },
+    { name: 'have no empty lines', text: '\n\na\n \n', count: 2, want: ['a'] },
+    { name: 'have no control characters', text: '\u001b[2Ja\tb\u0007', count: 1, want: [' [2Ja b'] },
+    { name: 'are none for an empty log', text: '', count: 5, want: [] },
   ])('$name', ({ text, count, want }) => {
     expect(lastLines(text, count)).toEqual(want)
   })
 
-  test('64 Ki characters at most, the last ones, and of one line the beginning', () => {
+  test('have at most 64 Ki characters, and long lines are cut at their end', () => {
     const text = `first\n${`${'x'.repeat(5000)}\n`.repeat(100)}last`
     const lines = lastLines(text, 1000)
 
@@ -23,7 +23,7 @@ describe('of a log are kept', () => {
   })
 })
 
-test('it is said whose log it is, and how the mover ended', () => {
+test('the head of a log has the task of the mover, and how it ended', () => {
   const task = { manager: 'default/sales', id: 'vol1', role: 'replica', index: 0, attempt: 2 }
   const pod: Pod = {
     apiVersion: 'v1',

@@ -18,73 +18,73 @@ const waiting = (reason: string): PodStatus => ({
 describe('a mover that has ended', () => {
   test.each<{ name: string; status: PodStatus; want: object }>([
     {
-      name: 'well',
+      name: 'successfully',
       status: ended('Succeeded', {
         message: said({ outcome: 'completed', bytes: 7 }),
         finishedAt: '2026-01-01T00:00:05Z',
       }),
       want: { kind: 'succeeded', bytes: 7, endTime: '2026-01-01T00:00:05Z' },
     },
-    { name: 'well, without a word', status: { phase: 'Succeeded' }, want: { kind: 'succeeded' } },
+    { name: 'successfully, without a result', status: { phase: 'Succeeded' }, want: { kind: 'succeeded' } },
     {
-      name: 'well, in words that are none',
+      name: 'successfully, with an invalid result',
       status: ended('Succeeded', { message: '{"v":1' }),
       want: { kind: 'succeeded' },
     },
     {
-      name: 'well, but says that it failed',
+      name: 'successfully, with a result that it failed',
       status: ended('Succeeded', { message: said({ outcome: 'failed' }) }),
       want: { kind: 'failed', code: 'Unexpected', message: 'the mover succeeded but reported failed', retry: true },
     },
     {
-      name: 'well, but says why it failed',
+      name: 'successfully, with a result that it failed and why',
       status: ended('Succeeded', { message: said({ outcome: 'failed', message: 'no bucket' }) }),
       want: { kind: 'failed', message: 'the mover succeeded but reported no bucket' },
     },
     {
-      name: 'with a code',
+      name: 'with the code of a failure',
       status: ended('Failed', {
         message: said({ outcome: 'failed', code: 'NotFound', retry: false, message: 'no bucket' }),
       }),
       want: { kind: 'failed', code: 'NotFound', message: 'no bucket', retry: false, elsewhere: false },
     },
     {
-      name: 'because the node has no space',
+      name: 'because the disk of the node is full',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'NoSpace', retry: false }) }),
       want: { code: 'NoSpace', message: 'NoSpace', retry: false, elsewhere: true },
     },
     {
-      name: 'with a code that another attempt may repair',
+      name: 'with the code of a failure that may pass',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'Unreachable', message: 'no route\n' }) }),
       want: { code: 'Unreachable', message: 'no route', retry: true, elsewhere: false },
     },
     {
-      name: 'with a code that is none',
+      name: 'with an invalid code',
       status: ended('Failed', { exitCode: 1, message: said({ code: 'a b', message: 'c' }) }),
       want: { code: 'Unexpected', message: expect.stringContaining('"a b"') },
     },
     {
-      name: 'with a result that lacks what the contract has in it',
+      name: 'with a result without required fields',
       status: ended('Failed', { exitCode: 3, message: '{"v":1,"outcome":"failed","code":"NotFound"}' }),
       want: { code: 'Unexpected', retry: true },
     },
     {
-      name: 'because it was told to',
+      name: 'because it was canceled',
       status: ended('Failed', { message: said({ outcome: 'canceled' }) }),
       want: { code: 'Canceled', retry: true },
     },
     {
-      name: 'with lines of a log',
+      name: 'with lines of its log as termination message',
       status: ended('Failed', { exitCode: 1, reason: 'Error', message: 'curl: (6)' }),
       want: { code: 'Unexpected', message: 'curl: (6)', retry: true },
     },
     {
-      name: 'by options that make no sense',
+      name: 'because of invalid options',
       status: ended('Failed', { exitCode: 2, reason: 'Error', message: 'unknown option --flatt' }),
       want: { code: 'WrongOptions', message: 'unknown option --flatt', retry: false },
     },
     {
-      name: 'without memory',
+      name: 'because it ran out of memory',
       status: ended('Failed', { exitCode: 137, reason: 'OOMKilled' }),
       want: { code: 'OOMKilled', message: 'the mover ran out of memory', retry: true },
     },
@@ -94,32 +94,32 @@ describe('a mover that has ended', () => {
       want: { code: 'StartError', message: 'no such file', retry: true },
     },
     {
-      name: 'evicted',
+      name: 'because the kubelet evicted it',
       status: { phase: 'Failed', reason: 'Evicted', message: 'low on disk' },
       want: { code: 'Evicted', message: 'low on disk', retry: true, elsewhere: true },
     },
     {
-      name: 'evicted without a message',
+      name: 'because the kubelet evicted it, without a message',
       status: { phase: 'Failed', reason: 'Evicted' },
       want: { code: 'Evicted', message: 'Evicted' },
     },
     {
-      name: 'for a reason that is not known',
+      name: 'for an unknown reason',
       status: { phase: 'Failed', reason: 'NotOutOfLuck', message: 'why' },
       want: { code: 'Unexpected', message: 'why', elsewhere: false },
     },
     {
-      name: 'refused by the kubelet',
+      name: 'because the kubelet rejected it',
       status: { phase: 'Failed', reason: 'OutOfcpu', message: 'no cpu' },
       want: { code: 'OutOfcpu', elsewhere: true },
     },
     {
-      name: 'out of time',
+      name: 'because of its deadline',
       status: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'x' },
       want: { code: 'DeadlineExceeded', message: 'timed out waiting for the condition', elsewhere: false },
     },
     {
-      name: 'without anything',
+      name: 'without a reason',
       status: { phase: 'Failed' },
       want: { code: 'Unexpected', message: 'exit status unknown' },
     },
@@ -127,7 +127,7 @@ describe('a mover that has ended', () => {
     expect(moverStateOf(makeMover(status), 0)).toMatchObject({ node: 'n1', ...want })
   })
 
-  test('with a long story is cut short', () => {
+  test('has a message of at most 512 characters', () => {
     const view = moverStateOf(makeMover(ended('Failed', { message: 'x'.repeat(4096) })), 0)
     expect(view).toMatchObject({ message: expect.stringMatching(/^x{511}…$/) })
   })
@@ -180,7 +180,7 @@ describe('a mover that has not begun', () => {
       },
     },
     {
-      name: 'with a condition that holds',
+      name: 'with a condition that is True',
       status: {
         conditions: [
           { type: 'PodScheduled', status: 'True' },
@@ -214,7 +214,7 @@ describe('a mover that has not begun', () => {
     expect(moverStateOf(makeMover({ phase: 'Running' }), 0)).toEqual({ kind: 'running', node: 'n1' })
   })
 
-  test('on its node after a minute says where the reason can be read', () => {
+  test('on its node after a minute has a message with the command that shows the reason', () => {
     expect(moverStateOf(makeMover(waiting('ContainerCreating')), 1_000)).toMatchObject({ reason: 'Starting' })
     expect(moverStateOf(makeMover(waiting('ContainerCreating')), 61_000)).toMatchObject({
       reason: 'ContainerCreating',
@@ -222,7 +222,7 @@ describe('a mover that has not begun', () => {
     })
   })
 
-  test('says why the scheduler has no node for it', () => {
+  test('has the message of the scheduler', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' }]
     expect(moverStateOf(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({
       kind: 'waiting',
@@ -232,7 +232,7 @@ describe('a mover that has not begun', () => {
   })
 })
 
-test('a mover that is being deleted is as good as deleted, but its result still counts', () => {
+test('a mover that is being deleted counts as deleted, unless it has a result', () => {
   const metadata = { deletionTimestamp: '2026-01-02T03:04:05Z' }
   expect(moverStateOf(makeMover({ phase: 'Running' }, metadata), 0)).toMatchObject({
     kind: 'failed',
@@ -252,7 +252,7 @@ describe('the mover of a task', () => {
     return observeMover(makeVolumeInput(input), task, since)
   }
 
-  test('is observed with its progress and the changes since its creation', () => {
+  test('is observed with its progress and its retry triggers', () => {
     const retryTriggers = new Map([[name, new Set(['node' as const])]])
 
     expect(observe({ movers: [pending], progress, retryTriggers })).toEqual({
@@ -266,11 +266,11 @@ describe('the mover of a task', () => {
     { since: at(-60), want: 'waiting' },
     { since: at(-61), want: 'failed' },
     { since: undefined, want: 'waiting' },
-  ])('waits since $since, and so is $want', ({ since, want }) => {
+  ])('that waits since $since is $want', ({ since, want }) => {
     expect(observe({ movers: [pending] }, since).mover?.kind).toBe(want)
   })
 
-  test('is not observed when there is none, nor is its old progress', () => {
+  test('is not observed without a Pod, even with an old progress', () => {
     expect(observe({ progress })).toEqual({ mover: undefined, progress: undefined, retryTriggers: new Set() })
   })
 

@@ -41,7 +41,7 @@ const secretKey = (name: string, key: string, more = {}) => ({
 })
 const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
 
-test('the whole Pod of a download: nothing in it goes beyond what the work needs', () => {
+test('the Pod of a download has only the rights and mounts that it needs', () => {
   const { spec } = moversOf({ options: { ...makeVolume().options, timeoutForDataDownload: '90s' } }).download
 
   expect(spec).toEqual({
@@ -99,7 +99,7 @@ test('the whole Pod of a download: nothing in it goes beyond what the work needs
   })
 })
 
-test('the metadata of a download leads to its VolumeManager, its volume and its task', () => {
+test('the metadata of a download names its VolumeManager, its volume and its task', () => {
   const { apiVersion, kind, metadata } = moversOf().download
 
   expect({ apiVersion, kind, metadata }).toEqual({
@@ -127,13 +127,13 @@ test('the metadata of a download leads to its VolumeManager, its volume and its 
   })
 })
 
-test('the mover of a deletion has no owner, whose foreground deletion would delete it first', () => {
+test('the mover of a deletion has no owner, so that a foreground deletion does not delete it', () => {
   const { upload, delete: remove } = moversOf()
 
   expect([upload, remove].map(({ metadata }) => metadata.ownerReferences?.length)).toEqual([1, undefined])
 })
 
-test('a manifest that is not stored gives a Pod without an owner and a namespace', () => {
+test('a VolumeManager that is not stored has movers without owner and namespace', () => {
   const manager = { ...makeVolumeManager(), metadata: { name: 'sales' } }
   const input = { manager, config: makeVolume(), slot: 1, settings: SETTINGS, networks: [] }
 
@@ -142,14 +142,14 @@ test('a manifest that is not stored gives a Pod without an owner and a namespace
   ])
 })
 
-test('names that are no label values are labels by their digests', () => {
+test('names that are not valid label values are replaced by their hashes', () => {
   const long = 'a'.repeat(64)
   const labels = moversOf({ id: long }).download.metadata.labels
 
   expect(labels).toMatchObject({ vckname: 'sales', vcid: expect.stringMatching(/^[0-9a-z]{13}$/) })
 })
 
-test('the defaults of the controller apply where the volume has no settings of its own', () => {
+test('the defaults of the controller apply to a volume without settings', () => {
   const { imagePullSecrets: _, priorityClassName: __, ...settings } = SETTINGS
   const manager = makeVolumeManager()
   const input = { manager, slot: 1, settings: { ...settings, imagePullSecrets: [] }, id: 'vol1' }
@@ -210,7 +210,7 @@ describe('timeoutForDataDownload', () => {
     expect([upload, remove].map(({ spec }) => spec.activeDeadlineSeconds)).toEqual([undefined, undefined])
   })
 
-  test('is no limit where it is not given', () => {
+  test('is not limited by default', () => {
     const { options: _, ...withoutOptions } = makeVolume()
     const manager = makeVolumeManager()
     const input = { manager, slot: 1, settings: SETTINGS, networks: [], replica, placement: { on: 'n1' } }

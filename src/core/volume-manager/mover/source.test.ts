@@ -33,13 +33,13 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     want: { endpoint: undefined, region: 'eu-central-1' },
   },
   {
-    name: 'S3 of which only the sizes are compared',
+    name: 'S3 with verification by size',
     volume: { options: { sourceURL: 's3://lake/', verify: 'size' } },
     want: { verify: 'size' },
   },
-  { name: 'S3 by its other name in VCK', volume: { sourceType: 'S3-Dev' }, want: { url: 's3://lake/sales/' } },
+  { name: 'S3 with its other name in VCK', volume: { sourceType: 'S3-Dev' }, want: { url: 's3://lake/sales/' } },
   {
-    name: 'S3 whose checksums are compared, with credentials of a Secret',
+    name: 'S3 with verification by checksum and credentials of a Secret',
     volume: {},
     want: {
       verify: undefined,
@@ -71,7 +71,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     want: { url: 's3://master.images/a//b/', folder: 'a//b' },
   },
   {
-    name: 'a bucket in another scheme, as VCK takes it',
+    name: 'a bucket with another scheme, as in VCK',
     volume: { options: { sourceURL: 'gs://lake/a.tar' } },
     want: { url: 's3://lake/a.tar' },
   },
@@ -91,7 +91,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     },
   },
   {
-    name: 'Pachyderm elsewhere, to which the Secret has to allow its token to be sent',
+    name: 'Pachyderm at another address, which the Secret must allow for its token',
     volume: {
       sourceType: 'Pachyderm',
       options: { ...PACHYDERM, pachAuthSecretName: 'pach', s3GatewayURL: 'https://pach.example.org' },
@@ -99,7 +99,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     want: { endpoint: 'https://pach.example.org', env: tokenFor({}) },
   },
   {
-    name: 'Pachyderm at the host of its older address',
+    name: 'Pachyderm at the host of an old address',
     volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, pachydermServiceAddress: 'pachd.data.svc:650' } },
     want: { endpoint: 'http://pachd.data.svc:30600', env: [] },
   },

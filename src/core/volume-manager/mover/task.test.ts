@@ -20,19 +20,19 @@ test.each<{ name: string; annotation: string | undefined; isRead: boolean }>([
   { name: 'of a mover', annotation: JSON.stringify(task), isRead: true },
   { name: 'of another pod', annotation: undefined, isRead: false },
   { name: 'that is not JSON', annotation: '{', isRead: false },
-  { name: 'that is no object', annotation: '[]', isRead: false },
+  { name: 'that is not an object', annotation: '[]', isRead: false },
   ...(['manager', 'id', 'role', 'index', 'attempt'] as const).map((member) => ({
     name: `without ${member}`,
     annotation: JSON.stringify({ ...task, [member]: undefined }),
     isRead: false,
   })),
   { name: 'with an unknown role', annotation: JSON.stringify({ ...task, role: 'release' }), isRead: false },
-  { name: 'with half an attempt', annotation: JSON.stringify({ ...task, attempt: 1.5 }), isRead: false },
+  { name: 'with a fractional attempt', annotation: JSON.stringify({ ...task, attempt: 1.5 }), isRead: false },
 ])('the task $name is read: $isRead', ({ annotation, isRead }) => {
   expect(readTask(podWith(annotation))).toEqual(isRead ? task : undefined)
 })
 
-test('a mover is found by its name and its task: a pod of a user with that name is none', () => {
+test('a mover is found by its name and its task, not a pod of a user with that name', () => {
   const moversWith = (pod: Pod) => new Map([[pod.metadata.name ?? '', pod]])
   const mover = podWith(JSON.stringify(task))
 
@@ -44,7 +44,7 @@ test('a mover is found by its name and its task: a pod of a user with that name 
   expect(moverOf(manager, { ...task, attempt: 2 }, moversWith(mover))).toBeUndefined()
 })
 
-describe('the movers that a status records', () => {
+describe('the movers according to a status', () => {
   const nameOf = (role: 'replica' | 'upload' | 'deletion', index: number, attempt = 1) =>
     nameOfTask(manager, taskOf(manager, 'vol1', role, { index, attempt }))
 

@@ -18,32 +18,32 @@ interface Case {
   of?: Partial<DeletionStatus>
   observed?: Partial<DeletionObservation>
   want: { [K in keyof DeletionStatus]?: DeletionStatus[K] | undefined }
-  /** Seconds until the next look. */
+  /** Seconds until the next check. */
   due: number
 }
 
 test.each<Case>([
   {
-    name: 'waits 3 s for pods on their way',
+    name: 'waits 3 s for pods that were scheduled before',
     of: { since: at(-2) },
     want: { state: 'Waiting', reason: 'NodeLabel' },
     due: 3,
   },
   { name: 'is queued after 3 s', of: { since: at(-3) }, want: { state: 'Queued', reason: undefined }, due: 60 },
   {
-    name: 'is queued at once when no label led pods there',
+    name: 'is queued at once when the node had no label for the data',
     of: { nodeLabels: [] },
     want: { state: 'Queued' },
     due: 60,
   },
   {
-    name: 'is queued at once when the user asked for it',
+    name: 'is queued at once when the annotation allows it',
     observed: { evenInUse: true },
     want: { state: 'Queued' },
     due: 60,
   },
   {
-    name: 'waits while the node has the label, even when the user asked for it',
+    name: 'waits while the node has the label, even when the annotation allows the deletion',
     of: old,
     observed: { labelled: true, evenInUse: true },
     want: { state: 'Waiting', reason: 'NodeLabel', since: at(-60) },
@@ -71,7 +71,7 @@ test.each<Case>([
     due: 3,
   },
   {
-    name: 'does not wait for pods when the user asked for it',
+    name: 'does not wait for pods when the annotation allows it',
     of: old,
     observed: { users: users('a'), evenInUse: true },
     want: { state: 'Queued' },
@@ -100,7 +100,7 @@ test.each<Case>([
     due: 60,
   },
   {
-    name: 'records what its mover deleted',
+    name: 'records the progress of its mover',
     of: { state: 'Deleting' },
     observed: { mover: RUNNING, progress: { attempt: 1, bytes: 7, files: 2 } },
     want: { state: 'Deleting', bytes: 7, files: 2 },
@@ -126,7 +126,7 @@ test.each<Case>([
     due: 9,
   },
   {
-    name: 'is queued for another attempt when its time has come',
+    name: 'is queued for another attempt at its retry time',
     of: { state: 'Failed', retryTime: at(0), reason: 'Unexpected', failures: 1 },
     want: { state: 'Queued', attempt: 2, failures: 1, retryTime: undefined, reason: undefined },
     due: 60,
@@ -139,7 +139,7 @@ test.each<Case>([
     due: 60,
   },
   {
-    name: 'waits for its retry when a Secret changed, which it does not need',
+    name: 'waits for its retry when a Secret changed',
     of: { state: 'Failed', retryTime: at(9) },
     observed: { retryTriggers: new Set(['secret']) },
     want: { state: 'Failed' },
@@ -161,7 +161,7 @@ test.each<{ name: string; of?: Partial<DeletionStatus>; observed: Partial<Deleti
   expect(stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })).toBeUndefined()
 })
 
-test('the deletion begins without the progress and the explanation of the last attempt', () => {
+test('a new attempt begins without the progress and the reason of the last one', () => {
   const before = makeDeletion({ state: 'Queued', bytes: 7, files: 2, progressTime: at(-9), message: 'old' })
   const { message: _, ...queued } = makeDeletion()
 

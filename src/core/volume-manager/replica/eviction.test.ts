@@ -27,7 +27,7 @@ function manager(
   return makeVolumeManager([config], { name, resourceVersion: '7', status: { volumes } })
 }
 
-/** Its volume has neither replicas nor deletions. */
+/** A VolumeManager with a volume without replicas and deletions. */
 const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vol1', nodeAffinity: {} }] } })
 
 const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): EvictionInput => ({
@@ -39,7 +39,7 @@ const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): 
 describe('a node that is short of disk', () => {
   test.each<{ name: string; managers: VolumeManager[]; more?: Partial<EvictionInput>; want: string | undefined }>([
     {
-      name: 'loses the replica that was used longest ago',
+      name: 'loses the least recently used replica',
       managers: [
         manager('a', { lastUsedTime: at(-5), since: at(-99) }),
         manager('b', { lastUsedTime: at(-9), since: at(-99) }),
@@ -47,48 +47,52 @@ describe('a node that is short of disk', () => {
       want: 'default/b',
     },
     {
-      name: 'loses the first by name of equal ones',
+      name: 'loses the first by name of equal replicas',
       managers: [manager('c', {}), manager('a', {}), manager('b', {})],
       want: 'default/a',
     },
     {
-      name: 'keeps what is no longer in the spec, which is deleted anyway',
+      name: 'keeps data that is no longer in the spec, which is deleted anyway',
       managers: [manager('a', {}, { ...EVICTABLE, id: 'vol2' })],
       want: undefined,
     },
     {
-      name: 'keeps what another volume allows to evict',
+      name: 'keeps data that only another volume allows to evict',
       managers: [
         { ...manager('a', {}), spec: { volumeConfigs: [makeVolume(), makeVolume({ ...EVICTABLE, id: 'b' })] } },
       ],
       want: undefined,
     },
     {
-      name: 'loses data beside VolumeManagers and volumes without any',
+      name: 'loses data among VolumeManagers and volumes without data',
       managers: [makeVolumeManager(), { ...makeVolumeManager(), status: {} }, withEmpty, manager('a', {})],
       want: 'default/a',
     },
-    { name: 'keeps what its volume does not allow to evict', managers: [manager('a', {}, {})], want: undefined },
+    { name: 'keeps data when its volume does not allow eviction', managers: [manager('a', {}, {})], want: undefined },
     {
-      name: 'keeps what its volume forbids to evict',
+      name: 'keeps data when its volume forbids eviction',
       managers: [manager('a', {}, { evictionPolicy: 'Never' })],
       want: undefined,
     },
-    { name: 'keeps what is in use by the status', managers: [manager('a', { inUse: true })], want: undefined },
     {
-      name: 'keeps what a pod on it uses now',
+      name: 'keeps data that is in use according to the status',
+      managers: [manager('a', { inUse: true })],
+      want: undefined,
+    },
+    {
+      name: 'keeps data that a pod on the node uses now',
       managers: [manager('a', {})],
       more: { users: (path) => (path === PATH ? [{ pod: 'default/p', node: 'n1' }] : []) },
       want: undefined,
     },
     {
-      name: 'loses what a pod on another node uses',
+      name: 'loses data that a pod on another node uses',
       managers: [manager('a', {})],
       more: { users: () => [{ pod: 'default/p', node: 'n2' }] },
       want: 'default/a',
     },
-    { name: 'keeps what is on another node', managers: [manager('a', { node: 'n2' })], want: undefined },
-    { name: 'keeps what is not ready', managers: [manager('a', { state: 'Downloading' })], want: undefined },
+    { name: 'keeps data on another node', managers: [manager('a', { node: 'n2' })], want: undefined },
+    { name: 'keeps data that is not ready', managers: [manager('a', { state: 'Downloading' })], want: undefined },
     {
       name: 'keeps the changes of a volume that is written back',
       managers: [manager('a', { lastUsedTime: at(-5) }, RESYNC)],
@@ -101,12 +105,12 @@ describe('a node that is short of disk', () => {
       want: undefined,
     },
     {
-      name: 'loses what is written back',
+      name: 'loses data whose changes are written back',
       managers: [manager('a', { lastUsedTime: at(-5), uploadedTime: at(-4) }, RESYNC)],
       want: 'default/a',
     },
     {
-      name: 'keeps what is being deleted',
+      name: 'keeps the data of a VolumeManager that is being deleted',
       managers: [{ ...manager('a', {}), metadata: { name: 'a', deletionTimestamp: at(0) } }],
       want: undefined,
     },
@@ -150,7 +154,7 @@ describe('a node that is short of disk', () => {
     expect(plan.actions).toHaveLength(want ? 2 : 0)
   })
 
-  test('loses the next one after the pause', () => {
+  test('loses the next replica after the pause', () => {
     const plans = [-299, -300].map((s) => planEviction(inputOf([manager('a', {})], { lastAt: NOW + s * 1000 })))
 
     expect(plans.map(({ evicted, requeueAfterMs }) => [evicted?.volume, requeueAfterMs])).toEqual([
@@ -189,7 +193,7 @@ describe('a node that is short of disk', () => {
   })
 })
 
-test('deletions say on which nodes a VolumeManager found no free disk, or frees it', () => {
+test('deletions name the nodes on which a VolumeManager found no free disk, or frees disk', () => {
   const one = manager('a', {}, EVICTABLE, [
     { node: 'n1', cause: 'NoSpace' },
     { node: 'n2', cause: 'Evicted' },

@@ -24,7 +24,7 @@ const stateOf =
     stepReplicas(makeVolumeInput(...parts), 'vol1', config, { id: 'vol1', nodeAffinity: {}, replicas }).replicas
 
 describe('a replica is observed', () => {
-  test('by its mover, and by the node of that', () => {
+  test('by its mover and the node of its mover', () => {
     const moving = makeReplica({ state: 'Starting', node: undefined as never })
     const movers = [makeMover({}, { phase: 'Succeeded' }, 'n2')]
 
@@ -41,7 +41,7 @@ describe('a replica is observed', () => {
     ])
   })
 
-  test('by a refusal of the API server', () => {
+  test('by a rejection of the API server', () => {
     const moving = makeReplica({ state: 'Starting' })
     const refusals = new Map([[makeMover().metadata.name ?? '', 'quota exceeded']])
 
@@ -57,7 +57,7 @@ describe('a replica is observed', () => {
     expect(stateOf({ nodes: [] })()).toMatchObject([{ state: 'Queued', reason: 'NodeGone' }])
   })
 
-  test('by the movers before: the same data counts once', () => {
+  test('by replicas that became ready in the same plan: the same data counts once', () => {
     const moving = [0, 1].map((index) => makeReplica({ index, state: 'Starting', node: undefined as never }))
     const movers = moving.map(({ index }) => makeMover({ index }, { phase: 'Succeeded' }, 'n2'))
 
@@ -112,7 +112,7 @@ describe('a node that a failed mover left', () => {
       ...{ id: 'vol1', nodeAffinity: {}, replicas: [replica], nextIndex: 5 },
     })
 
-  test('because its disk is full is cleaned up for that cause', () => {
+  test('because its disk is full is cleaned up with that cause', () => {
     const { deletions, nextIndex } = setOf({ movers: [failedWith('NoSpace')] })
 
     expect(deletions).toEqual([makeDeletion({ index: 5, node: 'n2', nodeLabels: [], cause: 'NoSpace' })])
@@ -120,9 +120,9 @@ describe('a node that a failed mover left', () => {
   })
 
   test.each<{ name: string; input: () => Parameters<typeof makeVolumeInput>[0] }>([
-    { name: 'where the next one continues', input: () => ({ movers: [failedWith('AccessDenied')] }) },
+    { name: 'when the next mover continues there', input: () => ({ movers: [failedWith('AccessDenied')] }) },
     { name: 'that is gone', input: () => ({ movers: [failedWith('NoSpace', 'n9')] }) },
-    { name: 'that it left complete', input: () => ({ movers: [makeMover({}, { phase: 'Succeeded' }, 'n2')] }) },
+    { name: 'with complete data', input: () => ({ movers: [makeMover({}, { phase: 'Succeeded' }, 'n2')] }) },
   ])('is not cleaned up $name', ({ input }) => {
     expect(setOf(input()).deletions).toEqual([])
   })

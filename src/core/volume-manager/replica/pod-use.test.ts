@@ -19,7 +19,7 @@ function makePod(status: PodStatus, spec: Partial<Pod['spec']> = {}): Pod {
 }
 
 describe('a pod that has data mounted', () => {
-  test('uses it until it has ended, and then has used it', () => {
+  test('uses it until it has ended, and then has a past use', () => {
     const running = makePod({ phase: 'Running' })
 
     expect([useOf(running), pastUseOf(running)]).toEqual([
@@ -58,14 +58,14 @@ describe('a pod that has data mounted', () => {
     expect(useOf(makePod({ phase: 'Running' }, spec))).toBeUndefined()
   })
 
-  test('has used none if no time of its end is known', () => {
+  test('has no past use without an end time', () => {
     expect(pastUseOf(makePod({ phase: 'Failed' }))).toBeUndefined()
   })
 
   test.each([
     { name: 'had no node', spec: { nodeName: '' } },
     { name: 'had other directories', spec: { volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] } },
-  ])('has used none if it $name', ({ spec }) => {
+  ])('has no past use if it $name', ({ spec }) => {
     expect(pastUseOf(makePod({ phase: 'Succeeded', containerStatuses: finished(at(5)) }, spec))).toBeUndefined()
   })
 })
@@ -78,22 +78,26 @@ describe('the end of a pod', () => {
 
   test.each<{ name: string; status: PodStatus; want: string | undefined }>([
     {
-      name: 'is that of its last container, whatever became of its sandbox later',
+      name: 'is that of its last container, even if its sandbox changed later',
       status: { startTime: at(1), conditions: ready, containerStatuses: finished(at(3), at(5), at(4)) },
       want: at(5),
     },
     {
-      name: 'is that of a container that was to prepare the others, where it came to no more',
+      name: 'is that of its init container when no other container started',
       status: { initContainerStatuses: finished(at(2)), containerStatuses: [{ name: 'c', state: {} }, { name: 'd' }] },
       want: at(2),
     },
     {
-      name: 'is when it ceased to be ready, where its containers are lost',
+      name: 'is the time at which it ceased to be ready when its containers are lost',
       status: { startTime: at(1), conditions: ready, containerStatuses: finished(null) },
       want: at(7),
     },
-    { name: 'is not before it began', status: { startTime: at(1), reason: 'Evicted' }, want: at(1) },
-    { name: 'is not known of one that says nothing', status: {}, want: undefined },
+    {
+      name: 'is its start time when it has no other time',
+      status: { startTime: at(1), reason: 'Evicted' },
+      want: at(1),
+    },
+    { name: 'is unknown without times', status: {}, want: undefined },
   ])('$name', ({ status, want }) => {
     expect(endTimeOf(status)).toBe(want)
   })

@@ -15,7 +15,7 @@ const setOf = (...replicas: Partial<ReplicaStatus>[]): ReplicaSet => ({
   deletions: [],
   nextIndex: 10,
 })
-/** The replicas that are left and the deletions, in short. */
+/** A short description of the remaining replicas and the deletions. */
 const short = ({ replicas, deletions }: ReplicaSet) => ({
   replicas: replicas.map(({ index, state }) => `${index} ${state}`),
   deletions: deletions.map(({ node, cause }) => `${node} ${cause}`),
@@ -25,7 +25,7 @@ describe('the replicas of a volume', () => {
   test.each<{ name: string; set: ReplicaSet; wants: Wanted; replicas: string[]; deletions?: string[] }>([
     { name: 'stay as they are', set: setOf({}, {}), wants: wanted(2), replicas: ['0 Ready', '1 Ready'] },
     {
-      name: 'are added when too few',
+      name: 'are added when there are too few',
       set: setOf({}),
       wants: wanted(3),
       replicas: ['0 Ready', '10 Queued', '11 Queued'],
@@ -37,20 +37,20 @@ describe('the replicas of a volume', () => {
       replicas: ['0 Ready', '1 Unreachable', '10 Queued'],
     },
     {
-      name: 'are dropped when too many: those that wait first',
+      name: 'are dropped when there are too many: waiting ones first',
       set: setOf({ state: 'Queued', node: undefined as never }, {}),
       wants: wanted(1),
       replicas: ['1 Ready'],
     },
     {
-      name: 'are dropped when too many: as many as are surplus',
+      name: 'are dropped when there are too many: only the surplus ones',
       set: setOf({}, {}, {}, {}),
       wants: wanted(1),
       replicas: ['0 Ready'],
       deletions: ['n4 ScaledDown', 'n3 ScaledDown', 'n2 ScaledDown'],
     },
     {
-      name: 'are dropped when too many: the less complete ones first',
+      name: 'are dropped when there are too many: the less complete ones first',
       set: setOf(
         ...(['Ready', 'Downloading', 'Starting', 'Queued', 'Failed', 'Evicted'] as const)
           .toReversed()
@@ -61,21 +61,21 @@ describe('the replicas of a volume', () => {
       deletions: ['n1', 'n2', 'n3', 'n4', 'n5'].map((node) => `${node} ScaledDown`),
     },
     {
-      name: 'are dropped when too many: unused ones before those in use',
+      name: 'are dropped when there are too many: unused ones before those in use',
       set: setOf({ since: at(-1) }, { inUse: true, since: at(-900), lastUsedTime: at(-900) }),
       wants: wanted(1),
       replicas: ['1 Ready'],
       deletions: ['n1 ScaledDown'],
     },
     {
-      name: 'are dropped when too many: the least recently used ones',
+      name: 'are dropped when there are too many: the least recently used ones',
       set: setOf({ since: at(-900), lastUsedTime: at(-9) }, { since: at(-900), lastUsedTime: at(-5) }),
       wants: wanted(1),
       replicas: ['1 Ready'],
       deletions: ['n1 ScaledDown'],
     },
     {
-      name: 'are dropped when too many: the newest of equal ones',
+      name: 'are dropped when there are too many: the newest of equal ones',
       set: setOf({}, {}),
       wants: wanted(1),
       replicas: ['0 Ready'],
@@ -126,14 +126,14 @@ describe('the replicas of a volume', () => {
       replicas: ['0 Downloading'],
     },
     {
-      name: 'on a node that is not allowed are moved then',
+      name: 'on a node that is not allowed are moved when another one is ready',
       set: setOf({}, {}),
       wants: wanted(1, { allows: (node) => node !== 'n1' }),
       replicas: ['1 Ready'],
       deletions: ['n1 Moved'],
     },
     {
-      name: 'of each part are counted by themselves',
+      name: 'of each part are counted separately',
       set: setOf({ shard: 'a' }, { shard: 'a' }, { shard: 'c' }),
       wants: wanted(0, {
         counts: new Map([
@@ -151,7 +151,7 @@ describe('the replicas of a volume', () => {
     expect(short(arrangeReplicas(arranged, wants, NOW))).toEqual({ replicas, deletions })
   })
 
-  test('that are added are queued for the wanted data, and looked at', () => {
+  test('that are added are queued for the wanted data, and checked later', () => {
     const { replicas, nextIndex, dueAt } = arrangeReplicas(setOf(), wanted(0, { counts: new Map([['a', 1]]) }), NOW)
 
     expect(replicas).toEqual([
@@ -191,7 +191,7 @@ describe('a node that a failed mover left', () => {
     expect(nextIndex).toBe(11)
   })
 
-  test('is cleaned up once, but each directory for itself', () => {
+  test('is cleaned up once for each directory', () => {
     const once = abandonNode(setOf(), left, NOW)
 
     expect(abandonNode(once, left, NOW)).toEqual(once)

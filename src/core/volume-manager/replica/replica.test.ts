@@ -27,9 +27,9 @@ interface Case {
   name: string
   replica: Partial<ReplicaStatus>
   observed?: Partial<ReplicaObservation>
-  /** The members of the next status that matter; undefined for one that must not be there. */
+  /** The relevant fields of the next status; undefined for a field that must be absent. */
   want: { [K in keyof ReplicaStatus]?: ReplicaStatus[K] | undefined }
-  /** Seconds until the next look. */
+  /** Seconds until the next check. */
   due?: number | undefined
 }
 
@@ -63,21 +63,21 @@ test.each<Case>([
     due: 30,
   },
   {
-    name: 'Starting is looked at when the timeout of the start is over',
+    name: 'Starting is checked when the start timeout is over',
     replica: { state: 'Starting', since: at(-1790) },
     observed: { mover: STARTING },
     want: { state: 'Starting' },
     due: 10,
   },
   {
-    name: 'Starting waits as long as the timeout of the start',
+    name: 'Starting waits as long as the start timeout',
     replica: { state: 'Starting', since: at(-1800) },
     observed: { mover: STARTING },
     want: { state: 'Starting' },
     due: 0,
   },
   {
-    name: 'Starting fails after the timeout of the start, and tries another node',
+    name: 'Starting fails after the start timeout, and tries another node',
     replica: { state: 'Starting', since: at(-1801) },
     observed: { mover: { ...STARTING, node: 'n1' } },
     want: { state: 'Failed', reason: 'PrepareTimeout', node: undefined, failures: 1, retryTime: at(10) },
@@ -132,28 +132,28 @@ test.each<Case>([
     due: 30,
   },
   {
-    name: 'Downloading continues as long as the timeout of progress',
+    name: 'Downloading continues as long as the progress timeout',
     replica: { ...downloading, since: at(-9999), progressTime: at(-600) },
     observed: { mover: RUNNING },
     want: { state: 'Downloading' },
     due: 30,
   },
   {
-    name: 'Downloading fails after that, and continues on its node',
+    name: 'Downloading fails after the progress timeout, and continues on its node',
     replica: { ...downloading, since: at(-9999), progressTime: at(-601) },
     observed: { mover: RUNNING },
     want: { state: 'Failed', reason: 'Stalled', node: 'n2', bytes: 5 },
     due: 10,
   },
   {
-    name: 'Downloading of a stream is looked at sooner before its first bytes',
+    name: 'Downloading of a stream is checked more often before its first bytes',
     replica: { ...downloading, bytes: 0 },
     observed: { mover: RUNNING, sourceType: 'Stream' },
     want: { state: 'Downloading' },
     due: 5,
   },
   {
-    name: 'Downloading of a stream is looked at as usual after its first bytes',
+    name: 'Downloading of a stream is checked as usual after its first bytes',
     replica: downloading,
     observed: { mover: RUNNING, sourceType: 'Stream' },
     want: { state: 'Downloading' },
@@ -181,7 +181,7 @@ test.each<Case>([
     want: { lastEndTime: undefined },
   },
   {
-    name: 'Downloading is queued for another node when that one has the data already',
+    name: 'Downloading is queued for another node when its node has the data already',
     replica: { ...downloading, failures: 1 },
     observed: { mover: succeeded(), nodeHasData: true },
     want: {
@@ -197,14 +197,14 @@ test.each<Case>([
     want: { state: 'Ready', node: 'n2', nodeUID: undefined },
   },
   {
-    name: 'Downloading fails for good with an error that only the user can repair',
+    name: 'Downloading fails permanently with an error that only the user can repair',
     replica: downloading,
     observed: { mover: failure({ retry: false }) },
     want: { state: 'Failed', reason: 'AccessDenied', isPermanent: true, retryTime: at(60) },
     due: 60,
   },
   {
-    name: 'Downloading leaves a node that is the cause',
+    name: 'Downloading leaves a node that caused the failure',
     replica: { ...downloading, isPermanent: true },
     observed: { mover: failure({ code: 'NoSpace', elsewhere: true, node: 'n2' }) },
     want: { state: 'Failed', reason: 'NoSpace', node: undefined, isPermanent: undefined },
@@ -212,7 +212,7 @@ test.each<Case>([
   },
   { name: 'Failed waits for its retry', replica: failed, want: { state: 'Failed', attempt: 2, node: 'n1' }, due: 30 },
   {
-    name: 'Failed is queued when its time has come',
+    name: 'Failed is queued at its retry time',
     replica: { ...failed, retryTime: at(0) },
     want: { state: 'Queued', attempt: 3, failures: 1, reason: 'NoSpace', retryTime: undefined, since: at(0) },
     due: 60,
@@ -232,7 +232,7 @@ test.each<Case>([
     due: 60,
   },
   {
-    name: 'Failed waits when a node changed that is not the cause',
+    name: 'Failed waits when a node changed that did not cause the failure',
     replica: { ...failed, reason: 'AccessDenied' },
     observed: { retryTriggers: new Set(['node']) },
     want: { state: 'Failed' },
@@ -281,7 +281,7 @@ test.each<Case>([
     want: { state: 'Unreachable', reason: 'NodeNotReady', node: 'n1', since: at(0) },
   },
   {
-    name: 'Ready waits for a node without a transition time from now on',
+    name: 'Ready waits from now on for a node without a transition time',
     replica: {},
     observed: { node: unready() },
     want: { state: 'Ready' },
@@ -294,7 +294,7 @@ test.each<Case>([
     want: { state: 'Unreachable', since: at(-50) },
   },
   {
-    name: 'Unreachable is Ready with its node',
+    name: 'Unreachable is Ready when its node is ready',
     replica: { state: 'Unreachable' },
     want: { state: 'Ready', since: at(0) },
   },
@@ -326,7 +326,12 @@ describe('a replica can be used', () => {
     { name: 'when it is ready', replica: {}, sourceType: 'S3', want: true },
     { name: 'not while it downloads', replica: { ...downloading }, sourceType: 'S3', want: false },
     { name: 'from the first bytes of a stream', replica: { ...downloading }, sourceType: 'Stream', want: true },
-    { name: 'not before them', replica: { ...downloading, bytes: 0 }, sourceType: 'Stream', want: false },
+    {
+      name: 'not before the first bytes of a stream',
+      replica: { ...downloading, bytes: 0 },
+      sourceType: 'Stream',
+      want: false,
+    },
     {
       name: 'not on no node',
       replica: { ...downloading, node: undefined as never },

@@ -11,14 +11,14 @@ const RUNNING = { kind: 'running', node: 'n1' } as const
 const STARTING = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' } as const
 const reported = (bytes: number, files: number, attempt = 3) => ({ attempt, bytes, files })
 
-describe('the state that is entered', () => {
+describe('a new state', () => {
   const failed: UploadStatus = { ...work, state: 'Failed', reason: 'A', message: 'B', retryTime: at(9) }
 
-  test('begins now, and has nothing of the explanation of the last state', () => {
+  test('begins now, without the reason and message of the last state', () => {
     expect(enter(failed, 'Queued', NOW)).toEqual({ state: 'Queued', attempt: 3, since: at(0) })
   })
 
-  test('keeps its beginning when it is the same state, with the new explanation', () => {
+  test('keeps its beginning when it is the same state, with the new reason and message', () => {
     expect(enter(failed, 'Failed', NOW, { reason: 'C', message: 'D' })).toEqual({
       ...{ state: 'Failed', attempt: 3, since: at(-60), reason: 'C', message: 'D' },
     })
@@ -39,7 +39,7 @@ describe('a failure', () => {
     { failures: undefined, retry: false, seconds: 60 },
     { failures: 2, retry: false, seconds: 240 },
     { failures: 4, retry: false, seconds: 600 },
-  ])('after $failures others (retry: $retry) is retried $seconds s later', ({ failures, retry, seconds }) => {
+  ])('after $failures failures (retry: $retry) is retried $seconds s later', ({ failures, retry, seconds }) => {
     const before = { ...work, ...(failures !== undefined && { failures }) }
 
     expect(fail(before, { code: 'NoSpace', message: 'full', retry }, NOW)).toEqual({
@@ -73,7 +73,7 @@ describe('the work of a mover', () => {
 
   test.each<{ name: string; of?: Partial<UploadStatus>; observed: Partial<Observation>; want: object }>([
     {
-      name: 'waits for a mover that starts, without an explanation',
+      name: 'waits for a mover that starts, without a reason',
       of: { reason: 'Unschedulable', message: '0/3 nodes' },
       observed: { mover: STARTING },
       want: { state: 'Uploading', reason: undefined, message: undefined },
@@ -84,13 +84,13 @@ describe('the work of a mover', () => {
       want: { state: 'Uploading', reason: 'Unschedulable', message: '0/3 nodes' },
     },
     {
-      name: 'drops the explanation when its mover runs',
+      name: 'drops the reason when its mover runs',
       of: { reason: 'Unschedulable', message: '0/3 nodes' },
       observed: {},
       want: { reason: undefined, message: undefined, progressTime: at(0) },
     },
     {
-      name: 'waits as long as the timeout of the start',
+      name: 'waits as long as the start timeout',
       of: { since: at(-1800) },
       observed: { mover: STARTING },
       want: { state: 'Uploading' },
@@ -120,7 +120,7 @@ describe('the work of a mover', () => {
       want: { bytes: undefined, progressTime: at(-5) },
     },
     {
-      name: 'continues as long as the timeout of progress',
+      name: 'continues as long as the progress timeout',
       of: { bytes: 2, files: 1, progressTime: at(-600) },
       observed: { progress: reported(2, 1) },
       want: { state: 'Uploading', progressTime: at(-600) },

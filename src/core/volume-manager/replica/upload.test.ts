@@ -38,9 +38,17 @@ test.each<{ name: string; replica: Partial<ReplicaStatus>; want: boolean }>([
   { name: 'was never used', replica: {}, want: false },
   { name: 'is in use', replica: { inUse: true }, want: true },
   { name: 'was used and never written back', replica: { lastUsedTime: at(-9) }, want: true },
-  { name: 'was used after that', replica: { lastUsedTime: at(-8), uploadedTime: at(-9) }, want: true },
-  { name: 'was used in the same second', replica: { lastUsedTime: at(-9), uploadedTime: at(-9) }, want: true },
-  { name: 'was used before that only', replica: { lastUsedTime: at(-10), uploadedTime: at(-9) }, want: false },
+  { name: 'was used after the last upload', replica: { lastUsedTime: at(-8), uploadedTime: at(-9) }, want: true },
+  {
+    name: 'was used in the second of the last upload',
+    replica: { lastUsedTime: at(-9), uploadedTime: at(-9) },
+    want: true,
+  },
+  {
+    name: 'was used only before the last upload',
+    replica: { lastUsedTime: at(-10), uploadedTime: at(-9) },
+    want: false,
+  },
 ])('data that $name has changes: $want', ({ replica, want }) => {
   expect(hasChanges(makeReplica(replica))).toBe(want)
 })
@@ -68,7 +76,7 @@ describe('an upload', () => {
       due: 60,
     },
     {
-      name: 'is not queued while a pod uses the data, which is looked at',
+      name: 'is not queued while a pod uses the data, and is checked later',
       replica: inUse,
       want: { upload: undefined },
       due: 60,
@@ -80,7 +88,7 @@ describe('an upload', () => {
       want: { upload: undefined },
     },
     {
-      name: 'is not queued for a volume that is no longer in the spec, whose pods are looked at',
+      name: 'is not queued for a volume that is no longer in the spec, and is checked later',
       replica: inUse,
       observed: { config: undefined },
       want: { upload: undefined },
@@ -127,7 +135,7 @@ describe('an upload', () => {
       due: 60,
     },
     {
-      name: 'is done up to its beginning when its mover succeeded',
+      name: 'covers changes up to its beginning when its mover succeeded',
       replica: { ...used, upload: upload() },
       observed: { mover: { kind: 'succeeded' } },
       want: { upload: undefined, uploadedTime: at(-30) },
@@ -162,7 +170,7 @@ describe('an upload', () => {
       due: 7,
     },
     {
-      name: 'is queued again when its time has come, with its failures',
+      name: 'is queued again at its retry time, with its failures',
       replica: { ...used, upload: upload({ state: 'Failed', retryTime: at(0), failures: 2 }) },
       want: { upload: { ...queued, failures: 2 } },
       due: 60,

@@ -16,7 +16,7 @@ const unused: ReplicaStatus = {
   since: at(-100),
 }
 
-/** The replica after pods use it on these nodes, and the last one that has ended did so then. */
+/** The replica with pods on these nodes, and with the end time of its last ended pod. */
 function seen(replica: Partial<ReplicaStatus>, { users = [] as string[], lastEnd = undefined as string | undefined }) {
   return recordUse({ ...unused, ...replica }, {
     users: () => users.map((node) => ({ pod: 'default/trainer', node })),
@@ -27,14 +27,14 @@ function seen(replica: Partial<ReplicaStatus>, { users = [] as string[], lastEnd
 
 describe('the use of data', () => {
   test.each<{ name: string; replica?: Partial<ReplicaStatus>; end?: number; want: Partial<ReplicaStatus> }>([
-    { name: 'is none where no pod ended', want: {} },
+    { name: 'is empty when no pod has ended', want: {} },
     {
-      name: 'was now by a pod that was never seen',
+      name: 'is recorded for a pod that was never observed running',
       end: -5,
       want: { lastEndTime: at(-5), lastUsedTime: at(0) },
     },
-    { name: 'is not recorded where the data came later', end: -101, want: {} },
-    { name: 'is not recorded again where its end was seen', replica: { lastEndTime: at(-5) }, end: -5, want: {} },
+    { name: 'is not recorded when the pod ended before the data arrived', end: -101, want: {} },
+    { name: 'is not recorded again for the same end', replica: { lastEndTime: at(-5) }, end: -5, want: {} },
     {
       name: 'is recorded by the clock of the node, even a slow one',
       replica: { lastEndTime: at(-3600), lastUsedTime: at(-10) },
@@ -47,7 +47,7 @@ describe('the use of data', () => {
       end: 3600,
       want: {},
     },
-    { name: 'is recorded later where a node does not answer', replica: { state: 'Unreachable' }, end: -5, want: {} },
+    { name: 'is recorded later when the replica is Unreachable', replica: { state: 'Unreachable' }, end: -5, want: {} },
     {
       name: 'ends with the last pod',
       replica: { inUse: true },
@@ -62,17 +62,17 @@ describe('the use of data', () => {
     })
   })
 
-  test('goes on while a pod is there, even when another pod has ended', () => {
+  test('continues while a pod runs, even when another pod has ended', () => {
     expect(seen({}, { users: ['n1'], lastEnd: at(-5) })).toEqual({ ...unused, inUse: true, lastUsedTime: at(0) })
     const known = { inUse: true, lastUsedTime: at(-50) }
     expect(seen(known, { users: ['n1'], lastEnd: at(-5) })).toEqual({ ...unused, ...known })
   })
 
-  test('is none by a pod on another node', () => {
+  test('does not include a pod on another node', () => {
     expect(seen({}, { users: ['n2'] })).toEqual(unused)
   })
 
-  test('is none while the data is not complete', () => {
+  test('is empty while the data is not complete', () => {
     const incomplete = { ...unused, state: 'Downloading' } as const
 
     expect(seen(incomplete, { users: ['n1'] })).toEqual(incomplete)

@@ -63,7 +63,7 @@ const short = ({ set }: VolumePlan) => ({
 
 describe('the plan of a volume', () => {
   test.each<Case & { name: string; replicas: string[]; deletions?: string[] }>([
-    { name: 'adds the replicas of a new one', config: { replicas: 2 }, replicas: ['0 Queued', '1 Queued'] },
+    { name: 'adds the replicas of a new volume', config: { replicas: 2 }, replicas: ['0 Queued', '1 Queued'] },
     {
       name: 'adds one replica for NFS, to check it',
       config: { ...NFS, replicas: 3 },
@@ -72,13 +72,13 @@ describe('the plan of a volume', () => {
     { name: 'adds none when its spec is invalid', config: { options: {} }, replicas: [] },
     { name: 'adds none for local data', config: LOCAL, replicas: [] },
     {
-      name: 'keeps the check of NFS, whatever nodes are allowed',
+      name: 'keeps the replica of NFS, whatever nodes are allowed',
       config: { ...NFS, nodeAffinity: nodesWith('disk') },
       volume: ({ revision }) => ({ replicas: [{ ...onNoPath(makeReplica()), revision }] }),
       replicas: ['0 Ready'],
     },
     {
-      name: 'keeps what it has when its spec becomes invalid',
+      name: 'keeps its replicas when its spec becomes invalid',
       config: { labels: {} },
       volume: (current) => ({ replicas: [makeReplica(current)] }),
       replicas: ['0 Ready'],
@@ -91,7 +91,7 @@ describe('the plan of a volume', () => {
       deletions: ['n1 Removed Waiting'],
     },
     {
-      name: 'deletes all data of a completed one',
+      name: 'deletes all data of a completed volume',
       goal: 'deleted',
       volume: (current) => ({ replicas: [makeReplica(current)] }),
       replicas: [],
@@ -105,14 +105,14 @@ describe('the plan of a volume', () => {
       replicas: ['0 Ready'],
     },
     {
-      name: 'deletes data with changes that are not to be written back',
+      name: 'deletes data with changes when the volume has no resync',
       goal: 'deleted',
       volume: (current) => ({ replicas: [makeReplica({ ...current, lastUsedTime: at(-9) })] }),
       replicas: [],
       deletions: ['n1 Removed Waiting'],
     },
     {
-      name: 'deletes incomplete data, in which nothing was changed',
+      name: 'deletes incomplete data, which has no changes',
       config: RESYNC,
       goal: 'deleted',
       volume: (current) => ({
@@ -122,7 +122,7 @@ describe('the plan of a volume', () => {
       deletions: ['n1 Removed Waiting'],
     },
     {
-      name: 'deletes data with changes when the user asked for it',
+      name: 'deletes data with changes when the annotation allows it',
       config: RESYNC,
       goal: 'deleted',
       annotations: { [DELETE_IN_USE_ANNOTATION]: 'true' },
@@ -165,7 +165,7 @@ describe('the plan of a volume', () => {
       deletions: ['n1 Abandoned Waiting'],
     },
     {
-      name: 'does not clean up after a mover that has no node, and writes nothing',
+      name: 'does not clean up after a mover without a node',
       volume: () => ({}),
       movers: (path) => [makeMover({ path, index: 9 }, { phase: 'Pending' })],
       replicas: ['5 Queued'],
@@ -194,7 +194,7 @@ describe('the plan of a volume', () => {
       replicas: ['5 Queued'],
     },
     {
-      name: 'keeps waiting for the pods of a deletion on its node',
+      name: 'waits for the pods of a deletion on its node',
       volume: () => ({ deletions: [makeDeletion({ since: at(-60), path: '/old' })] }),
       input: { users: (path) => (path === '/old' ? [{ pod: 'default/p', node: 'n1' }] : []) },
       replicas: ['5 Queued'],
@@ -212,7 +212,7 @@ describe('the plan of a volume', () => {
   })
 
   test.each<{ name: string; given: Case; want: string | undefined }>([
-    { name: 'as many as nodes', given: { config: { replicas: 3 } }, want: undefined },
+    { name: 'as many as nodes allow', given: { config: { replicas: 3 } }, want: undefined },
     {
       name: 'more than nodes',
       given: { config: { replicas: 4 } },
@@ -258,7 +258,7 @@ describe('the plan of a volume', () => {
     expect([plan.problems, plan.moverConfig !== undefined]).toEqual([problems, isMoved])
   })
 
-  test('names the movers whose result the status does not wait for', () => {
+  test('lists the movers whose result the status does not expect', () => {
     const movers = (path: string) => [
       makeMover({ path }, { phase: 'Running' }, 'n1'),
       makeMover({ path, index: 9 }, { phase: 'Running' }, 'n2'),

@@ -35,24 +35,28 @@ const named = (name: string) => ({ key: 'metadata.name', operator: 'In', values:
 describe('terms', () => {
   test.each<{ name: string; terms: NodeSelectorTerm[]; want: boolean }>([
     {
-      name: 'any of them is enough',
+      name: 'one matching term is enough',
       terms: [{ matchExpressions: [inZone('b')] }, { matchExpressions: [inZone('a')] }],
       want: true,
     },
-    { name: 'all of one has to hold', terms: [{ matchExpressions: [inZone('a'), inZone('b')] }], want: false },
     {
-      name: 'fields count as labels do',
+      name: 'all requirements of a term have to match',
+      terms: [{ matchExpressions: [inZone('a'), inZone('b')] }],
+      want: false,
+    },
+    {
+      name: 'fields and labels have to match',
       terms: [{ matchExpressions: [inZone('a')], matchFields: [named('n2')] }],
       want: false,
     },
-    { name: 'a node is found by its name', terms: [{ matchFields: [named('n1')] }], want: true },
-    { name: 'an empty one matches nothing', terms: [{}], want: false },
-    { name: 'none match nothing', terms: [], want: false },
+    { name: 'a field matches the name of the node', terms: [{ matchFields: [named('n1')] }], want: true },
+    { name: 'an empty term matches no node', terms: [{}], want: false },
+    { name: 'an empty list matches no node', terms: [], want: false },
   ])('$name', ({ terms, want }) => {
     expect(allows(...terms)).toBe(want)
   })
 
-  test('without the required part every node will do', () => {
+  test('without required terms every node matches', () => {
     expect([allowsNode(undefined, node), allowsNode({}, node)]).toEqual([true, true])
   })
 })

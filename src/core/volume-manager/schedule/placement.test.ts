@@ -49,7 +49,7 @@ test.each<{ name: string; movers: Pod[]; want: string }>([
   { name: 'with a mover to another directory', movers: [makeMover({ path: '/other' })], want: 'idle' },
   { name: 'with a mover of another volume', movers: [asTask({ id: 'vol2' }, makeMover())], want: 'idle' },
   { name: 'with a mover of another role', movers: [asTask({ role: 'deletion' }, makeMover())], want: 'idle' },
-  { name: 'with a pod that is no mover', movers: [makePod([])], want: 'idle' },
+  { name: 'with a pod that is not a mover', movers: [makePod([])], want: 'idle' },
   {
     name: 'with a mover that waits beside one for which there is no node',
     movers: [makeMover(), makeMover({ index: 1 }, UNSCHEDULABLE)],
@@ -109,7 +109,7 @@ describe('the mover of a replica', () => {
       want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n9'] },
     },
     {
-      name: 'avoids no node for a replica that has none, and none for the deletion of other data',
+      name: 'avoids no node because of a replica without a node or the deletion of other data',
       plan: planOf({ replicas: [queued], deletions: [makeDeletion({ path: '/other' })] }),
       want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: [] },
     },
@@ -136,9 +136,9 @@ describe('a slot', () => {
 
   test.each([
     { name: 'is taken on the node of the replica', placement: { on: 'n1' }, perNode: 1, want: 0 },
-    { name: 'is refused on a node that is full', placement: { on: 'n1' }, perNode: 0, want: undefined },
+    { name: 'is not available on a full node', placement: { on: 'n1' }, perNode: 0, want: undefined },
     { name: 'is taken among the free nodes', placement: anywhere, perNode: 1, want: 0 },
-    { name: 'is refused when all of them are full', placement: anywhere, perNode: 0, want: undefined },
+    { name: 'is not available when all nodes are full', placement: anywhere, perNode: 0, want: undefined },
   ])('$name', ({ placement, perNode, want }) => {
     expect(slotFor(placement, planOf(), makeVolumeInput({ nodes }), openNodeSlots([], perNode))).toBe(want)
   })

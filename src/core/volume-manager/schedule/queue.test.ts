@@ -30,19 +30,19 @@ function manager(name: string, volume: Partial<VolumeStatus>, priority?: number)
 
 describe('the queue of movers', () => {
   test.each<{ name: string; waiting: VolumeManager[]; want: string[] }>([
-    { name: 'is empty where nothing waits', waiting: [manager('a', { replicas: [ready()] })], want: [] },
+    { name: 'is empty when no mover waits', waiting: [manager('a', { replicas: [ready()] })], want: [] },
     {
-      name: 'puts the entry that waits longest first',
+      name: 'has the entry with the longest wait first',
       waiting: [manager('a', { replicas: [queued(5)] }), manager('b', { replicas: [queued(3)] })],
       want: ['b', 'a'],
     },
     {
-      name: 'has the higher priority first, however long others wait',
+      name: 'has the higher priority first, regardless of waiting times',
       waiting: [manager('a', { replicas: [queued(0)] }, 1), manager('b', { replicas: [queued(9)] }, 2)],
       want: ['b', 'a'],
     },
     {
-      name: 'has deletions first, whatever the priority',
+      name: 'has deletions first, regardless of priorities',
       waiting: [manager('a', { replicas: [queued(0)] }, 100), manager('b', { deletions: [deletion(9)] })],
       want: ['b', 'a'],
     },
@@ -57,7 +57,7 @@ describe('the queue of movers', () => {
       want: ['a', 'b'],
     },
     {
-      name: 'puts entries that could not start last',
+      name: 'has entries that could not start last',
       waiting: [
         manager('a', { replicas: [queued(0, { reason: 'NoNode' })] }, 9),
         manager('b', { replicas: [queued(9, { reason: 'Demanded' })] }),
@@ -73,7 +73,7 @@ describe('the queue of movers', () => {
       want: ['a', 'b', 'a'],
     },
     {
-      name: 'is in the order of names where all else is equal',
+      name: 'is sorted by name among equal entries',
       waiting: [manager('b', { replicas: [queued(1)] }), manager('a', { replicas: [queued(1)] })],
       want: ['a', 'b'],
     },
@@ -87,7 +87,7 @@ describe('the queue of movers', () => {
     expect(waiting.some(isInQueue)).toBe(want.length > 0)
   })
 
-  test('is read anew only for the VolumeManagers that changed', () => {
+  test('is read again only for the VolumeManagers that changed', () => {
     let reads = 0
     const counted = (name: string, since: number): VolumeManager => {
       const { status, ...rest } = manager(name, { replicas: [queued(since)] })

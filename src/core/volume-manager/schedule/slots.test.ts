@@ -3,7 +3,7 @@ import { MOVER_SLOT_LABEL } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import { openNodeSlots } from './slots.ts'
 
-/** A mover in a slot, on a node or still without one. */
+/** A mover in a slot, on a node or without one yet. */
 function mover(slot: number | undefined, nodeName?: string, status: Pod['status'] = {}): Pod {
   const labels = slot === undefined ? {} : { [MOVER_SLOT_LABEL]: String(slot) }
   return {
@@ -26,7 +26,7 @@ describe('on one node', () => {
     expect([slots.isFull('n1'), slots.isFull('n2')]).toEqual([true, false])
   })
 
-  test('a mover that is bound to come counts, and so does one of which no slot is known', () => {
+  test('a mover that is pinned to the node counts, and so does one without a known slot', () => {
     const pinned = mover(1)
     const matchFields = [{ key: 'metadata.name', operator: 'In', values: ['n1'] }]
     pinned.spec.affinity = {
@@ -36,7 +36,7 @@ describe('on one node', () => {
     expect(openNodeSlots([pinned], 2).takeOn('n1')).toBe(0)
   })
 
-  test('fewer slots than before let those that run come to their end', () => {
+  test('with fewer slots than before, running movers count until they end', () => {
     expect(openNodeSlots([mover(0, 'n1'), mover(1, 'n1')], 1).isFull('n1')).toBe(true)
     expect(openNodeSlots([mover(4, 'n1')], 1).isFull('n1')).toBe(true)
   })
@@ -46,9 +46,9 @@ describe('on any of several nodes', () => {
   test.each([
     { name: 'with no mover there', active: [], want: [0, 1, 0, 1, undefined] },
     { name: 'the emptiest first', active: [mover(0, 'n1')], want: [1, 0, 1, undefined] },
-    { name: 'counting those that are not placed', active: [mover(0), mover(1)], want: [0, 1, undefined] },
+    { name: 'counting movers that are not placed', active: [mover(0), mover(1)], want: [0, 1, undefined] },
     {
-      name: 'not counting those that are elsewhere, or nowhere',
+      name: 'not counting movers that are on other nodes or unschedulable',
       active: [mover(0, 'n3'), mover(0, undefined, UNSCHEDULABLE)],
       want: [0, 1, 0, 1, undefined],
     },
@@ -58,7 +58,7 @@ describe('on any of several nodes', () => {
     expect(want.map(() => slots.takeAmong(NODES))).toEqual(want)
   })
 
-  test('of no nodes none is taken', () => {
+  test('no slot is taken without nodes', () => {
     expect(openNodeSlots([], 2).takeAmong(new Set())).toBeUndefined()
   })
 })

@@ -37,7 +37,7 @@ const mounted: ReplicaStatus = {
   revision: revisionOf({ ...config, ...NFS }),
 }
 
-/** Plans the volumes of a manager with this status, and starts what may start. */
+/** Plans the volumes of a manager with this status, and starts their movers. */
 function start(
   volumes: Partial<VolumeStatus>[],
   {
@@ -64,7 +64,7 @@ const full = Array.from({ length: 5 }, () => makeMover({}, { phase: 'Running' },
 const slots = (count: number) => ({ allowance: { slots: count, active: [] } })
 
 describe('a replica that waits', () => {
-  test('is started, and looked at when its mover may have found a node', () => {
+  test('is started, and checked when its mover may have a node', () => {
     const { tasks, sets } = start([{ replicas: [queued] }])
 
     expect(tasks).toEqual(['vol1 replica 0'])
@@ -88,7 +88,7 @@ describe('a replica that waits', () => {
       volume: { replicas: [{ ...queued, state: 'Failed', retryTime: at(0) }] },
     },
     {
-      name: 'is not started before its last mover is gone',
+      name: 'is not started before its previous mover is gone',
       more: { movers: moversOf(makeMover({ path, attempt: 9 }, { phase: 'Failed' })) },
     },
     {
@@ -151,13 +151,13 @@ describe('a replica that waits', () => {
     expect(pods[0]?.spec.containers[0]?.args?.join(' ')).toContain('--local-network 127.0.0.0/8')
   })
 
-  test('waits while another replica searches its node', () => {
+  test('waits while the mover of another replica is being placed', () => {
     const { tasks } = start([{ replicas: [queued, { ...queued, index: 1 }] }], { configs: [{ replicas: 2 }] })
 
     expect(tasks).toEqual(['vol1 replica 0'])
   })
 
-  test('is started beside others when it is pinned', () => {
+  test('is started with other movers when it is pinned', () => {
     const replicas = [queued, { ...queued, index: 1, node: 'n1' }]
 
     expect(start([{ replicas }], { configs: [{ replicas: 2 }] }).tasks).toEqual(['vol1 replica 0', 'vol1 replica 1'])
@@ -210,7 +210,7 @@ describe('the slots', () => {
       upload: { state: 'Failed', attempt: 1, since: at(-5), retryTime: at(0) },
     },
     {
-      name: 'before its last mover is gone',
+      name: 'before its previous mover is gone',
       upload: { state: 'Queued', attempt: 2, since: at(-5) },
       more: { movers: moversOf(asTask({ role: 'upload' }, makeMover({}, { phase: 'Failed' }))) },
     },

@@ -35,7 +35,7 @@ describe('a path for Local volumes', () => {
     expect(hostPathFault(path, 'local', ROOTS)).toBe(want)
   })
 
-  test('is nowhere without a root for them, nor below a root that overlaps the data', () => {
+  test('is rejected without localRoots, and below a local root that overlaps the data roots', () => {
     expect(hostPathFault('/srv/local/x', 'local', { ...ROOTS, localRoots: [] })).toBe('NotBelow')
     for (const localRoots of [['/var'], ['/var/datasets'], ['/var/datasets/public']])
       expect(hostPathFault(localRoots[0] ?? '', 'local', { ...ROOTS, localRoots })).toBe('NotBelow')
@@ -71,15 +71,15 @@ const root = fc
   .array(fc.constantFrom('a', 'b', 'ab', 'datasets'), { minLength: 1, maxLength: 3 })
   .map((names) => `/${names.join('/')}`)
 
-/** The directories that a path leads through, as the kernel has it: the independent model. */
+/** The parts of a path as the kernel resolves it: the independent model. */
 const partsOf = (of: string) => posix.resolve('/', of).split('/').filter(Boolean)
 const isInside = (inner: string, outer: string) => {
   const [parts, own] = [partsOf(outer), partsOf(inner)]
   return parts.every((part, i) => own[i] === part)
 }
 
-describe('whatever the path', () => {
-  test('a Local volume neither is, nor contains, nor is inside a directory in which data of volumes may be', () => {
+describe('for any path', () => {
+  test('a Local volume does not overlap a root for data', () => {
     fc.assert(
       fc.property(path, (given) => {
         if (hostPathFault(given, 'local', ROOTS) !== undefined) return
@@ -92,7 +92,7 @@ describe('whatever the path', () => {
     )
   })
 
-  test('data is below a root for it, and never in what was made for another volume', () => {
+  test('data is below an allowed root, and never in the directory of another volume', () => {
     fc.assert(
       fc.property(path, (given) => {
         if (hostPathFault(given, 'data', ROOTS) !== undefined) return
@@ -106,7 +106,7 @@ describe('whatever the path', () => {
     )
   })
 
-  test('whatever the roots, no path is for both', () => {
+  test('no path is allowed for both uses, for any roots', () => {
     fc.assert(
       fc.property(root, fc.array(root, { maxLength: 2 }), fc.array(root, { maxLength: 2 }), (given, data, local) => {
         const roots = { allowedRoots: data, localRoots: local }
@@ -117,7 +117,7 @@ describe('whatever the path', () => {
     )
   })
 
-  test('one of plain names below a root for Local volumes is allowed, in any script', () => {
+  test('a path of plain names below a local root is allowed, in any script', () => {
     const plain = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 8 })
       .filter((text) => !/[/\p{Cc}]/u.test(text) && !/^\.\.?$|^vck-resource-/.test(text))

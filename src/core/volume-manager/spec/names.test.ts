@@ -21,7 +21,7 @@ const ANY_MANAGER = fc
   .map(([namespace, name, uid]) => managerOf(namespace, name, uid))
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
 
-test('every name is one that Kubernetes takes, whatever the manager and its volumes are called', () => {
+test('every name is valid in Kubernetes, for any names of the manager and its volumes', () => {
   fc.assert(
     fc.property(ANY_MANAGER, fc.string(), fc.option(fc.string(), { nil: undefined }), (manager, id, shard) => {
       const label = nodeLabelOf(manager, id, 'revision', shard).split('/')[1] ?? ''
@@ -34,7 +34,7 @@ test('every name is one that Kubernetes takes, whatever the manager and its volu
   )
 })
 
-test('two volumes never share a label of nodes, though VCK would join their names to the same', () => {
+test('two volumes never have the same node label, even if VCK would give them the same name', () => {
   const one = managerOf('a-b', 'c', '00000000-0000-4000-8000-000000000001')
   const other = managerOf('a', 'b-c', '00000000-0000-4000-8000-000000000002')
   const labels = [one, other].flatMap((manager) => [
@@ -47,11 +47,11 @@ test('two volumes never share a label of nodes, though VCK would join their name
   expect(new Set(labels).size).toBe(labels.length)
 })
 
-describe('whose a thing is can be told by its name', () => {
+describe('the owner is derived from the name of', () => {
   const manager = managerOf('default', 'sales', '6fa459ea-ee8a-4ca4-894e-db77e160355e')
   test.each<[what: string, owner: string | undefined]>([
     ['a label of nodes', ownerOfNodeLabel(nodeLabelOf(manager, 'vol1', 'r'))],
-    ['the label of what was made for it', ownerOfVolumeKey(volumeKey(manager, 'vol1'))],
+    ['the label of an object', ownerOfVolumeKey(volumeKey(manager, 'vol1'))],
     ['a directory', ownerOfPlace(directoryOf(manager, makeVolume()))],
     [
       'a directory that a pod mounts',
@@ -79,7 +79,7 @@ describe('the directory of a volume', () => {
   const of = (overrides = {}) => directoryOf(manager, makeVolume(overrides))
   const options = makeVolume().options ?? {}
 
-  test('begins as VCK has it', () => {
+  test('begins as in VCK', () => {
     expect(of()).toMatch(/^\/var\/datasets\/vck-resource-6fa459ea-ee8a-4ca4-894e-db77e160355e-[0-9a-z]{13}$/)
     expect(of({ options: { ...options, dataPath: '/mnt/fast/' } })).toMatch(/^\/mnt\/fast\/vck-resource-/)
   })
@@ -99,7 +99,7 @@ describe('the directory of a volume', () => {
     { what: 'how the data is divided', overrides: { options: { ...options, distributionStrategy: '{"*a*": 1}' } } },
     { what: 'the source type', overrides: { sourceType: 'Stream' } },
     { what: 'the id', overrides: { id: 'vol2' } },
-  ])('is another one when $what changes', ({ overrides }) => {
+  ])('changes when $what changes', ({ overrides }) => {
     expect(of(overrides)).not.toBe(of())
   })
 })

@@ -9,7 +9,7 @@ const manager = makeVolumeManager()
 const S3 = makeVolume()
 const NFS = makeVolume({ sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: 's', path: '/' } })
 
-describe('what pods use of a volume', () => {
+describe('the published part of a volume', () => {
   test.each<{ name: string; config: VolumeConfig; volumeSource: object; nodeAffinity: object }>([
     {
       name: 'S3 is a directory on labeled nodes',
@@ -39,7 +39,7 @@ describe('what pods use of a volume', () => {
     expect(publishVolume(manager, config)).toEqual({ id: 'vol1', volumeSource, nodeAffinity })
   })
 
-  test('are parts with nodes of their own, for data that movers bring', () => {
+  test('has shards with their own nodes, for data that movers download', () => {
     const options = { ...S3.options, distributionStrategy: '{"b": 1, "a": 1}' }
     const divided = makeVolume({ options })
     const affinityOf = (name: string) => nodesWith(nodeLabelOf(manager, 'vol1', revisionOf(divided), name))

@@ -29,7 +29,7 @@ test.each<{ name: string; change: Partial<VolumeConfig>; isOther: boolean }>([
   { name: 'the credentials', change: { options: { ...options, awsCredentialsSecretName: 'other' } }, isOther: false },
   { name: 'the number of copies', change: { replicas: 9 }, isOther: false },
   { name: 'the id', change: { id: 'vol2' }, isOther: false },
-])('a change of $name makes other data: $isOther', ({ change, isOther }) => {
+])('a change of $name changes the revision: $isOther', ({ change, isOther }) => {
   expect(revisionOf({ ...S3, ...change }) !== revisionOf(S3)).toBe(isOther)
 })
 

@@ -34,37 +34,37 @@ const hostnameIn = (...values: string[]) => ({
   },
 })
 
-describe('a VolumeManager is fine', () => {
+describe('a VolumeManager is valid', () => {
   test.each<{ name: string; volumes: Partial<VolumeConfig>[] }>([
-    { name: 'as VCK’s sample for S3 has it', volumes: [{}] },
+    { name: 'as in the S3 sample of VCK', volumes: [{}] },
     {
       name: 'with an endpoint and more replicas',
       volumes: [{ ...s3({ endpointURL: 'http://minio:9000' }), replicas: 3 }],
     },
     { name: 'in a region', volumes: [s3({ region: 'eu-central-1' })] },
-    { name: 'of a server whose ETags are no checksums', volumes: [s3({ verify: 'size' })] },
+    { name: 'of a server with ETags that are not checksums', volumes: [s3({ verify: 'size' })] },
     { name: 'with an endpoint at an IPv6 address', volumes: [s3({ endpointURL: 'https://[fd00::7]:9000' })] },
     { name: 'of public data', volumes: [s3({ awsCredentialsSecretName: '' })] },
     { name: 'with a data path below an allowed root', volumes: [s3({ dataPath: '/mnt/data/fast' })] },
     { name: 'of one object', volumes: [s3({ sourceURL: 's3://lake/cifar-10.tar.gz' })] },
     { name: 'of a whole bucket', volumes: [s3({ sourceURL: 's3://lake' })] },
-    { name: 'that is written back', volumes: [s3({ resync: 'true', timeoutForDataDownload: '20s' })] },
+    { name: 'with resync', volumes: [s3({ resync: 'true', timeoutForDataDownload: '20s' })] },
     {
-      name: 'whose data is divided',
+      name: 'with a distribution strategy',
       volumes: [{ ...s3({ distributionStrategy: '{"*0_1*": 2, "*1_1*": 2}' }), replicas: 4 }],
     },
     { name: 'of NFS', volumes: [{ ...NFS, capacity: '.5Gi' }] },
-    { name: 'of NFS at a name', volumes: [{ ...NFS, options: { server: 'nfs.example.org', path: '/' } }] },
+    { name: 'of NFS with a host name', volumes: [{ ...NFS, options: { server: 'nfs.example.org', path: '/' } }] },
     { name: 'of Pachyderm', volumes: [PACHYDERM] },
     { name: 'of S3-Dev, which older manifests have', volumes: [{ sourceType: 'S3-Dev' }] },
     {
-      name: 'of what is on nodes already',
+      name: 'of data that is on nodes already',
       volumes: [{ sourceType: 'Local', options: { path: '/srv/local/imagenet' }, nodeAffinity: hostnameIn('a') }],
     },
     { name: 'of an empty cache', volumes: [{ sourceType: 'Stream', ...WITHOUT_OPTIONS }] },
     { name: 'with sources of several types', volumes: [{}, { ...NFS, id: 'vol2' }, { ...PACHYDERM, id: 'vol3' }] },
     {
-      name: 'with everything that is ours',
+      name: 'with all fields that Lodestone adds',
       volumes: [
         {
           priority: 10,
@@ -83,7 +83,7 @@ describe('a VolumeManager is fine', () => {
   })
 })
 
-describe('a volume is refused in the words that VCK has for it', () => {
+describe('a volume is rejected with the message of VCK', () => {
   test.each<{ name: string; volume: Partial<VolumeConfig>; want: string[] }>([
     { name: 'S3 without labels', volume: { labels: {} }, want: ['labels cannot be empty.'] },
     {
@@ -93,12 +93,12 @@ describe('a volume is refused in the words that VCK has for it', () => {
     },
     { name: 'S3 without replicas', volume: { replicas: 0 }, want: ['replicas cannot be empty or less than 1.'] },
     {
-      name: 'S3 with more replicas than can be',
+      name: 'S3 with too many replicas',
       volume: { replicas: 2 ** 31 - 1 },
       want: ['replicas cannot be more than 1000.'],
     },
     {
-      name: 'a stream in more parts than replicas',
+      name: 'a stream with more parts than replicas',
       volume: { sourceType: 'Stream', options: { distributionStrategy: '{"*": 2000000000}' } },
       want: [
         'total number of replicas: [2000000000] in distributionStrategy [{"*": 2000000000}], does not match number of replicas provided: [1]',
@@ -138,17 +138,17 @@ describe('a volume is refused in the words that VCK has for it', () => {
       ],
     },
     {
-      name: 'a strategy that is none',
+      name: 'an invalid strategy',
       volume: s3({ distributionStrategy: '["a"]' }),
       want: ['invalid distributionStrategy [["a"]] specified, it must be a map[string]int'],
     },
     {
-      name: 'resync that is neither yes nor no',
+      name: 'resync that is not a boolean',
       volume: s3({ resync: 'foobar' }),
       want: ['error while parsing resync option: strconv.ParseBool: parsing "foobar": invalid syntax'],
     },
     {
-      name: 'resync of more than one replica',
+      name: 'resync with several replicas',
       volume: { ...s3({ resync: 'true' }), replicas: 2 },
       want: ['replicas cannot be > 1 when resync is set'],
     },
@@ -170,13 +170,13 @@ describe('a volume is refused in the words that VCK has for it', () => {
     expect(messagesOf(s3({ [option]: value }))).toEqual([expect.stringContaining(want)])
   })
 
-  test('two volumes of one id', () => {
+  test('two volumes with the same id', () => {
     expect(errorsOf(makeVolumeManager([{}, {}]))).toEqual([
       { path: 'spec.volumeConfigs[1].id', code: 'Duplicate', message: 'Cannot have duplicate id: vol1.' },
     ])
   })
 
-  test('all of it at once', () => {
+  test('all errors at once', () => {
     const volumes = [
       { labels: {}, accessMode: '', ...s3({ dataPath: '/etc' }) },
       { ...NFS, id: 'vol2', labels: {}, options: {} },
@@ -195,22 +195,26 @@ describe('a volume is refused in the words that VCK has for it', () => {
   })
 })
 
-describe('no volume gets further than allowed', () => {
+describe('a volume cannot refer', () => {
   test.each<{ name: string; volume: Partial<VolumeConfig>; want: string }>([
     { name: 'to another directory of the node', volume: s3({ dataPath: '/etc' }), want: 'dataPath has to be below' },
     {
-      name: 'out of the root',
+      name: 'to a path with .. out of the root',
       volume: s3({ dataPath: '/var/datasets/../../etc' }),
       want: 'dataPath has to be an absolute path',
     },
-    { name: 'beside the root', volume: s3({ dataPath: '/var/datasets-of-others' }), want: 'dataPath has to be below' },
+    {
+      name: 'to a directory beside the root',
+      volume: s3({ dataPath: '/var/datasets-of-others' }),
+      want: 'dataPath has to be below',
+    },
     {
       name: 'to a relative path',
       volume: s3({ dataPath: 'var/datasets' }),
       want: 'dataPath has to be an absolute path',
     },
     {
-      name: 'out of the volume',
+      name: 'to a path out of the volume',
       volume: { ...PACHYDERM, options: { ...PACHYDERM.options, outputPath: '../x' } },
       want: 'outputPath has to be a path inside',
     },
@@ -230,24 +234,28 @@ describe('no volume gets further than allowed', () => {
       want: 'dataPath has to be below /var/datasets or /mnt/data/.',
     },
     {
-      name: 'to a Secret elsewhere by its name',
+      name: 'to a Secret of another namespace by its name',
       volume: s3({ awsCredentialsSecretName: 'other/creds' }),
       want: 'in the namespace of the VolumeManager',
     },
     {
-      name: 'to a Secret elsewhere by an option',
+      name: 'to a Secret of another namespace by an option',
       volume: s3({ secretNamespace: 'other' }),
       want: 'secretNamespace cannot be set',
     },
     {
-      name: 'to an image of one’s own',
+      name: 'to an image that is not allowed',
       volume: { mover: { image: 'evil.example.org/x' } },
       want: 'have it added to volumes.allowedMoverImages',
     },
-    { name: 'to our labels', volume: { labels: { 'lodestone.dev/volume': 'x' } }, want: 'it is set by the controller' },
-    { name: 'to VCK’s labels', volume: { labels: { vckname: 'x' } }, want: 'it is set by the controller' },
     {
-      name: 'by what is no label',
+      name: 'to labels of Lodestone',
+      volume: { labels: { 'lodestone.dev/volume': 'x' } },
+      want: 'it is set by the controller',
+    },
+    { name: 'to labels of VCK', volume: { labels: { vckname: 'x' } }, want: 'it is set by the controller' },
+    {
+      name: 'to an invalid label',
       volume: { labels: { a: 'x\nhostPID: true' } },
       want: 'it is no label of Kubernetes',
     },
@@ -256,20 +264,20 @@ describe('no volume gets further than allowed', () => {
   })
 })
 
-describe('an affinity that no pod could have is refused', () => {
+describe('an affinity that is invalid in a pod is rejected', () => {
   const term = (requirement: NodeSelectorRequirement) => ({
     requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [requirement] }] },
   })
   test.each([
     { name: 'without values', requirement: { key: 'zone', operator: 'In' }, want: 'must have values for In' },
     {
-      name: 'with values too many',
+      name: 'with too many values',
       requirement: { key: 'zone', operator: 'Exists', values: ['a'] },
       want: 'must have no values',
     },
     { name: 'with an unknown operator', requirement: { key: 'zone', operator: 'Is' }, want: 'must have an operator' },
     {
-      name: 'with a limit that is no number',
+      name: 'with a limit that is not a number',
       requirement: { key: 'zone', operator: 'Gt', values: ['a'] },
       want: 'must have one integer',
     },
@@ -278,7 +286,7 @@ describe('an affinity that no pod could have is refused', () => {
   })
 })
 
-describe('older forms are refused with the new one', () => {
+describe('an old form is rejected, and the error has the new one', () => {
   test.each(['aipg.intel.com/v1', 'kvc.kubeflow.org/v1', 'vck.intelai.org/v1'])('%s', (apiVersion) => {
     expect(isVolumeManager({ apiVersion, kind: 'VolumeManager' })).toBe(true)
     expect(errorsOf({ ...makeVolumeManager(), apiVersion })).toEqual([
@@ -323,8 +331,8 @@ describe('a value of another shape is reported by path', () => {
     },
     { name: 'a field that does not exist', spec: volumeWith({ replica: 2 }), want: ['spec.volumeConfigs[0].replica'] },
     { name: 'a state that does not exist', spec: { ...volumeWith({}), state: 'Done' }, want: ['spec.state'] },
-    { name: 'volumes that are no list', spec: { volumeConfigs: {} }, want: ['spec.volumeConfigs'] },
-    { name: 'a volume that is none', spec: { volumeConfigs: ['vol1'] }, want: ['spec.volumeConfigs[0]'] },
+    { name: 'volumes that are not a list', spec: { volumeConfigs: {} }, want: ['spec.volumeConfigs'] },
+    { name: 'a volume that is not an object', spec: { volumeConfigs: ['vol1'] }, want: ['spec.volumeConfigs[0]'] },
   ])('$name', ({ spec, want }) => {
     expect(errorsOf({ ...makeVolumeManager(), spec }).map(({ path }) => path)).toEqual(want)
   })
@@ -334,22 +342,22 @@ describe('a value of another shape is reported by path', () => {
   }
 })
 
-describe('a VolumeManager that is stored already', () => {
+describe('a stored VolumeManager', () => {
   const wrong = makeVolumeManager([{ labels: {} }])
 
-  test('may get its status and its finalizer although it is wrong', () => {
+  test('can be changed in its status and finalizer although it is invalid', () => {
     const { metadata } = wrong
     expect(admitVolumeManager({ ...wrong, metadata: { ...metadata, finalizers: ['f'] } }, wrong, LIMITS)).toEqual({
       kind: 'allow',
     })
   })
 
-  test('may go although it is wrong', () => {
+  test('can be deleted although it is invalid', () => {
     const going = makeVolumeManager([{ labels: {} }], { deletionTimestamp: '2026-01-02T03:04:05Z' })
     expect(admitVolumeManager(going, makeVolumeManager(), LIMITS)).toEqual({ kind: 'allow' })
   })
 
-  test('is looked at when it changes', () => {
+  test('is validated when its spec changes', () => {
     expect(admitVolumeManager(wrong, makeVolumeManager(), LIMITS)).toMatchObject({ kind: 'deny' })
   })
 })
@@ -367,11 +375,11 @@ test.each<{ volume: Partial<VolumeConfig>; want: string }>([
     volume: s3({ timeoutForDataDownload: '10' }),
     want: 'error while parsing timeout for data download: time: missing unit in duration "10"',
   },
-])('the status says "$want", as VCK’s handlers do', ({ volume, want }) => {
+])('the status has the message "$want" of the handlers of VCK', ({ volume, want }) => {
   expect(volumeProblems(makeVolume(volume), LIMITS)[0]?.statusMessage).toBe(want)
 })
 
-describe('an endpoint on the node itself or its link is not allowed', () => {
+describe('an endpoint with a loopback or link-local address is rejected', () => {
   const custom = { mover: { image: 'example.org/movers/x:1' } }
   test.each<{ field: string; volume: Partial<VolumeConfig> }>([
     { field: 'endpointURL', volume: s3({ endpointURL: 'http://169.254.169.254/latest' }) },
@@ -393,12 +401,12 @@ describe('an endpoint on the node itself or its link is not allowed', () => {
     expect(message).toMatch(new RegExp(`^${field} is not allowed: .* volumes.allowedLocalNetworks `))
   })
 
-  test('unless its network is', () => {
+  test('unless its network is allowed', () => {
     expect(messagesOf(s3({ endpointURL: 'http://127.9.0.1:9000' }))).toEqual([])
     expect(messagesOf(s3({ endpointURL: 'http://127.8.0.1:9000' }))).toHaveLength(1)
   })
 
-  test('nor is an address of Pachyderm that is none', () => {
+  test('and so is an invalid address of Pachyderm', () => {
     const volume = { ...PACHYDERM, options: { ...PACHYDERM.options, pachydermServiceAddress: 'x/../y:1' } }
     expect(messagesOf(volume)).toEqual([
       'pachydermServiceAddress has to be a host and a port, e.g. pachd.default.svc:650.',
@@ -406,11 +414,11 @@ describe('an endpoint on the node itself or its link is not allowed', () => {
   })
 })
 
-describe('where the configuration has other directories', () => {
+describe('with other directories in the configuration', () => {
   const problemsOf = (volume: Partial<VolumeConfig>, limits: Partial<VolumeLimits>) =>
     volumeProblems(makeVolume(volume), { ...LIMITS, ...limits }).map(({ message }) => message)
 
-  test.each([{}, { dataPath: '' }])('the default directory has to be allowed as well (%o)', (options) => {
+  test.each([{}, { dataPath: '' }])('the default directory has to be allowed too (%o)', (options) => {
     const volume = s3(options)
     expect(problemsOf(volume, {})).toEqual([])
     expect(problemsOf(volume, { allowedRoots: ['/data'] })).toEqual([
@@ -418,7 +426,7 @@ describe('where the configuration has other directories', () => {
     ])
   })
 
-  test('Local volumes have none by default, and the message says what to configure', () => {
+  test('Local volumes are rejected by default, and the message names the setting', () => {
     const volume = { sourceType: 'Local', options: { path: '/mnt/x' }, nodeAffinity: hostnameIn('a') }
     expect(problemsOf(volume, { localRoots: [] })).toEqual([
       'path /mnt/x is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.',
@@ -426,7 +434,7 @@ describe('where the configuration has other directories', () => {
   })
 })
 
-test('a volume that pods can only read has nothing to write back', () => {
+test('a read-only volume cannot have resync', () => {
   expect(messagesOf({ readOnly: true })).toEqual([])
   expect(messagesOf({ readOnly: true, ...s3({ resync: 'true' }) })).toEqual([
     'readOnly cannot be set when resync is: pods could write nothing to write back.',
@@ -436,12 +444,12 @@ test('a volume that pods can only read has nothing to write back', () => {
   ])
 })
 
-test('a list of volumes that is too long is one error: its items are not looked at', () => {
+test('a list of volumes that is too long is one error, and its items are not validated', () => {
   const manager = makeVolumeManager(Array.from({ length: 101 }, () => ({ id: 'same' })))
   expect(errorsOf(manager)).toEqual([expect.objectContaining({ path: 'spec.volumeConfigs', code: 'TooLong' })])
 })
 
-test('a distribution strategy of too many parts is rejected: each part has nodes and a status of its own', () => {
+test('a distribution strategy with too many parts is rejected', () => {
   const parts = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`part-${i}`, 1]))
   expect(messagesOf({ replicas: 101, ...s3({ distributionStrategy: JSON.stringify(parts) }) })).toEqual([
     'distributionStrategy has 101 parts: it can have at most 100.',

@@ -1,4 +1,4 @@
-/** The codes and messages in the status of a VolumeManager. */
+/** Tests the codes and messages in the status of a VolumeManager. */
 import { expect, test } from 'vitest'
 import { isDeployed, SUCCESS_MESSAGE } from './codes.ts'
 
@@ -11,6 +11,6 @@ test.each([
   expect(isDeployed(volume)).toBe(want)
 })
 
-test('the message of success is that of VCK, which its users compare with', () => {
+test('the message of success is that of VCK, which clients compare', () => {
   expect(SUCCESS_MESSAGE).toBe('success')
 })

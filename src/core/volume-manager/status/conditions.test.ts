@@ -31,8 +31,8 @@ const of = (...summaries: VolumeSummary[]) =>
   statusOf({ manager: makeVolumeManager(), now: NOW } as VolumeManagerInput, summaries, [])
 const ready = (status: ReturnType<typeof of>) => status.conditions?.find(({ type }) => type === 'Ready')?.message
 
-describe('what kubectl get shows', () => {
-  test('are the nodes that have all of the data, each once and in order', () => {
+describe('the status for kubectl get', () => {
+  test('has the nodes with complete data, sorted and without duplicates', () => {
     const { nodes } = of(
       summary('usable', [{ node: 'node-2' }, { node: 'node-1' }, { node: 'node-3', state: 'Downloading' }]),
       summary('usable', [{ node: 'node-2' }], { id: 'vol2' }),
@@ -41,7 +41,7 @@ describe('what kubectl get shows', () => {
     expect(nodes).toBe('node-1,node-2')
   })
 
-  test('are not more nodes than a line has room for', () => {
+  test('has at most eight nodes', () => {
     const { nodes } = of(
       summary(
         'usable',
@@ -52,7 +52,7 @@ describe('what kubectl get shows', () => {
     expect(nodes).toBe('node-10,node-11,node-12,node-13,node-14,node-15,node-16,node-17,…')
   })
 
-  test('is why it failed, beside the words of VCK', () => {
+  test('has the reason of a failure in the condition, and the message of VCK', () => {
     const status = of(
       summary('failed', [{ state: 'Failed' }], { message: 'AccessDenied: the bucket lake may not be read' }),
       summary('usable', [{ node: 'node-1' }], { id: 'vol2' }),
@@ -62,7 +62,7 @@ describe('what kubectl get shows', () => {
     expect(ready(status)).toBe('vol1: AccessDenied: the bucket lake may not be read')
   })
 
-  test('is what it waits for', () => {
+  test('has the reason of a wait in the condition', () => {
     const status = of(
       summary('pending', [{ node: 'node-1' }, { state: 'Starting', reason: 'Unschedulable', message: '0/5 nodes' }]),
     )
@@ -93,7 +93,7 @@ describe('the whole status', () => {
     })
   })
 
-  test('of usable volumes of which one is not complete', () => {
+  test('of usable volumes, one of them incomplete', () => {
     const summaries = [
       summary('usable', [{ node: 'n1' }]),
       summary('usable', [{ node: 'n1' }, { state: 'Queued' }], { id: 'vol2' }),
@@ -109,7 +109,7 @@ describe('the whole status', () => {
     })
   })
 
-  test('of a volume that waits beside a complete one', () => {
+  test('of a waiting volume and a complete one', () => {
     const summaries = [
       summary('usable', [{ node: 'n1' }]),
       { ...summary('pending', []), status: { id: 'vol2', nodeAffinity: {} } },
@@ -125,7 +125,7 @@ describe('the whole status', () => {
     })
   })
 
-  test('of volumes that failed has the reasons of all, up to 1024 characters', () => {
+  test('of failed volumes has all reasons, up to 1024 characters', () => {
     const short = [summary('failed', [], { message: 'a' }), summary('failed', [], { id: 'vol2', message: 'b' })]
     const long = [summary('failed', [{ state: 'Failed', message: 'y'.repeat(2000) }], { message: 'x'.repeat(2000) })]
     const messages = [short, long].map((summaries) => statusWith(summaries).conditions?.map(({ message }) => message))
@@ -177,7 +177,7 @@ describe('the state of a VolumeManager', () => {
       want: ['Running', 'Deployed', 'successfully deployed all sub-resources'],
     },
     {
-      name: 'is Failed when the user wants that',
+      name: 'is Failed when that is the wanted state',
       wanted: 'Failed',
       summaries: [deleting()],
       want: [
@@ -228,7 +228,7 @@ describe('the state of a VolumeManager', () => {
       want: ['Completed', 'Deleted', 'the data is deleted'],
     },
     {
-      name: 'is Completed in a deletion, whatever the user wanted before',
+      name: 'is Completed in a deletion, for any wanted state',
       metadata: gone,
       wanted: 'Failed',
       summaries: [],
@@ -263,7 +263,7 @@ describe('the Events about a new status', () => {
       want: ['Normal Running: successfully deployed all sub-resources'],
     },
     {
-      name: 'are about a failure, with its message',
+      name: 'are about a failed volume, with its message',
       before: [summary('pending', [])],
       after: [summary('failed', [], { message: 'AccessDenied: no' })],
       want: ['Warning Failed: failed to deploy all the sub-resources: vol1: AccessDenied: no'],
@@ -287,7 +287,7 @@ describe('the Events about a new status', () => {
       want: ['Warning ReplicaUnreachable: vol1 on n1: NodeNotReady'],
     },
     {
-      name: 'are about data that is evicted from the node that it was on',
+      name: 'are about evicted data, with its node',
       before: [replica('Ready')],
       after: [{ ...replica('Evicted', { node: undefined as never }), state: 'usable' }],
       want: ['Warning ReplicaEvicted: vol1 on n1: Evicted'],
@@ -311,29 +311,29 @@ describe('the Events about a new status', () => {
       want: ['Warning ReplicaUnreachable: vol1 on n2: Unreachable'],
     },
     {
-      name: 'are none about a replica that failed before',
+      name: 'do not repeat a failure',
       before: [replica('Failed')],
       after: [replica('Failed')],
       want: [],
     },
     {
-      name: 'are none about a replica that the last status does not have',
+      name: 'omit a replica that the last status does not have',
       before: [summary('pending', [])],
       after: [replica('Failed')],
       want: [],
     },
     {
-      name: 'are none about replicas of a volume without any',
+      name: 'omit a volume without replicas',
       before: [summary('pending', [])],
       after: [{ ...summary('pending', []), status: { id: 'vol1', nodeAffinity: {} } }],
       want: [],
     },
-    { name: 'are none about a retry', before: [replica('Failed')], after: [replica('Queued')], want: [] },
+    { name: 'omit a retry', before: [replica('Failed')], after: [replica('Queued')], want: [] },
   ])('$name', ({ before, after, want }) => {
     expect(eventsOf(before, after)).toEqual(want)
   })
 
-  test('are about the first state of a new VolumeManager', () => {
+  test('include the first state of a new VolumeManager', () => {
     const manager = makeVolumeManager()
 
     expect(statusEvents(manager, of(summary('pending', [])), [])).toEqual([

@@ -117,13 +117,13 @@ describe('a volume', () => {
       message: /-1\]: NoSpace: $/,
     },
     {
-      name: 'that has data, whatever failed before',
+      name: 'that has data after earlier failures',
       plan: planOf({ count: 2, replicas: [makeReplica({ failures: 3, isPermanent: true }), downloading] }),
       state: 'pending',
       message: undefined,
     },
     {
-      name: 'that failed once for good',
+      name: 'that failed once permanently',
       plan: planOf({ replicas: [failing(1, { isPermanent: true })] }),
       state: 'failed',
       message: /NoSpace: full$/,
@@ -147,7 +147,7 @@ describe('a volume', () => {
       message: 'a; b',
     },
     {
-      name: 'that is gone',
+      name: 'that is deleted',
       plan: planOf({ config: undefined as never, wanted: undefined as never }),
       state: 'deleted',
       message: 'deleted',
@@ -217,7 +217,7 @@ describe('a volume', () => {
       message: 'deleting: n1: Waiting',
     },
     {
-      name: 'with a mover that is stopped',
+      name: 'with a mover that is being stopped',
       plan: planOf({ wanted: undefined as never, orphans: [makeMover()] }),
       state: 'deleting',
       message: 'deleting: movers are being stopped',
@@ -280,13 +280,13 @@ describe('a volume', () => {
     })
   })
 
-  test('has nothing but its id and its message when it is gone', () => {
+  test('has only its id and its message when it is deleted', () => {
     const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never }))
 
     expect(status).toStrictEqual({ id: 'vol1', message: 'deleted', nodeAffinity: {}, nextIndex: 3 })
   })
 
-  test('is complete only with all of each part', () => {
+  test('is complete only with all replicas of each part', () => {
     const counts = new Map([
       ['a', 1],
       ['b', 2],
@@ -315,7 +315,7 @@ describe('a volume', () => {
     ])
   })
 
-  test('keeps what pods use while its spec is invalid', () => {
+  test('keeps its volume source while its spec is invalid', () => {
     const before = { ...DEPLOYED, volumeSource: { hostPath: { path: '/data' } }, nodeAffinity: nodesWith('data') }
 
     const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['a'], before }))

@@ -4,7 +4,7 @@ import { fromTime, latestOf, toTime } from './time.ts'
 test.each([
   { ms: 0, want: '1970-01-01T00:00:00Z' },
   { ms: 1999, want: '1970-01-01T00:00:01Z' },
-])('$ms ms is written as $want, to the second', ({ ms, want }) => {
+])('$ms ms is formatted as $want, to the second', ({ ms, want }) => {
   expect(toTime(ms)).toBe(want)
 })
 
@@ -13,7 +13,7 @@ test.each([
   { text: undefined, want: undefined },
   { text: '', want: undefined },
   { text: 'soon', want: undefined },
-])('$text is read as $want', ({ text, want }) => {
+])('$text is parsed as $want', ({ text, want }) => {
   expect(fromTime(text)).toBe(want)
 })
 
