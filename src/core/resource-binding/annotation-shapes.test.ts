@@ -14,6 +14,7 @@ describe('a ClusterAffinity', () => {
     { value: { clusterNames: [1] }, want: false },
     { value: { exclude: [null] }, want: false },
     { value: { labelSelector: { matchLabels: { a: 1 } } }, want: false },
+    { value: { labelSelector: { matchLabels: { a: 'b', c: 1 } } }, want: false },
     { value: { labelSelector: { matchLabels: ['a'] } }, want: false },
     { value: { fieldSelector: { matchExpressions: [{ key: 'a' }] } }, want: false },
     { value: { fieldSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: 'b' }] } }, want: false },

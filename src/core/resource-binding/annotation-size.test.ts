@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
-import type { Placement, ResourceBinding } from '../../api/karmada.ts'
+import type { Placement, PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { affinityOf } from '../placement/affinity.ts'
-import { MAX_ANNOTATIONS_BYTES, readAnnotations } from './annotations.ts'
+import { fitAnnotations } from './annotation-size.ts'
+import { MAX_ANNOTATIONS_BYTES, readAnnotations, textsOf } from './annotations.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput } from './input.ts'
 
@@ -78,6 +79,18 @@ describe('the annotations of a binding stay below the limit of the API server', 
     expect(message).toContain('no room')
   })
 
+  test('where other writers have filled the annotations, a narrowed binding without a claim stays as it is', () => {
+    const narrowed = decide({}).binding
+    const annotations = { ...narrowed.metadata.annotations, note: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 1000) }
+    const binding = { ...narrowed, metadata: { ...narrowed.metadata, annotations } }
+
+    expect(decide({ binding, stored: binding, claims: [] })).toEqual({
+      state: 'Restored',
+      binding,
+      message: 'no claim is left for this workload',
+    })
+  })
+
   test('with many long names in another alphabet', () => {
     const { state } = decide({
       binding: makeBinding({}, { annotations: { note: '界'.repeat(60_000) } }),
@@ -85,6 +98,87 @@ describe('the annotations of a binding stay below the limit of the API server', 
 
     expect(state).toBe('Narrowed')
   })
+})
+
+describe('our annotations fit beside those of other writers', () => {
+  const RESERVED_BYTES = 16 * 1024
+  const placement: Placement = {}
+  const applied = 'policy.karmada.io/applied-placement'
+  const hold = { message: '', reason: 'Unresolved', since: '2026-01-02T03:04:05.000Z' } as const
+  const ours = Object.entries(textsOf({ hold })).flatMap(([key, text = '']) => [key, text])
+  const room = MAX_ANNOTATIONS_BYTES - RESERVED_BYTES - ours.join('').length - 'note'.length
+  const fits = (annotations: Record<string, string>, given: Placement = placement) =>
+    fitAnnotations({ hold }, { annotations, placement: given, policy: undefined }) !== undefined
+
+  test.each([
+    { name: 'ASCII', character: 'x', bytes: 1 },
+    { name: 'the last ASCII character', character: '\u007F', bytes: 1 },
+    { name: 'the first character of two bytes', character: '\u0080', bytes: 2 },
+    { name: 'the last character of two bytes', character: '\u07FF', bytes: 2 },
+    { name: 'the first character of three bytes', character: '\u0800', bytes: 3 },
+  ])('to the last byte, where those are $name', ({ character, bytes }) => {
+    const growth = JSON.stringify(placement).length
+    const note = character.repeat(Math.floor((room - growth) / bytes)) + 'x'.repeat((room - growth) % bytes)
+    expect([fits({ note }), fits({ note: `${note}x` })]).toEqual([true, false])
+  })
+
+  test('and beside the placement that the scheduler is to write', () => {
+    const wide = { clusterAffinity: { clusterNames: fleet(100) } }
+    const text = JSON.stringify(wide)
+    const note = 'x'.repeat(room - text.length)
+    expect([fits({ note }, wide), fits({ note: `${note}x` }, wide)]).toEqual([true, false])
+    // A placement that the scheduler has written takes its room already.
+    const after = { note: note.slice(applied.length), [applied]: text }
+    expect([fits(after, wide), fits({ ...after, note: `${after.note}x` }, wide)]).toEqual([true, false])
+    expect([fits(after, placement), fits({ ...after, note: `${after.note}x` }, placement)]).toEqual([true, false])
+  })
+
+  test('in place of those that are stored now', () => {
+    const [key = ''] = Object.keys(textsOf({ hold }))
+    expect(fits({ [key]: 'x'.repeat(MAX_ANNOTATIONS_BYTES) })).toBe(true)
+  })
+})
+
+describe('a base', () => {
+  const sized = (length: number) => {
+    const frame = JSON.stringify({ clusterAffinity: { clusterNames: [''] } }).length
+    return { clusterAffinity: { clusterNames: ['x'.repeat(length - frame)] } }
+  }
+  const textFor = (base: PlacementAffinity, policy?: PlacementAffinity) =>
+    fitAnnotations({ base }, { annotations: {}, placement: {}, policy })?.['lodestone.dev/base-affinity']
+  const [largest, tooLarge] = [sized(32 * 1024), sized(32 * 1024 + 1)]
+
+  test.each([
+    { name: 'of at most 32 KiB is in the annotation', base: largest, want: JSON.stringify(largest) },
+    {
+      name: 'of at most 32 KiB too where the policy has it',
+      base: largest,
+      policy: largest,
+      want: JSON.stringify(largest),
+    },
+    { name: 'that is larger refers to the policy that has it', base: tooLarge, policy: tooLarge, want: '"policy"' },
+    {
+      name: 'that is larger has no form where the policy has another one',
+      base: tooLarge,
+      policy: largest,
+      want: undefined,
+    },
+    { name: 'that is larger has no form where no policy is known', base: tooLarge, want: undefined },
+  ])('$name', ({ base, policy, want }) => {
+    expect(textFor(base, policy)).toBe(want)
+  })
+})
+
+test.each([
+  { count: 200, want: { required: fleet(200) } },
+  { count: 201, want: { requiredDigest: expect.stringMatching(/^[0-9a-f]{16}$/) } },
+])('of $count required clusters the annotation has $want', ({ count, want }) => {
+  const locality = { state: 'Narrowed' as const, message: 'm', claims: ['default/sales'] }
+  const texts = fitAnnotations(
+    { locality: { ...locality, required: fleet(count) } },
+    { annotations: {}, placement: {}, policy: undefined },
+  )
+  expect(JSON.parse(texts?.['lodestone.dev/locality'] ?? '')).toEqual({ ...locality, ...want })
 })
 
 test('a base that no annotation can restore is never narrowed', () => {

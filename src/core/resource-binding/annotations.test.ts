@@ -5,6 +5,7 @@ import { BASE_AFFINITY_ANNOTATION, HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '
 import {
   type BindingAnnotations,
   hasOurAnnotations,
+  MAX_ANNOTATIONS_BYTES,
   OUR_ANNOTATIONS,
   readAnnotations,
   textsOf,
@@ -68,6 +69,15 @@ describe('our annotations', () => {
 
   test('leave no empty annotations after the last one is removed', () => {
     expect(writeNotes(writeNotes(undefined, { base: {} }), {})).toBe(undefined)
+  })
+
+  test('are read up to the size that an API server allows', () => {
+    const sized = (length: number) => `{"clusterAffinity":{}}${' '.repeat(length - 22)}`
+    const read = (length: number) => readAnnotations({ [BASE_AFFINITY_ANNOTATION]: sized(length) })
+    expect([read(MAX_ANNOTATIONS_BYTES), read(MAX_ANNOTATIONS_BYTES + 1)]).toEqual([
+      { base: { clusterAffinity: {} } },
+      {},
+    ])
   })
 
   test('are detected even if they are malformed', () => {

@@ -50,7 +50,6 @@ export const MAX_ANNOTATIONS_BYTES = 256 * 1024
 
 /** Reads our annotations. An annotation with bad JSON or another shape counts as absent: users can write anything there. */
 export function readAnnotations(annotations: Annotations): BindingAnnotations {
-  if (!hasOurAnnotations(annotations)) return {}
   const base = parse(annotations, BASE_AFFINITY_ANNOTATION)
   const locality = parse(annotations, LOCALITY_ANNOTATION)
   const hold = parse(annotations, HOLD_ANNOTATION)
@@ -80,8 +79,8 @@ export function writeTexts(annotations: Annotations, texts: AnnotationTexts): An
   const all = { ...annotations }
   for (const key of OUR_ANNOTATIONS) {
     const text = texts[key]
-    if (text !== undefined) all[key] = text
-    else if (Object.hasOwn(all, key)) delete all[key]
+    if (text === undefined) delete all[key]
+    else all[key] = text
   }
   return Object.keys(all).length === 0 ? undefined : all
 }

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, unknown } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { OUR_ANNOTATIONS, readAnnotations } from './annotations.ts'
+import { baseCandidates } from './base.ts'
 import { decideBinding } from './decide.ts'
 import type { BindingInput, PolicyInput } from './input.ts'
+import { parseInput } from './parse-input.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
@@ -32,6 +34,12 @@ function outcome(input: Partial<BindingInput>): { base: unknown; affinity: unkno
   const { binding } = decideBinding(makeInput(input))
   return { base: readAnnotations(binding.metadata.annotations).base, affinity: binding.spec.placement }
 }
+
+test('a write without our annotations has no candidate but its affinity', () => {
+  const only = { conditional: [], otherwise: three }
+  expect(baseCandidates(parseInput(makeInput()))).toEqual(only)
+  expect(baseCandidates(parseInput(makeInput({ stored: makeBinding() })))).toEqual(only)
+})
 
 describe('at creation', () => {
   test.each<{ name: string; input: Partial<BindingInput>; want: { base: unknown; affinity: unknown } }>([
@@ -245,6 +253,12 @@ describe('at a write by the loop of another replica, from claims and sources tha
     },
   ])('the base stays. $name', ({ input, want }) => {
     expect(outcome(input)).toEqual(want)
+  })
+
+  test('a binding that had no annotations at all is narrowed from the same base', () => {
+    const bare = { ...before, metadata: { name: 'app-deployment', namespace: 'default' } }
+    const input = { binding: sent(bare, 'member2'), stored: bare, claims: [located(['member2', 'member3'])] }
+    expect(outcome(input)).toEqual({ base: three, affinity: one('member2', 'member3') })
   })
 
   test('a known policy has precedence over the annotation', () => {

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { located, makeBinding, makeInput, makePolicyInput, nowhere, unknown } from '../../../test/builders.ts'
+import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
 import type { PlacementAffinity, ResourceBinding } from '../../api/karmada.ts'
 import { LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
+import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { decidePlacement, holdTooLarge, lacksRequiredClaim, type PlacementDecision } from './decide-placement.ts'
 import type { BindingInput } from './input.ts'
 import { parseInput } from './parse-input.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const base = one('m1', 'm2', 'm3')
+const UNRESOLVED = 'default/sales: no DataSource yet'
+const ELSEWHERE = 'the data is elsewhere; the loop moves the workload later'
 const runningIn = (name: string, required?: string[], state = 'Narrowed'): ResourceBinding =>
   makeBinding(
     { placement: required ? one(...required) : base, clusters: [{ name, replicas: 2 }] },
@@ -18,8 +21,9 @@ const runningIn = (name: string, required?: string[], state = 'Narrowed'): Resou
     },
   )
 const decide = (given: Partial<BindingInput>) => decidePlacement(parseInput(makeInput(given)), base)
-const summary = ({ state, affinity, annotations }: PlacementDecision) => ({
+const summary = ({ state, affinity, annotations, message }: PlacementDecision) => ({
   state,
+  message,
   affinity,
   written: Object.keys(annotations).filter((key) => annotations[key as keyof typeof annotations] !== undefined),
 })
@@ -29,42 +33,62 @@ describe('a workload that is not scheduled', () => {
     {
       name: 'is narrowed to its data',
       given: { claims: [located(['m2', 'm9'])] },
-      want: { state: 'Narrowed', affinity: one('m2'), written: ['base', 'locality'] },
+      want: {
+        state: 'Narrowed',
+        message: 'default/sales is in m2, m9',
+        affinity: one('m2'),
+        written: ['base', 'locality'],
+      },
     },
     {
       name: 'is on hold while the location is unknown',
       given: { claims: [unknown()] },
-      want: { state: 'OnHold', affinity: base, written: ['hold'] },
+      want: { state: 'OnHold', message: UNRESOLVED, affinity: base, written: ['hold'] },
     },
     {
       name: 'continues without its data if the claim allows it',
       given: { claims: [unknown({ onUnresolved: 'Ignore' })] },
-      want: { state: 'Ignored', affinity: base, written: [] },
+      want: { state: 'Ignored', message: UNRESOLVED, affinity: base, written: [] },
     },
     {
       name: 'is on hold while its data does not exist',
       given: { claims: [nowhere()] },
-      want: { state: 'OnHold', affinity: base, written: ['hold'] },
+      want: {
+        state: 'OnHold',
+        message: 'default/sales: DataSource sales is Unavailable',
+        affinity: base,
+        written: ['hold'],
+      },
     },
     {
       name: 'is on hold while the policy allows no cluster with the data',
       given: { claims: [located(['m9'])] },
-      want: { state: 'OnHold', affinity: base, written: ['hold'] },
+      want: {
+        state: 'OnHold',
+        message: 'default/sales (m9): the data is in m9, which the policy does not allow',
+        affinity: base,
+        written: ['hold'],
+      },
     },
     {
       name: 'is on hold while its policy requires a claim and there is none',
       given: { claims: [], policy: makePolicyInput({ requiresClaim: true }) },
-      want: { state: 'OnHold', affinity: base, written: ['hold'] },
+      want: {
+        state: 'OnHold',
+        message: 'the policy requires a DataSourceClaim for this workload, and there is none yet',
+        affinity: base,
+        written: ['hold'],
+      },
     },
     {
       name: 'gets its base without a claim',
       given: { claims: [] },
-      want: { state: 'Restored', affinity: base, written: [] },
+      want: { state: 'Restored', message: 'no claim is left for this workload', affinity: base, written: [] },
     },
     {
       name: 'is not narrowed for preferred data with an unknown location',
       given: { claims: [unknown({ enforcement: 'Preferred' })] },
-      want: { state: 'Ignored', affinity: base, written: [] },
+      want: { state: 'Ignored', message: UNRESOLVED, affinity: base, written: [] },
     },
   ])('$name', ({ given, want }) => {
     expect(summary(decide(given))).toEqual(want)
@@ -81,37 +105,47 @@ describe('a scheduled workload', () => {
         name: 'keeps its narrowing while the location is unknown',
         binding: runningIn('m2', ['m2']),
         given: { claims: [unknown()] },
-        want: { state: 'Kept', affinity: one('m2'), written: ['base', 'locality'] },
+        want: { state: 'Kept', message: UNRESOLVED, affinity: one('m2'), written: ['base', 'locality'] },
       },
       {
         name: 'moves with its data',
         binding: runningIn('m2', ['m2']),
         given: { claims: [located(['m3'])] },
-        want: { state: 'Narrowed', affinity: one('m3'), written: ['base', 'locality'] },
+        want: {
+          state: 'Narrowed',
+          message: 'default/sales is in m3',
+          affinity: one('m3'),
+          written: ['base', 'locality'],
+        },
       },
       {
         name: 'stays if rebalance forbids the move',
         binding: runningIn('m2', ['m2']),
         given: { claims: [located(['m3'], { rebalance: 'Never' })] },
-        want: { state: 'Kept', affinity: one('m2'), written: ['base', 'locality'] },
+        want: {
+          state: 'Kept',
+          message: 'the data moved, and rebalance lets the workload stay',
+          affinity: one('m2'),
+          written: ['base', 'locality'],
+        },
       },
       {
         name: 'is not moved by admission, but by the loop',
         binding: runningIn('m2', ['m2']),
         given: { claims: [located(['m3'])], leavesMovesToLoop: true },
-        want: { state: 'Kept', affinity: one('m2'), written: ['base', 'locality'] },
+        want: { state: 'Kept', message: ELSEWHERE, affinity: one('m2'), written: ['base', 'locality'] },
       },
       {
         name: 'without a narrowing is not moved by admission, but by the loop',
         binding: runningIn('m2'),
         given: { claims: [located(['m3'])], leavesMovesToLoop: true },
-        want: { state: 'Ignored', affinity: base, written: [] },
+        want: { state: 'Ignored', message: ELSEWHERE, affinity: base, written: [] },
       },
       {
         name: 'is never suspended',
         binding: runningIn('m2'),
         given: { claims: [unknown()] },
-        want: { state: 'Ignored', affinity: base, written: [] },
+        want: { state: 'Ignored', message: UNRESOLVED, affinity: base, written: [] },
       },
       {
         name: 'keeps its clusters if all of them are being evicted',
@@ -120,19 +154,34 @@ describe('a scheduled workload', () => {
           spec: { ...runningIn('m2', ['m2']).spec, gracefulEvictionTasks: [{ fromCluster: 'm2' }] } as never,
         },
         given: { claims: [located(['m2'])] },
-        want: { state: 'Relaxed', affinity: base, written: ['base', 'locality'] },
+        want: {
+          state: 'Relaxed',
+          message: 'every cluster with the data is being evicted: m2',
+          affinity: base,
+          written: ['base', 'locality'],
+        },
       },
       {
         name: 'does not move back after an eviction if rebalance forbids it',
         binding: runningIn('m1', ['m2'], 'Relaxed'),
         given: { claims: [located(['m2'], { rebalance: 'Never' })] },
-        want: { state: 'Relaxed', affinity: base, written: ['base', 'locality'] },
+        want: {
+          state: 'Relaxed',
+          message: 'it left its data for an eviction, and rebalance lets it stay',
+          affinity: base,
+          written: ['base', 'locality'],
+        },
       },
       {
         name: 'gets its base if the policy no longer allows its old clusters',
         binding: runningIn('m9', ['m9']),
         given: { claims: [unknown()] },
-        want: { state: 'Relaxed', affinity: base, written: ['base', 'locality'] },
+        want: {
+          state: 'Relaxed',
+          message: `${UNRESOLVED}; the policy no longer allows where the data was`,
+          affinity: base,
+          written: ['base', 'locality'],
+        },
       },
     ],
   )('$name', ({ binding, given, want }) => {
@@ -140,9 +189,74 @@ describe('a scheduled workload', () => {
   })
 })
 
+const evictedFrom = (...clusters: string[]) => ({
+  gracefulEvictionTasks: clusters.map((fromCluster) => ({ fromCluster })),
+})
+
+test('a message names every cluster with the data that is being evicted', () => {
+  const binding = runningIn('m2', ['m1', 'm2'])
+  const evicted = { ...binding, spec: { ...binding.spec, ...evictedFrom('m1', 'm2') } } as ResourceBinding
+  expect(decide({ binding: evicted, stored: evicted, claims: [located(['m1', 'm2'])] }).message).toBe(
+    'every cluster with the data is being evicted: m1, m2',
+  )
+})
+
+describe('admission leaves to the loop', () => {
+  const stateOf = (binding: ResourceBinding, claims: ClaimAnswer[]) =>
+    decide({ binding, stored: binding, claims, leavesMovesToLoop: true }).state
+
+  test('a workload that loses one of its clusters', () => {
+    const binding = runningIn('m2', ['m2', 'm3'])
+    const inBoth = { ...binding, spec: { ...binding.spec, clusters: [{ name: 'm2' }, { name: 'm3' }] } }
+    expect(stateOf(inBoth, [located(['m2'])])).toBe('Kept')
+  })
+
+  test('no workload that only prefers its data', () => {
+    expect(stateOf(runningIn('m2'), [located(['m3'], { enforcement: 'Preferred' })])).toBe('Narrowed')
+  })
+
+  test('no workload that runs nowhere, since its cluster was evicted', () => {
+    const binding = makeBinding({ placement: base, ...evictedFrom('m2') } as never)
+    expect(stateOf(binding, [located(['m3'])])).toBe('Narrowed')
+  })
+})
+
+test.each<{ name: string; given: Partial<BindingInput>; want: object }>([
+  { name: 'required', given: { claims: [located(['m2'])] }, want: { required: ['m2'] } },
+  {
+    name: 'preferred',
+    given: { claims: [located(['m2'], { enforcement: 'Preferred' })] },
+    want: { preferred: [['m2']] },
+  },
+  {
+    name: 'in a digest',
+    given: {
+      claims: [unknown()],
+      binding: makeBinding(
+        { placement: one('m2'), clusters: [{ name: 'm2' }] },
+        {
+          annotations: {
+            [LOCALITY_ANNOTATION]: JSON.stringify({ state: 'Narrowed', message: 'm', claims: [], requiredDigest: 'f' }),
+          },
+        },
+      ),
+    },
+    want: { required: ['m2'], requiredDigest: 'f' },
+  },
+])('the locality annotation has the clusters that are $name, and no more', ({ given, want }) => {
+  const { state, message, annotations } = decide(given)
+  expect(annotations.locality).toStrictEqual({ state, message, claims: ['default/sales'], ...want })
+})
+
 test('a decision that does not fit into the annotations puts the workload on hold, with the remedy', () => {
-  const { state, annotations } = holdTooLarge(parseInput(makeInput()), base)
-  expect([state, annotations.hold?.message]).toEqual(['OnHold', expect.stringContaining('fewer annotations')])
+  const message =
+    'default/sales (member2): the annotations of the binding have no room for its placement before narrowing; use fewer or shorter cluster affinities, or fewer annotations'
+  expect(holdTooLarge(parseInput(makeInput()), base)).toEqual({
+    state: 'OnHold',
+    affinity: base,
+    message,
+    annotations: { hold: { message, reason: 'Unsatisfiable', since: new Date(NOW).toISOString() } },
+  })
 })
 
 test.each([

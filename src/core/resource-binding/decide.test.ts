@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { located, makeBinding, makeInput, makePolicyInput, NOW, nowhere, unknown } from '../../../test/builders.ts'
 import type { BindingSpec, Placement, ResourceBinding } from '../../api/karmada.ts'
 import { MANAGED_BY_LABEL } from '../../api/karmada.ts'
-import { HOLD_ANNOTATION } from '../../api/lodestone.ts'
+import { HOLD_ANNOTATION, LOCALITY_ANNOTATION } from '../../api/lodestone.ts'
 import type { ClaimAnswer } from '../data-source-claim/locate.ts'
 import { type BindingAnnotations, readAnnotations } from './annotations.ts'
 import { answerBinding, type BindingDecision, decideBinding } from './decide.ts'
@@ -549,6 +549,17 @@ describe('several claims', () => {
     })
     expect(new Set(results).size).toBe(1)
   })
+})
+
+test('a binding that comes with a locality annotation is decided on until the result stays', () => {
+  const locality = { state: 'Narrowed', message: 'm', claims: ['default/sales'], required: ['member2'] }
+  const evicted = { ...scheduled, gracefulEvictionTasks: [{ fromCluster: 'member2' }] } as Partial<BindingSpec>
+  const binding = makeBinding(evicted, { annotations: { [LOCALITY_ANNOTATION]: JSON.stringify(locality) } })
+  const claims = [located(['member2'], { rebalance: 'Never' })]
+  const first = decide({ binding, claims })
+
+  expect(first.message).toBe('it left its data for an eviction, and rebalance lets it stay')
+  expect(decide({ binding: first.binding, claims })).toEqual(first)
 })
 
 describe('the response', () => {

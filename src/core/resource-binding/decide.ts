@@ -90,9 +90,7 @@ function decideForFirstBase(parsed: ParsedInput): { base: PlacementAffinity; dec
 export function answerBinding({ state, binding, message }: BindingDecision, input: BindingInput): Outcome {
   const outcome: Outcome = binding === input.binding ? { kind: 'allow' } : { kind: 'patch', object: binding }
   if (NOTEWORTHY.has(state)) outcome.warnings = [cut(`lodestone: ${decisionInWords(state)}: ${message}`)]
-  if (state !== 'Untouched') {
-    outcome.auditAnnotations = message ? { decision: state, reason: cut(message, 512) } : { decision: state }
-  }
+  if (state !== 'Untouched') outcome.auditAnnotations = { decision: state, reason: cut(message, 512) }
   return outcome
 }
 

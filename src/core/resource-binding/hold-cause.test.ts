@@ -52,6 +52,10 @@ describe('claims that no cluster satisfies', () => {
     })
   })
 
+  test('are named with all of their clusters where those are three', () => {
+    expect(unsatisfiable([located(['m1', 'm2', 'm3'])], 'why').message).toBe('default/sales (m1, m2, m3): why')
+  })
+
   test('hold if one of the required claims holds', () => {
     const ignoring = { ...b, onUnsatisfiable: 'Ignore' as const }
     expect(unsatisfiable([a, ignoring], 'why')).toMatchObject({ hold: true, timeoutSeconds: 60 })

@@ -54,6 +54,16 @@ describe('a hold annotation in the request does not count if none is stored', ()
   })
 })
 
+test.each([
+  { name: 'now', ms: 0, since: at(0) },
+  { name: 'just within the time of one request', ms: -29_999, since: at(-29_999) },
+  { name: 'before this request', ms: -30_000, since: at(0) },
+  { name: 'in the future', ms: 1, since: at(0) },
+])('a hold that is not stored and began $name in the request begins at $since', ({ ms, since }) => {
+  const binding = sent({ since: at(ms), reason: 'Unresolved', message: 'm' })
+  expect(summary(decideBinding(makeInput({ binding, claims }))).since).toBe(since)
+})
+
 describe('if a hold is stored, its annotation counts and that of the request does not', () => {
   test.each(crafted)('if the annotation in the request $name', ({ hold }) => {
     const stored = heldFor(10_000)
@@ -91,7 +101,8 @@ describe('Karmada writes clusters', () => {
       {
         path: 'spec.clusters',
         code: 'Forbidden',
-        message: expect.stringContaining('has the workload on hold (Unresolved: '),
+        message:
+          'cannot be set while Lodestone has the workload on hold (Unresolved: default/sales: no DataSource yet); it is scheduled when the hold ends',
       },
     ])
   })

@@ -29,10 +29,14 @@ describe('claims', () => {
   test('above the limit of 64 become one unknown claim, with the remedy', () => {
     const many = Array.from({ length: 65 }, (_, i) => located(['m1'], { claim: `default/c${i}` }))
     const { claims, constraint } = parseInput(makeInput({ claims: many }))
-    expect(claims).toMatchObject([
+    expect(claims).toEqual([
       {
         claim: '65 claims',
+        enforcement: 'Required',
         onUnresolved: 'Hold',
+        onUnsatisfiable: 'Hold',
+        rebalance: 'Auto',
+        holdTimeoutSeconds: undefined,
         answer: { kind: 'unknown', reason: 'more than 64 claims name this workload; delete some' },
       },
     ])
@@ -77,6 +81,21 @@ describe('annotations are resolved', () => {
     expect(parseInput(makeInput({ stored: binding })).storedAnnotations.base).toEqual(base)
   })
 
+  test('to nothing where there are none', () => {
+    expect(parseInput(makeInput()).annotations).toStrictEqual({})
+  })
+
+  test('with the clusters of overflow tiers, and none of a selector', () => {
+    const overflowAffinities = [{ affinityName: 'tier', clusterNames: ['m3'] }]
+    const clusterAffinities = [
+      { affinityName: 'a', clusterNames: ['m1'], overflowAffinities },
+      { affinityName: 'b', labelSelector: {} },
+    ]
+    const digested = { ...locality, requiredDigest: 'ffff' }
+    const binding = annotated({ [LOCALITY_ANNOTATION]: digested }, { placement: { clusterAffinities } })
+    expect(parseInput(makeInput({ binding })).annotations.locality?.required).toEqual(['m1', 'm3'])
+  })
+
   test('with the base of the policy if they refer to it', () => {
     const binding = annotated({ [BASE_AFFINITY_ANNOTATION]: '"policy"' })
     const policy = makePolicyInput({ placement: base })
@@ -103,7 +122,7 @@ describe('annotations are resolved', () => {
 
 test('the constraint of a locality annotation has only what the annotation has', () => {
   const annotation = { state: 'Kept' as const, message: 'm', claims: [] }
-  expect(constraintIn(annotation)).toEqual({})
+  expect(constraintIn(annotation)).toStrictEqual({})
   const constraint = { required: ['m1'], requiredDigest: 'ffff', preferred: [['m2']] }
   expect(constraintIn({ ...annotation, ...constraint })).toEqual(constraint)
 })

@@ -18,6 +18,33 @@ test('a workload that is narrowed to its present clusters does not move', () => 
   expect(plan(running, 'member1')).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
 })
 
+test('one that is not scheduled yet does not', () => {
+  expect(plan(makeBinding())).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
+})
+
+test.each([
+  { name: 'every cluster', placement: {} },
+  { name: 'clusters with labels', placement: { clusterAffinity: { labelSelector: { matchLabels: { a: 'b' } } } } },
+  {
+    name: 'some clusters by name, and others by labels',
+    placement: {
+      clusterAffinities: [
+        { affinityName: 'a', clusterNames: ['member3'] },
+        { affinityName: 'b', labelSelector: { matchLabels: { a: 'b' } } },
+      ],
+    },
+  },
+])('one that gets a base of $name back does not count as a move', ({ placement }) => {
+  const binding = makeBinding({ placement, clusters: [{ name: 'member1', replicas: 2 }] })
+  const narrowed = decideBinding(makeInput({ binding, stored: binding, claims: [located(['member1'])] })).binding
+  const restored = planBinding(makeInput({ binding: narrowed, stored: narrowed, claims: [] }))
+  expect(restored).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
+})
+
+test('one that nothing but a change concerns is not looked at again', () => {
+  expect(Object.keys(plan())).toEqual(['actions', 'moves'])
+})
+
 test('a workload whose scheduler has not acted yet is not moved a second time, by any further write', () => {
   const moved = decideBinding(makeInput({ binding: running, stored: running, claims: [located(['member3'])] })).binding
   const { [LOCALITY_ANNOTATION]: _note, ...annotations } = moved.metadata.annotations ?? {}
@@ -131,6 +158,14 @@ describe('the Events if', () => {
     {
       name: 'a hold is released',
       before: held,
+      after: released,
+      want: [
+        ['Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${holdOf(held).message}`],
+      ],
+    },
+    {
+      name: 'a hold is released that was not seen before',
+      before: plain,
       after: released,
       want: [
         ['Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${holdOf(held).message}`],

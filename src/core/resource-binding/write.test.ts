@@ -48,6 +48,12 @@ test('our annotations are written and removed, and no others', () => {
   expect(Object.keys(written?.metadata.annotations ?? {})).toHaveLength(3)
 })
 
+test('no empty map of annotations is left', () => {
+  const binding = { ...makeBinding({ placement: wide }), metadata: { name: 'app', ...onHold } }
+  const written = writeDecision(parseInput(makeInput({ binding })), wide, decision({}))
+  expect(written?.metadata).toStrictEqual({ name: 'app' })
+})
+
 test('annotations without space for ours are not written', () => {
   const annotations = { other: 'x'.repeat(MAX_ANNOTATIONS_BYTES) }
   expect(write({}, { annotations: { hold } }, { annotations }).written).toBeUndefined()

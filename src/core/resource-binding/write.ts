@@ -39,7 +39,7 @@ export function writeDecision(
   else delete metadata.annotations
   const spec = { ...binding.spec, placement: wanted }
   if (suspension.value) spec.suspension = suspension.value
-  else if ('suspension' in spec) delete spec.suspension
+  else delete spec.suspension
   return { ...binding, metadata, spec }
 }
 
