@@ -32,12 +32,12 @@ const RETRY_MS = 2000
 const JITTER = 0.2
 
 /**
- * Takes part in an election until it is stopped. The store should have a write limit of its own: renewals that queue
- * behind the writes of the work come too late. A second store over the same connection, without kinds, costs nothing.
+ * Takes part in an election until it is stopped. The store should have its own write limit, so that renewals do not wait behind the
+ * writes of the work. A second store with the same connection and without kinds costs nothing.
  *
- *     waiting ── free, or not renewed for 15 s ──▶ leading ── stop, or the work failed ──▶ stopping, renewed ──▶ given back
- *        ▲                                            │
- *        └────────── the work has stopped ◀── taken by another, or not renewed for 10 s
+ *     candidate ── Lease free, or not renewed for 15 s ──▶ leader ── stop, or failed work ──▶ stops work, renews ──▶ releases Lease
+ *        ▲                                                   │
+ *        └────────────── stops work ◀── another replica has the Lease, or not renewed for 10 s
  */
 export function startLeader(input: LeaderInput): Leader {
   const election = new Election(input)

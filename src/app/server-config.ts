@@ -42,7 +42,6 @@ export const DEFAULT_SERVER: ServerConfig = {
 const text = { type: 'string', minLength: 1 }
 const port = { type: 'integer', minimum: 0, maximum: 65535 }
 
-/** The JSON Schema of this part. */
 export const serverSchema = {
   type: 'object',
   properties: {

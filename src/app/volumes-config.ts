@@ -61,7 +61,6 @@ export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }
   return [...overlapping, ...noNetworks]
 }
 
-/** The JSON Schema of this part. */
 export const volumesSchema = {
   type: 'object',
   properties: {

@@ -285,7 +285,7 @@ describe('a change concerns', () => {
   })
 })
 
-describe('a change lets movers retry:', () => {
+describe('the retry trigger of a change:', () => {
   const failedReplica = { replicas: [makeReplica({ state: 'Failed', node: undefined as never })] }
   const failed = managerWith('failed', failedReplica)
   const elsewhere = managerWith('elsewhere', failedReplica, { nodeAffinity: nodesWith('disk') })

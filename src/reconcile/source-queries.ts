@@ -34,7 +34,6 @@ export function newState(source: DataSource): SourceState {
   return { key: sourceKeyOfSource(source), history: NO_HISTORY }
 }
 
-/** Cancels the query of a source, if there is one. */
 export function cancelQuery(state: SourceState): void {
   state.cancel?.()
   state.cancel = undefined

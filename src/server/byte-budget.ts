@@ -11,7 +11,6 @@ export interface Holding {
 export interface ByteBudget {
   /** @param giveUp called at most once, after the budget dropped the holding */
   open(giveUp: () => void): Holding
-  /** The bytes in use. */
   used(): number
 }
 

@@ -4,7 +4,6 @@ import type { Server, Socket } from 'node:net'
 export interface Connections {
   /** Reports that a request was answered: connections without an answered request are closed first. */
   answered(socket: Socket): void
-  /** The number of open connections. */
   count(): number
   /** Closes all connections immediately. */
   destroyAll(): void

@@ -1,6 +1,5 @@
 /** The messages between the main thread and the thread of the health server. */
 
-/** The input of the thread. */
 export interface HealthThreadInput {
   host: string
   port: number

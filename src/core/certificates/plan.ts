@@ -1,5 +1,5 @@
 /**
- * Plans what happens to the stored certificates: which CA is made, which one signs, and whether the leaf is signed anew.
+ * Plans the changes of the stored certificates: which CA is created, which CA signs, and whether a new leaf is signed.
  *
  *     CA due          wait is over           old CA expires
  *        │                 │                       │

@@ -20,7 +20,6 @@ export function workloadsOfClaim({ metadata, spec }: DataSourceClaim): WorkloadR
   return metadata.namespace ? [{ ...workload, namespace: metadata.namespace }, workload] : [workload]
 }
 
-/** Returns the keys of the workloads that a claim may name. */
 export function workloadKeysOfClaim(claim: DataSourceClaim): string[] {
   return workloadsOfClaim(claim).map(workloadKey)
 }

@@ -15,56 +15,56 @@ test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: 
     want: { kind: 'unknown', reason: 'no DataSource for amoro table lake.shop.sales yet' },
   },
   {
-    name: 'a source that was never resolved knows nothing',
+    name: 'the location of an unresolved source is unknown',
     source: makeSource({ locality: undefined as never }),
     want: unknown('has no locality yet'),
   },
   {
-    name: 'so does one with a location but no clusters yet',
+    name: 'a location without clusters is unknown',
     source: makeSource({ locality: { location: 's3://a/b' } }),
     want: unknown('has no locality yet'),
   },
   {
-    name: 'an empty list of clusters is an answer: nowhere',
+    name: 'an empty list of clusters is nowhere',
     source: makeSource({ locality: { clusterNames: [] } }),
     want: nowhere('is in none of the clusters'),
   },
   {
-    name: 'data that is not there is nowhere, whatever the last locality was',
+    name: 'data of an Unavailable source is nowhere, for any locality',
     source: makeSource({}, { status: { phase: 'Unavailable' } }),
     want: nowhere('is Unavailable'),
   },
   {
-    name: 'a source made by hand is believed, however old',
+    name: 'a source without a resolve time never becomes stale',
     source: makeSource(),
     maxStalenessSeconds: 60,
     want: located,
   },
   {
-    name: 'a fresh location counts',
+    name: 'a recent location is used',
     source: makeSource({}, { status: { lastResolvedTime: ago(60) } }),
     maxStalenessSeconds: 60,
     want: located,
   },
   {
-    name: 'a stale one is unknown',
+    name: 'a stale location is unknown',
     source: makeSource({}, { status: { lastResolvedTime: ago(61) } }),
     maxStalenessSeconds: 60,
     want: unknown('is older than 60 s'),
   },
   {
-    name: 'without a limit it stands for ever',
+    name: 'without a limit, a location never becomes stale',
     source: makeSource({}, { status: { lastResolvedTime: ago(1e9) } }),
     want: located,
   },
   {
-    name: 'a time that cannot be parsed is no age',
+    name: 'an invalid resolve time counts as absent',
     source: makeSource({}, { status: { lastResolvedTime: 'yesterday' } }),
     maxStalenessSeconds: 60,
     want: located,
   },
   {
-    name: 'errors since then change nothing',
+    name: 'an error of a later query keeps the location',
     source: makeSource({}, { status: { phase: 'Available', lastError: 'timeout' } }),
     want: located,
   },
@@ -75,15 +75,15 @@ test.each<{ name: string; source: DataSource | undefined; maxStalenessSeconds?: 
 
 test.each<{ name: string; maxStalenessSeconds?: number; status?: DataSource['status']; want: number | undefined }>([
   { name: 'after the time of its claim', maxStalenessSeconds: 60, status: { lastResolvedTime: ago(10) }, want: 50 },
-  { name: 'never without such a time', status: { lastResolvedTime: ago(10) }, want: undefined },
-  { name: 'never when it is written by hand', maxStalenessSeconds: 60, want: undefined },
+  { name: 'never without a limit', status: { lastResolvedTime: ago(10) }, want: undefined },
+  { name: 'never for a location that a user wrote', maxStalenessSeconds: 60, want: undefined },
 ])('a location is too old $name', ({ maxStalenessSeconds, status, want }) => {
   const claim = makeClaim(maxStalenessSeconds === undefined ? {} : { policy: { maxStalenessSeconds } })
   const at = staleAt(claim, makeSource({}, status && { status }))
   expect(at).toBe(want && NOW + want * 1000)
 })
 
-test('clusters come sorted and once, with the bytes', () => {
+test('clusters are sorted and unique, with the bytes', () => {
   const source = makeSource({ locality: { clusterNames: ['c2', 'c1', 'c2'], bytes: 42 } })
   expect(locateClaim(makeClaim(), source, NOW).answer).toEqual({ kind: 'located', clusters: ['c1', 'c2'], bytes: 42 })
 })
@@ -98,12 +98,12 @@ describe('terms', () => {
     holdTimeoutSeconds: undefined,
   }
 
-  test('have their defaults filled in', () => {
+  test('have defaults', () => {
     const { answer: _answer, ...terms } = locateClaim(makeClaim(), undefined, NOW)
     expect(terms).toEqual(defaults)
   })
 
-  test('are those of the claim where it gives them', () => {
+  test('are those in the claim', () => {
     const policy = {
       enforcement: 'Preferred',
       onUnresolved: 'Ignore',
@@ -115,7 +115,7 @@ describe('terms', () => {
     expect(terms).toEqual({ claim: 'default/sales', ...policy })
   })
 
-  test('of a deleted claim say until when it is honored', () => {
+  test('of a deleted claim contain the time until which it is honored', () => {
     const claim = makeClaim({}, { deletionTimestamp: ago(2) })
     expect(locateClaim(claim, undefined, NOW).honoredUntil).toBe(NOW + 3000)
   })

@@ -138,7 +138,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     },
   },
   {
-    name: 'whose data is in none of our clusters is Bound, and the message says so',
+    name: 'whose data is in none of our clusters is Bound, with that message',
     given: { source: makeSource({ locality: { clusterNames: [] } }) },
     want: {
       phase: 'Bound',

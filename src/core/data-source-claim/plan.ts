@@ -31,10 +31,10 @@ export interface ClaimPlanInput {
  *            no source, or no answer yet          answer: located            answer: nowhere
  *  (new) ───────────────► Pending ─────────────────► Bound ─────────────────────► Failed
  *                            ▲                         │  ▲                          │
- *                            └── the source is gone ───┘  └──── the data came ───────┘
+ *                            └─── source deleted ──────┘  └──── answer: located ─────┘
  * ```
- * An error of the data system changes no phase: what was known stands, and the condition Resolved says that it is old. A claim that is not
- * permitted is Pending, whatever is known of its data: no decision reads it.
+ * An error of the data system changes no phase: the last answer applies, and the condition Resolved is False with reason Stale. A claim
+ * without permission is Pending, even if its data is located: no decision reads it.
  */
 export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input

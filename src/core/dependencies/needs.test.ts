@@ -75,7 +75,7 @@ describe('Lodestone attaches a dependency', () => {
     ['not before Karmada’s distributor has processed the workload', recorded(), 'karmada', false],
     ['not if the distributor has recorded it', recorded([{ ...reference, name: 'web' }]), 'karmada', false],
     ['if the distributor has recorded only others', recorded([{ ...reference, name: 'other' }]), 'karmada', true],
-    ['where the distributor found nothing', recorded(null), 'karmada', true],
+    ['if the distributor found nothing', recorded(null), 'karmada', true],
     ['not if the record is malformed', recorded({ not: 'a list' }), 'karmada', false],
     ['for a cluster-scoped workload', clusterScoped, 'karmada', true],
   ] as const)('%s', (_case, binding, distribution, expected) => {

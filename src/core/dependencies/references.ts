@@ -8,7 +8,6 @@ export interface NamedObject {
   name: string
 }
 
-/** Returns one object of the kind per name. */
 export function named(type: ResourceType, names: Iterable<string>): NamedObject[] {
   return [...names].map((name) => ({ type, name }))
 }

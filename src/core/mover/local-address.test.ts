@@ -48,7 +48,7 @@ describe('an allowed network', () => {
     { host: '169.254.169.254', allowed: ['127.0.0.0/8'], want: false },
     { host: '169.254.169.254', allowed: ['127.0.0.0/8', '169.254.169.254/32'], want: true },
     { host: 'localhost', allowed: ['::1/128'], want: false },
-  ])('$allowed lets $host pass: $want', ({ host, allowed, want }) => {
+  ])('$allowed allows $host: $want', ({ host, allowed, want }) => {
     expect(localHostFault(host, allowed) === undefined).toBe(want)
   })
 

@@ -14,7 +14,6 @@ export function partCount(size: number, partSize: number): number {
   return Math.max(1, Math.ceil(size / partSize))
 }
 
-/** Returns the part with this index. */
 export function partAt(index: number, size: number, partSize: number): Part {
   const start = index * partSize
   return { index, start, end: Math.min(start + partSize, size) }

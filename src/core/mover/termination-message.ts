@@ -24,7 +24,7 @@ function cut(text: string, length: number): string {
 }
 
 function isShort(text: string): boolean {
-  // encodeURIComponent writes each other byte as three characters, which count as one here.
+  // encodeURIComponent writes a byte that is not plain ASCII as three characters; here they count as one.
   return encodeURIComponent(text.toWellFormed()).replace(/%../g, '_').length <= MAX_TERMINATION_BYTES
 }
 

@@ -81,7 +81,7 @@ export function isUndecided(policy: PropagationPolicy): boolean {
   return policy.spec.propagateDeps !== true && declineOf(policy) === undefined
 }
 
-/** The response of admission: a patch when the policy changes, and a warning that says what changes. */
+/** The response of admission: a patch if the policy changes, and a warning that describes the change. */
 export function answerPolicy({ state, policy, message }: PolicyDecision, input: PolicyInput): Outcome {
   const notes = { ...(state !== 'Untouched' && { auditAnnotations: { decision: state, reason: cut(message, 512) } }) }
   if (policy === input.policy) return { kind: 'allow', ...notes, ...(input.isTooLarge && { warnings: [TOO_LARGE] }) }

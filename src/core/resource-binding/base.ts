@@ -13,7 +13,7 @@ export interface BaseCandidate {
   /**
    * - answered: the decision gives the incoming affinity, and writes the base into the annotations.
    * - answeredOrByLoop: as `answered`, or the loop of another replica sent the incoming affinity.
-   * - withinPolicy: the decision allows no cluster that neither the policy nor the incoming affinity allows.
+   * - withinPolicy: the decision stays within the policy, or within the incoming affinity.
    */
   condition: 'answered' | 'answeredOrByLoop' | 'withinPolicy'
 }
@@ -97,9 +97,7 @@ function localityText({ metadata }: ResourceBinding): string | undefined {
   return metadata.annotations?.[LOCALITY_ANNOTATION]
 }
 
-/**
- * Whether a result allows no cluster outside of both the policy and the incoming affinity. A forged annotation must not widen a placement.
- */
+/** Whether a result stays within the policy or within the incoming affinity. A forged annotation must not widen a placement. */
 function isTrusted(
   { policy, clusters, isWorkload }: ParsedInput,
   result: PlacementAffinity,

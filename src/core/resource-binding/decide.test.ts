@@ -169,12 +169,12 @@ describe('a binding that is scheduled', () => {
     { name: 'moves with its data if it runs forever', claims: [located(['member3'])], want: moved },
     { name: 'stays when it runs to completion', spec: job, claims: [located(['member3'])], want: kept },
     {
-      name: 'that runs to completion moves if the claim says Always',
+      name: 'that runs to completion moves if rebalance is Always',
       spec: job,
       claims: [located(['member3'], { rebalance: 'Always' })],
       want: moved,
     },
-    { name: 'stays if the claim says Never', claims: [located(['member3'], { rebalance: 'Never' })], want: kept },
+    { name: 'stays if rebalance is Never', claims: [located(['member3'], { rebalance: 'Never' })], want: kept },
     { name: 'keeps its narrowing when the location becomes unknown', claims: [unknown()], want: kept },
     {
       name: 'keeps its narrowing even if the claim allows to continue without data',

@@ -86,7 +86,7 @@ describe('oracle C: the detector resets the placement and keeps the annotations'
   ]
 
   test.each(placements)(
-    'of %s: the same object comes out, and the placement stored does not change',
+    'of %s: the same object is returned, and the stored placement does not change',
     (_name, placement) => {
       const claims = [a, b]
       const stored = decideBinding(makeInput({ binding: makeBinding({ placement }), claims })).binding

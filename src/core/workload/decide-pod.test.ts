@@ -104,7 +104,7 @@ describe('a pod that names a volume', () => {
 
   test.each<[string, object, Partial<UsableVolume>, boolean | undefined]>([
     ['to write by default', {}, {}, undefined],
-    ['read-only if the request says so', { readOnly: true }, {}, true],
+    ['read-only if the request is read-only', { readOnly: true }, {}, true],
     ['read-only if the volume is read-only', {}, { readOnly: true }, true],
     [
       'read-only if the volume is read-only although the pod requests a writable one',
