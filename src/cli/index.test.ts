@@ -73,10 +73,10 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     },
     { name: 'an unexpected argument', words: ['serve', 'examples/hub'], want: "'examples/hub'" },
     { name: 'an output format', words: ['check', 'x', '-o', 'jsno'], want: 'not jsno (did you mean json?)' },
-    { name: 'nothing to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
+    { name: 'no file to check', words: ['check'], want: 'missing -f FILE: a file, a folder, or - for standard input' },
     { name: 'a missing file', words: ['check', '-f', 'no.yaml'], want: 'no.yaml does not exist' },
-    { name: 'nothing to explain', words: ['explain'], want: 'expected one argument KIND/NAME' },
-    { name: 'two things to explain', words: ['explain', 'a/b', 'c/d'], want: 'expected one argument KIND/NAME' },
+    { name: 'no argument to explain', words: ['explain'], want: 'expected one argument KIND/NAME' },
+    { name: 'two arguments to explain', words: ['explain', 'a/b', 'c/d'], want: 'expected one argument KIND/NAME' },
     {
       name: 'a kind without a name',
       words: ['explain', 'deployment'],

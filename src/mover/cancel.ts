@@ -1,4 +1,4 @@
-/** Cancels a mover on a signal of the operating system, or when its cancel file says so. */
+/** Cancels a mover on a signal of the operating system, or when its cancel file requests it. */
 import { readFile } from 'node:fs/promises'
 
 /** The reason that a canceled mover's signal aborts with. */

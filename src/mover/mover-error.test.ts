@@ -1,4 +1,4 @@
-/** What the file system's refusals mean. */
+/** Tests the codes and messages for errors of the file system. */
 import { expect, test } from 'vitest'
 import { asMoverError, MoverError } from './mover-error.ts'
 

@@ -68,7 +68,7 @@ describe('a certificate folder', () => {
     { name: 'a missing key', change: { 'tls.key': undefined }, want: /: tls\.key is missing\. Restore the folder/ },
     { name: 'a missing CA', change: { 'ca.crt': undefined }, want: /: ca\.crt is missing/ },
     {
-      name: 'half a certificate',
+      name: 'an incomplete certificate',
       change: { 'tls.crt': '-----BEGIN CERTIFICATE-----\nMII' },
       want: /: tls\.crt holds no cert/,
     },

@@ -70,7 +70,7 @@ test.each([
   { name: 'an empty list', hosts: [] },
   { name: 'a URL', hosts: ['https://a.b'] },
   { name: 'a port', hosts: ['a.b:9443'] },
-  { name: 'half an address', hosts: ['10.0.0'] },
+  { name: 'an incomplete address', hosts: ['10.0.0'] },
   { name: 'an address with a zone', hosts: ['fe80::1%eth0'] },
   { name: 'a label that is too long', hosts: [`${'a'.repeat(64)}.svc`] },
   { name: 'a star in the middle', hosts: ['a.*.b'] },

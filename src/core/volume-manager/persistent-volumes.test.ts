@@ -49,7 +49,7 @@ test.each<Case>([
     writes: ['create PersistentVolumeClaim'],
   },
   {
-    name: 'stays as it is',
+    name: 'does not change when its objects exist',
     plan: WANTED,
     input: { persistentVolumes: [volume('Bound')], persistentVolumeClaims: [claim()], ...used },
   },

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A FIFO without a writer would block an open for ever. */
+/** Without O_NONBLOCK, a FIFO without a writer would block the open forever. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /** Errors of a path that is missing, a symbolic link, or a socket. */
 const REPLACED = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'])

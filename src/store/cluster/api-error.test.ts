@@ -16,7 +16,7 @@ describe('an error response', () => {
 
   test.each([
     { name: 'HTML of a proxy', body: '<html>Bad Gateway</html>', want: 'GET /: HTTP 502: <html>Bad Gateway</html>' },
-    { name: 'nothing', body: '', want: 'GET /: HTTP 502: no further explanation' },
+    { name: 'an empty body', body: '', want: 'GET /: HTTP 502: no further explanation' },
     { name: 'JSON that is not an object', body: '7', want: 'GET /: HTTP 502: 7' },
     { name: 'a long text', body: 'x'.repeat(9999), want: `GET /: HTTP 502: ${'x'.repeat(300)}` },
   ])('with $name has a message', ({ body, want }) => {
@@ -27,8 +27,8 @@ describe('an error response', () => {
     { name: 'seconds', header: '12', body: '', want: 12_000 },
     { name: 'a date', header: 'Thu, 01 Jan 2026 00:00:30 GMT', body: '', want: 30_000 },
     { name: 'a date in the past', header: 'Wed, 31 Dec 2025 00:00:30 GMT', body: '', want: 0 },
-    { name: 'invalidResponse', header: 'soon', body: '', want: undefined },
-    { name: 'nothing', header: undefined, body: '', want: undefined },
+    { name: 'an invalid header', header: 'soon', body: '', want: undefined },
+    { name: 'no header', header: undefined, body: '', want: undefined },
     { name: 'the Status', header: undefined, body: '{"details":{"retryAfterSeconds":4}}', want: 4000 },
     { name: 'both, of which the header counts', header: '1', body: '{"details":{"retryAfterSeconds":4}}', want: 1000 },
   ])('has the delay of $name', ({ header, body, want }) => {

@@ -92,7 +92,7 @@ function parseStatus(body: string): StatusFields {
   try {
     return readStatus(JSON.parse(body))
   } catch {
-    return {} // Proxies in between answer in HTML; the text itself is then the message.
+    return {} // A proxy may respond with HTML. Then its text is the message.
   }
 }
 

@@ -84,7 +84,7 @@ export class LeaseLock {
     try {
       await store.update(leases, { ...lease, spec: { ...lease.spec, holderIdentity: '', renewTime: this.#time() } })
     } catch (error) {
-      // Another process took it first: there is nothing to release.
+      // Another process acquired the Lease first, so this process does not hold it.
       if (!(error instanceof ConflictError || error instanceof NotFoundError)) throw error
     }
   }

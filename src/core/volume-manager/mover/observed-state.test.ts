@@ -190,7 +190,7 @@ describe('a mover that has not begun', () => {
       want: STARTING,
     },
     {
-      name: 'without a node, for a reason that the scheduler does not give',
+      name: 'without a node, when the scheduler gives no reason',
       status: {
         conditions: [
           { type: 'Ready', status: 'True' },

@@ -115,12 +115,12 @@ describe('a node that is short of disk', () => {
       want: undefined,
     },
     {
-      name: 'keeps everything while data on it is being deleted',
+      name: 'keeps all data while data on it is being deleted',
       managers: [manager('a', {}, EVICTABLE, [{ cause: 'Evicted' }])],
       want: undefined,
     },
     {
-      name: 'keeps everything while data of another VolumeManager on it is being deleted',
+      name: 'keeps all data while data of another VolumeManager on it is being deleted',
       managers: [manager('a', {}), withEmpty, manager('b', { node: 'n2' }, {}, [{ cause: 'ScaledDown' }])],
       want: undefined,
     },
@@ -140,9 +140,14 @@ describe('a node that is short of disk', () => {
       more: { node: NODE },
       want: 'default/a',
     },
-    { name: 'loses nothing without pressure', managers: [manager('a', {})], more: { node: NODE }, want: undefined },
     {
-      name: 'loses nothing when eviction is off',
+      name: 'loses no data without disk pressure',
+      managers: [manager('a', {})],
+      more: { node: NODE },
+      want: undefined,
+    },
+    {
+      name: 'loses no data when eviction is disabled',
       managers: [manager('a', {})],
       more: { settings: { enabled: false, pauseSeconds: 300 } },
       want: undefined,

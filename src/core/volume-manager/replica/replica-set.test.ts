@@ -23,7 +23,12 @@ const short = ({ replicas, deletions }: ReplicaSet) => ({
 
 describe('the replicas of a volume', () => {
   test.each<{ name: string; set: ReplicaSet; wants: Wanted; replicas: string[]; deletions?: string[] }>([
-    { name: 'stay as they are', set: setOf({}, {}), wants: wanted(2), replicas: ['0 Ready', '1 Ready'] },
+    {
+      name: 'do not change when they are as wanted',
+      set: setOf({}, {}),
+      wants: wanted(2),
+      replicas: ['0 Ready', '1 Ready'],
+    },
     {
       name: 'are added when there are too few',
       set: setOf({}),

@@ -19,7 +19,7 @@ const NODES = new Set(['n1', 'n2'])
 const UNSCHEDULABLE = { conditions: [{ type: 'PodScheduled', status: 'False' }] }
 
 describe('on one node', () => {
-  test('a free slot is taken, until there is none', () => {
+  test('free slots are taken until the node is full', () => {
     const slots = openNodeSlots([mover(0, 'n1')], 3)
 
     expect([slots.takeOn('n1'), slots.takeOn('n1'), slots.takeOn('n1')]).toEqual([1, 2, undefined])

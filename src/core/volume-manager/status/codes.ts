@@ -36,7 +36,7 @@ export type DeletionCause = 'ScaledDown' | 'Superseded' | 'Moved' | 'Evicted' | 
 /** The message of a volume that can be used. VCK has no code for it: clients compare with this text. */
 export const SUCCESS_MESSAGE = 'success'
 
-/** Whether a status says that the volume can be used. */
+/** Whether the volume can be used according to its status. */
 export function isDeployed(volume: Pick<VolumeStatus, 'message'> | undefined): boolean {
   return volume?.message === SUCCESS_MESSAGE
 }

@@ -323,7 +323,7 @@ describe('a volume', () => {
     expect(status).toEqual({ ...before, message: 'a', nextIndex: 3 })
   })
 
-  test('publishes nothing when its spec was never valid', () => {
+  test('publishes no volume source when its spec was never valid', () => {
     const { status } = summarize(makeVolumeInput(), planOf({ wanted: undefined as never, problems: ['a'] }))
 
     expect(status).toStrictEqual({ id: 'vol1', message: 'a', nodeAffinity: {}, nextIndex: 3 })
