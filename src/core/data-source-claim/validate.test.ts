@@ -39,6 +39,10 @@ describe('a claim is valid', () => {
       spec: { policy: { enforcement: 'Preferred', onUnresolved: 'Ignore' } },
     },
     {
+      name: 'with a hold timeout, if one of the two policies is left to its default',
+      spec: { policy: { onUnresolved: 'Ignore', holdTimeoutSeconds: 5 } },
+    },
+    {
       name: 'for a workload of any kind',
       spec: { workload: { ...workload, apiVersion: 'batch.volcano.sh/v1alpha1', kind: 'Job' } },
     },
@@ -67,6 +71,35 @@ describe('oracle J: names as users have them', () => {
   ])('$name', ({ spec }) => {
     expect(errorsOf(claimWith(spec))).toEqual([])
   })
+})
+
+test.each<{ name: string; spec: Record<string, unknown>; want: Record<string, string> }>([
+  {
+    name: 'a Preferred claim that is to hold',
+    spec: { policy: { enforcement: 'Preferred', onUnresolved: 'Hold', holdTimeoutSeconds: 5 } },
+    want: {
+      'spec.policy.onUnresolved':
+        'has no effect: a Preferred claim never holds; use enforcement Required or leave it out',
+      'spec.policy.holdTimeoutSeconds':
+        'has no effect: this claim never holds; leave it out, or set onUnresolved or onUnsatisfiable to Hold',
+    },
+  },
+  {
+    name: "a claim for Karmada's own objects",
+    spec: { workload: { apiVersion: 'work.karmada.io/v1alpha2', kind: 'ResourceBinding', name: 'a' } },
+    want: {
+      'spec.workload':
+        'ResourceBinding of work.karmada.io is no workload; name the resource template, e.g. a Deployment',
+    },
+  },
+  {
+    name: 'a claim with a blank name',
+    spec: { dataSourceName: ' ' },
+    want: { 'spec.dataSourceName': 'must not be blank or start or end with white space' },
+  },
+])('the error of $name has the way out', ({ spec, want }) => {
+  const errors = validateDataSourceClaim(claimWith(spec) as DataSourceClaim)
+  expect(Object.fromEntries(errors.map(({ path, message }) => [path, message]))).toEqual(want)
 })
 
 describe('a claim is rejected', () => {
@@ -159,6 +192,17 @@ describe('a claim is rejected', () => {
       spec: { policy: { onUnresolved: 'Ignore', onUnsatisfiable: 'Ignore', holdTimeoutSeconds: 5 } },
       want: [['spec.policy.holdTimeoutSeconds', 'Invalid']],
     },
+    { name: 'with a blank data type', spec: { dataSourceType: ' ' }, want: [['spec.dataSourceType', 'Invalid']] },
+    {
+      name: 'with an apiVersion that is not a text',
+      spec: { workload: { ...workload, apiVersion: 1 } },
+      want: [['spec.workload.apiVersion', 'Invalid']],
+    },
+    {
+      name: 'with a kind that is not a text',
+      spec: { workload: { ...workload, kind: 1 } },
+      want: [['spec.workload.kind', 'Invalid']],
+    },
     {
       name: 'with all errors of schema and values',
       spec: { system: ' ', dataSourceType: 1, workload: { ...workload, kind: 'x' }, extra: true },
@@ -177,6 +221,11 @@ describe('a claim is rejected', () => {
     { name: 'without a spec', claim: {}, want: [['spec', 'Required']] },
     { name: 'with a spec that is not an object', claim: { spec: [] }, want: [['spec', 'Invalid']] },
     { name: 'with a null spec', claim: { spec: null }, want: [['spec', 'Invalid']] },
+    {
+      name: 'with a status of another type',
+      claim: { spec: makeClaim().spec, status: { boundDataSource: 1 } },
+      want: [['status.boundDataSource', 'Invalid']],
+    },
   ])('$name', ({ claim, want }) => {
     expect(errorsOf({ ...makeClaim(), spec: undefined, ...claim })).toEqual(want)
   })
