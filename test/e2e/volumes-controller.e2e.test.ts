@@ -4,9 +4,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { MOVER_LABEL } from '../../src/api/lodestone.ts'
 import type { Pod } from '../../src/api/pod.ts'
 import { credentialsSecret, type Member, nodeNames, s3Volume, startMember, volumeManagerOf } from './member.ts'
 
@@ -78,81 +77,83 @@ async function logged(): Promise<Line[]> {
   return text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
 }
 
-async function movers(): Promise<Pod[]> {
-  const pods = (await cluster.plane.listJson('pods', 'default')) as unknown as Pod[]
-  return pods.filter(({ metadata }) => metadata.labels?.[MOVER_LABEL] !== undefined)
+async function moversOf(names: string[]): Promise<Pod[]> {
+  return (await Promise.all(names.map((name) => cluster.moversOf(name)))).flat()
 }
 
 test('the log of a mover is in ours when it has ended, fetched with the rights that are installed', async () => {
   await cluster.create(volumeManagerOf('train', s3Volume(cluster.proxy, 's3://lake/train/', { replicas: 2 })))
   await cluster.reached('train', 'Running')
   const ended = await cluster.plane.eventually('both logs are there', async () => {
-    const all = (await logged()).filter(({ msg }) => msg === 'mover log ends')
-    return all.length === 2 && all
+    const all = await logged()
+    const begun = all.filter((line) => line.msg === 'mover log begins' && line['manager'] === 'default/train')
+    const pods = begun.map(({ pod = '' }) => pod)
+    return pods.length === 2 && all.filter((line) => isEndOf(line, pods)).length === 2 && pods
   })
 
   const lines = await logged()
-  for (const { pod } of ended) {
+  for (const pod of ended) {
     const own = lines.filter((line) => line.pod === pod && line.msg.startsWith('mover log'))
     expect(own[0]).toMatchObject({ manager: 'default/train', id: 'vol1', role: 'replica', attempt: 1, exitCode: 0 })
     expect(own.map(({ line }) => line ?? '').join('\n')).toContain('"verb":"download"')
   }
   expect(
-    logs.asked.map(({ pathname, searchParams }) => [pathname.split('/').at(-1), searchParams.get('tailLines')]),
+    logs.asked
+      .filter(({ pathname }) => ended.some((pod) => pathname.includes(`/${pod}/`)))
+      .map(({ pathname, searchParams }) => [pathname.split('/').at(-1), searchParams.get('tailLines')]),
   ).toEqual([
     ['mover', '100'],
     ['mover', '100'],
   ])
-  await cluster.plane.eventually('no mover is left', async () => (await movers()).length === 0)
+  await cluster.plane.eventually('no mover is left', async () => (await cluster.moversOf('train')).length === 0)
 })
 
-describe('a limit of one mover for each node', () => {
+function isEndOf(line: Line, pods: string[]): boolean {
+  return line.msg === 'mover log ends' && pods.includes(line.pod ?? '')
+}
+
+test('a limit of one mover for each node is kept by the scheduler, until the configuration allows two', async () => {
   const names = Array.from({ length: 7 }, (_, i) => `slow-${i}`)
+  const runningMovers = async () => (await moversOf(names)).filter(({ status }) => status?.phase === 'Running')
+  const volume = { ...s3Volume(cluster.proxy, 's3://lake/train/'), mover: { image: SLOW } }
 
-  test('is kept by the scheduler, whatever it chooses among movers that come all at once', async () => {
-    const volume = { ...s3Volume(cluster.proxy, 's3://lake/train/'), mover: { image: SLOW } }
-    await Promise.all(names.map((name) => cluster.create(volumeManagerOf(name, volume))))
-
-    const running = await cluster.plane.eventually('every node has a mover', async () => {
-      const found = (await movers()).filter(({ status }) => status?.phase === 'Running')
-      return found.length >= nodeNames.length && found
-    })
-
-    expect(running.map(({ spec }) => spec.nodeName).sort()).toEqual(nodeNames)
-    expect((await movers()).filter(({ spec }) => spec.nodeName)).toHaveLength(nodeNames.length)
-    const states = await Promise.all(names.map(async (name) => (await cluster.volumeManager(name))?.status?.state))
-    expect(states).toEqual(names.map(() => 'Pending'))
+  // The scheduler chooses among movers that come all at once.
+  await Promise.all(names.map((name) => cluster.create(volumeManagerOf(name, volume))))
+  const running = await cluster.plane.eventually('every node has a mover', async () => {
+    const found = await runningMovers()
+    return found.length >= nodeNames.length && found
   })
+  expect(running.map(({ spec }) => spec.nodeName).sort()).toEqual(nodeNames)
+  expect((await moversOf(names)).filter(({ spec }) => spec.nodeName)).toHaveLength(nodeNames.length)
+  const states = await Promise.all(names.map(async (name) => (await cluster.volumeManager(name))?.status?.state))
+  expect(states).toEqual(names.map(() => 'Pending'))
 
-  test('and more of them are there as soon as the configuration allows it, without a restart', async () => {
-    const { configFile, pid } = cluster.lodestone
-    const config = parse(await readFile(configFile, 'utf8'))
-    config.volumes.movers.maxPerNode = 2
-    await writeFile(configFile, stringify(config))
+  // It needs no restart to allow more.
+  const { pid } = cluster.lodestone
+  await allowMoversPerNode(2)
+  await cluster.plane.eventually('all movers run', async () => (await runningMovers()).length === names.length, 30_000)
+  const perNode = Map.groupBy(await moversOf(names), ({ spec }) => spec.nodeName)
+  expect(Math.max(...[...perNode.values()].map((pods) => pods.length))).toBe(2)
+  expect(cluster.lodestone.pid).toBe(pid)
+  expect(await logged()).toContainEqual(
+    expect.objectContaining({ msg: 'configuration changed', keys: ['volumes.movers.maxPerNode'] }),
+  )
 
-    await cluster.plane.eventually(
-      'all movers run',
-      async () => (await movers()).filter(({ status }) => status?.phase === 'Running').length === names.length,
-      30_000,
-    )
-    const perNode = Map.groupBy(await movers(), ({ spec }) => spec.nodeName)
-    expect(Math.max(...[...perNode.values()].map((pods) => pods.length))).toBe(2)
-    expect(cluster.lodestone.pid).toBe(pid)
-    expect(await logged()).toContainEqual(
-      expect.objectContaining({ msg: 'configuration changed', keys: ['volumes.movers.maxPerNode'] }),
-    )
-  })
-
-  test('those that are no longer wanted are stopped, and leave nothing', async () => {
-    await cluster.plane.kubectl(['delete', 'vm', ...names, '--wait=false'])
-
-    await cluster.plane.eventually(
-      'they are gone',
-      async () => (await movers()).length === 0 && (await cluster.volumeManager('slow-0')) === undefined,
-      90_000,
-    )
-  })
+  // Movers that are no longer wanted are stopped, and leave nothing.
+  await cluster.plane.kubectl(['delete', 'vm', ...names, '--wait=false'])
+  await cluster.plane.eventually(
+    'they are gone',
+    async () => (await moversOf(names)).length === 0 && (await cluster.volumeManager('slow-0')) === undefined,
+    90_000,
+  )
 })
+
+async function allowMoversPerNode(maxPerNode: number): Promise<void> {
+  const { configFile } = cluster.lodestone
+  const config = parse(await readFile(configFile, 'utf8'))
+  config.volumes.movers.maxPerNode = maxPerNode
+  await writeFile(configFile, stringify(config))
+}
 
 test('a VolumeManager whose Secret was wrong has its data at once when that is fixed', async () => {
   const { plane, s3, proxy } = cluster
