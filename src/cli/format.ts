@@ -1,4 +1,4 @@
-/** Formats ages, sizes and columns for people. */
+/** Formats ages and columns for the output of commands. */
 
 /** Formats milliseconds as `3 min`. */
 export function formatAge(ms: number): string {
@@ -10,7 +10,7 @@ export function formatAge(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
-/** Rows as columns, the head first; as wide as their longest cell. */
+/** Formats rows as columns, each as wide as its longest cell. The first row is the head. */
 export function formatColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   return rows

@@ -22,7 +22,7 @@ export function loadCommands(): Promise<Command[]> {
 /**
  * Runs the command that the arguments name.
  *
- * @returns the exit status: 0 for success, 1 for a refusal or failure, 2 for invalid arguments or configuration
+ * @returns the exit status: 0 for success, 1 for a rejection or a failure, 2 for invalid arguments or configuration
  */
 export async function runCli(words: readonly string[], io: CommandIo): Promise<number> {
   const [first, second] = words

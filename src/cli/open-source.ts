@@ -53,7 +53,7 @@ export function openSource(
   return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
 }
 
-/** Reads all objects, with a limit of a minute. */
+/** Starts the store, with a timeout of a minute. */
 export function startSource(store: ObjectStore, io: CommandIo): Promise<void> {
   return store.start(AbortSignal.any([io.signal, AbortSignal.timeout(SYNC_TIMEOUT_MS)]))
 }

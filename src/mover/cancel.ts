@@ -1,7 +1,7 @@
 /** Cancels a mover on a signal of the operating system, or when its cancel file requests it. */
 import { readFile } from 'node:fs/promises'
 
-/** The reason that a canceled mover's signal aborts with. */
+/** The reason with which the signal of a canceled mover aborts. */
 export class CancelledError extends Error {
   override name = 'CancelledError'
 }

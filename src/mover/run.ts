@@ -29,7 +29,6 @@ export interface MoverIo {
   /** The file in which the kubelet reads the termination message; absent outside a Pod. */
   terminationLog?: string | undefined
   events?: EventReporter | undefined
-  /** Writes a log line. */
   log: (level: 'info' | 'warn' | 'error', fields: object, message: string) => void
   progressEveryMs?: number
 }

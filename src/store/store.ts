@@ -46,7 +46,6 @@ export interface ObjectStore {
   typesWithIndex(index: string): readonly ResourceType[]
   /** The number of cached objects of the kind. */
   size(type: ResourceType): number
-  /** The cached kinds. */
   kinds(): readonly ResourceType[]
   /** Whether the API server serves the kind. A kind that it does not serve is synced and empty. */
   serves(type: ResourceType): boolean

@@ -12,7 +12,6 @@ export interface CountedCall {
 /** Returns a function that counts the calls of a webhook. */
 export type CallCounter = (webhook: string) => (call: CountedCall) => void
 
-/** Opens the metrics of calls. */
 export function openCallMetrics(registers: Registry[]): CallCounter {
   const requests = new Counter({
     name: 'controller_runtime_webhook_requests_total',

@@ -35,7 +35,7 @@ export interface DomainMetrics {
   /** Claims by phase. */
   claims: Record<string, number>
   onHold: number
-  /** Seconds since the longest unconfirmed location was confirmed, by system. */
+  /** Seconds since the least recently confirmed location of each system was confirmed. */
   sourceAges: Record<string, number>
 }
 

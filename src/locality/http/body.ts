@@ -15,7 +15,6 @@ export interface BodyReader {
   read(body: AsyncIterable<Uint8Array>, encoding: string | undefined, what: string): Promise<string>
 }
 
-/** Opens the reader of one system. */
 export function openBodyReader(): BodyReader {
   let underWay = 0
 

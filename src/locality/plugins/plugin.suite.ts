@@ -80,7 +80,6 @@ const BODY_FAULTS: typeof FAULTS = [
   { name: 'a body of 9 MiB', fault: { body: ' '.repeat(9 * 1024 * 1024) }, want: 'invalidResponse' },
 ]
 
-/** Runs the suite for one plugin. */
 export function describePlugin(given: PluginCase): void {
   describe(`the plugin ${given.system}, as every plugin`, () => {
     let server: DataServer

@@ -39,7 +39,10 @@ export class RequestBackoff {
     this.#failures = 0
   }
 
-  /** Waits until the next attempt. Throws an error that is not retryable, `Unreachable` after the last attempt, or the reason of the signal. */
+  /**
+   * Waits until the next attempt. Throws `error` when it is not retryable, `Unreachable` after the last attempt, or the reason of the
+   * signal.
+   */
   async wait(error: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (!(error instanceof RetryableError)) throw error

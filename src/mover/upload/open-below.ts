@@ -8,7 +8,7 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /** Errors of a path that is missing, a symbolic link, or a socket. */
 const REPLACED = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'])
 
-/** Opens a file. Undefined when it is no regular file below the folder any more. */
+/** Opens a file; undefined when it is not a regular file below the folder any more. */
 export async function openBelow(folder: string, path: string): Promise<FileHandle | undefined> {
   const file = await open(join(folder, path), FLAGS).catch((error: NodeJS.ErrnoException) => {
     if (REPLACED.has(error.code ?? '')) return undefined

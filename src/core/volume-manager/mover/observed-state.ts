@@ -16,7 +16,7 @@ export interface MoverFailure {
   message: string
   /** Whether another attempt may succeed without any change. */
   retry: boolean
-  /** Whether the node is the cause, so that the next attempt is on another one. */
+  /** Whether the node is the cause, so that the next attempt is on another node. */
   elsewhere: boolean
 }
 

@@ -72,7 +72,7 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   }
 }
 
-/** The key of a Secret with the endpoints to which its credentials may be sent; without it, the endpoint of the VolumeManager. */
+/** The key of a Secret with the endpoints to which its credentials may be sent. Without it, they may be sent to any endpoint. */
 const ENDPOINTS_KEY = 'endpoints'
 
 function credentials(secret: string, idKey: string, secretKey: string, endpoints: { optional?: true }): EnvVar[] {

@@ -55,7 +55,6 @@ export function taskOf(
   return { manager: keyOfObject(manager), id, role, index, attempt }
 }
 
-/** The name of the Pod of a task. */
 export function nameOfTask(manager: VolumeManager, { id, role, index, attempt }: MoverTask): string {
   return moverName(manager, id, role, index, attempt)
 }

@@ -33,7 +33,7 @@ function moversTo(movers: VolumeManagerInput['movers'], id: string, path: string
   })
 }
 
-/** Where the mover of a replica may run; undefined when it may run nowhere now. */
+/** Where the mover of a replica may run; undefined when it may not start now. */
 export function placementOf(
   replica: ReplicaStatus,
   plan: VolumePlan,

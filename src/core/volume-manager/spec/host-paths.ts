@@ -5,7 +5,7 @@ import { isVolumeDirectory } from './names.ts'
 export interface HostRoots {
   /** Lodestone creates and deletes the directories of volumes below these. */
   allowedRoots: readonly string[]
-  /** `Local` volumes are below these: pods mount them as they are, and Lodestone writes nothing there. */
+  /** `Local` volumes are below these: pods mount them directly, and Lodestone writes nothing there. */
   localRoots: readonly string[]
 }
 

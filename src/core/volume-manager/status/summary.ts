@@ -26,7 +26,6 @@ export interface VolumeSummary {
 const FAILED_AFTER = 3
 const MAX_MESSAGE_LENGTH = 2048
 
-/** The summary of a planned volume. */
 export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSummary {
   const { id, config, before, set, wanted, problems } = plan
   const lists = {
@@ -107,7 +106,7 @@ function countShards(
   }))
 }
 
-/** The message of VCK, with the reason and the message of the mover. */
+/** VCK's message for a volume that failed, with the reason and message of its mover; undefined while the volume is not Failed. */
 function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | undefined {
   const failing = set.replicas.filter(
     (one) => !isReady(one) && ((one.failures ?? 0) >= FAILED_AFTER || (one.isPermanent && (one.failures ?? 0) > 0)),
