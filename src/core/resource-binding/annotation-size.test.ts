@@ -79,7 +79,7 @@ describe('the annotations of a binding stay below the limit of the API server', 
     expect(message).toContain('no room')
   })
 
-  test('where other writers have filled the annotations, a narrowed binding without a claim stays as it is', () => {
+  test('if other writers filled the annotations, a narrowed binding without a claim stays as it is', () => {
     const narrowed = decide({}).binding
     const annotations = { ...narrowed.metadata.annotations, note: 'x'.repeat(MAX_ANNOTATIONS_BYTES - 1000) }
     const binding = { ...narrowed, metadata: { ...narrowed.metadata, annotations } }
@@ -116,24 +116,24 @@ describe('our annotations fit beside those of other writers', () => {
     { name: 'the first character of two bytes', character: '\u0080', bytes: 2 },
     { name: 'the last character of two bytes', character: '\u07FF', bytes: 2 },
     { name: 'the first character of three bytes', character: '\u0800', bytes: 3 },
-  ])('to the last byte, where those are $name', ({ character, bytes }) => {
+  ])('up to the last byte, if the other annotations have $name', ({ character, bytes }) => {
     const growth = JSON.stringify(placement).length
     const note = character.repeat(Math.floor((room - growth) / bytes)) + 'x'.repeat((room - growth) % bytes)
     expect([fits({ note }), fits({ note: `${note}x` })]).toEqual([true, false])
   })
 
-  test('and beside the placement that the scheduler is to write', () => {
+  test('beside the placement that the scheduler will write', () => {
     const wide = { clusterAffinity: { clusterNames: fleet(100) } }
     const text = JSON.stringify(wide)
     const note = 'x'.repeat(room - text.length)
     expect([fits({ note }, wide), fits({ note: `${note}x` }, wide)]).toEqual([true, false])
-    // A placement that the scheduler has written takes its room already.
+    // A placement that the scheduler has written already occupies its space.
     const after = { note: note.slice(applied.length), [applied]: text }
     expect([fits(after, wide), fits({ ...after, note: `${after.note}x` }, wide)]).toEqual([true, false])
     expect([fits(after, placement), fits({ ...after, note: `${after.note}x` }, placement)]).toEqual([true, false])
   })
 
-  test('in place of those that are stored now', () => {
+  test('in place of our stored annotations', () => {
     const [key = ''] = Object.keys(textsOf({ hold }))
     expect(fits({ [key]: 'x'.repeat(MAX_ANNOTATIONS_BYTES) })).toBe(true)
   })
@@ -151,19 +151,24 @@ describe('a base', () => {
   test.each([
     { name: 'of at most 32 KiB is in the annotation', base: largest, want: JSON.stringify(largest) },
     {
-      name: 'of at most 32 KiB too where the policy has it',
+      name: 'of at most 32 KiB is in the annotation even if the policy has it',
       base: largest,
       policy: largest,
       want: JSON.stringify(largest),
     },
-    { name: 'that is larger refers to the policy that has it', base: tooLarge, policy: tooLarge, want: '"policy"' },
     {
-      name: 'that is larger has no form where the policy has another one',
+      name: 'that is larger refers to the policy if the policy has it',
+      base: tooLarge,
+      policy: tooLarge,
+      want: '"policy"',
+    },
+    {
+      name: 'that is larger does not fit if the policy has another one',
       base: tooLarge,
       policy: largest,
       want: undefined,
     },
-    { name: 'that is larger has no form where no policy is known', base: tooLarge, want: undefined },
+    { name: 'that is larger does not fit without a known policy', base: tooLarge, want: undefined },
   ])('$name', ({ base, policy, want }) => {
     expect(textFor(base, policy)).toBe(want)
   })
@@ -172,7 +177,7 @@ describe('a base', () => {
 test.each([
   { count: 200, want: { required: fleet(200) } },
   { count: 201, want: { requiredDigest: expect.stringMatching(/^[0-9a-f]{16}$/) } },
-])('of $count required clusters the annotation has $want', ({ count, want }) => {
+])('for $count required clusters, the annotation has $want', ({ count, want }) => {
   const locality = { state: 'Narrowed' as const, message: 'm', claims: ['default/sales'] }
   const texts = fitAnnotations(
     { locality: { ...locality, required: fleet(count) } },

@@ -35,7 +35,7 @@ function outcome(input: Partial<BindingInput>): { base: unknown; affinity: unkno
   return { base: readAnnotations(binding.metadata.annotations).base, affinity: binding.spec.placement }
 }
 
-test('a write without our annotations has no candidate but its affinity', () => {
+test('a write without our annotations has only its own affinity as a candidate', () => {
   const only = { conditional: [], otherwise: three }
   expect(baseCandidates(parseInput(makeInput()))).toEqual(only)
   expect(baseCandidates(parseInput(makeInput({ stored: makeBinding() })))).toEqual(only)
@@ -255,7 +255,7 @@ describe('at a write by the loop of another replica, from claims and sources tha
     expect(outcome(input)).toEqual(want)
   })
 
-  test('a binding that had no annotations at all is narrowed from the same base', () => {
+  test('a binding without any annotations is narrowed from the same base', () => {
     const bare = { ...before, metadata: { name: 'app-deployment', namespace: 'default' } }
     const input = { binding: sent(bare, 'member2'), stored: bare, claims: [located(['member2', 'member3'])] }
     expect(outcome(input)).toEqual({ base: three, affinity: one('member2', 'member3') })

@@ -201,21 +201,21 @@ test('a message names every cluster with the data that is being evicted', () => 
   )
 })
 
-describe('admission leaves to the loop', () => {
+describe('admission, if moves are left to the loop,', () => {
   const stateOf = (binding: ResourceBinding, claims: ClaimAnswer[]) =>
     decide({ binding, stored: binding, claims, leavesMovesToLoop: true }).state
 
-  test('a workload that loses one of its clusters', () => {
+  test('keeps a workload that would lose one of its clusters', () => {
     const binding = runningIn('m2', ['m2', 'm3'])
     const inBoth = { ...binding, spec: { ...binding.spec, clusters: [{ name: 'm2' }, { name: 'm3' }] } }
     expect(stateOf(inBoth, [located(['m2'])])).toBe('Kept')
   })
 
-  test('no workload that only prefers its data', () => {
+  test('narrows a workload that only prefers its data', () => {
     expect(stateOf(runningIn('m2'), [located(['m3'], { enforcement: 'Preferred' })])).toBe('Narrowed')
   })
 
-  test('no workload that runs nowhere, since its cluster was evicted', () => {
+  test('narrows a workload without clusters after an eviction', () => {
     const binding = makeBinding({ placement: base, ...evictedFrom('m2') } as never)
     expect(stateOf(binding, [located(['m3'])])).toBe('Narrowed')
   })
@@ -243,7 +243,7 @@ test.each<{ name: string; given: Partial<BindingInput>; want: object }>([
     },
     want: { required: ['m2'], requiredDigest: 'f' },
   },
-])('the locality annotation has the clusters that are $name, and no more', ({ given, want }) => {
+])('the locality annotation has only the clusters that are $name', ({ given, want }) => {
   const { state, message, annotations } = decide(given)
   expect(annotations.locality).toStrictEqual({ state, message, claims: ['default/sales'], ...want })
 })

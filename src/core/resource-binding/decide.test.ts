@@ -551,7 +551,7 @@ describe('several claims', () => {
   })
 })
 
-test('a binding that comes with a locality annotation is decided on until the result stays', () => {
+test('a binding with a locality annotation in the request is decided repeatedly until the result is stable', () => {
   const locality = { state: 'Narrowed', message: 'm', claims: ['default/sales'], required: ['member2'] }
   const evicted = { ...scheduled, gracefulEvictionTasks: [{ fromCluster: 'member2' }] } as Partial<BindingSpec>
   const binding = makeBinding(evicted, { annotations: { [LOCALITY_ANNOTATION]: JSON.stringify(locality) } })

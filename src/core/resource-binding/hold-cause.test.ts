@@ -52,7 +52,7 @@ describe('claims that no cluster satisfies', () => {
     })
   })
 
-  test('are named with all of their clusters where those are three', () => {
+  test('are in the message with all of their clusters if there are three', () => {
     expect(unsatisfiable([located(['m1', 'm2', 'm3'])], 'why').message).toBe('default/sales (m1, m2, m3): why')
   })
 

@@ -81,11 +81,11 @@ describe('annotations are resolved', () => {
     expect(parseInput(makeInput({ stored: binding })).storedAnnotations.base).toEqual(base)
   })
 
-  test('to nothing where there are none', () => {
+  test('to an empty result without annotations', () => {
     expect(parseInput(makeInput()).annotations).toStrictEqual({})
   })
 
-  test('with the clusters of overflow tiers, and none of a selector', () => {
+  test('with the clusters of overflow tiers, and without those of a selector', () => {
     const overflowAffinities = [{ affinityName: 'tier', clusterNames: ['m3'] }]
     const clusterAffinities = [
       { affinityName: 'a', clusterNames: ['m1'], overflowAffinities },

@@ -18,7 +18,7 @@ test('a workload that is narrowed to its present clusters does not move', () => 
   expect(plan(running, 'member1')).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
 })
 
-test('one that is not scheduled yet does not', () => {
+test('a workload that is not scheduled yet does not move', () => {
   expect(plan(makeBinding())).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
 })
 
@@ -34,14 +34,14 @@ test.each([
       ],
     },
   },
-])('one that gets a base of $name back does not count as a move', ({ placement }) => {
+])('a workload whose restored base has $name does not count as moved', ({ placement }) => {
   const binding = makeBinding({ placement, clusters: [{ name: 'member1', replicas: 2 }] })
   const narrowed = decideBinding(makeInput({ binding, stored: binding, claims: [located(['member1'])] })).binding
   const restored = planBinding(makeInput({ binding: narrowed, stored: narrowed, claims: [] }))
   expect(restored).toMatchObject({ moves: false, actions: [{ kind: 'patch' }] })
 })
 
-test('one that nothing but a change concerns is not looked at again', () => {
+test('a plan without a time limit has no requeue', () => {
   expect(Object.keys(plan())).toEqual(['actions', 'moves'])
 })
 
@@ -164,7 +164,7 @@ describe('the Events if', () => {
       ],
     },
     {
-      name: 'a hold is released that was not seen before',
+      name: 'a released hold has no earlier state',
       before: plain,
       after: released,
       want: [
