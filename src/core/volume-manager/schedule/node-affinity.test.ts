@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
-import { allowsNode } from './node-affinity.ts'
+import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
+import { affinityProblems, allowsNode } from './node-affinity.ts'
 
-const node = { metadata: { name: 'n1', labels: { zone: 'a', gpus: '4' } } }
+const node = {
+  metadata: {
+    name: 'n1',
+    labels: { zone: 'a', gpus: '4', cores: '64', offset: '-5', signed: '+5', hex: '0x1', padded: ' 1' },
+  },
+}
 const allows = (...nodeSelectorTerms: NodeSelectorTerm[]) =>
   allowsNode({ requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }, node)
 
@@ -12,6 +17,7 @@ describe('one requirement', () => {
     ['zone', 'In', ['b'], false],
     ['rack', 'In', ['b'], false],
     ['zone', 'NotIn', ['a'], false],
+    ['zone', 'NotIn', ['b'], true],
     ['rack', 'NotIn', ['a'], true],
     ['zone', 'Exists', undefined, true],
     ['rack', 'Exists', undefined, false],
@@ -20,7 +26,15 @@ describe('one requirement', () => {
     ['gpus', 'Gt', ['3'], true],
     ['gpus', 'Gt', ['4'], false],
     ['gpus', 'Lt', ['5'], true],
+    ['gpus', 'Lt', ['4'], false],
     ['zone', 'Gt', ['1'], false],
+    ['zone', 'Lt', ['1'], false],
+    ['rack', 'Lt', ['1'], false],
+    ['cores', 'Gt', ['63'], true],
+    ['offset', 'Lt', ['0'], true],
+    ['signed', 'Gt', ['4'], true],
+    ['hex', 'Lt', ['99'], false],
+    ['padded', 'Lt', ['99'], false],
     ['toString', 'Exists', undefined, false],
     ['zone', 'Is', ['a'], false],
   ])('%s %s %s', (key, operator, values, want) => {
@@ -50,6 +64,7 @@ describe('terms', () => {
       want: false,
     },
     { name: 'a field matches the name of the node', terms: [{ matchFields: [named('n1')] }], want: true },
+    { name: 'a field of another name matches no node', terms: [{ matchFields: [{ ...named('n1'), key: 'spec.name' }] }], want: false },
     { name: 'an empty term matches no node', terms: [{}], want: false },
     { name: 'an empty list matches no node', terms: [], want: false },
   ])('$name', ({ terms, want }) => {
@@ -58,5 +73,84 @@ describe('terms', () => {
 
   test('without required terms every node matches', () => {
     expect([allowsNode(undefined, node), allowsNode({}, node)]).toEqual([true, true])
+  })
+})
+
+describe('the API server rejects', () => {
+  const required = (...nodeSelectorTerms: NodeSelectorTerm[]): NodeAffinity => ({
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
+  })
+  const expression = (operator: string, ...values: string[]) =>
+    required({ matchExpressions: [{ key: 'zone', operator, ...(values.length > 0 && { values }) }] })
+  const field = (key: string, operator: string, ...values: string[]) =>
+    required({ matchFields: [{ key, operator, values }] })
+  const preferred = (weight: number, preference: NodeSelectorTerm = {}): NodeAffinity => ({
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight, preference }],
+  })
+  const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
+  const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution[0]'
+  const wrong = (message: string) => [{ path: `${TERMS}[0].matchExpressions[0]`, message }]
+  const wrongField = [{ path: `${TERMS}[0].matchFields[0]`, message: 'must be metadata.name In or NotIn one value' }]
+
+  test.each<{ name: string; affinity: NodeAffinity | undefined; want: { path: string; message: string }[] }>([
+    { name: 'no absent affinity', affinity: undefined, want: [] },
+    { name: 'no empty affinity', affinity: {}, want: [] },
+    { name: 'no terms', affinity: required(), want: [{ path: TERMS, message: 'must have a term' }] },
+    { name: 'no empty term', affinity: required({}), want: [] },
+    {
+      name: 'an unknown operator',
+      affinity: expression('Is', 'a'),
+      want: wrong('must have an operator of In, NotIn, Exists, DoesNotExist, Gt, Lt'),
+    },
+    { name: 'In without values', affinity: expression('In'), want: wrong('must have values for In') },
+    { name: 'NotIn without values', affinity: expression('NotIn'), want: wrong('must have values for NotIn') },
+    { name: 'no In with values', affinity: expression('In', 'a', 'b'), want: [] },
+    { name: 'Exists with a value', affinity: expression('Exists', 'a'), want: wrong('must have no values for Exists') },
+    {
+      name: 'DoesNotExist with a value',
+      affinity: expression('DoesNotExist', 'a'),
+      want: wrong('must have no values for DoesNotExist'),
+    },
+    { name: 'no Exists without values', affinity: expression('Exists'), want: [] },
+    { name: 'no Gt with an integer', affinity: expression('Gt', '5'), want: [] },
+    { name: 'Gt without a value', affinity: expression('Gt'), want: wrong('must have one integer as value for Gt') },
+    { name: 'Lt with text', affinity: expression('Lt', 'a'), want: wrong('must have one integer as value for Lt') },
+    {
+      name: 'Lt with two integers',
+      affinity: expression('Lt', '1', '2'),
+      want: wrong('must have one integer as value for Lt'),
+    },
+    { name: 'no field metadata.name', affinity: field('metadata.name', 'In', 'n1'), want: [] },
+    { name: 'no field metadata.name with NotIn', affinity: field('metadata.name', 'NotIn', 'n1'), want: [] },
+    { name: 'another field', affinity: field('spec.name', 'In', 'n1'), want: wrongField },
+    { name: 'a field with another operator', affinity: field('metadata.name', 'Exists', 'n1'), want: wrongField },
+    { name: 'a field with two values', affinity: field('metadata.name', 'In', 'n1', 'n2'), want: wrongField },
+    {
+      name: 'a field without values',
+      affinity: required({ matchFields: [{ key: 'metadata.name', operator: 'In' }] }),
+      want: wrongField,
+    },
+    {
+      name: 'each requirement of each term by its path',
+      affinity: required({}, { matchExpressions: [inZone('a'), { key: 'rack', operator: 'In' }] }),
+      want: [{ path: `${TERMS}[1].matchExpressions[1]`, message: 'must have values for In' }],
+    },
+    {
+      name: 'a weight of 0',
+      affinity: preferred(0),
+      want: [{ path: `${PREFERRED}.weight`, message: 'must be 1 to 100' }],
+    },
+    { name: 'no weight of 1', affinity: preferred(1), want: [] },
+    { name: 'no weight of 100', affinity: preferred(100), want: [] },
+    {
+      name: 'a weight of 101, and a preference that is invalid',
+      affinity: preferred(101, { matchExpressions: [{ key: 'zone', operator: 'In' }] }),
+      want: [
+        { path: `${PREFERRED}.weight`, message: 'must be 1 to 100' },
+        { path: `${PREFERRED}.preference.matchExpressions[0]`, message: 'must have values for In' },
+      ],
+    },
+  ])('$name', ({ affinity, want }) => {
+    expect(affinityProblems(affinity)).toEqual(want)
   })
 })

@@ -9,6 +9,12 @@ const NO_STATUS = { metadata: {} } as Node
 test.each<{ name: string; node: Node; want: NodeHealth }>([
   { name: 'without a status', node: NO_STATUS, want: { isReady: true } },
   { name: 'without the condition', node: nodeWith({ type: 'DiskPressure', status: 'True' }), want: { isReady: true } },
+  { name: 'without conditions', node: { metadata: {}, status: {} } as Node, want: { isReady: true } },
+  {
+    name: 'with Ready=True after another condition',
+    node: nodeWith({ type: 'DiskPressure', status: 'False' }, { type: 'Ready', status: 'True' }),
+    want: { isReady: true },
+  },
   { name: 'with Ready=True', node: nodeWith({ type: 'Ready', status: 'True' }), want: { isReady: true } },
   {
     name: 'with Ready=False',
@@ -26,6 +32,12 @@ test.each<{ name: string; node: Node; want: NodeHealth }>([
 
 test.each([
   { name: 'True', node: nodeWith({ type: 'DiskPressure', status: 'True' }), want: true },
+  {
+    name: 'True after another condition',
+    node: nodeWith({ type: 'Ready', status: 'False' }, { type: 'DiskPressure', status: 'True' }),
+    want: true,
+  },
+  { name: 'without conditions', node: { metadata: {}, status: {} } as Node, want: false },
   { name: 'False', node: nodeWith({ type: 'DiskPressure', status: 'False' }), want: false },
   { name: 'absent', node: nodeWith({ type: 'Ready', status: 'True' }), want: false },
   { name: 'without a status', node: NO_STATUS, want: false },

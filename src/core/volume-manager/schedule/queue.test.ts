@@ -73,6 +73,29 @@ describe('the queue of movers', () => {
       want: ['a', 'b', 'a'],
     },
     {
+      name: 'has the VolumeManager with the first entry first',
+      waiting: [manager('a', { replicas: [queued(9), queued(1)] }), manager('b', { replicas: [queued(5)] })],
+      want: ['a', 'b', 'a'],
+    },
+    {
+      name: 'has only the replicas that wait',
+      waiting: [
+        manager('a', { replicas: [ready(), queued(1)] }),
+        { ...makeVolumeManager(), metadata: { namespace: 'default', name: 'new' } },
+        manager('empty', {}),
+      ],
+      want: ['a'],
+    },
+    {
+      name: 'has a volume that is no longer in the spec without its priority',
+      waiting: [
+        manager('a', { id: 'old', replicas: [queued(0)] }, 100),
+        manager('b', { replicas: [queued(9)] }, 1),
+        manager('c', { replicas: [queued(10)] }),
+      ],
+      want: ['b', 'a', 'c'],
+    },
+    {
       name: 'is sorted by name among equal entries',
       waiting: [manager('b', { replicas: [queued(1)] }), manager('a', { replicas: [queued(1)] })],
       want: ['a', 'b'],

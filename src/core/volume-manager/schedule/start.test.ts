@@ -112,7 +112,7 @@ describe('a replica that waits', () => {
     const { tasks, sets } = start([volume], more)
 
     expect(tasks).toEqual([])
-    expect(sets[0]?.replicas[0]).toMatchObject({ state: 'Queued', ...(reason && { reason }) })
+    expect([sets[0]?.replicas[0]?.state, sets[0]?.replicas[0]?.reason]).toEqual(['Queued', reason])
   })
 
   test('without a reason stays without one when its volume is invalid', () => {
@@ -158,9 +158,15 @@ describe('a replica that waits', () => {
   })
 
   test('is started with other movers when it is pinned', () => {
-    const replicas = [queued, { ...queued, index: 1, node: 'n1' }]
+    const replicas = [
+      { ...queued, node: 'n1' },
+      { ...queued, index: 1 },
+      { ...queued, index: 2, node: 'n2' },
+    ]
 
-    expect(start([{ replicas }], { configs: [{ replicas: 2 }] }).tasks).toEqual(['vol1 replica 0', 'vol1 replica 1'])
+    expect(start([{ replicas }], { configs: [{ replicas: 3 }] }).tasks).toEqual([
+      ...['vol1 replica 0', 'vol1 replica 1', 'vol1 replica 2'],
+    ])
   })
 })
 
@@ -227,6 +233,21 @@ describe('the slots', () => {
 
     expect(tasks).toEqual([])
     expect(sets[0]?.replicas[0]).toMatchObject({ upload: { state: 'Queued' } })
+  })
+
+  test('go to the deletion that the status records, and not to one that is queued now', () => {
+    const deletions = [
+      makeDeletion({ index: 7, state: 'Queued', path: '/old', nodeLabels: [] }),
+      makeDeletion({ index: 8, state: 'Waiting', path: '/older', nodeLabels: [] }),
+    ]
+
+    expect(start([{ deletions }]).tasks).toEqual(['vol1 deletion 7'])
+  })
+
+  test('do not go to a deletion of data that a pod uses now', () => {
+    const deletions = [makeDeletion({ state: 'Queued', path: '/old', nodeLabels: [] })]
+
+    expect(start([{ deletions }], { users: () => [{ pod: 'default/reader', node: 'n1' }] }).tasks).toEqual([])
   })
 
   test('do not go to a deletion on a node that is full', () => {

@@ -41,6 +41,19 @@ describe('the status for kubectl get', () => {
     expect(nodes).toBe('node-1,node-2')
   })
 
+  test('has all of eight nodes', () => {
+    const names = Array.from({ length: 8 }, (_, i) => `node-${i}`)
+
+    expect(
+      of(
+        summary(
+          'usable',
+          names.map((node) => ({ node })),
+        ),
+      ).nodes,
+    ).toBe(names.join(','))
+  })
+
   test('has at most eight nodes', () => {
     const { nodes } = of(
       summary(
@@ -215,6 +228,18 @@ describe('the state of a VolumeManager', () => {
       want: ['Pending', 'Deleting', 'the data is being deleted: vol1: deleting: n1: text'],
     },
     {
+      name: 'is Pending while both data and a claim are being deleted',
+      metadata: gone,
+      summaries: [deleting()],
+      waiting: [claim],
+      want: ['Pending', 'Deleting', 'the data is being deleted: vol1: deleting: n1: text'],
+    },
+    {
+      name: 'is Running when the data of a removed volume is deleted',
+      summaries: [summary('usable', [{}]), summary('deleted', [])],
+      want: ['Running', 'Deployed', 'successfully deployed all sub-resources'],
+    },
+    {
       name: 'is Pending while a claim is being deleted',
       metadata: gone,
       summaries: [],
@@ -254,6 +279,8 @@ describe('the Events about a new status', () => {
   const replica = (state: ReplicaStatus['state'], more: Partial<ReplicaStatus> = {}) =>
     summary(state === 'Ready' ? 'usable' : 'pending', [{ state, node: 'n1', ...more }])
 
+  const lost = (node: string) => summary('usable', [{ node, state: 'Unreachable' }])
+
   test.each<{ name: string; before: VolumeSummary[]; after: VolumeSummary[]; want: string[] }>([
     { name: 'are none without a change', before: [replica('Ready')], after: [replica('Ready')], want: [] },
     {
@@ -265,7 +292,7 @@ describe('the Events about a new status', () => {
     {
       name: 'are about a failed volume, with its message',
       before: [summary('pending', [])],
-      after: [summary('failed', [], { message: 'AccessDenied: no' })],
+      after: [summary('usable', [], { id: 'vol0' }), summary('failed', [], { message: 'AccessDenied: no' })],
       want: ['Warning Failed: failed to deploy all the sub-resources: vol1: AccessDenied: no'],
     },
     {
@@ -300,15 +327,16 @@ describe('the Events about a new status', () => {
     },
     {
       name: 'are about the replica that changed, of the volume that changed',
-      before: [
-        summary('usable', [{ node: 'n1' }, { node: 'n2' }]),
-        summary('usable', [{ node: 'n3' }], { id: 'vol2' }),
-      ],
+      before: [lost('n1'), summary('usable', [{ node: 'n3', state: 'Unreachable' }, { node: 'n4' }], { id: 'vol2' })],
       after: [
-        summary('usable', [{ node: 'n1' }, { node: 'n2', state: 'Unreachable' }]),
-        summary('usable', [{ node: 'n3' }], { id: 'vol2' }),
+        lost('n1'),
+        summary(
+          'usable',
+          ['n3', 'n4'].map((node) => ({ node, state: 'Unreachable' })),
+          { id: 'vol2' },
+        ),
       ],
-      want: ['Warning ReplicaUnreachable: vol1 on n2: Unreachable'],
+      want: ['Warning ReplicaUnreachable: vol2 on n4: Unreachable'],
     },
     {
       name: 'do not repeat a failure',
@@ -319,7 +347,7 @@ describe('the Events about a new status', () => {
     {
       name: 'omit a replica that the last status does not have',
       before: [summary('pending', [])],
-      after: [replica('Failed')],
+      after: [replica('Failed'), { ...replica('Failed'), status: { ...replica('Failed').status, id: 'vol2' } }],
       want: [],
     },
     {

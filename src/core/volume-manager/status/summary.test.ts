@@ -96,7 +96,7 @@ describe('a volume', () => {
       name: 'that failed three times',
       plan: planOf({ replicas: [failing(3)] }),
       state: 'failed',
-      message: /^error during data download using pod \[name: vck-resource-[0-9a-z]+-4\]: NoSpace: full$/,
+      message: `error during data download using pod [name: ${makeMover({ attempt: 4 }).metadata.name}]: NoSpace: full`,
     },
     {
       name: 'whose next attempt waits after three failures',
@@ -217,6 +217,24 @@ describe('a volume', () => {
       message: 'deleting: n1: Waiting',
     },
     {
+      name: 'whose deletion has a mover that is being stopped',
+      plan: planOf({
+        ...{ wanted: undefined as never, orphans: [makeMover()] },
+        set: { replicas: [], deletions: [makeDeletion()], nextIndex: 3 },
+      }),
+      state: 'deleting',
+      message: 'deleting: n1: Waiting',
+    },
+    {
+      name: 'with data in use beside data that is deleted',
+      plan: planOf({
+        wanted: undefined as never,
+        set: { replicas: [makeReplica({ inUse: true })], deletions: [makeDeletion({ node: 'n2' })], nextIndex: 3 },
+      }),
+      state: 'deleting',
+      message: 'deleting: n1: in use; its changes are written back after that',
+    },
+    {
       name: 'with a mover that is being stopped',
       plan: planOf({ wanted: undefined as never, orphans: [makeMover()] }),
       state: 'deleting',
@@ -246,6 +264,7 @@ describe('a volume', () => {
       makeReplica({ shard: 'a', bytes: 3 }),
       makeReplica({ index: 1, shard: 'b', bytes: 7, node: 'n2' }),
       makeReplica({ index: 2, shard: 'b', state: 'Downloading', bytes: 9, node: 'n3' }),
+      makeReplica({ index: 3, shard: 'b', node: 'n4' }),
     ]
     const plan = planOf({ config: makeVolume({ options }), replicas })
     const wanted = plan.wanted && {
@@ -259,11 +278,11 @@ describe('a volume', () => {
     const { status } = summarize(makeVolumeInput(), { ...plan, wanted })
 
     expect(status).toMatchObject({
-      ...{ message: 'success', revision: 'r', readyReplicas: 2, bytes: 7, nextIndex: 3 },
+      ...{ message: 'success', revision: 'r', readyReplicas: 3, bytes: 7, nextIndex: 3 },
       volumeSource: { hostPath: { path: expect.stringMatching(/\/data$/) } },
       shards: [
         { name: 'a', readyReplicas: 1 },
-        { name: 'b', readyReplicas: 1 },
+        { name: 'b', readyReplicas: 2 },
       ],
     })
   })

@@ -121,7 +121,7 @@ function failureOf(manager: VolumeManager, { id, set }: VolumePlan): string | un
 }
 
 /** Why the data of a volume is not deleted yet: its first upload, or its first deletion. */
-function obstacleOf({ set, orphans }: VolumePlan): { reason?: string | undefined; message: string } {
+function obstacleOf({ set }: VolumePlan): { reason?: string | undefined; message: string } {
   const [deletion, ...deletions] = set.deletions
   const uploading = set.replicas.find(({ upload }) => upload)
   if (uploading?.upload) {
@@ -130,7 +130,7 @@ function obstacleOf({ set, orphans }: VolumePlan): { reason?: string | undefined
   }
   const [replica] = set.replicas
   if (replica) return { message: `${replica.node}: in use; its changes are written back after that` }
-  if (!deletion) return { message: orphans.length > 0 ? 'movers are being stopped' : 'the deletion begins' }
+  if (!deletion) return { message: 'movers are being stopped' }
   const { reason, message = deletion.state } = explain(deletion)
   const more = deletions.length > 0 ? ` (and ${deletions.length} more)` : ''
   return { reason, message: `${deletion.node}: ${message}${more}` }
