@@ -33,8 +33,8 @@ export const MOUNT_PATH = '/volume'
 const CANCEL_PATH = '/mover'
 
 /**
- * The capabilities of each role. Only the owner of a file may be able to read it; root needs a capability to read it too. Deletion also
- * needs FOWNER: in a directory with the sticky bit, only the owner can delete a file.
+ * The capabilities of each role. A file of a pod may be readable only by its owner, and root without capabilities cannot read it. A
+ * deletion also needs FOWNER: in a directory with the sticky bit, only the owner of a file can delete it.
  */
 const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
   replica: [],

@@ -29,13 +29,13 @@ interface QueueEntry {
   since: number
 }
 
-/** Objects in memory never change: the entries of each version of a VolumeManager are read and sorted once. */
+/** Cached objects never change, so the entries of each version of a VolumeManager are read and sorted once. */
 const knownEntries = new WeakMap<object, readonly QueueEntry[]>()
 
 /**
- * The first entries of the queue, each as the `namespace/name` of its VolumeManager, which has one entry for each waiting mover.
- * The order: deletions, which free disk; then by priority; then by waiting time. Entries that could not start when their VolumeManager
- * was last planned come last.
+ * Returns the first entries of the queue, each as the `namespace/name` of its VolumeManager. A VolumeManager has one entry for each waiting
+ * mover. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Entries that could not start
+ * when their VolumeManager was last planned are last.
  *
  * @param waiting the VolumeManagers that wait (`isInQueue`)
  */
