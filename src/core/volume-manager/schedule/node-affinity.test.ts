@@ -64,7 +64,11 @@ describe('terms', () => {
       want: false,
     },
     { name: 'a field matches the name of the node', terms: [{ matchFields: [named('n1')] }], want: true },
-    { name: 'a field of another name matches no node', terms: [{ matchFields: [{ ...named('n1'), key: 'spec.name' }] }], want: false },
+    {
+      name: 'a field of another name matches no node',
+      terms: [{ matchFields: [{ ...named('n1'), key: 'spec.name' }] }],
+      want: false,
+    },
     { name: 'an empty term matches no node', terms: [{}], want: false },
     { name: 'an empty list matches no node', terms: [], want: false },
   ])('$name', ({ terms, want }) => {
