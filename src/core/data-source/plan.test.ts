@@ -209,6 +209,176 @@ describe('the condition SystemHealthy', () => {
   })
 })
 
+const answer = { location: 's3://lake/a', clusterNames: ['member1', 'member2'], bytes: 7 }
+const given = (type: string, status: 'True' | 'False', message = 'as before') => ({
+  type,
+  status,
+  reason: 'R',
+  message,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+})
+const { locality: _unknown, ...unlocated } = makeSource().spec
+const ANSWERS = 'Stale=False Answered: the data system answers'
+
+/** The conditions and Events of a plan, with a line for each. */
+function lines(actions: Action[]) {
+  return {
+    conditions: summary(actions).status?.conditions?.map(
+      ({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`,
+    ),
+    events: actions.flatMap((action) =>
+      action.kind === 'event' ? [`${action.type} ${action.reason}: ${action.message}`] : [],
+    ),
+  }
+}
+
+test.each<{ name: string; source: DataSource; attempt?: Attempt; rest?: Rest; want: ReturnType<typeof lines> }>([
+  {
+    name: 'with a first answer',
+    source: makeSource({ locality: answer }),
+    attempt: located,
+    want: {
+      conditions: ['Ready=True Available: the data is in member2, member1', ANSWERS],
+      events: ['Normal Available: the data is in member2, member1'],
+    },
+  },
+  {
+    name: 'whose data does not exist',
+    source: { ...makeSource(), spec: unlocated },
+    attempt: { kind: 'nowhere', reason: 'no such table', confirmations: 1 },
+    want: {
+      conditions: ['Ready=False Unavailable: no such table', ANSWERS],
+      events: ['Warning Unavailable: no such table'],
+    },
+  },
+  {
+    name: 'whose data system does not answer',
+    source: makeSource({}, { status: { phase: 'Available' } }),
+    attempt: { kind: 'failed', reason: 'HTTP 503' },
+    want: {
+      conditions: ['Ready=True Available: the data is in member2', 'Stale=True NotAnswered: HTTP 503'],
+      events: ['Warning Stale: HTTP 503'],
+    },
+  },
+  {
+    name: 'whose data system answers again',
+    source: makeSource(
+      {},
+      { status: { phase: 'Available', conditions: [given('Stale', 'True'), given('Ready', 'True', 'in member2')] } },
+    ),
+    attempt: { kind: 'unchanged' },
+    want: {
+      conditions: ['Ready=True Available: in member2', ANSWERS],
+      events: ['Normal Fresh: the data system answers again'],
+    },
+  },
+  {
+    name: 'that a user wrote',
+    source: makeSource(),
+    want: {
+      conditions: ['Ready=True Available: the data is in member2'],
+      events: ['Normal Available: the data is in member2'],
+    },
+  },
+  {
+    name: 'that a user wrote without a cluster',
+    source: makeSource({ locality: { clusterNames: [] } }),
+    want: {
+      conditions: ['Ready=True Available: the data is in no cluster'],
+      events: ['Normal Available: the data is in no cluster'],
+    },
+  },
+  {
+    name: 'without an answer so far',
+    source: { ...makeSource(), spec: unlocated },
+    want: { conditions: [], events: [] },
+  },
+  {
+    name: 'that is Unavailable without a message',
+    source: makeSource({}, { status: { phase: 'Unavailable' } }),
+    want: { conditions: ['Ready=False Unavailable: Unavailable'], events: [] },
+  },
+  {
+    name: 'whose data system is unhealthy',
+    source: makeSource({}, { status: { phase: 'Available' } }),
+    rest: { health: { isHealthy: false, message: 'HTTP 500' } },
+    want: {
+      conditions: ['Ready=True Available: the data is in member2', 'SystemHealthy=False Unhealthy: HTTP 500'],
+      events: [],
+    },
+  },
+  {
+    name: 'whose data system is healthy again',
+    source: makeSource(
+      {},
+      { status: { phase: 'Available', conditions: [given('Ready', 'True'), given('SystemHealthy', 'False')] } },
+    ),
+    rest: { health: { isHealthy: true, message: 'it answers' } },
+    want: { conditions: ['Ready=True Available: as before', 'SystemHealthy=True Healthy: it answers'], events: [] },
+  },
+  {
+    name: 'whose data system was always healthy',
+    source: makeSource({}, { status: { phase: 'Available', conditions: [given('Ready', 'True')] } }),
+    rest: { health: { isHealthy: true, message: 'it answers' } },
+    want: { conditions: ['Ready=True Available: as before'], events: [] },
+  },
+])('the conditions and Events of a source $name', ({ source, attempt, rest, want }) => {
+  expect(lines(plan(source, attempt, rest))).toEqual(want)
+})
+
+test('a move is one patch with all of the locality, and an Event with both lists of clusters', () => {
+  const source = makeSource({ locality: { clusterNames: ['member9'], bytes: 5 } })
+  const moved = (clusters: string[]): Attempt => ({ kind: 'located', location: 's3://lake/b', clusters })
+  const patch = (clusterNames: string[]) => ({
+    kind: 'patch',
+    of: { type: dataSources, name: source.metadata.name },
+    patch: {
+      metadata: { resourceVersion: '7' },
+      spec: { locality: { bytes: null, clusterNames, location: 's3://lake/b' } },
+    },
+  })
+  const event = (message: string) => ({ kind: 'event', about: source, type: 'Normal', reason: 'Moved', message })
+
+  expect(plan(source, moved(['member2', 'member1']))).toStrictEqual([
+    patch(['member1', 'member2']),
+    event('member9 → member1, member2'),
+  ])
+  expect(plan(source, moved([]))).toStrictEqual([patch([]), event('member9 → no cluster')])
+  expect(plan(source, moved(['member9']))).toStrictEqual([patch(['member9'])])
+})
+
+test('the claims of a source are listed by namespace and name', () => {
+  const reference = { apiVersion: 'datadependency.volcano.sh/v1alpha1', kind: 'DataSourceClaim' }
+  const given = [
+    makeClaim({}, { name: 'b' }),
+    makeClaim({}, { name: 'a', uid: '1' }),
+    makeClaim({}, { name: 'c', namespace: 'blue' }),
+  ]
+  const { status } = summary(plan(makeSource(), undefined, { claims: given }))
+
+  expect([status?.boundClaims, status?.claimRefs]).toStrictEqual([
+    3,
+    [
+      { ...reference, namespace: 'blue', name: 'c' },
+      { ...reference, namespace: 'default', name: 'a', uid: '1' },
+      { ...reference, namespace: 'default', name: 'b' },
+    ],
+  ])
+})
+
+test('a claimed source is not deleted, whatever its reclaim policy is', () => {
+  expect(plan(makeSource({ reclaimPolicy: 'Delete' })).map(({ kind }) => kind)).toEqual(['patch', 'event'])
+})
+
+test('an attempt is written with the status, and not with a new location', () => {
+  const planOf = (attempt: Attempt) =>
+    planSource({ source: makeSource(), claims, attempt, systemKnown: true, health: undefined, now: NOW })
+
+  expect(planOf({ kind: 'unchanged' }).writesAttempt).toBe(true)
+  expect(Object.keys(planOf(located))).toEqual(['actions', 'writesAttempt'])
+  expect(planOf(located).writesAttempt).toBe(false)
+})
+
 describe('the finalizer of a deleted source', () => {
   const deleted = makeSource({}, { deletionTimestamp: '2026-01-01T00:00:00Z' })
   const planOf = (attempt?: Attempt) =>
