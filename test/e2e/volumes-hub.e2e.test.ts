@@ -42,6 +42,15 @@ afterAll(async () => {
   await member?.plane.stopAll()
 })
 
+test('a workload waits for its VolumeManager and goes with it to a member, where its data is until both are deleted', async () => {
+  await waitsForItsVolumeManager()
+  await goesToTheNodeWithTheData()
+  await isExplained()
+  await aLaterOneGoesThereAtOnce()
+  await theDataGoesWithTheVolumeManager()
+  expect(await lodestone.readLog()).not.toContain('"level":"error"')
+})
+
 const sales = (): KubeObject => volumeManagerOf('sales', s3Volume(member.proxy, 's3://lake/sales/'))
 
 const trainer: KubeObject = {
@@ -61,6 +70,7 @@ const trainer: KubeObject = {
     },
   },
 }
+const late = { ...trainer, metadata: { ...trainer.metadata, name: 'late' } }
 
 function policyFor(name: string, objects: KubeObject[], placement: object): KubeObject {
   return {
@@ -74,7 +84,7 @@ function policyFor(name: string, objects: KubeObject[], placement: object): Kube
   }
 }
 
-test('before there is a VolumeManager, the workload waits and says for what', async () => {
+async function waitsForItsVolumeManager(): Promise<void> {
   await hub.apply(trainer, policyFor('trainer', [trainer], {}))
 
   await hubPlane.eventually('the workload is held', async () => {
@@ -82,9 +92,10 @@ test('before there is a VolumeManager, the workload waits and says for what', as
     return stdout.includes('VolumeManager default/sales: it is not on this hub yet')
   })
   expect((await hub.bindingOf(trainer))?.spec.clusters).toBeUndefined()
-})
+}
 
-test('it goes to the member in which the VolumeManager is Running, and its pods to the node with the data', async () => {
+/** Goes to the member in which the VolumeManager is Running, and its pods to the node with the data. */
+async function goesToTheNodeWithTheData(): Promise<void> {
   const secret = credentialsSecret('aws-creds', member.s3.accessKey, member.s3.secretKey)
   const toDatacenter = { clusterAffinity: { clusterNames: ['datacenter'] } }
   await hub.apply(sales(), policyFor('sales', [sales(), secret], toDatacenter), secret)
@@ -109,9 +120,10 @@ test('it goes to the member in which the VolumeManager is Running, and its pods 
     )
     expect(spec?.containers[0]?.volumeMounts).toContainEqual(expect.objectContaining({ mountPath: '/data' }))
   }
-})
+}
 
-test('the binding says where the data is, and explain tells the same', async () => {
+/** The binding says where the data is, and `lodestone explain` tells the same. */
+async function isExplained(): Promise<void> {
   const binding = await hub.bindingOf(trainer)
   expect(binding?.spec['placement']).toMatchObject({ clusterAffinity: { clusterNames: ['datacenter'] } })
   expect(binding?.spec.clusters).toEqual([{ name: 'datacenter', replicas: 2 }])
@@ -119,19 +131,20 @@ test('the binding says where the data is, and explain tells the same', async () 
   const words = ['explain', 'deployment/trainer', '--kubeconfig', hubPlane.kubeconfig]
   const { stdout } = await run(process.execPath, [...lodestoneCommand.slice(1), ...words])
   expect(stdout).toContain('├─ VolumeManager default/sales (Required): located in datacenter, 8 B\n')
-})
+}
 
-test('a workload that comes when the data is there goes there and nowhere else, not for a moment', async () => {
-  const late = { ...trainer, metadata: { ...trainer.metadata, name: 'late' } }
+/** A workload that comes when the data is there goes there and nowhere else, not for a moment. */
+async function aLaterOneGoesThereAtOnce(): Promise<void> {
   await hub.apply(late, policyFor('late', [late], {}))
 
   await hub.isOnlyIn(late, 'datacenter')
   expect(await hub.membersThatEverHad(late)).toBe('datacenter')
   expect(await hub.membersThatEverHad(trainer)).toBe('datacenter')
-})
+}
 
-test('the VolumeManager in the member is the hub’s: deleted there, its data goes from the nodes', async () => {
-  await hub.delete(trainer, { ...trainer, metadata: { ...trainer.metadata, name: 'late' } })
+/** The VolumeManager in the member is the hub’s: deleted there, its data goes from the nodes. */
+async function theDataGoesWithTheVolumeManager(): Promise<void> {
+  await hub.delete(trainer, late)
   await member.plane.eventually(
     'the pods are gone',
     async () => (await member.podsOf('trainer')).length === 0,
@@ -146,5 +159,4 @@ test('the VolumeManager in the member is the hub’s: deleted there, its data go
     async () => (await member.volumeManager('sales')) === undefined && volume && member.nodesWith(volume).length === 0,
     timeoutMs,
   )
-  expect(await lodestone.readLog()).not.toContain('"level":"error"')
-})
+}
