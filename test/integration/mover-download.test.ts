@@ -330,6 +330,80 @@ describe('a server that is unwell', () => {
   })
 })
 
+describe('a source that changes between two attempts', () => {
+  test.each([
+    { name: 'with the same part size', words: [[], []] },
+    { name: 'with another part size', words: [[], ['--part-size', `${PART * 2}`]] },
+    {
+      name: 'in place',
+      words: [
+        ['--in-place', 'true'],
+        ['--in-place', 'true'],
+      ],
+    },
+    {
+      name: 'in place, with another part size',
+      words: [
+        ['--in-place', 'true'],
+        ['--in-place', 'true', '--part-size', `${PART * 2}`],
+      ],
+    },
+  ])('leaves no file that the source does not have any more: $name', async ({ words: [first = [], second = []] }) => {
+    for (const key of ['gone', 'old/gone', 'stays']) s3.put(`raw/${key}`, key)
+    s3.put('raw/z', 'z')
+    s3.misbehave(({ key }) => (key === 'raw/z' ? { status: 503 } : undefined))
+    expect((await download('s3://lake/raw/', ...first, '--parallel', '1')).status).toBe(1)
+    s3.objects.delete('raw/gone')
+    s3.objects.delete('raw/old/gone')
+    s3.misbehave(() => undefined)
+
+    const { status, result } = await download('s3://lake/raw/', ...second, '--attempt', '2')
+
+    expect({ status, files: result.files }).toEqual({ status: 0, files: 2 })
+    expect(await data()).toEqual({ stays: 'stays', z: 'z' })
+  })
+
+  test('in place keeps the files of a pod', async () => {
+    s3.put('raw/gone', 'x')
+    s3.put('raw/z', 'z')
+    s3.misbehave(({ key }) => (key === 'raw/z' ? { status: 503 } : undefined))
+    await download('s3://lake/raw/', '--in-place', 'true', '--parallel', '1')
+    await writeFile(join(root, 'data', 'output'), 'of a pod')
+    s3.objects.delete('raw/gone')
+    s3.misbehave(() => undefined)
+
+    expect((await download('s3://lake/raw/', '--in-place', 'true', '--attempt', '2')).status).toBe(0)
+    expect(await data()).toEqual({ output: 'of a pod', z: 'z' })
+  })
+})
+
+describe('a server that redirects with 307', () => {
+  const redirect = (location: string): Fault => ({ status: 307, code: 'TemporaryRedirect', headers: { location } })
+
+  test('to the same origin is followed once', async () => {
+    s3.put('raw/a', 'x')
+    s3.put('other/a', 'x')
+    s3.misbehave(({ key }) => (key === 'raw/a' ? redirect('/lake/other/a') : undefined))
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(await data()).toEqual({ a: 'x' })
+  })
+
+  test.each([
+    { name: 'to the same place again', to: () => '/lake/raw/a', says: 'redirects again' },
+    { name: 'to another origin', to: () => 'http://127.0.0.1:9/lake/raw/a', says: 'redirects to http://127.0.0.1:9' },
+    { name: 'to no URL', to: () => 'http://', says: 'without a valid location' },
+  ])('$name fails for good', async ({ to, says }) => {
+    s3.put('raw/a', 'x')
+    s3.misbehave(({ key }) => (key === 'raw/a' ? redirect(to()) : undefined))
+
+    const { status, result } = await download('s3://lake/raw/')
+
+    expect({ status, code: result.code, retry: result.retry }).toEqual({ status: 3, code: 'Rejected', retry: false })
+    expect(result.message).toContain(says)
+  })
+})
+
 describe('a refusal ends the mover at once, with the way out', () => {
   test.each([
     {

@@ -11,7 +11,7 @@ import type { Bucket } from '../s3/s3.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { idOf, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles } from './object-files.ts'
-import { prune } from './prune.ts'
+import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
 import { needSpace } from './space.ts'
 import {
   type Completion,
@@ -84,13 +84,16 @@ async function downloadListed(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Done> {
-  const manifest = await writeManifest(join(place.state, 'manifest'), bucket, input.selection, signal, (bytes, files) =>
+  const manifestPath = join(place.state, 'manifest')
+  if (input.inPlace) await keepEarlier(manifestPath)
+  const manifest = await writeManifest(manifestPath, bucket, input.selection, signal, (bytes, files) =>
     progress.begin(bytes, files),
   )
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
   try {
     // In place, the directory may have files of a pod, which the mover must keep.
-    if (journal.resumed && !input.inPlace) await prune(place.files, manifest, signal)
+    if (input.inPlace) await pruneInPlace(place.files, manifestPath, manifest, signal)
+    else if (!(await isEmptyDirectory(place.files))) await pruneStaging(place.files, manifest, signal)
     const left = await leftOf(manifest, journal, input.partSize)
     await needSpace(place.state, left.bytes, left.files, input.keepFree)
     progress.begin(manifest.bytes, manifest.files)

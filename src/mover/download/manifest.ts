@@ -88,7 +88,8 @@ export function shortHash(text: string): string {
   return hashOf('sha256', text, 'base64url').slice(0, 16)
 }
 
-async function* readEntries(path: string): AsyncGenerator<Entry> {
+/** Reads the entries of a manifest file. */
+export async function* readEntries(path: string): AsyncGenerator<Entry> {
   const file = await open(path, 'r')
   try {
     for await (const line of file.readLines()) yield JSON.parse(line) as Entry

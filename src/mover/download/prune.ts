@@ -1,16 +1,12 @@
-/** Removes files from a staging directory that do not belong to the dataset any more. An earlier attempt may have had another listing. */
-import { opendir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type Manifest, shortHash } from './manifest.ts'
+/** Removes files of earlier attempts that do not belong to the dataset any more: the published files are always those of the listing. */
+import { lstat, opendir, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Manifest, readEntries, shortHash } from './manifest.ts'
+import { exists } from './staging.ts'
 
-/** Removes every file and folder that the manifest does not have, or has as the other type. */
-export async function prune(folder: string, manifest: Manifest, signal: AbortSignal): Promise<void> {
-  const [files, folders] = [new Set<string>(), new Set<string>()]
-  for await (const { path, isFolder } of manifest.entries()) {
-    ;(isFolder ? folders : files).add(shortHash(path))
-    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
-      folders.add(shortHash(path.slice(0, at)))
-  }
+/** Removes every file and folder of a staging directory that the manifest does not have, or has as the other type. */
+export async function pruneStaging(folder: string, manifest: Manifest, signal: AbortSignal): Promise<void> {
+  const { files, folders } = await pathsOf(manifest)
 
   async function walk(below: string): Promise<void> {
     for await (const entry of await opendir(join(folder, below))) {
@@ -23,4 +19,67 @@ export async function prune(folder: string, manifest: Manifest, signal: AbortSig
   }
 
   await walk('')
+}
+
+/** The file to which the manifest of an earlier attempt is moved, until its files are pruned. */
+const earlierOf = (manifestPath: string) => `${manifestPath}.earlier`
+
+/** Keeps the manifest of an earlier attempt, before a new one is written. An attempt that was killed between the two wrote no files. */
+export async function keepEarlier(manifestPath: string): Promise<void> {
+  const earlier = earlierOf(manifestPath)
+  if (!(await exists(earlier)) && (await exists(manifestPath))) await rename(manifestPath, earlier)
+}
+
+/**
+ * Removes the files of an earlier attempt from a directory that pods use. Only files of the earlier manifest, and folders that are
+ * empty then, are removed: every other file belongs to a pod.
+ */
+export async function pruneInPlace(
+  folder: string,
+  manifestPath: string,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<void> {
+  const earlier = earlierOf(manifestPath)
+  if (!(await exists(earlier))) return
+  const { files } = await pathsOf(manifest)
+  for await (const { path, isFolder } of readEntries(earlier)) {
+    signal.throwIfAborted()
+    if (isFolder || files.has(shortHash(path))) continue
+    if (!(await isBelow(folder, dirname(path)))) continue
+    await rm(join(folder, path), { force: true })
+    await removeEmpty(folder, dirname(path))
+  }
+  await rm(earlier)
+}
+
+async function pathsOf(manifest: Manifest): Promise<{ files: Set<string>; folders: Set<string> }> {
+  const [files, folders] = [new Set<string>(), new Set<string>()]
+  for await (const { path, isFolder } of manifest.entries()) {
+    ;(isFolder ? folders : files).add(shortHash(path))
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
+      folders.add(shortHash(path.slice(0, at)))
+  }
+  return { files, folders }
+}
+
+/** Whether every part of the path is a directory. A pod may have put a symbolic link in its place, which is never followed. */
+async function isBelow(folder: string, path: string): Promise<boolean> {
+  for (let at = path; at !== '.'; at = dirname(at)) {
+    const stats = await lstat(join(folder, at)).catch(() => undefined)
+    if (!stats?.isDirectory()) return false
+  }
+  return true
+}
+
+/** Removes the folder and its parents while they are empty. */
+async function removeEmpty(folder: string, path: string): Promise<void> {
+  for (let at = path; at !== '.'; at = dirname(at)) {
+    try {
+      await rmdir(join(folder, at))
+    } catch {
+      // It has other files.
+      return
+    }
+  }
 }

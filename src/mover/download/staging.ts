@@ -114,7 +114,7 @@ export async function publish(place: Place, completion: Completion): Promise<voi
   await record.close()
   await flushFileSystem(place.state)
   if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
-  for (const name of ['journal', 'manifest', 'parts'])
+  for (const name of ['journal', 'manifest', 'manifest.earlier', 'parts'])
     await rm(join(place.state, name), { recursive: true, force: true })
   // The record stays, so that a later mover knows that the data is complete.
   await flushDirectory(dirname(place.target))
