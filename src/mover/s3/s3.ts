@@ -4,8 +4,10 @@ import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../../core/s3/
 import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
+import { MoverError } from '../mover-error.ts'
 import { type RetryOptions, withRetries } from './backoff.ts'
 import type { CredentialSource } from './credentials.ts'
+import { isRedirect, redirectTarget, type Target } from './redirect.ts'
 import { errorOfResponse } from './s3-error.ts'
 
 export interface BucketOptions {
@@ -34,7 +36,7 @@ export interface Bucket {
   readonly name: string
   /** `s3://bucket/key`. */
   nameOf(key: string): string
-  /** Makes one attempt and returns the response of any status. */
+  /** Makes one attempt and returns the response of any status. It follows one redirect to the same origin. */
   exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
   /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
   send(request: ObjectRequest, signal: AbortSignal): Promise<HttpResponse>
@@ -79,37 +81,37 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
   const sign = createSigner({ region, service: 's3' }, digest)
 
   async function exchange(request: ObjectRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
-    const { method, key, query = {}, headers = {}, body } = request
+    const { key, query = {} } = request
     const path = `${base}/${keyPath(key)}`
-    const parameters = Object.entries(query)
+    const answer = await sendTo({ path, query: Object.entries(query) }, request, signal, receive)
+    if (!isRedirect(answer.status)) return answer
+    const target = redirectTarget(nameOf(key), answer.headers['location'], origin, path)
+    const next = await sendTo(target, request, signal, receive)
+    if (isRedirect(next.status)) {
+      throw new MoverError('Rejected', `${nameOf(key)}: the server redirects again; check the endpoint`)
+    }
+    return next
+  }
+
+  async function sendTo(
+    { path, query }: Target,
+    { method, headers = {}, body }: ObjectRequest,
+    signal: AbortSignal,
+    receive?: SinkFor,
+  ): Promise<HttpResponse> {
     const keys = await credentials()
-    const signed =
-      keys === undefined
-        ? headers
-        : {
-            ...headers,
-            ...sign(
-              {
-                method,
-                host,
-                path,
-                query: parameters,
-                bodyHash: body === undefined ? EMPTY_HASH : hash('sha256', body),
-                amzHeaders: pick(headers, 'x-amz-'),
-              },
-              keys,
-              now(),
-            ),
-          }
-    const search = parameters.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
-    const exchange: HttpRequest = {
+    const bodyHash = body === undefined ? EMPTY_HASH : hash('sha256', body)
+    const toSign = { method, host, path, query, bodyHash, amzHeaders: pick(headers, 'x-amz-') }
+    const signed = keys === undefined ? headers : { ...headers, ...sign(toSign, keys, now()) }
+    const search = query.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&')
+    const request: HttpRequest = {
       method,
       origin,
       path: search === '' ? path : `${path}?${search}`,
       headers: signed,
       ...(body !== undefined && { body }),
     }
-    return http.send(exchange, signal, receive)
+    return http.send(request, signal, receive)
   }
 
   return {
