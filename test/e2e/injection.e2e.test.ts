@@ -1,9 +1,10 @@
 // Pods and workloads that ask for volumes, on a real kube-apiserver: what it stores, what it refuses, and what it lets be changed later.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
+import { stopAndCheckRights } from './rights.ts'
 
 const VOLUMES = 'lodestone.dev/volumes'
 const INJECT = 'lodestone.dev/inject'
@@ -25,9 +26,7 @@ beforeAll(async () => {
   await volumeManager('mnist', { label: 'data/mnist' })
 })
 
-afterAll(async () => {
-  await plane?.stopAll()
-})
+afterAll(() => stopAndCheckRights({ plane, lodestones: [lodestone] }))
 
 describe('a pod that names a volume which is there', () => {
   test('is stored with it, mounted in all containers, on the nodes that have it and that its user allows', async () => {
@@ -87,9 +86,11 @@ describe('a pod that names a volume which is there', () => {
   })
 
   test('can be changed and deleted as any other', async () => {
-    await plane.kubectl(['label', 'pod', 'ready', 'touched=yes'])
-    await plane.kubectl(['delete', 'pod', 'ready', '--grace-period=0', '--force'])
-    expect(await plane.getJson('pods', 'ready', 'default')).toBeUndefined()
+    await create(pod('changed', '{"name": "mnist"}'))
+
+    await plane.kubectl(['label', 'pod', 'changed', 'touched=yes'])
+    await plane.kubectl(['delete', 'pod', 'changed', '--grace-period=0', '--force'])
+    expect(await plane.getJson('pods', 'changed', 'default')).toBeUndefined()
   })
 })
 
@@ -299,11 +300,8 @@ describe('a workload that asks for volumes', () => {
   })
 })
 
-test('nothing that Lodestone did was forbidden to it', async () => {
-  expect(await lodestone.readLog()).not.toContain('forbidden')
-})
-
 test('while Lodestone is away only pods that ask for data have to wait for it', async () => {
+  onTestFinished(() => lodestone.restart())
   await lodestone.stop()
 
   const asking = await tryCreate(pod('away', '{"name": "mnist"}'))
@@ -314,10 +312,17 @@ test('while Lodestone is away only pods that ask for data have to wait for it', 
 })
 
 test('where there are no gates, a pod whose data is on the way is refused with what to wait for', async () => {
-  lodestone = await startLodestone(plane, {
+  await lodestone.stop()
+  const gateless = await startLodestone(plane, {
     kubeconfig,
     name: 'gateless',
     config: { volumes: { whenNotReady: 'refuse' } },
+  })
+  onTestFinished(async () => {
+    await gateless.stop()
+    await lodestone.restart()
+    // The API server hears of the new address a moment after it is registered.
+    await volumeManager('mnist', { label: 'data/mnist' })
   })
   await volumeManager('slow', { message: '0 of 1 replicas' })
 
