@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
 import type { WebhookConfiguration } from '../../src/api/registration.ts'
 import { ensureHelm } from './binaries.ts'
@@ -134,6 +134,8 @@ describe('an installation', () => {
     (await plane.getJson(kind, 'lodestone')) as unknown as WebhookConfiguration | undefined
   const kinds = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']
   const entries = () => Promise.all(kinds.map(async (kind) => (await registered(kind))?.webhooks?.length))
+
+  afterEach(() => helm(['uninstall', 'lodestone', '--ignore-not-found']))
 
   test('gives the rights that Lodestone needs, keeps its registration through an upgrade, and takes it away', async () => {
     expect(await helm(['install', 'lodestone', chart])).toMatchObject({ code: 0 })

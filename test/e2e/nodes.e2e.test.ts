@@ -24,7 +24,9 @@ describe('a cluster with nodes', () => {
       spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pinned } },
     })
     const running = async () => {
-      const pods = await plane.listJson('pods', 'default')
+      const pods = (await plane.listJson('pods', 'default')).filter(
+        ({ metadata }) => metadata.labels?.['app'] === 'web',
+      )
       return pods.length === 2 && pods.every(isRunningOn('node-2')) && pods
     }
     const pods = await plane.eventually('both run on node-2', running)
