@@ -39,5 +39,5 @@ export function refuseErrors(errors: FieldError[]): Outcome {
  * Lodestone never rejects it, since a later version of Karmada may allow it.
  */
 export function leaveMalformed(errors: FieldError[]): Outcome {
-  return { kind: 'allow', warnings: [cut(`lodestone: not looked at: ${describeErrors(errors)}`)] }
+  return { kind: 'allow', warnings: [cut(`lodestone: not checked: ${describeErrors(errors)}`)] }
 }

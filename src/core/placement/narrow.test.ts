@@ -389,7 +389,7 @@ describe('an unsatisfiable constraint has a reason:', () => {
       name: 'groups with too few clusters for the spread',
       base: { clusterAffinities: [group('g', 'c1', 'c2')], spreadConstraints: [{ minGroups: 2 }] },
       required: ['c1'],
-      want: 'spread constraint wants at least 2 cluster groups, the data leaves 1',
+      want: 'spread constraint requires at least 2 cluster groups, the clusters with the data form 1',
     },
   ])('$name', ({ base, required, want }) => {
     expect(narrow(base, required)).toEqual({ kind: 'unsatisfiable', reason: want })

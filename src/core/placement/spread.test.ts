@@ -9,14 +9,18 @@ const byRegion = { spreadByField: 'region', minGroups: 2 }
 test('a missing cluster and a cluster without a region are in no region', () => {
   const check = spreadCheck({ spreadConstraints: [byRegion] }, clusters)
   expect(check(['c1', 'c2'])).toBeUndefined()
-  expect(check(['c1', 'c3', 'gone'])).toBe('spread constraint wants at least 2 region groups, the data leaves 1')
+  expect(check(['c1', 'c3', 'gone'])).toBe(
+    'spread constraint requires at least 2 region groups, the clusters with the data form 1',
+  )
 })
 
 test('of several constraints on one field, the largest one counts, in any order', () => {
   const constraints = [1, 3, 2].map((minGroups) => ({ spreadByField: 'cluster', minGroups }))
   const check = spreadCheck({ spreadConstraints: constraints }, undefined)
   expect(check(['c1', 'c2', 'c3'])).toBeUndefined()
-  expect(check(['c1', 'c2'])).toBe('spread constraint wants at least 3 cluster groups, the data leaves 2')
+  expect(check(['c1', 'c2'])).toBe(
+    'spread constraint requires at least 3 cluster groups, the clusters with the data form 2',
+  )
 })
 
 test.each<{ name: string; replicaScheduling: Placement['replicaScheduling']; isEnforced: boolean }>([

@@ -16,7 +16,7 @@ export function spreadCheck(placement: Placement, clusters: ClusterLookup | unde
     for (const [field, minGroups] of wanted) {
       const groups = countGroups(field, names, clusters)
       if (groups !== undefined && groups < minGroups) {
-        return `spread constraint wants at least ${minGroups} ${field} groups, the data leaves ${groups}`
+        return `spread constraint requires at least ${minGroups} ${field} groups, the clusters with the data form ${groups}`
       }
     }
     return undefined

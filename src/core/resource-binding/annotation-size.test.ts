@@ -76,7 +76,7 @@ describe('the annotations of a binding stay below the limit of the API server', 
 
     expect(state).toBe('Ignored')
     expect(binding.spec.placement).toEqual(makeBinding({}).spec.placement)
-    expect(message).toContain('no room')
+    expect(message).toContain('does not fit into the annotations')
   })
 
   test('if other writers filled the annotations, a narrowed binding without a claim stays as it is', () => {

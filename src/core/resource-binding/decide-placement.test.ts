@@ -10,7 +10,7 @@ import { parseInput } from './parse-input.ts'
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const base = one('m1', 'm2', 'm3')
 const UNRESOLVED = 'default/sales: no DataSource yet'
-const ELSEWHERE = 'the data is elsewhere; the loop moves the workload later'
+const ELSEWHERE = 'the data is in other clusters; the loop moves the workload later'
 const runningIn = (name: string, required?: string[], state = 'Narrowed'): ResourceBinding =>
   makeBinding(
     { placement: required ? one(...required) : base, clusters: [{ name, replicas: 2 }] },
@@ -75,7 +75,7 @@ describe('a workload that is not scheduled', () => {
       given: { claims: [], policy: makePolicyInput({ requiresClaim: true }) },
       want: {
         state: 'OnHold',
-        message: 'the policy requires a DataSourceClaim for this workload, and there is none yet',
+        message: 'the policy requires a DataSourceClaim for this workload; create one',
         affinity: base,
         written: ['hold'],
       },
@@ -124,7 +124,7 @@ describe('a scheduled workload', () => {
         given: { claims: [located(['m3'], { rebalance: 'Never' })] },
         want: {
           state: 'Kept',
-          message: 'the data moved, and rebalance lets the workload stay',
+          message: 'the data moved; rebalance does not allow the workload to follow',
           affinity: one('m2'),
           written: ['base', 'locality'],
         },
@@ -167,7 +167,8 @@ describe('a scheduled workload', () => {
         given: { claims: [located(['m2'], { rebalance: 'Never' })] },
         want: {
           state: 'Relaxed',
-          message: 'it left its data for an eviction, and rebalance lets it stay',
+          message:
+            'the base affinity applies since an eviction or a change of the policy; rebalance does not allow the workload to move back',
           affinity: base,
           written: ['base', 'locality'],
         },
@@ -178,7 +179,7 @@ describe('a scheduled workload', () => {
         given: { claims: [unknown()] },
         want: {
           state: 'Relaxed',
-          message: `${UNRESOLVED}; the policy no longer allows where the data was`,
+          message: `${UNRESOLVED}; the policy no longer allows the clusters of the last narrowing`,
           affinity: base,
           written: ['base', 'locality'],
         },
@@ -250,7 +251,7 @@ test.each<{ name: string; given: Partial<BindingInput>; want: object }>([
 
 test('a decision that does not fit into the annotations puts the workload on hold, with the remedy', () => {
   const message =
-    'default/sales (member2): the annotations of the binding have no room for its placement before narrowing; use fewer or shorter cluster affinities, or fewer annotations'
+    'default/sales (member2): the base affinity does not fit into the annotations of the binding; use fewer or shorter cluster affinities, or fewer annotations'
   expect(holdTooLarge(parseInput(makeInput()), base)).toEqual({
     state: 'OnHold',
     affinity: base,

@@ -55,11 +55,16 @@ export function decidePlacement(input: ParsedInput, base: PlacementAffinity): Pl
   if (input.isScheduled) {
     if (last && unknown.length + causes.length > 0) return keep(input, base, last, describeUnlocated(claims))
     if (last && !demandsSame(constraintIn(last), constraint) && !mayMove(input.binding.spec.resource, claims)) {
-      return keep(input, base, last, 'the data moved, and rebalance lets the workload stay')
+      return keep(input, base, last, 'the data moved; rebalance does not allow the workload to follow')
     }
     if (last?.state === 'Relaxed' && !mayMove(input.binding.spec.resource, claims)) {
-      // The workload runs in another cluster since an eviction. To move it back is a move like any other.
-      return relaxed(input, base, constraint, 'it left its data for an eviction, and rebalance lets it stay')
+      // The workload runs without its data since an eviction or a change of its policy. To move it back is a move like any other.
+      return relaxed(
+        input,
+        base,
+        constraint,
+        'the base affinity applies since an eviction or a change of the policy; rebalance does not allow the workload to move back',
+      )
     }
   }
   if (causes.length > 0)
@@ -91,7 +96,7 @@ export function holdTooLarge(input: ParsedInput, base: PlacementAffinity): Place
 }
 
 const TOO_LARGE =
-  'the annotations of the binding have no room for its placement before narrowing; use fewer or shorter cluster affinities, or fewer annotations'
+  'the base affinity does not fit into the annotations of the binding; use fewer or shorter cluster affinities, or fewer annotations'
 
 /** Whether this write would move the workload to its data and is not from the loop. The loop sends the locality annotation of the move. */
 function isLeftToLoop(
@@ -112,7 +117,7 @@ function stay(
   base: PlacementAffinity,
   last: LocalityAnnotation | undefined,
 ): PlacementDecision | undefined {
-  const message = 'the data is elsewhere; the loop moves the workload later'
+  const message = 'the data is in other clusters; the loop moves the workload later'
   if (!last) return goOn('Ignored', base, message)
   const kept = keep(input, base, last, message)
   return kept.state === 'Kept' ? kept : undefined
@@ -142,7 +147,7 @@ function keep(input: ParsedInput, base: PlacementAffinity, last: LocalityAnnotat
   const narrowing = narrow(input, base, constraint)
   return narrowing.kind === 'narrowed'
     ? narrowed(input, base, constraint, narrowing, 'Kept', why)
-    : relaxed(input, base, constraint, `${why}; the policy no longer allows where the data was`)
+    : relaxed(input, base, constraint, `${why}; the policy no longer allows the clusters of the last narrowing`)
 }
 
 function narrow(input: ParsedInput, base: PlacementAffinity, constraint: DataConstraint) {

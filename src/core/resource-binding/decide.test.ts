@@ -558,7 +558,9 @@ test('a binding with a locality annotation in the request is decided repeatedly 
   const claims = [located(['member2'], { rebalance: 'Never' })]
   const first = decide({ binding, claims })
 
-  expect(first.message).toBe('it left its data for an eviction, and rebalance lets it stay')
+  expect(first.message).toBe(
+    'the base affinity applies since an eviction or a change of the policy; rebalance does not allow the workload to move back',
+  )
   expect(decide({ binding: first.binding, claims })).toEqual(first)
 })
 

@@ -13,7 +13,7 @@ export interface HoldCause {
 
 export const missingClaim: HoldCause = {
   reason: 'ClaimMissing',
-  message: 'the policy requires a DataSourceClaim for this workload, and there is none yet',
+  message: 'the policy requires a DataSourceClaim for this workload; create one',
   hold: true,
   timeoutSeconds: undefined,
 }

@@ -160,7 +160,7 @@ describe('the Events if', () => {
       before: held,
       after: released,
       want: [
-        ['Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${holdOf(held).message}`],
+        ['Warning', 'LocalityHoldReleased', `hold timed out; scheduled without its data: ${holdOf(held).message}`],
       ],
     },
     {
@@ -168,7 +168,7 @@ describe('the Events if', () => {
       before: plain,
       after: released,
       want: [
-        ['Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${holdOf(held).message}`],
+        ['Warning', 'LocalityHoldReleased', `hold timed out; scheduled without its data: ${holdOf(held).message}`],
       ],
     },
     { name: 'a release continues', before: released, after: released, want: [] },
@@ -185,7 +185,7 @@ describe('the Events if', () => {
       name: 'a hold ends without data',
       before: held,
       after: plain,
-      want: [['Normal', 'LocalityHoldEnded', 'nothing holds it any more']],
+      want: [['Normal', 'LocalityHoldEnded', 'the cause of the hold is gone']],
     },
     {
       name: 'a workload is narrowed',

@@ -49,10 +49,10 @@ export function bindingEvents(before: ResourceBinding | undefined, after: Resour
   return [
     ...(is.hold && !is.hold.released && !was.hold ? [event('Warning', 'LocalityHold', is.hold.message)] : []),
     ...(is.hold?.released && !was.hold?.released
-      ? [event('Warning', 'LocalityHoldReleased', `on hold too long, scheduled without its data: ${is.hold.message}`)]
+      ? [event('Warning', 'LocalityHoldReleased', `hold timed out; scheduled without its data: ${is.hold.message}`)]
       : []),
     ...(was.hold && !is.hold
-      ? [event('Normal', 'LocalityHoldEnded', is.locality?.message ?? 'nothing holds it any more')]
+      ? [event('Normal', 'LocalityHoldEnded', is.locality?.message ?? 'the cause of the hold is gone')]
       : []),
     ...(is.locality && is.locality.state !== was.locality?.state
       ? [
