@@ -54,7 +54,7 @@ test('--renew publishes another CA, and the certificate stays', async () => {
 
   expect(status).toBe(0)
   expect(stdout.match(/^Trusted CA/gm)).toHaveLength(2)
-  expect(stdout).toContain('Created      a CA, trusted now, signing later (asked-for)\n')
+  expect(stdout).toContain('Created      a CA, trusted now, signing later (requested)\n')
   expect(readFileSync(join(directory, 'tls.crt'), 'utf8')).toBe(certificate)
   expect(readFileSync(join(directory, 'ca.crt'), 'utf8')).toContain(authority.trim())
 })

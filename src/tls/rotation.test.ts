@@ -106,7 +106,7 @@ describe('the rotation', () => {
     expect(stored && caBundleOf(stored)).toBe(caBundlePem)
     clock += 3 * MINUTE
     await source.check()
-    expect(heard).toEqual(['authority-published: asked-for', 'authority-signs: asked-for', 'leaf: not-signed-by-ca'])
+    expect(heard).toEqual(['authority-published: requested', 'authority-signs: requested', 'leaf: not-signed-by-ca'])
     expect(source.current().caBundlePem).toBe(caBundlePem)
   })
 

@@ -102,7 +102,7 @@ describe('refused with the field and the reason is a pod', () => {
       'there is no VolumeManager absent in this namespace',
     ],
     ['of a volume that is not there', '{"name": "mnist", "id": "x"}', 'has no such volume; it has vol1'],
-    ['with an annotation that is wrong', '{"name": "mnist", "mountPath": "/d"}', 'is called mount-path here'],
+    ['with an annotation that is wrong', '{"name": "mnist", "mountPath": "/d"}', 'unknown field; use mount-path'],
     [
       'that has no such container',
       '{"name": "mnist", "containers": [{"name": "x"}]}',
@@ -185,7 +185,7 @@ describe('a pod whose data is on the way', () => {
 
     await plane.eventually('it is gone', async () => !(await plane.getJson('pods', 'swapped', 'default')))
     await plane.eventually('a pod without a controller gets the advice', async () =>
-      (await plane.kubectl(['describe', 'pod', 'swapped-alone'])).stdout.includes('create it again'),
+      (await plane.kubectl(['describe', 'pod', 'swapped-alone'])).stdout.includes('recreate the pod'),
     )
     expect((await stored('swapped-alone')).spec.schedulingGates).toEqual([{ name: VOLUMES }])
   })

@@ -83,7 +83,7 @@ test('a pod waits for its data, and goes when it is there', async () => {
   })
 
   await expect.poll(gatesOf).toBeUndefined()
-  expect(told).toEqual(['VolumesReady: the data of its volumes is there'])
+  expect(told).toEqual(['VolumesReady: the data of all required volumes is ready'])
 })
 
 test('a pod whose data came while no loop ran is found', async () => {

@@ -362,7 +362,7 @@ describe('volumes of pods', () => {
     expect(status).toBe(0)
     expect(stdout).toContain('✔ Pod default/train: gated\n    waits for VolumeManager sales/vol1\n')
     expect(stdout).toMatch(/\+ +- name: sales--vol1\n/)
-    expect(stdout).toContain('✔ Deployment default/train: labelled\n')
+    expect(stdout).toContain('✔ Deployment default/train: labeled\n')
   })
 
   test('are denied with their fields, as in admission', async () => {
@@ -390,7 +390,7 @@ describe('volumes of pods', () => {
 
     const { stdout } = await runWords(['check', makeFile([selected, makeVolumeManager()]), '--folder', hub])
 
-    expect(stdout).toContain('✔ Deployment default/app: labelled\n')
+    expect(stdout).toContain('✔ Deployment default/app: labeled\n')
     expect(stdout).toContain(
       `✔ ${title}: narrowed\n    VolumeManager default/sales is in member2; default/sales is in member2\n`,
     )

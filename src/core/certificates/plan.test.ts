@@ -79,7 +79,7 @@ describe('the plan', () => {
       name: 'a new CA is published if the user requests it',
       observed,
       more: { renewalAskedFor: true },
-      want: { authority: { kind: 'publish-next', reason: 'asked-for' } },
+      want: { authority: { kind: 'publish-next', reason: 'requested' } },
     },
     {
       name: 'during the overlap, the old CA still signs the leaf',

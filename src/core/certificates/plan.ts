@@ -94,7 +94,7 @@ export function changesCertificates(plan: CertificatePlan): boolean {
 function stepOfAuthority(observed: ObservedCertificates, input: CertificatePlanInput): AuthorityStep {
   const { signing, next } = observed
   const { now, waitMs, published } = input
-  const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'asked-for' : undefined)
+  const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'requested' : undefined)
   const nextFails = next === undefined ? undefined : reasonOfAge(next, now)
 
   // Callers accept no certificate of an expired CA, so an overlap is useless.
@@ -109,7 +109,7 @@ function stepOfAuthority(observed: ObservedCertificates, input: CertificatePlanI
   if (nextFails !== undefined && reason !== undefined) return { kind: 'publish-next', reason }
   if (nextFails === 'expired') return { kind: 'drop-next' }
   if (nextFails !== 'not-yet-valid' && mayStartToSign({ knownSince: next.knownSince, now, waitMs, published })) {
-    return { kind: 'promote-next', reason: reason ?? 'asked-for' }
+    return { kind: 'promote-next', reason: reason ?? 'requested' }
   }
   return { kind: 'keep' }
 }

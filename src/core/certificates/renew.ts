@@ -9,7 +9,7 @@ export interface Validity {
 /** Why a certificate is replaced; the value is also logged. */
 export type RenewalReason =
   | 'missing'
-  | 'asked-for'
+  | 'requested'
   | 'expired'
   | 'not-yet-valid'
   | 'two-thirds-of-life'

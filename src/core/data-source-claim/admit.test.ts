@@ -7,7 +7,7 @@ const refusal = 'namespace default does not allow claims of namespace other'
 const notPermitted: FieldError = {
   path: 'spec.workload',
   code: 'Forbidden',
-  message: `${refusal}; if that has just been done, try again in a few seconds`,
+  message: `${refusal}; if this was just done, retry in a few seconds`,
 }
 const invalid: FieldError = { path: 'spec.system', code: 'Invalid', message: 'must not be blank' }
 const stored = makeForeignClaim({ resourceVersion: '7' })

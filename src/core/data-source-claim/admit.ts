@@ -15,7 +15,7 @@ export interface ClaimAdmissionInput {
 }
 
 /** Admission reads a cache: after a user annotates the namespace, a second attempt may be needed. */
-const RETRY = 'if that has just been done, try again in a few seconds'
+const RETRY = 'if this was just done, retry in a few seconds'
 
 /**
  * Rejects a claim without permission if this write names a new workload. Every other write of such a claim is allowed: its finalizer must

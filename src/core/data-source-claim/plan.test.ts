@@ -190,10 +190,10 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
       phase: 'Pending',
       bound: null,
       conditions: [
-        'Bound=False SystemUnknown: no data system amoro is configured, and no DataSource answers',
-        'Resolved=Unknown Unknown: no data system amoro is configured, and no DataSource answers',
+        'Bound=False SystemUnknown: data system amoro is not configured; add it, or create a DataSource',
+        'Resolved=Unknown Unknown: data system amoro is not configured; add it, or create a DataSource',
       ],
-      events: ['Warning SystemUnknown: no data system amoro is configured, and no DataSource answers'],
+      events: ['Warning SystemUnknown: data system amoro is not configured; add it, or create a DataSource'],
     },
   },
   {

@@ -143,7 +143,7 @@ function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, ans
   }
   if (source) return { phase: 'Pending', reason: 'Resolving', message: answer.reason }
   if (!systemKnown) {
-    const message = `no data system ${claim.spec.system} is configured, and no DataSource answers`
+    const message = `data system ${claim.spec.system} is not configured; add it, or create a DataSource`
     return { phase: 'Pending', reason: 'SystemUnknown', message }
   }
   if (nameHolder) {

@@ -89,7 +89,7 @@ test.each<{ name: string; spec: Record<string, unknown>; want: Record<string, st
     spec: { workload: { apiVersion: 'work.karmada.io/v1alpha2', kind: 'ResourceBinding', name: 'a' } },
     want: {
       'spec.workload':
-        'ResourceBinding of work.karmada.io is no workload; name the resource template, e.g. a Deployment',
+        'ResourceBinding of work.karmada.io is not a workload; name the resource template, e.g. a Deployment',
     },
   },
   {

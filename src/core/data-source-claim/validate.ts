@@ -68,7 +68,7 @@ function notAWorkload({ apiVersion, kind }: { apiVersion?: string; kind?: string
   return {
     path: 'spec.workload',
     code: 'Forbidden',
-    message: `${kind} of ${group} is no workload; name the resource template, e.g. a Deployment`,
+    message: `${kind} of ${group} is not a workload; name the resource template, e.g. a Deployment`,
   }
 }
 

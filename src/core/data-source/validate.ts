@@ -33,6 +33,6 @@ function clusterNameErrors(names: readonly unknown[]): FieldError[] {
     const path = `spec.locality.clusterNames[${i}]`
     const problem = labelProblem(name, MAX_CLUSTER_NAME_LENGTH)
     if (problem !== undefined) return [{ path, code: 'Invalid', message: problem }]
-    return isDuplicate ? [{ path, code: 'Duplicate', message: `${name} is named twice` }] : []
+    return isDuplicate ? [{ path, code: 'Duplicate', message: `Duplicate value: "${name}"` }] : []
   })
 }

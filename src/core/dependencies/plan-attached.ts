@@ -174,7 +174,7 @@ function withoutUnchanged(stored: ResourceBinding, { labels, ...spec }: Wanted):
 function conflictEvents(about: ResourceBinding, referrers: readonly ResourceBinding[]): Action[] {
   const { conflicts } = strategyOf(referrers)
   if (conflicts.length === 0) return []
-  const message = `the workloads that need it do not agree on ${conflicts.join(' and ')}: Overwrite and true win`
+  const message = `the workloads have different values of ${conflicts.join(' and ')}; Overwrite and true apply`
   return [{ kind: 'event', about, type: 'Warning', reason: 'DependencyPolicyConflict', message }]
 }
 

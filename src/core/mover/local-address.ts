@@ -38,7 +38,7 @@ export function localHostFault(host: string, allowed: readonly string[]): string
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
   if (LOOPBACK_NAME.test(name)) return addressFault(ipaddr.parse('127.0.0.1'), allowed) && `${host} is a loopback name`
-  if (!ipaddr.isValid(name)) return NUMERIC_END.test(name) ? `${host} is no valid address` : undefined
+  if (!ipaddr.isValid(name)) return NUMERIC_END.test(name) ? `${host} is not a valid address` : undefined
   const fault = addressFault(ipaddr.parse(name), allowed)
   return fault && `${host} is ${fault}`
 }

@@ -30,8 +30,8 @@ test.each([
   { key: 'raw/a', selection: one, want: { kind: 'file', path: 'a' } },
   { key: 'raw/a/b', selection: { ...everything, match: ['a/*'] }, want: { kind: 'file', path: 'a/b' } },
   { key: 'raw/a/b', selection: { ...everything, match: ['b'] }, want: { kind: 'left-out' } },
-  { key: 'raw/..', selection: everything, want: { kind: 'unsafe', reason: 'has a .. in it' } },
-  { key: 'raw/../a/', selection: everything, want: { kind: 'unsafe', reason: 'has a .. in it' } },
+  { key: 'raw/..', selection: everything, want: { kind: 'unsafe', reason: 'contains ..' } },
+  { key: 'raw/../a/', selection: everything, want: { kind: 'unsafe', reason: 'contains ..' } },
   { key: 'raw/a\\..\\b', selection: everything, want: { kind: 'file', path: 'a\\..\\b' } },
 ])('$key becomes $want', ({ key, selection, want }) => {
   expect(choose({ key }, selection)).toEqual(want)
@@ -40,7 +40,7 @@ test.each([
 test.each([
   { path: 'é'.repeat(127), want: undefined },
   { path: 'é'.repeat(128), want: 'has a part of more than 255 bytes' },
-  { path: '\uD800', want: 'is no Unicode text' },
+  { path: '\uD800', want: 'is not valid Unicode' },
   { path: Array.from({ length: 100 }, () => 'x'.repeat(40)).join('/'), want: 'is longer than 3000 bytes' },
 ])('a path that $want', ({ path, want }) => {
   expect(unsafeBecause(path)).toBe(want)

@@ -41,11 +41,11 @@ const MAX_PATH_BYTES = 3000
 /** Returns why a relative path is rejected; undefined if it is safe. */
 export function unsafeBecause(path: string): string | undefined {
   if (path.includes('\0')) return 'has a NUL character'
-  if (!path.isWellFormed()) return 'is no Unicode text'
+  if (!path.isWellFormed()) return 'is not valid Unicode'
   if (path.startsWith('/')) return 'is absolute'
   const segments = path.split('/')
-  if (segments.includes('..')) return 'has a .. in it'
-  if (segments.includes('.')) return 'has a . in it'
+  if (segments.includes('..')) return 'contains ..'
+  if (segments.includes('.')) return 'contains .'
   if (segments.includes('')) return 'has an empty part'
   if (byteLength(path) > MAX_PATH_BYTES) return `is longer than ${MAX_PATH_BYTES} bytes`
   if (segments.some((segment) => byteLength(segment) > MAX_NAME_BYTES)) {

@@ -259,7 +259,7 @@ describe('a pod is rejected with the field and the reason', () => {
     [
       'that has another volume with that name',
       makePod({ name: 'mnist' }, { volumes: [{ name: 'tmp' }, { name: 'mnist--vol1', hostPath: { path: '/x' } }] }),
-      ['spec.volumes[1].name', /rename yours$/],
+      ['spec.volumes[1].name', /rename the volume of the pod$/],
     ],
     [
       'that has another volume at that path',
@@ -300,7 +300,7 @@ describe('a pod is rejected with the field and the reason', () => {
     const nodeAffinity = (kind: string) => nodesWith(...Array.from({ length: 11 }, (_, i) => `${kind}-${i}`))
     const pod = makePod({ name: 'mnist' }, { affinity: { nodeAffinity: nodeAffinity('gpu') } })
     expect(refused(pod, [mnist({ nodeAffinity: nodeAffinity('data') })])).toEqual([
-      [expect.stringContaining('nodeSelectorTerms'), expect.stringContaining('more than 100 terms')],
+      [expect.stringContaining('nodeSelectorTerms'), expect.stringContaining('must have at most 100 terms')],
     ])
   })
 })

@@ -134,7 +134,7 @@ function deniedWrites(wanted: readonly WantedVolume[]): string[] {
   return wanted
     .filter(({ request, volume }) => request.readOnly === false && volume.readOnly)
     .map(({ request, volume }) =>
-      cut(`lodestone: ${request.name}/${volume.id} is read-only: every mount of it is, too`),
+      cut(`lodestone: ${request.name}/${volume.id} is read-only; all of its mounts are read-only`),
     )
 }
 

@@ -42,7 +42,7 @@ describe('a workload that requests volumes', () => {
     expect(decide(deployment({ annotations: asks() }))).toEqual({
       kind: 'patch',
       object: deployment({ labels: LABELLED, annotations: asks() }),
-      auditAnnotations: { decision: 'Labelled', reason: 'its pods get their volumes when they are created' },
+      auditAnnotations: { decision: 'Labeled', reason: 'its pods get their volumes when they are created' },
     })
   })
 
@@ -265,7 +265,7 @@ describe('an update', () => {
   ])('of a %s changes nothing: its pod template is immutable', (_name, make) => {
     expect(decide(make({}, { annotations: asks() }), make())).toEqual({
       kind: 'allow',
-      warnings: ['lodestone: the pods of a Job cannot be changed; create it again for other volumes'],
+      warnings: ['lodestone: the pod template of a Job is immutable; recreate the Job to change its volumes'],
     })
   })
 })

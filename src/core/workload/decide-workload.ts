@@ -47,7 +47,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   const templates = templatesOf(object, templatePaths)
   if (stored && isSame(object, templates, stored, templatePaths)) return { kind: 'allow' }
   if (stored && UNCHANGEABLE.has(`${object.apiVersion} ${object.kind}`)) {
-    const warning = `lodestone: the pods of a ${object.kind} cannot be changed; create it again for other volumes`
+    const warning = `lodestone: the pod template of a ${object.kind} is immutable; recreate the ${object.kind} to change its volumes`
     return { kind: 'allow', warnings: [warning] }
   }
   const asking = templates.flatMap((placed) => askOf(placed, object, stored) ?? [])
@@ -65,7 +65,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
     kind: 'patch',
     object: changed,
     ...(warnings.length > 0 && { warnings }),
-    auditAnnotations: { decision: 'Labelled', reason: `its pods get their volumes when they are created` },
+    auditAnnotations: { decision: 'Labeled', reason: `its pods get their volumes when they are created` },
   }
 }
 

@@ -56,7 +56,7 @@ test('a volume of the pod with our name, but with other data, is an error with i
       {
         path: 'spec.template.spec.volumes[0].name',
         code: 'Duplicate',
-        message: `${NAME} is what volume vol1 of VolumeManager mnist is called; rename yours`,
+        message: `${NAME} duplicates the name of volume vol1 of VolumeManager mnist; rename the volume of the pod`,
       },
     ],
   })
@@ -75,7 +75,7 @@ describe('the terms of node affinity have a limit:', () => {
       {
         path: 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms',
         code: 'TooLong',
-        message: expect.stringContaining('more than 100 terms or 10000 requirements'),
+        message: expect.stringContaining('must have at most 100 terms and 10000 requirements'),
       },
     ],
   }

@@ -43,7 +43,7 @@ export function injectVolumes(spec: PodSpec, wanted: readonly WantedVolume[], at
 function tooManyTerms(terms: readonly NodeSelectorTerm[], at: string): FieldError[] {
   const path = `${at}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`
   if (!isTooLarge(terms)) return []
-  const message = `with the nodes of the volumes these become more than ${MAX_TERMS} terms or ${MAX_REQUIREMENTS} requirements; ask for fewer volumes, or use fewer terms`
+  const message = `must have at most ${MAX_TERMS} terms and ${MAX_REQUIREMENTS} requirements after injection; request fewer volumes, or use fewer terms`
   return [{ path, code: 'TooLong', message }]
 }
 
@@ -72,7 +72,7 @@ function addVolumes(own: readonly PodVolume[], wanted: readonly WantedVolume[], 
       errors.push({
         path: `${at}.volumes[${taken}].name`,
         code: 'Duplicate',
-        message: `${name} is what volume ${volume.id} of VolumeManager ${request.name} is called; rename yours`,
+        message: `${name} duplicates the name of volume ${volume.id} of VolumeManager ${request.name}; rename the volume of the pod`,
       })
     }
     return { path, request, volume: name, readOnly }

@@ -20,11 +20,11 @@ function errorsOf(outcome: Outcome) {
 
 describe('an annotation that requests too much is one error, for any content', () => {
   test.each([
-    { name: 'too many volumes', annotation: JSON.stringify(asks(65)), want: 'must ask for at most 64 volumes' },
+    { name: 'too many volumes', annotation: JSON.stringify(asks(65)), want: 'must have at most 64 items' },
     {
       name: 'numbers',
       annotation: JSON.stringify(range(30_000).map(() => 1)),
-      want: 'must ask for at most 64 volumes',
+      want: 'must have at most 64 items',
     },
     { name: 'a text that is too long', annotation: ' '.repeat(70_000), want: 'must have at most 65536 characters' },
     {
@@ -48,7 +48,7 @@ test('a pod with too many mounts is rejected before any mount is added', () => {
     isHub: false,
   })
   expect(errorsOf(outcome)).toEqual([
-    { code: 'TooLong', message: expect.stringContaining('25600 mounts, more than 20000; ask for fewer volumes') },
+    { code: 'TooLong', message: expect.stringContaining('must add at most 20000 mounts, adds 25600; request fewer volumes') },
   ])
 })
 
@@ -57,7 +57,7 @@ test.each([
   {
     name: 'one more container',
     spec: { containers: containers(400), initContainers: containers(1) },
-    want: ['would come to 20050 mounts, more than 20000; ask for fewer volumes, or have fewer containers'],
+    want: ['must add at most 20000 mounts, adds 20050; request fewer volumes, or use fewer containers'],
   },
 ])('$name', ({ spec, want }) => {
   const parsed = parseVolumeRequests(JSON.stringify(asks(50)))
@@ -84,7 +84,7 @@ describe('a workload that is too large to check is rejected', () => {
       object: volcanoJob(MAX_TEMPLATES + 1, 1),
       want: 'the workload has 501 pod templates, more than 500; divide it',
     },
-    { name: 'too many mounts in all templates', object: volcanoJob(400, 1), want: '25600 mounts, more than 20000' },
+    { name: 'too many mounts in all templates', object: volcanoJob(400, 1), want: 'must add at most 20000 mounts, adds 25600' },
   ])('$name', ({ object, want }) => {
     const path = 'metadata.annotations[lodestone.dev/volumes]'
     expect(decideWorkload({ ...input, object })).toEqual({

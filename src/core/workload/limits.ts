@@ -24,6 +24,6 @@ export function mountCountErrors(path: string, counts: readonly MountCount[]): F
     return sum + containers * requests.length
   }, 0)
   if (mounts <= MAX_MOUNTS) return []
-  const message = `would come to ${mounts} mounts, more than ${MAX_MOUNTS}; ask for fewer volumes, or have fewer containers`
+  const message = `must add at most ${MAX_MOUNTS} mounts, adds ${mounts}; request fewer volumes, or use fewer containers`
   return [{ path, code: 'TooLong', message }]
 }

@@ -42,7 +42,7 @@ describe('the gate of a pod', () => {
         about: gated(),
         type: 'Normal',
         reason: 'VolumesReady',
-        message: 'the data of its volumes is there',
+        message: 'the data of all required volumes is ready',
       },
     ])
   })
@@ -143,7 +143,7 @@ describe('a pod whose volume has another directory than at its creation', () => 
         about: pod,
         type: 'Warning',
         reason: 'VolumesReplaced',
-        message: 'its volumes have other data now than when the pod was created: it is replaced',
+        message: 'the data of its volumes changed after the pod was created; its controller replaces it',
       },
       { kind: 'delete', type: expect.objectContaining({ kind: 'Pod' }), object: pod },
     ])
@@ -169,7 +169,7 @@ describe('a pod whose volume has another directory than at its creation', () => 
   test('is not deleted without a controller; an Event asks the user', () => {
     const notes = { ...OWNER, controller: false }
     expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([
-      ['Warning', 'VolumesUnusable', expect.stringMatching(/; create it again$/)],
+      ['Warning', 'VolumesUnusable', expect.stringMatching(/; recreate the pod$/)],
     ])
   })
 })

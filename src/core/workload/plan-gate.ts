@@ -22,7 +22,7 @@ export function isGated({ metadata, spec }: Pod): boolean {
  * affinity for a pod with scheduling gates (ValidatePodUpdate).
  *
  * If that is the only difference, the gate is removed. Otherwise its volumes have other data now: the pod is deleted, and its controller
- * creates a new one. If it has no controller, an Event asks the user to create it again.
+ * creates a new one. If it has no controller, an Event asks the user to recreate the pod.
  */
 export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (!isGated(pod)) return NOTHING
@@ -50,17 +50,29 @@ function release(pod: Pod, { affinity }: PodSpec): Action[] {
         spec: { schedulingGates: rest.length > 0 ? rest : null, ...(affinity !== pod.spec.affinity && { affinity }) },
       },
     },
-    { kind: 'event', about: pod, type: 'Normal', reason: 'VolumesReady', message: 'the data of its volumes is there' },
+    {
+      kind: 'event',
+      about: pod,
+      type: 'Normal',
+      reason: 'VolumesReady',
+      message: 'the data of all required volumes is ready',
+    },
   ]
 }
 
-const STALE = 'its volumes have other data now than when the pod was created'
+const STALE = 'the data of its volumes changed after the pod was created'
 
 function giveUp(pod: Pod): Action[] {
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller }) => controller) ?? false
-  if (!isReplaced) return [complaint(pod, `${STALE}; create it again`)]
+  if (!isReplaced) return [complaint(pod, `${STALE}; recreate the pod`)]
   return [
-    { kind: 'event', about: pod, type: 'Warning', reason: 'VolumesReplaced', message: `${STALE}: it is replaced` },
+    {
+      kind: 'event',
+      about: pod,
+      type: 'Warning',
+      reason: 'VolumesReplaced',
+      message: `${STALE}; its controller replaces it`,
+    },
     { kind: 'delete', type: pods, object: pod },
   ]
 }

@@ -80,7 +80,7 @@ describe('the annotation is rejected:', () => {
         {
           path: 'spec.template.metadata.annotations[lodestone.dev/volumes][0].mountPath',
           code: 'NotSupported',
-          message: 'is called mount-path here',
+          message: 'unknown field; use mount-path',
         },
       ],
     })

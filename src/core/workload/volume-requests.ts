@@ -79,7 +79,7 @@ export function parseVolumeRequests(annotation: unknown, at = 'metadata.annotati
   }
   if (Array.isArray(value) && value.length === 0) return { errors: [invalid(root, `names no volume; e.g. ${EXAMPLE}`)] }
   if (Array.isArray(value) && value.length > MAX_REQUESTS) {
-    return { errors: [tooLong(root, `must ask for at most ${MAX_REQUESTS} volumes, asks for ${value.length}`)] }
+    return { errors: [tooLong(root, `must have at most ${MAX_REQUESTS} items, has ${value.length}`)] }
   }
   const placed = Array.isArray(value)
     ? value.map((request, i) => ({ path: `${root}[${i}]`, request }))
@@ -95,7 +95,7 @@ const EXAMPLE = '{"name": "mnist", "mount-path": "/data"}'
 
 /** Explains a wrong field name: pods have `mountPath`, so users write it here instead of `mount-path`. */
 function inWords({ path, message }: FieldError): Pick<FieldError, 'message'> {
-  return { message: path.endsWith('mountPath') ? 'is called mount-path here' : message }
+  return { message: path.endsWith('mountPath') ? 'unknown field; use mount-path' : message }
 }
 
 function below(path: string, error: string): string {
