@@ -48,7 +48,10 @@ test('a pod with too many mounts is rejected before any mount is added', () => {
     isHub: false,
   })
   expect(errorsOf(outcome)).toEqual([
-    { code: 'TooLong', message: expect.stringContaining('must add at most 20000 mounts, adds 25600; request fewer volumes') },
+    {
+      code: 'TooLong',
+      message: expect.stringContaining('must add at most 20000 mounts, adds 25600; request fewer volumes'),
+    },
   ])
 })
 
@@ -84,7 +87,11 @@ describe('a workload that is too large to check is rejected', () => {
       object: volcanoJob(MAX_TEMPLATES + 1, 1),
       want: 'the workload has 501 pod templates, more than 500; divide it',
     },
-    { name: 'too many mounts in all templates', object: volcanoJob(400, 1), want: 'must add at most 20000 mounts, adds 25600' },
+    {
+      name: 'too many mounts in all templates',
+      object: volcanoJob(400, 1),
+      want: 'must add at most 20000 mounts, adds 25600',
+    },
   ])('$name', ({ object, want }) => {
     const path = 'metadata.annotations[lodestone.dev/volumes]'
     expect(decideWorkload({ ...input, object })).toEqual({
