@@ -25,7 +25,7 @@ export async function watchCancel(outer: AbortSignal, file: string | undefined):
   if (outer.aborted) onSignal()
 
   const look = async () => {
-    if (file !== undefined && (await asksToStop(file))) cancel(`by ${file}`)
+    if (file !== undefined && (await isCancelRequested(file))) cancel(`by ${file}`)
   }
   await look()
   const timer = file === undefined ? undefined : setInterval(() => void look(), LOOK_EVERY_MS)
@@ -39,7 +39,7 @@ export async function watchCancel(outer: AbortSignal, file: string | undefined):
 }
 
 /** Whether the file requests cancellation. The downward API writes the value of the annotation, or an empty file without the annotation. */
-async function asksToStop(file: string): Promise<boolean> {
+async function isCancelRequested(file: string): Promise<boolean> {
   const text = (await readFile(file, 'utf8').catch(() => '')).trim()
   return text !== '' && text !== 'false'
 }

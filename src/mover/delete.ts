@@ -14,18 +14,18 @@ export interface DeleteInput {
 /** Deletes the dataset. It succeeds when there is no data. After an interruption, the next attempt continues. */
 export async function deleteDataset(input: DeleteInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target, state } = await locate(input.root, input.target)
-  const doomed = join(dirname(target), `.${basename(target)}.deleting`)
+  const deletingPath = join(dirname(target), `.${basename(target)}.deleting`)
   // The files of an interrupted deletion would block the rename.
-  const removed = await removeTree(doomed, progress, signal)
+  const removed = await removeTree(deletingPath, progress, signal)
   for (const path of [target, state]) {
     if (!(await exists(path))) continue
-    await rename(path, doomed)
-    const { files, bytes } = await removeTree(doomed, progress, signal)
+    await rename(path, deletingPath)
+    const { files, bytes } = await removeTree(deletingPath, progress, signal)
     removed.files += files
     removed.bytes += bytes
   }
   const { files, bytes } = removed
-  return { files, bytes, message: files === 0 ? 'there was nothing' : `${files} files, ${formatBytes(bytes)} deleted` }
+  return { files, bytes, message: files === 0 ? 'no data to delete' : `${files} files, ${formatBytes(bytes)} deleted` }
 }
 
 async function removeTree(

@@ -42,7 +42,7 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
   const progress = new Progress()
   const cancel = await watchCancel(io.signal, io.cancelFile)
 
-  function tell(moment: MoverMoment, message: string): void {
+  function report(moment: MoverMoment, message: string): void {
     const counts = progress.counts()
     io.log(moment === 'failed' ? 'error' : 'info', { verb, attempt, moment, ...counts }, message)
     io.events?.report({ moment, message, ...counts })
@@ -52,7 +52,7 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
     const result = { v: CONTRACT_VERSION, verb, attempt, bytes: 0, files: 0 } as const
     try {
       cancel.signal.throwIfAborted()
-      tell('started', `${verb} begins, attempt ${attempt}`)
+      report('started', `${verb} begins, attempt ${attempt}`)
       const done = await work(progress, cancel.signal)
       return { ...result, ...done, outcome: 'completed', movedBytes: progress.movedBytes }
     } catch (error) {
@@ -69,17 +69,17 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
     }
   }
 
-  const onCancel = () => tell('cancelling', (cancel.signal.reason as CancelledError).message)
+  const onCancel = () => report('cancelling', (cancel.signal.reason as CancelledError).message)
   cancel.signal.addEventListener('abort', onCancel)
-  const timer = setInterval(() => tell('progress', describe(progress)), io.progressEveryMs ?? PROGRESS_EVERY_MS)
+  const timer = setInterval(() => report('progress', describe(progress)), io.progressEveryMs ?? PROGRESS_EVERY_MS)
   const attempted = await attemptWork()
   clearInterval(timer)
   cancel.signal.removeEventListener('abort', onCancel)
   cancel.stop()
 
-  const result = await leaveResult(attempted, io)
-  tell(result.outcome, result.message)
-  tell('stopped', `${verb} ${result.outcome}`)
+  const result = await writeResult(attempted, io)
+  report(result.outcome, result.message)
+  report('stopped', `${verb} ${result.outcome}`)
   await io.events?.flush(FLUSH_MS[result.outcome])
   return result
 }
@@ -91,7 +91,7 @@ function describe(progress: Progress): string {
 }
 
 /** Writes the termination message, before the last Events: the controller decides by it. A success that cannot be reported is a failure. */
-async function leaveResult(result: MoverResult, { terminationLog, log }: MoverIo): Promise<MoverResult> {
+async function writeResult(result: MoverResult, { terminationLog, log }: MoverIo): Promise<MoverResult> {
   if (terminationLog === undefined) return result
   try {
     await writeFile(terminationLog, terminationMessage(result))

@@ -98,7 +98,7 @@ describe('a download', () => {
       files,
       movedBytes: 0,
       attempt: 2,
-      message: 'was there already',
+      message: 'the data is complete already',
     })
   })
 
@@ -114,7 +114,7 @@ describe('a download', () => {
     expect(await data()).toEqual({ a: 'x' })
   })
 
-  test('to something that no mover made is refused', async () => {
+  test('to files that no mover wrote is refused', async () => {
     await mkdir(join(root, 'data'))
     await writeFile(join(root, 'data', 'precious'), 'x')
 
@@ -243,7 +243,7 @@ describe('keys that are no paths are refused before anything is downloaded', () 
 
     expect((await download('s3://lake/raw/', '--flat', 'true')).result).toMatchObject({
       code: 'KeyConflict',
-      message: expect.stringContaining('x is there twice'),
+      message: expect.stringContaining('two objects have the path x'),
     })
   })
 })
@@ -404,7 +404,7 @@ describe('a server that redirects with 307', () => {
   })
 })
 
-describe('a refusal ends the mover at once, with the way out', () => {
+describe('a refusal ends the mover at once, with the remedy', () => {
   test.each([
     {
       name: 'no right to list',
@@ -412,7 +412,7 @@ describe('a refusal ends the mover at once, with the way out', () => {
       status: 403,
       code: 'AccessDenied',
       want: 'AccessDenied',
-      says: 'give the Secret keys that may',
+      says: 'use other keys in the Secret',
     },
     {
       name: 'no right to read',
@@ -462,7 +462,14 @@ describe('a refusal ends the mover at once, with the way out', () => {
       want: 'AccessDenied',
       says: 'clock',
     },
-    { name: 'no bucket', spoils: 'list', status: 404, code: 'NoSuchBucket', want: 'NotFound', says: 'no such bucket' },
+    {
+      name: 'no bucket',
+      spoils: 'list',
+      status: 404,
+      code: 'NoSuchBucket',
+      want: 'NotFound',
+      says: 'the bucket does not exist; check the source and the endpoint',
+    },
     {
       name: 'an archive',
       spoils: 'get',
@@ -498,8 +505,12 @@ describe('a refusal ends the mover at once, with the way out', () => {
 
   test.each([
     { source: 's3://lake/missing', code: 'NotFound' },
-    { source: 's3://lake/missing/', code: 'NotFound', says: 'nothing below s3://lake/missing/' },
-    { source: 's3://ocean/raw/', code: 'NotFound', says: 'no such bucket' },
+    { source: 's3://lake/missing/', code: 'NotFound', says: 'no object below s3://lake/missing/; check the source' },
+    {
+      source: 's3://ocean/raw/',
+      code: 'NotFound',
+      says: 'the bucket does not exist; check the source and the endpoint',
+    },
   ])('$source is not there', async ({ source, code, says = 'missing' }) => {
     const { status, result } = await download(source)
 
@@ -687,7 +698,7 @@ describe('a download is checked', () => {
 
     expect((await download('s3://lake/raw/')).result).toMatchObject({
       code: 'Rejected',
-      message: expect.stringContaining('does not know ranges'),
+      message: expect.stringContaining('does not support ranges'),
     })
   })
 
@@ -759,12 +770,17 @@ describe('a later attempt', () => {
 
 describe('a server', () => {
   test.each([
-    { name: 'gives one page again and again', source: 's3://lake/raw/', ignore: 'token', told: 'the same page' },
+    {
+      name: 'gives one page again and again',
+      source: 's3://lake/raw/',
+      ignore: 'token',
+      told: 'the server repeats a page of the listing',
+    },
     {
       name: 'gives an object without its size',
       source: 's3://lake/raw/0',
       ignore: 'length',
-      told: 'how large it is',
+      told: 'no valid content-length',
     },
   ] as const)('that $name is refused, and nothing appears', async ({ source, ignore, told }) => {
     for (let i = 0; i < 20; i++) s3.put(`raw/${i}`, 'x')
@@ -785,7 +801,9 @@ describe('the disk', () => {
     const { status, result } = await download('s3://lake/raw/', '--keep-free', '400Ti')
 
     expect({ status, code: result.code }).toEqual({ status: 3, code: 'NoSpace' })
-    expect(result.message).toMatch(/^1 B are still to come and 400.0 TiB have to stay free, but the disk of .* has /)
+    expect(result.message).toMatch(
+      /^1 B needed and 400.0 TiB reserved, but the disk of .* has .*; free disk or use another node$/,
+    )
     expect(s3.gets()).toEqual([])
   })
 
@@ -837,7 +855,10 @@ describe('the disk', () => {
       join(root, 'missing', 'data'),
     )
 
-    expect(result).toMatchObject({ code: 'Rejected', message: expect.stringContaining('the Pod has to mount it') })
+    expect(result).toMatchObject({
+      code: 'Rejected',
+      message: expect.stringContaining('does not exist; mount it in the Pod'),
+    })
   })
 })
 

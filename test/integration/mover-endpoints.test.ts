@@ -100,7 +100,7 @@ describe('a name that leads to the node', () => {
       const error = await send(`${protocol}://rebind.example.org:${trap.port}`).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(MoverError)
       expect((error as MoverError).code).toBe('Rejected')
-      expect((error as MoverError).message).toMatch(/rebind\.example\.org resolves to an address where it may not be/)
+      expect((error as MoverError).message).toMatch(/rebind\.example\.org resolves to an address that is not allowed/)
     }
     expect(trap.connections).toEqual([])
   })

@@ -179,7 +179,7 @@ describe('a download in place', () => {
     expect(tree['checkpoint']).toBe('of a consumer')
     expect(tree['1-large'] === large.toString('latin1')).toBe(true)
     const asked = s3.requests.length
-    expect((await runMover(root, inPlace)).result.message).toBe('was there already')
+    expect((await runMover(root, inPlace)).result.message).toBe('the data is complete already')
     expect(s3.requests).toHaveLength(asked)
   })
 
@@ -241,7 +241,10 @@ describe('the mover of docs/movers.md that is a script', () => {
       attempt: 2,
     })
     expect(await readTree(join(root, 'data'))).toEqual({ a: 'content' })
-    expect(await mover('download', `${url}/missing`)).toMatchObject({ status: 0, message: 'was there already' })
+    expect(await mover('download', `${url}/missing`)).toMatchObject({
+      status: 0,
+      message: 'the data is complete already',
+    })
     expect(await mover('delete', url)).toMatchObject({ status: 0, verb: 'delete', outcome: 'completed' })
     expect(await readdir(root)).not.toContain('data')
     expect(await mover('download', `${url}/missing`)).toMatchObject({

@@ -151,7 +151,7 @@ describe('a delete', () => {
   })
 
   test('of nothing is completed work', async () => {
-    expect(await remove()).toMatchObject({ status: 0, result: { files: 0, message: 'there was nothing' } })
+    expect(await remove()).toMatchObject({ status: 0, result: { files: 0, message: 'no data to delete' } })
   })
 
   test('goes on with what another left half-way', async () => {

@@ -293,7 +293,7 @@ describe('a mover that fails', () => {
 
   test('where a pod left files of its own says so and goes elsewhere; they are deleted once no pod uses them', async () => {
     const world = await worldWith([{}], ['n1', 'n2'])
-    const message = '/volume/data has something that no mover made'
+    const message = '/volume/data has files that no mover wrote'
     world.fate = (pod) =>
       pod.spec.nodeName === 'n1' && !isDelete(pod) ? failed('TargetExists', false, message) : 'completes'
     for (let i = 0; i < 3; i++) await world.reconcile()

@@ -21,11 +21,11 @@ import {
   endpointOf,
   isTrue,
   MOVER_OPTIONS,
+  type MoverArguments,
   need,
   needS3,
   networksOf,
   oneOf,
-  type Words,
   wholeNumber,
   withEnvironment,
 } from './options.ts'
@@ -57,7 +57,7 @@ const KUBELET_TERMINATION_LOG = '/dev/termination-log'
 
 type Work = { work: MoverRun['work']; close: () => Promise<void> }
 
-const VERBS: Readonly<Record<MoverVerb, (words: Words, io: CommandIo) => Work>> = {
+const VERBS: Readonly<Record<MoverVerb, (args: MoverArguments, io: CommandIo) => Work>> = {
   download: downloadWork,
   upload: uploadWork,
   prepare: prepareWork,
@@ -71,19 +71,19 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
     throw new UsageError(`expected download, upload, prepare or delete, not ${got}\nSee 'lodestone mover --help'.`)
   }
   const verb = name as MoverVerb
-  const words = withEnvironment(args, io.env)
-  const attempt = wholeNumber(words, 'attempt', 1, 1, 1_000_000)
+  const moverArgs = withEnvironment(args, io.env)
+  const attempt = wholeNumber(moverArgs, 'attempt', 1, 1, 1_000_000)
   const { log, close: closeLog } = openLogger({ level: 'info', format: 'auto', output: io.stdout })
   const writeLine: MoverIo['log'] = (level, fields, message) => log[level](fields, message)
-  const { work, close } = VERBS[verb](words, io)
-  const reporting = await openReporting(words, io, attempt, writeLine)
+  const { work, close } = VERBS[verb](moverArgs, io)
+  const reporting = await openReporting(moverArgs, io, attempt, writeLine)
   try {
     const result = await runMover(
       { verb, attempt, work },
       {
         signal: io.signal,
-        cancelFile: words.text('cancel-file'),
-        terminationLog: terminationLogOf(words),
+        cancelFile: moverArgs.text('cancel-file'),
+        terminationLog: terminationLogOf(moverArgs),
         events: reporting?.events,
         log: writeLine,
       },
@@ -95,14 +95,14 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
 }
 
 /** The file for the termination message. The kubelet creates the default file; outside a Pod, there is none. */
-function terminationLogOf(words: Words): string | undefined {
-  return words.text('termination-log') ?? (existsSync(KUBELET_TERMINATION_LOG) ? KUBELET_TERMINATION_LOG : undefined)
+function terminationLogOf(args: MoverArguments): string | undefined {
+  return args.text('termination-log') ?? (existsSync(KUBELET_TERMINATION_LOG) ? KUBELET_TERMINATION_LOG : undefined)
 }
 
-async function openReporting(words: Words, io: CommandIo, attempt: number, log: MoverIo['log']) {
+async function openReporting(args: MoverArguments, io: CommandIo, attempt: number, log: MoverIo['log']) {
   const identity = identityOf(io.env, attempt)
   if (identity === undefined) return undefined
-  const opened = await openEventSink(words.text('kubeconfig'), io.env)
+  const opened = await openEventSink(args.text('kubeconfig'), io.env)
   if (opened === undefined) {
     // A mover without a token works too, only without Events.
     log('warn', {}, 'no Events: the Pod has no service account token')
@@ -112,62 +112,62 @@ async function openReporting(words: Words, io: CommandIo, attempt: number, log: 
   return { events: openEventReporter({ sink: opened.sink, identity, now: io.now, failed }), close: opened.close }
 }
 
-function downloadWork(words: Words, io: CommandIo): Work {
-  const place = needS3(words, 'source')
-  const parallel = wholeNumber(words, 'parallel', 16, 1, 256)
-  const endpoint = endpointOf(words)
-  const { openIt, close } = openServer(words, io, place, endpoint)
+function downloadWork(args: MoverArguments, io: CommandIo): Work {
+  const place = needS3(args, 'source')
+  const parallel = wholeNumber(args, 'parallel', 16, 1, 256)
+  const endpoint = endpointOf(args)
+  const { openIt, close } = openServer(args, io, place, endpoint)
   const input = {
     openBucket: openIt,
     endpoint,
-    selection: { place, match: words.texts('match'), flat: isTrue(words, 'flat') },
-    inPlace: isTrue(words, 'in-place'),
-    root: need(words, 'root'),
-    target: need(words, 'target'),
-    partSize: bytes(words, 'part-size', '8Mi', 64 * 1024),
+    selection: { place, match: args.texts('match'), flat: isTrue(args, 'flat') },
+    inPlace: isTrue(args, 'in-place'),
+    root: need(args, 'root'),
+    target: need(args, 'target'),
+    partSize: bytes(args, 'part-size', '8Mi', 64 * 1024),
     parallel,
-    keepFree: bytes(words, 'keep-free', '1Gi', 0),
-    verify: oneOf(words, 'verify', ['checksum', 'size']) ?? 'checksum',
+    keepFree: bytes(args, 'keep-free', '1Gi', 0),
+    verify: oneOf(args, 'verify', ['checksum', 'size']) ?? 'checksum',
   }
   return { work: (progress, signal) => download(input, progress, signal), close }
 }
 
-function uploadWork(words: Words, io: CommandIo): Work {
-  const place = needS3(words, 'target')
+function uploadWork(args: MoverArguments, io: CommandIo): Work {
+  const place = needS3(args, 'target')
   if (!place.recursive) throw new UsageError(`--target s3://${place.bucket}/${place.key}: must end in a slash`)
   // Each concurrent file has a part in memory.
-  const parallel = wholeNumber(words, 'parallel', 8, 1, 64)
-  const { openIt, close } = openServer(words, io, place, endpointOf(words))
-  const watch = words.text('watch') === undefined ? undefined : wholeNumber(words, 'watch', 10, 1, 86_400)
+  const parallel = wholeNumber(args, 'parallel', 8, 1, 64)
+  const { openIt, close } = openServer(args, io, place, endpointOf(args))
+  const watch = args.text('watch') === undefined ? undefined : wholeNumber(args, 'watch', 10, 1, 86_400)
   const input = {
     openBucket: openIt,
-    root: need(words, 'root'),
-    source: need(words, 'source'),
+    root: need(args, 'root'),
+    source: need(args, 'source'),
     place,
     // The smallest part of S3.
-    partSize: bytes(words, 'part-size', '8Mi', 5 * 1024 * 1024),
+    partSize: bytes(args, 'part-size', '8Mi', 5 * 1024 * 1024),
     parallel,
     ...(watch !== undefined && { watchMs: watch * 1000 }),
   }
   return { work: (progress, signal) => upload(input, progress, signal), close }
 }
 
-function prepareWork(words: Words): Work {
-  const input = { root: need(words, 'root'), target: need(words, 'target') }
+function prepareWork(args: MoverArguments): Work {
+  const input = { root: need(args, 'root'), target: need(args, 'target') }
   return { work: () => prepareDirectory(input), close: async () => undefined }
 }
 
-function deleteWork(words: Words): Work {
-  const input = { root: need(words, 'root'), target: need(words, 'target') }
+function deleteWork(args: MoverArguments): Work {
+  const input = { root: need(args, 'root'), target: need(args, 'target') }
   return { work: (progress, signal) => deleteDataset(input, progress, signal), close: async () => undefined }
 }
 
-function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: string) {
-  const ca = caOf(words)
-  const http = openHttpClient({ ca, env: io.env, localNetworks: networksOf(words) })
-  const directory = words.text('credentials')
-  const region = words.text('region')
-  const pathStyle = oneOf(words, 'path-style', ['true', 'false'])
+function openServer(args: MoverArguments, io: CommandIo, place: S3Place, endpoint: string) {
+  const ca = caOf(args)
+  const http = openHttpClient({ ca, env: io.env, localNetworks: networksOf(args) })
+  const directory = args.text('credentials')
+  const region = args.text('region')
+  const pathStyle = oneOf(args, 'path-style', ['true', 'false'])
   const options = {
     endpoint,
     bucket: place.bucket,
@@ -177,7 +177,7 @@ function openServer(words: Words, io: CommandIo, place: S3Place, endpoint: strin
       directory === undefined
         ? credentialsFromEnvironment(io.env, endpoint)
         : credentialsFromDirectory(directory, endpoint),
-    retry: { ...DEFAULT_RETRY, retries: wholeNumber(words, 'retries', DEFAULT_RETRY.retries, 0, 100) },
+    retry: { ...DEFAULT_RETRY, retries: wholeNumber(args, 'retries', DEFAULT_RETRY.retries, 0, 100) },
     now: io.now,
   }
   return { openIt: (signal: AbortSignal) => openBucket(options, http, signal), close: async () => http.close() }

@@ -84,46 +84,52 @@ export const MOVER_OPTIONS = {
 
 export type MoverOption = keyof typeof MOVER_OPTIONS
 
-export interface Words {
+export interface MoverArguments {
   text(option: MoverOption): string | undefined
   texts(option: MoverOption): string[]
 }
 
 /** Reads options from arguments or variables: `--part-size` is MOVER_PART_SIZE. The argument wins. */
-export function withEnvironment(args: Arguments, env: CommandIo['env']): Words {
+export function withEnvironment(args: Arguments, env: CommandIo['env']): MoverArguments {
   const variable = (option: MoverOption) => env[`MOVER_${option.toUpperCase().replaceAll('-', '_')}`] || undefined
   return {
     text: (option) => args.text(option) ?? variable(option),
     texts: (option) => {
-      const words = args.texts(option)
-      return words.length > 0 ? words : (variable(option)?.split('\n').filter(Boolean) ?? [])
+      const values = args.texts(option)
+      return values.length > 0 ? values : (variable(option)?.split('\n').filter(Boolean) ?? [])
     },
   }
 }
 
-export function need(words: Words, option: MoverOption): string {
-  const text = words.text(option)
+export function need(args: MoverArguments, option: MoverOption): string {
+  const text = args.text(option)
   if (text) return text
   throw new UsageError(`--${option} is missing\nSee 'lodestone mover --help'.`)
 }
 
 /** An `s3://` URL of an option. */
-export function needS3(words: Words, option: 'source' | 'target'): S3Place {
-  const text = need(words, option)
+export function needS3(args: MoverArguments, option: 'source' | 'target'): S3Place {
+  const text = need(args, option)
   const place = parseS3Url(text)
   if (place) return place
   throw new UsageError(`--${option} ${text}: must be s3://bucket/key, or s3://bucket/prefix/ for all below it`)
 }
 
-export function wholeNumber(words: Words, option: MoverOption, fallback: number, least: number, most: number): number {
-  const text = words.text(option) ?? `${fallback}`
+export function wholeNumber(
+  args: MoverArguments,
+  option: MoverOption,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
+  const text = args.text(option) ?? `${fallback}`
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value
   throw new UsageError(`--${option} ${text}: must be a whole number from ${least} to ${most}`)
 }
 
-export function bytes(words: Words, option: MoverOption, fallback: string, least: number): number {
-  const text = words.text(option) ?? fallback
+export function bytes(args: MoverArguments, option: MoverOption, fallback: string, least: number): number {
+  const text = args.text(option) ?? fallback
   const value = parseBytes(text)
   if (value !== undefined && value >= least) return value
   throw new UsageError(
@@ -132,11 +138,11 @@ export function bytes(words: Words, option: MoverOption, fallback: string, least
 }
 
 export function oneOf<Choice extends string>(
-  words: Words,
+  args: MoverArguments,
   option: MoverOption,
   choices: readonly Choice[],
 ): Choice | undefined {
-  const text = words.text(option)
+  const text = args.text(option)
   if (text === undefined) return undefined
   const choice = choices.find((known) => known === text)
   if (choice) return choice
@@ -144,13 +150,13 @@ export function oneOf<Choice extends string>(
 }
 
 /** Whether an option is `true`. Every option has a value, so that a script can parse them in pairs. */
-export function isTrue(words: Words, option: MoverOption): boolean {
-  return oneOf(words, option, ['true', 'false']) === 'true'
+export function isTrue(args: MoverArguments, option: MoverOption): boolean {
+  return oneOf(args, option, ['true', 'false']) === 'true'
 }
 
 /** The endpoint without a trailing slash. */
-export function endpointOf(words: Words): string {
-  const text = words.text('endpoint') ?? AWS_ENDPOINT
+export function endpointOf(args: MoverArguments): string {
+  const text = args.text('endpoint') ?? AWS_ENDPOINT
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
     return url.href.replace(/\/$/, '')
@@ -159,15 +165,15 @@ export function endpointOf(words: Words): string {
   throw new UsageError('--endpoint: must be a URL like https://s3.example.org, without credentials in it')
 }
 
-export function networksOf(words: Words): string[] {
-  const networks = words.texts('local-network')
+export function networksOf(args: MoverArguments): string[] {
+  const networks = args.texts('local-network')
   const wrong = networks.find((text) => !isNetwork(text))
   if (wrong === undefined) return networks
   throw new UsageError(`--local-network ${wrong}: must be a network like 127.0.0.0/8`)
 }
 
-export function caOf(words: Words): string | undefined {
-  const file = words.text('ca-file')
+export function caOf(args: MoverArguments): string | undefined {
+  const file = args.text('ca-file')
   if (file === undefined) return undefined
   try {
     return readFileSync(file, 'utf8')

@@ -12,7 +12,7 @@ import { type Journal, openJournal } from './journal.ts'
 import { idOf, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles } from './object-files.ts'
 import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
-import { needSpace } from './space.ts'
+import { requireSpace } from './space.ts'
 import {
   type Completion,
   exists,
@@ -58,11 +58,11 @@ export async function download(input: DownloadInput, progress: Progress, signal:
   const place = await locate(input.root, input.target, input.inPlace)
   const origin = originOf(input)
   const complete = await readCompletion(place)
-  if (complete?.origin === origin) return { ...resultOf(complete), message: 'was there already' }
+  if (complete?.origin === origin) return { ...resultOf(complete), message: 'the data is complete already' }
   const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : await isUnused(place)
   if (!isFree) {
-    const what = complete === undefined ? 'something that no mover made' : `data of ${complete.origin}`
-    throw new MoverError('TargetExists', `${input.target} has ${what}: delete it first, or name another target`)
+    const what = complete === undefined ? 'files that no mover wrote' : `data of ${complete.origin}`
+    throw new MoverError('TargetExists', `${input.target} has ${what}; delete it first, or use another target`)
   }
   await prepare(place)
   const bucket = await input.openBucket(signal)
@@ -95,7 +95,7 @@ async function downloadListed(
     if (input.inPlace) await pruneInPlace(place.files, manifestPath, manifest, signal)
     else if (!(await isEmptyDirectory(place.files))) await pruneStaging(place.files, manifest, signal)
     const left = await leftOf(manifest, journal, input.partSize)
-    await needSpace(place.state, left.bytes, left.files, input.keepFree)
+    await requireSpace(place.state, left.bytes, left.files, input.keepFree)
     progress.begin(manifest.bytes, manifest.files)
     const files = new ObjectFiles({
       ...input,

@@ -24,7 +24,7 @@ export interface Manifest {
 
 /** The most keys in an error message. */
 const MAX_NAMED = 5
-const HOPELESS = 10_000
+const MAX_REFUSED = 10_000
 const WRITE_CHARACTERS = 1024 * 1024
 const LISTED_EVERY = 1000
 
@@ -49,7 +49,7 @@ export async function writeManifest(
       seen += 1
       if (seen % LISTED_EVERY === 0) listed(bytes, files)
       // The download fails anyway, and the message has enough examples.
-      if (check.isHopeless) break
+      if (check.isLimitReached) break
       const chosen = choose(object, selection)
       if (chosen.kind === 'left-out') continue
       if (chosen.kind === 'unsafe') {
@@ -105,7 +105,7 @@ async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortS
     const length = headers['content-length'] ?? ''
     const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
     if (!isCount(size)) {
-      throw new MoverError('Rejected', `${bucket.nameOf(place.key)}: the server does not say how large it is`)
+      throw new MoverError('Rejected', `${bucket.nameOf(place.key)}: the server sends no valid content-length`)
     }
     yield {
       key: place.key,
@@ -144,17 +144,17 @@ export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSi
     listed += page.objects.length
     empty = page.objects.length === 0 ? empty + 1 : 0
     if (listed > MAX_LISTED) throw refuse(`the listing has more than ${MAX_LISTED} objects; name a longer prefix`)
-    if (empty > MAX_EMPTY_PAGES) throw refuse(`the listing goes on after ${MAX_EMPTY_PAGES} pages without an object`)
+    if (empty > MAX_EMPTY_PAGES)
+      throw refuse(`the listing has more than ${MAX_EMPTY_PAGES} pages in a row without an object`)
     yield* page.objects
-    if (page.next !== undefined && page.next === token)
-      throw refuse('the server gives the same page of its listing again')
+    if (page.next !== undefined && page.next === token) throw refuse('the server repeats a page of the listing')
     token = page.next
   } while (token !== undefined)
 }
 
 function nothing(bucket: Bucket, { place, match }: Selection, seen: number): MoverError {
   const where = bucket.nameOf(place.key)
-  if (seen === 0) return new MoverError('NotFound', `there is nothing below ${where}: look at the source`)
+  if (seen === 0) return new MoverError('NotFound', `no object below ${where}; check the source`)
   return new MoverError(
     'NothingSelected',
     `none of the ${seen} objects below ${where} matches ${match.join(', ') || 'a file'}`,
@@ -169,14 +169,14 @@ class PathCheck {
   #count = 0
 
   /** Whether so many objects are invalid that the rest of the listing is skipped. */
-  get isHopeless(): boolean {
-    return this.#count >= HOPELESS
+  get isLimitReached(): boolean {
+    return this.#count >= MAX_REFUSED
   }
 
   add(path: string, isFolder: boolean): void {
     const id = shortHash(path)
     if (!isFolder && (this.#files.has(id) || this.#folders.has(id)))
-      this.refuse('KeyConflict', `${path} is there twice`)
+      this.refuse('KeyConflict', `two objects have the path ${path}`)
     else if (isFolder && this.#files.has(id)) this.refuse('KeyConflict', `${path} is a file and a folder`)
     if (isFolder) this.#folders.add(id)
     else this.#files.add(id)

@@ -100,7 +100,7 @@ export class ObjectFiles {
     const flags = O_WRONLY | O_CREAT | O_NOFOLLOW | (there.size === 0 ? O_TRUNC : 0)
     const file = await open(path, flags, FILE_MODE)
     let left = missing.length
-    const wanted = await this.#promised(entry, signal)
+    const wanted = await this.#requestChecksum(entry, signal)
     const crcs = new Map<number, string>()
     // Closes the file when the download ends early.
     const close = () => void file.close().catch(() => undefined)
@@ -131,7 +131,7 @@ export class ObjectFiles {
    * Requests the checksum of an object before its parts, which are hashed while they arrive. Throws `SourceChanged` when the object is
    * gone.
    */
-  async #promised(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
+  async #requestChecksum(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
     const { bucket, verify } = this.#input
     if (verify === 'size') return undefined
     const request = { method: 'HEAD', key: entry.key, headers: { 'x-amz-checksum-mode': 'ENABLED' } } as const

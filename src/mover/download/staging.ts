@@ -29,7 +29,7 @@ export interface Completion {
  */
 export async function locate(root: string, target: string, inPlace = false): Promise<Place> {
   const base = await realpath(root).catch((cause: unknown) => {
-    throw new MoverError('Rejected', `the root ${root} is not there: the Pod has to mount it`, { cause })
+    throw new MoverError('Rejected', `root ${root} does not exist; mount it in the Pod`, { cause })
   })
   const path = resolve(target)
   const below = relative(resolve(root), path)
@@ -47,7 +47,7 @@ export async function locate(root: string, target: string, inPlace = false): Pro
 }
 
 function linkError(path: string): MoverError {
-  return new MoverError('Rejected', `${path} is a symbolic link, which is never followed: remove it`)
+  return new MoverError('Rejected', `${path} is a symbolic link; remove it`)
 }
 
 async function isLink(path: string): Promise<boolean> {

@@ -28,7 +28,7 @@ export function guardedLookup({
       const faults = addresses.map(({ address }) => localHostFault(address, localNetworks))
       const fault = faults.find((one) => one !== undefined)
       if (fault !== undefined)
-        return done(notAllowed(`${name} resolves to an address where it may not be: ${fault}`), [])
+        return done(notAllowed(`${name} resolves to an address that is not allowed: ${fault}`), [])
       const [first] = addresses
       if (all) done(null, addresses)
       else done(null, first?.address ?? '', first?.family)
@@ -36,6 +36,6 @@ export function guardedLookup({
 }
 
 export function notAllowed(fault: string): MoverError {
-  const wayOut = 'name another host, or have its network added to volumes.allowedLocalNetworks (--local-network)'
-  return new MoverError('Rejected', `${fault}; ${wayOut}`)
+  const remedy = 'use another host, or add its network to volumes.allowedLocalNetworks (--local-network)'
+  return new MoverError('Rejected', `${fault}; ${remedy}`)
 }

@@ -67,7 +67,7 @@ function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: n
 /** The error for a response without data. An object that is missing although it was listed has changed; the next attempt lists it again. */
 function refusal(what: string, answer: HttpResponse) {
   return answer.status === 404 && !answer.text.includes('NoSuchBucket')
-    ? changed(what, 'it is not there any more')
+    ? changed(what, 'it was deleted')
     : errorOfResponse(what, answer)
 }
 
@@ -78,25 +78,26 @@ function checkAnswer(
   at: number,
   end: number,
 ): void {
-  const said = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '')
+  const received = headers['etag']?.replace(/^(?:W\/)?"|"$/g, '')
   // Not every server supports If-Match.
-  if (etag !== '' && said !== undefined && said !== etag) throw changed(what, 'its ETag is another one')
+  if (etag !== '' && received !== undefined && received !== etag) throw changed(what, 'its ETag changed')
   const length = headers['content-length']
   if (status === 200) {
     const isWhole = at === 0 && end === size
     // A server that shuts down may ignore ranges although it supports them (Versity S3 Gateway).
     if (!isWhole && headers['accept-ranges'] === 'bytes')
       throw new RetryableError(`${what}: the server ignored the range`)
-    if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not know ranges`)
-    if (length !== undefined && Number(length) !== size) throw changed(what, 'its size is another one')
+    if (!isWhole) throw new MoverError('Rejected', `${what}: the server does not support ranges`)
+    if (length !== undefined && Number(length) !== size) throw changed(what, 'its size changed')
     return
   }
   const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '')
   if (range === null || Number(range[1]) !== at || Number(range[2]) !== end - 1) {
     const wanted = `bytes ${at}-${end - 1}/${size}`
-    throw new MoverError('Rejected', `${what}: ${wanted} were asked for, ${headers['content-range']} are answered`)
+    const received = headers['content-range'] ?? 'no content-range'
+    throw new MoverError('Rejected', `${what}: requested ${wanted}, received ${received}`)
   }
-  if (range[3] !== '*' && Number(range[3]) !== size) throw changed(what, 'its size is another one')
+  if (range[3] !== '*' && Number(range[3]) !== size) throw changed(what, 'its size changed')
 }
 
 function changed(what: string, how: string): MoverError {

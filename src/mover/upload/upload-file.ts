@@ -26,7 +26,7 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<v
   const created = await bucket.send({ method: 'POST', key, query: { uploads: '' } }, signal)
   const uploadId = textOf(created.text, 'UploadId')
   if (uploadId === undefined)
-    throw new MoverError('Rejected', `${bucket.nameOf(key)}: the server begins no upload in parts`)
+    throw new MoverError('Rejected', `${bucket.nameOf(key)}: the server did not start a multipart upload`)
   try {
     await sendParts(input, uploadId, signal)
   } catch (error) {
@@ -70,7 +70,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   if (text.includes('<Error>'))
     throw new MoverError(
       'Unexpected',
-      `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not put the parts together'}`,
+      `${bucket.nameOf(key)}: ${textOf(text, 'Message')?.slice(0, 500) ?? 'the server did not complete the multipart upload'}`,
     )
   const etag = unquote(textOf(text, 'ETag') ?? '')
   if (/-\d+$/.test(etag) && etag !== composite(hashes)) throw mismatch(bucket.nameOf(key), etag, composite(hashes))
@@ -107,9 +107,9 @@ function md5(bytes: Uint8Array): Buffer {
  * signed.
  */
 function checkSent(what: string, headers: HttpResponse['headers'], hash: Buffer): void {
-  const said = checksumOf({ ...headers })
-  if (said?.algorithm === 'md5' && said.value !== hash.toString('hex'))
-    throw mismatch(what, said.value, hash.toString('hex'))
+  const stored = checksumOf({ ...headers })
+  if (stored?.algorithm === 'md5' && stored.value !== hash.toString('hex'))
+    throw mismatch(what, stored.value, hash.toString('hex'))
 }
 
 function mismatch(what: string, got: string, wanted: string): MoverError {

@@ -12,15 +12,15 @@ export function progressEventName(pod: string): string {
 export function readProgress(event: K8sObject | undefined): MoverProgress | undefined {
   const { message } = (event ?? {}) as { message?: unknown }
   if (typeof message !== 'string') return undefined
-  let said: unknown
+  let parsed: unknown
   try {
-    said = JSON.parse(message)
+    parsed = JSON.parse(message)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     return undefined
   }
-  if (!isObject(said)) return undefined
-  const { attempt, doneBytes, totalBytes, doneFiles } = said
+  if (!isObject(parsed)) return undefined
+  const { attempt, doneBytes, totalBytes, doneFiles } = parsed
   if (!isCount(attempt) || !isCount(doneBytes)) return undefined
   return {
     attempt,
