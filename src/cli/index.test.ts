@@ -128,7 +128,7 @@ describe('invalid arguments cause exit status 2, no standard output, and a remed
     {
       name: 'a CA file without a certificate',
       words: ['manifests', '--ca', 'package.json'],
-      want: 'holds no certificate',
+      want: 'has no certificate',
     },
   ])('$name: $words', async ({ words, want }) => {
     const { status, stdout, stderr } = await runWords(words)

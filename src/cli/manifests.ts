@@ -135,8 +135,7 @@ function readCa(file: string | undefined): string | undefined {
   } catch (cause) {
     throw new UsageError(`--ca ${file} cannot be read: ${(cause as Error).message}`, { cause })
   }
-  if (!pem.includes('-----BEGIN CERTIFICATE-----'))
-    throw new UsageError(`--ca ${file} holds no certificate in PEM form`)
+  if (!pem.includes('-----BEGIN CERTIFICATE-----')) throw new UsageError(`--ca ${file} has no certificate in PEM form`)
   return pem
 }
 

@@ -46,7 +46,9 @@ export function describeWrites(open: OpenStore): void {
       const { store } = subject
       const gone = { ...buildBinding('gone'), metadata: { namespace: 'shop', name: 'gone', resourceVersion: '1' } }
       await expect(store.update(resourceBindings, gone)).rejects.toThrow(NotFoundError)
-      await expect(store.update(resourceBindings, buildBinding('web'))).rejects.toThrow('needs the metadata.resourceV')
+      await expect(store.update(resourceBindings, buildBinding('web'))).rejects.toThrow(
+        'needs metadata.resourceVersion',
+      )
     })
 
     test('a created object with a generateName gets a unique name', async () => {
@@ -144,7 +146,9 @@ export function describeWrites(open: OpenStore): void {
       await store.update(resourceBindings, { ...created, spec: { ...created.spec, replicas: 3 } })
       await expect(store.delete(resourceBindings, created)).rejects.toThrow(ConflictError)
       await expect(store.delete(resourceBindings, { ...created, metadata })).rejects.toThrow(ConflictError)
-      await expect(store.delete(resourceBindings, buildBinding('web'))).rejects.toThrow('needs the metadata.resourceV')
+      await expect(store.delete(resourceBindings, buildBinding('web'))).rejects.toThrow(
+        'needs metadata.resourceVersion',
+      )
       expect(await store.read(resourceBindings, 'shop', 'web')).toBeDefined()
     })
 

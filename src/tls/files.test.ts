@@ -91,7 +91,7 @@ describe('certificates in a folder', () => {
     const source = await open()
     await put({ 'tls.crt': two.certPem })
     await source.check()
-    expect(failures[0]).toMatch(/: tls\.key does not belong to the certificate in tls\.crt\. Put a certificate/)
+    expect(failures[0]).toMatch(/: tls\.key does not belong to the certificate in tls\.crt; put a certificate/)
     expect(source.current().certPem).toBe(one.certPem)
     await put({ 'tls.key': two.keyPem })
     await source.check()
@@ -116,7 +116,7 @@ describe('certificates in a folder', () => {
 
   test('that are missing at the start cause an error with the file name', async () => {
     await put({ 'tls.crt': one.certPem })
-    await expect(open()).rejects.toThrow(`certificate folder ${folder}: tls.key is missing. `)
+    await expect(open()).rejects.toThrow(`certificate folder ${folder}: tls.key is missing; `)
     await expect(openCertificateFiles({ folder: join(folder, 'none'), now: () => clock })).rejects.toThrow(
       'tls.crt is missing',
     )

@@ -50,7 +50,7 @@ class CertificateFiles {
     this.#place = {
       name: `certificate folder ${input.folder}`,
       remedy:
-        'Put a certificate and its own key there (PEM, no passphrase); they are read again as soon as they change.',
+        'put a certificate and its own key there, in PEM form without a passphrase; Lodestone reads them again after each change',
     }
   }
 
@@ -121,8 +121,8 @@ class CertificateFiles {
   /** The bundle with the CAs in the file. Earlier CAs stay until they expire, since other replicas may still serve their certificates. */
   #bundleWith(found: readonly ParsedCertificate[], now: number): KnownAuthority[] {
     const before = this.#bundle
-    const newcomers = found.map((ca) => before.find(({ pem }) => pem === ca.pem) ?? { ...ca, knownSince: now })
-    return trustedAuthorities([...newcomers, ...before.filter((ca) => !newcomers.includes(ca))], now)
+    const current = found.map((ca) => before.find(({ pem }) => pem === ca.pem) ?? { ...ca, knownSince: now })
+    return trustedAuthorities([...current, ...before.filter((ca) => !current.includes(ca))], now)
   }
 }
 

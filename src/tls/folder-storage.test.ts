@@ -65,19 +65,19 @@ describe('a certificate folder', () => {
   })
 
   test.each([
-    { name: 'a missing key', change: { 'tls.key': undefined }, want: /: tls\.key is missing\. Restore the folder/ },
+    { name: 'a missing key', change: { 'tls.key': undefined }, want: /: tls\.key is missing; restore the folder/ },
     { name: 'a missing CA', change: { 'ca.crt': undefined }, want: /: ca\.crt is missing/ },
     {
       name: 'an incomplete certificate',
       change: { 'tls.crt': '-----BEGIN CERTIFICATE-----\nMII' },
-      want: /: tls\.crt holds no cert/,
+      want: /: tls\.crt has no cert/,
     },
     {
       name: 'an invalid certificate',
       change: { 'ca.crt': '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----' },
-      want: /: ca\.crt holds something that is not a certificate/,
+      want: /: ca\.crt has an invalid certificate/,
     },
-    { name: 'an invalid key', change: { 'ca.key': 'secret' }, want: /: ca\.key holds no private key in PEM form/ },
+    { name: 'an invalid key', change: { 'ca.key': 'secret' }, want: /: ca\.key has no private key in PEM form/ },
   ])('throws an error with the file and the remedy for $name', async ({ change, want }) => {
     const folder = await mkdtemp(join(root, 'broken-'))
     for (const [name, text] of Object.entries({ ...encodeStoredFiles(first), ...change })) {

@@ -37,7 +37,7 @@ const KEPT_STATES = 2
 export function openFolderStorage(folder: string): CertificateStorage {
   const place: StoragePlace = {
     name: `certificate folder ${folder}`,
-    remedy: 'Restore the folder, or delete it and start again: a new CA is made, which callers then have to be given.',
+    remedy: 'restore the folder, or delete it and restart; Lodestone then creates a new CA, which callers must trust',
   }
   async function readState(number: number): ReturnType<CertificateStorage['read']> {
     return decodeStoredFiles(await readFiles(number === 0 ? folder : join(folder, `v${number}`)), place)

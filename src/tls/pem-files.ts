@@ -6,7 +6,7 @@ import { belongsTo, type ParsedCertificate, type PemPair, parseCertificates } fr
 export interface StoragePlace {
   /** For example `Secret lodestone-system/lodestone-certificates`. */
   name: string
-  /** The remedy, as a full sentence. */
+  /** The remedy, as a clause in the imperative. */
   remedy: string
 }
 
@@ -51,7 +51,7 @@ export function pairIn({ certificate, certName, keyName }: PairInput, files: Pem
 
 /** The error for an invalid file of a place. */
 export function broken(place: StoragePlace, name: string, problem: string, cause?: unknown): BrokenCertificatesError {
-  return new BrokenCertificatesError(`${place.name}: ${name} ${problem}. ${place.remedy}`, { cause })
+  return new BrokenCertificatesError(`${place.name}: ${name} ${problem}; ${place.remedy}`, { cause })
 }
 
 function messageOf(error: unknown): string {

@@ -178,7 +178,7 @@ describe('the rotation', () => {
 })
 
 describe('a storage that fails', () => {
-  const broken = new BrokenCertificatesError('Secret a/b: tls.key is missing. Restore it.')
+  const broken = new BrokenCertificatesError('Secret a/b: tls.key is missing; restore it')
 
   test('at the start causes an error', async () => {
     const read = () => Promise.reject(broken)

@@ -50,7 +50,7 @@ class Rotation {
   readonly #checkIntervalMs: number
   readonly #observer: CertificateObserver
   readonly #holder: CertificateHolder
-  #renewalAskedFor: boolean
+  #isRenewalRequested: boolean
   #next: { certPem: string; knownSince: number } | undefined
   /** The stored state as last read. */
   #last: StoredCertificates | undefined
@@ -61,7 +61,7 @@ class Rotation {
     this.#checkIntervalMs = input.checkIntervalMs ?? CHECK_INTERVAL_MS
     this.#observer = input.observer ?? {}
     this.#holder = new CertificateHolder(this.#observer)
-    this.#renewalAskedFor = input.renewAuthority ?? false
+    this.#isRenewalRequested = input.renewAuthority ?? false
   }
 
   /** Runs the first check. Its failure is fatal only if there is no certificate to serve. */
@@ -93,14 +93,14 @@ class Rotation {
       if (stored === undefined && this.#last !== undefined) {
         // The stored state was deleted. Callers do not trust a new CA immediately, so the old state is restored, and a new CA is published
         // as with `--renew`.
-        if (await storage.write(this.#last, undefined)) this.#renewalAskedFor = true
+        if (await storage.write(this.#last, undefined)) this.#isRenewalRequested = true
         continue
       }
       this.#last = stored
       const plan = this.#plan(stored)
       if (stored !== undefined && isServable(plan)) this.#serve(stored)
       if (!changesCertificates(plan)) {
-        this.#renewalAskedFor = false
+        this.#isRenewalRequested = false
         return plan.nextCheckAt
       }
       const wanted = await applyCertificatePlan({ plan, stored, hosts: this.#hosts, now: now() })
@@ -108,7 +108,7 @@ class Rotation {
       if (await storage.write(wanted, stored)) this.#report(plan)
     }
     throw new Error(
-      `certificates were changed by others ${MAX_ROUNDS} times in a row; are the clocks of all replicas right?`,
+      `other replicas changed the certificates ${MAX_ROUNDS} times in a row; check the clocks of all replicas`,
     )
   }
 
@@ -124,7 +124,7 @@ class Rotation {
       checkIntervalMs: this.#checkIntervalMs,
       waitMs: this.#checkIntervalMs + (this.#input.overlapMs ?? OVERLAP_MS),
       published: stored && this.#input.isPublished?.(caBundleOf(stored)),
-      renewalAskedFor: this.#renewalAskedFor,
+      isRenewalRequested: this.#isRenewalRequested,
     })
   }
 

@@ -69,7 +69,7 @@ describe('a certificate Secret', () => {
     const storage = openSecretStorage({ store: server.store, ...KEY })
     await storage.write(first, undefined)
     delete server.secret?.data?.['ca.key']
-    await expect(storage.read()).rejects.toThrow('Secret lodestone-system/lodestone-certificates: ca.key is missing. ')
+    await expect(storage.read()).rejects.toThrow('Secret lodestone-system/lodestone-certificates: ca.key is missing; ')
   })
 
   test('that is deleted during a write is written in the next round', async () => {

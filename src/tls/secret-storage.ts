@@ -40,8 +40,8 @@ export function openSecretStorage(input: SecretStorageInput): CertificateStorage
   const place: StoragePlace = {
     name: `Secret ${namespace}/${name}`,
     remedy:
-      'Restore the Secret, or delete it and restart Lodestone: a new CA is made, and callers trust it once the webhook ' +
-      'registration carries it.',
+      'restore the Secret, or delete it and restart; Lodestone then creates a new CA, which callers trust when the ' +
+      'webhook registration has it',
   }
   return {
     async read() {

@@ -53,7 +53,7 @@ export class CertificateHolder {
   source(ticker: Ticker, close?: () => void): CertificateSource {
     return {
       current: () => {
-        if (this.#current === undefined) throw new Error('certificates were asked for before there were any')
+        if (this.#current === undefined) throw new Error('no certificate is loaded yet')
         return this.#current
       },
       subscribe: (listener) => this.subscribe(listener),

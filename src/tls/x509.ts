@@ -25,7 +25,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 export function parseCertificates(pem: string): [ParsedCertificate, ...ParsedCertificate[]] {
   if (pem.length > MAX_PEM_LENGTH) throw new Error(`is longer than ${MAX_PEM_LENGTH} characters`)
   const [first, ...others] = (pem.match(CERTIFICATE) ?? []).map(parseOne)
-  if (first === undefined) throw new Error('holds no certificate (-----BEGIN CERTIFICATE-----)')
+  if (first === undefined) throw new Error('has no certificate (-----BEGIN CERTIFICATE-----)')
   return [first, ...others]
 }
 
@@ -36,7 +36,7 @@ export function belongsTo(certificate: ParsedCertificate, keyPem: string): boole
     key = createPrivateKey(keyPem)
   } catch (cause) {
     // The message of OpenSSL ("DECODER routines::unsupported") does not name the cause.
-    throw new Error('holds no private key in PEM form without a passphrase', { cause })
+    throw new Error('has no private key in PEM form without a passphrase', { cause })
   }
   return certificate.x509.checkPrivateKey(key)
 }
@@ -72,7 +72,7 @@ function parseOne(pem: string): ParsedCertificate {
   try {
     x509 = new X509Certificate(pem)
   } catch (cause) {
-    throw new Error('holds something that is not a certificate', { cause })
+    throw new Error('has an invalid certificate', { cause })
   }
   return { pem: `${pem}\n`, x509, notBefore: x509.validFromDate.getTime(), notAfter: x509.validToDate.getTime() }
 }

@@ -129,11 +129,11 @@ describe('the file of the client CA', () => {
     expect(readFileSync(file, 'utf8')).toBe(clientCa.current())
   })
 
-  test('is named when it holds no certificate at the start', () => {
+  test('is named when it has no certificate at the start', () => {
     const { file, start } = open('nothing')
 
     expect(() => start()).toThrow(ConfigError)
-    expect(() => start()).toThrow(`server.clientCaFile: ${file}: holds no certificate`)
+    expect(() => start()).toThrow(`server.clientCaFile: ${file}: has no certificate`)
   })
 
   test('is missed with one warning', () => {

@@ -6,7 +6,7 @@ import { trustedAuthorities, type Validity } from './renew.ts'
 const CA_LIFE = 3650
 const LEAF_LIFE = 900
 const WAIT = 20
-const times = { checkIntervalMs: 10, waitMs: WAIT, published: undefined, renewalAskedFor: false }
+const times = { checkIntervalMs: 10, waitMs: WAIT, published: undefined, isRenewalRequested: false }
 const young: Validity = { notBefore: 0, notAfter: CA_LIFE }
 const leaf = { notBefore: 0, notAfter: LEAF_LIFE, uncoveredHosts: [], signedByCa: true }
 const observed: ObservedCertificates = { signing: young, retired: [], leaf }
@@ -78,7 +78,7 @@ describe('the plan', () => {
     {
       name: 'a new CA is published if the user requests it',
       observed,
-      more: { renewalAskedFor: true },
+      more: { isRenewalRequested: true },
       want: { authority: { kind: 'publish-next', reason: 'requested' } },
     },
     {

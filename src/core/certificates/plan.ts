@@ -41,7 +41,7 @@ export interface CertificatePlanInput {
   /** Whether callers have the stored bundle; undefined if unknown. */
   published: boolean | undefined
   /** Whether the user requested a new CA before it is due. */
-  renewalAskedFor: boolean
+  isRenewalRequested: boolean
 }
 
 type AuthorityStep =
@@ -94,7 +94,7 @@ export function changesCertificates(plan: CertificatePlan): boolean {
 function stepOfAuthority(observed: ObservedCertificates, input: CertificatePlanInput): AuthorityStep {
   const { signing, next } = observed
   const { now, waitMs, published } = input
-  const reason = reasonOfAge(signing, now) ?? (input.renewalAskedFor ? 'requested' : undefined)
+  const reason = reasonOfAge(signing, now) ?? (input.isRenewalRequested ? 'requested' : undefined)
   const nextFails = next === undefined ? undefined : reasonOfAge(next, now)
 
   // Callers accept no certificate of an expired CA, so an overlap is useless.

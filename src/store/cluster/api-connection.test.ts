@@ -55,7 +55,7 @@ describe('a request', () => {
     const { server, connection } = await open()
     server.misbehave(() => true, hang)
     const request = connection.request('GET', path, { timeoutMs: 20 })
-    await expect(request).rejects.toThrow(`GET ${path}: no answer within 20 ms`)
+    await expect(request).rejects.toThrow(`GET ${path}: no response within 20 ms`)
     await until(() => server.openSockets === 0)
   })
 
@@ -65,7 +65,7 @@ describe('a request', () => {
       () => true,
       (response) => void response.write('{"items": ['),
     )
-    await expect(connection.request('GET', path, { timeoutMs: 20 })).rejects.toThrow('no answer within 20 ms')
+    await expect(connection.request('GET', path, { timeoutMs: 20 })).rejects.toThrow('no response within 20 ms')
   })
 
   test('ends when its signal aborts, before or during the request', async () => {

@@ -91,7 +91,7 @@ export function createConnection(source: CredentialSource): ApiConnection {
     async request(method, path, input = {}) {
       const timeoutMs = input.timeoutMs ?? DEFAULT_TIMEOUT_MS
       const abort = new AbortController()
-      const timer = setTimeout(() => abort.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+      const timer = setTimeout(() => abort.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs)
       const forward = (): void => abort.abort(input.signal?.reason)
       if (input.signal?.aborted === true) forward()
       input.signal?.addEventListener('abort', forward)

@@ -198,7 +198,7 @@ describe('the error for an invalid kubeconfig names the file and the problem:', 
         contexts: [{ name: 'x', context: { cluster: 'c' } }],
         clusters: [{ name: 'c', cluster: { server: 'here' } }],
       }),
-      want: 'here of cluster c is no http or https URL',
+      want: 'here of cluster c is not an http or https URL',
     },
   ])('$name', async ({ text, want }) => {
     const file = join(directory, 'kubeconfig')

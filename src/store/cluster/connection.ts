@@ -140,7 +140,7 @@ function checkConfig(config: KubeConfig, file: string): void {
   }
   if (!URL.canParse(cluster.server) || !/^https?:/.test(cluster.server)) {
     throw new ConnectionConfigError(
-      `kubeconfig ${file}: ${cluster.server} of cluster ${cluster.name} is no http or https URL`,
+      `kubeconfig ${file}: ${cluster.server} of cluster ${cluster.name} is not an http or https URL`,
     )
   }
 }

@@ -88,9 +88,7 @@ export async function readObject<T extends K8sObject>(
 /** Throws for an object without a resource version: a replacement without one would overwrite changes of other clients. */
 export function requireVersion(object: K8sObject): void {
   if (object.metadata.resourceVersion) return
-  throw new Error(
-    `${describe(object)}: what is written over needs the metadata.resourceVersion of the object that was read`,
-  )
+  throw new Error(`${describe(object)}: a write needs metadata.resourceVersion; read the object first`)
 }
 
 /** Throws for an object with a resource version: an API server rejects the creation of such an object. */

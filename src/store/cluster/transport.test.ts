@@ -24,7 +24,9 @@ test('equal TLS material shares an agent, changed material gets a new one, and r
 })
 
 test('an unknown type of proxy throws instead of connecting directly', () => {
-  expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow('ftp://proxy is none of')
+  expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow(
+    'ftp://proxy of the kubeconfig must be http, https or socks5',
+  )
 })
 
 test('a response above the limit throws', async () => {

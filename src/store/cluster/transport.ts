@@ -57,7 +57,7 @@ function createAgent(options: ApiTransportOptions): Dispatcher {
   if (proxyUrl === undefined) return new Agent({ ...common, connect })
   if (/^socks5h?:/.test(proxyUrl)) return new Socks5ProxyAgent(proxyUrl, { ...common, requestTls: options.tls })
   if (/^https?:/.test(proxyUrl)) return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: options.tls })
-  throw new Error(`the kubeconfig's proxy-url ${proxyUrl} is none of http, https and socks5`)
+  throw new Error(`proxy-url ${proxyUrl} of the kubeconfig must be http, https or socks5`)
 }
 
 /** Reads a whole body as text. Throws for more than `maxBytes`, so that an invalid response cannot fill the memory. */
@@ -66,7 +66,7 @@ export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`)
+    if (bytes > maxBytes) throw new Error(`the response is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

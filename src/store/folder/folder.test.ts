@@ -201,7 +201,7 @@ describe('a written object', () => {
     const store = await start()
     const reference = { namespace: 'shop', name: 'a' }
     const rename = store.patch(resourceBindings, reference, { metadata: { name: 'b' } })
-    await expect(rename).rejects.toThrow('a patch cannot make it another object')
+    await expect(rename).rejects.toThrow('a patch cannot change kind, namespace or name')
     await expect(store.patch(resourceBindings, reference, { metadata: { uid: 'other' } })).rejects.toThrow(
       ConflictError,
     )

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 /** The longest prefix of a generated name that an API server keeps. */
 const MAX_PREFIX_LENGTH = 58
 
-/** Returns a uid. `deaths` is the number of deleted objects with the same key: a new object with the key gets another uid. */
-export function uidOf(key: string, deaths: number): string {
-  const hex = hashOf(deaths === 0 ? key : `${key}#${deaths}`)
+/** Returns a uid. `deletions` is the number of deleted objects with the same key: a new object with the key gets another uid. */
+export function uidOf(key: string, deletions: number): string {
+  const hex = hashOf(deletions === 0 ? key : `${key}#${deletions}`)
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
     '-',
   )

@@ -108,7 +108,8 @@ export class FolderObjects {
     const entry = key && this.#entries.get(key)
     if (!before || !key || !entry) throw new NotFoundError(`${type.kind} ${objectKey(namespace, name)} not found`)
     const after = patchedObject(before, patch, options)
-    if (this.#keyOf(after) !== key) throw new Error(`${describe(before)}: a patch cannot make it another object`)
+    if (this.#keyOf(after) !== key)
+      throw new Error(`${describe(before)}: a patch cannot change kind, namespace or name`)
     return this.#replace(key, entry, after)
   }
 

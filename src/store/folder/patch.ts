@@ -25,7 +25,7 @@ export function patchedObject(
   const isSame =
     (resourceVersion ?? before.metadata.resourceVersion) === before.metadata.resourceVersion &&
     (uid ?? before.metadata.uid) === before.metadata.uid
-  if (!isSame) throw new ConflictError(`${describe(before)} is not the one that the patch is for`)
+  if (!isSame) throw new ConflictError(`${describe(before)}: uid or resourceVersion of the patch differs`)
   const after = applyMergePatch(before, { ...sent, metadata }) as ObjectWithStatus
   return subresource === 'status' ? withStatus(before, after.status) : withStatus(after, before.status)
 }

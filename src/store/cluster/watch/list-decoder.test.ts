@@ -72,7 +72,7 @@ describe('a list that arrives in chunks', () => {
     { name: 'is not JSON', text: 'hello', error: SyntaxError },
     { name: 'is empty', text: '', error: SyntaxError },
     { name: 'has an object that is not JSON', text: '{"items":[{"a":oops}]}', error: SyntaxError },
-    { name: 'is not an object', text: '"hello"', error: /no object/ },
+    { name: 'is not an object', text: '"hello"', error: /is not an object/ },
     { name: 'is not UTF-8', text: Buffer.from([0x7b, 0xff, 0x7d]), error: TypeError },
   ])('throws when it $name', ({ text, error }) => {
     expect(() => decode([Buffer.from(text)])).toThrow(error)

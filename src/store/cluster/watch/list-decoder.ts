@@ -84,7 +84,7 @@ export class ListDecoder {
    */
   end(): ListEnvelope {
     const envelope: unknown = JSON.parse(this.#envelope + this.#pending.take())
-    if (typeof envelope !== 'object' || envelope === null) throw new Error('the list is no object')
+    if (typeof envelope !== 'object' || envelope === null) throw new Error('the list is not an object')
     return envelope
   }
 

@@ -56,7 +56,7 @@ describe('a list', () => {
     const started = store.start(new AbortController().signal)
     await pass(clock, () => store.synced())
     await started
-    expect(heard).toContain('error list failed: the list of resourcebindings does not go on')
+    expect(heard).toContain('error list failed: the list of resourcebindings repeats its continue token')
   })
 
   test('yields to other work between its pages, and passes on objects as they arrive', async () => {
@@ -91,7 +91,7 @@ describe('a list', () => {
   })
 
   test.each([
-    { name: 'is not an object', body: 'hello', want: 'is no object' },
+    { name: 'is not an object', body: 'hello', want: 'the list is not an object' },
     { name: 'has no version to watch from', body: { items: [] }, want: 'has no resourceVersion' },
     { name: 'has items that are not objects', body: { items: ['a'] }, want: 'cannot be cached' },
   ])('that $name fails and is retried', async ({ body, want }) => {

@@ -68,7 +68,7 @@ async function listOnce(input: ListInput): Promise<string> {
       if (!metadata?.resourceVersion) throw new Error(`the list of ${input.kind.type.plural} has no resourceVersion`)
       return metadata.resourceVersion
     }
-    if (metadata.continue === token) throw new Error(`the list of ${input.kind.type.plural} does not go on`)
+    if (metadata.continue === token) throw new Error(`the list of ${input.kind.type.plural} repeats its continue token`)
     token = metadata.continue
     // Handles requests that arrived meanwhile first, above all admission reviews.
     await nextTurn()

@@ -7,13 +7,13 @@ export interface Watchdog {
   stop(): void
 }
 
-/** Calls `bark` after `silenceMs` without a call of `fed`. A call of `fed` only stores the time; one timer runs at a time. */
-export function startWatchdog(clock: Clock, silenceMs: number, bark: () => void): Watchdog {
+/** Calls `onSilence` after `silenceMs` without a call of `fed`. A call of `fed` only stores the time; one timer runs at a time. */
+export function startWatchdog(clock: Clock, silenceMs: number, onSilence: () => void): Watchdog {
   let fedAt = clock.now()
   let cancel = clock.after(silenceMs, look)
   function look(): void {
     const restMs = fedAt + silenceMs - clock.now()
-    if (restMs <= 0) bark()
+    if (restMs <= 0) onSilence()
     else cancel = clock.after(restMs, look)
   }
   return {

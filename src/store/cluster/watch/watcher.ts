@@ -112,7 +112,7 @@ function parseFrame(frame: string): { type?: string; object?: K8sObject } {
     const event: unknown = JSON.parse(frame)
     if (typeof event === 'object' && event !== null) return event
   } catch (error) {
-    throw new MalformedEventError(`an event is no JSON: ${frame.slice(0, 100)}`, { cause: error })
+    throw new MalformedEventError(`an event is not valid JSON: ${frame.slice(0, 100)}`, { cause: error })
   }
-  throw new MalformedEventError(`an event is no object: ${frame.slice(0, 100)}`)
+  throw new MalformedEventError(`an event is not an object: ${frame.slice(0, 100)}`)
 }
