@@ -1,13 +1,14 @@
 /** A small cluster for tests of volumes: a store in memory, and in it a scheduler, kubelets with disks, and movers that do their work. */
 import { MOVER_LABEL } from '../src/api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../src/api/meta.ts'
-import { type Node, nodes } from '../src/api/node.ts'
+import { type Node, nodes, type Taint } from '../src/api/node.ts'
 import { type Pod, type PodStatus, pods } from '../src/api/pod.ts'
 import { type VolumeManager, type VolumeStatus, volumeManagers } from '../src/api/volume-manager.ts'
 import type { ReadMoverResult } from '../src/core/mover/termination-message.ts'
 import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/schedule/node-affinity.ts'
 import { hasDiskPressure } from '../src/core/volume-manager/schedule/node-health.ts'
+import { toleratesNode } from '../src/core/volume-manager/schedule/taints.ts'
 import type { VolumeSettings } from '../src/core/volume-manager/spec/settings.ts'
 import { toTime } from '../src/core/volume-manager/status/time.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
@@ -95,6 +96,10 @@ export class VolumeWorld {
     const other = type === 'Ready' ? [] : [{ type: 'Ready', status: 'True' }]
     const conditions = [...other, { type, status, lastTransitionTime }]
     await this.store.patch(nodes, { name }, { status: { conditions } }, { subresource: 'status' })
+  }
+
+  async taint(name: string, ...taints: Taint[]): Promise<void> {
+    await this.store.patch(nodes, { name }, { spec: { taints } })
   }
 
   async removeNode(name: string): Promise<void> {
@@ -241,6 +246,7 @@ export class VolumeWorld {
   async #schedule(pod: Pod): Promise<void> {
     const node = [...this.store.list(nodes)]
       .filter((one) => allowsNode(pod.spec.affinity?.nodeAffinity ?? undefined, one))
+      .filter((one) => toleratesNode(pod.spec.tolerations, one))
       .filter((one) => !this.movers().some((other) => isApart(pod, other, one)))
       .filter((one) => !hasDiskPressure(one) || pod.spec.tolerations?.some(({ key }) => key === undefined))
       .map(({ metadata }) => metadata.name ?? '')

@@ -42,7 +42,14 @@ export interface NodeCondition {
   lastTransitionTime?: string
 }
 
+export interface Taint {
+  key: string
+  value?: string
+  effect: string
+}
+
 export interface Node extends K8sObject {
+  spec?: { unschedulable?: boolean; taints?: Taint[] }
   status?: { conditions?: NodeCondition[] }
 }
 

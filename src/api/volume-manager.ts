@@ -114,6 +114,19 @@ export interface ShardStatus {
  */
 export type ReplicaState = 'Queued' | 'Starting' | 'Downloading' | 'Ready' | 'Failed' | 'Unreachable' | 'Evicted'
 
+/** The failures of movers on one node, for one reason. */
+export interface NodeFailure {
+  node: string
+  /** The code of the failure, as one CamelCase word. */
+  reason: string
+  /** The number of failures since the last one that left more data on the node. */
+  failures: number
+  /** The bytes that the last failed mover left on the node. */
+  bytes?: number
+  /** When the back-off of the node ends. Other nodes are tried first, also after it. */
+  retryTime: string
+}
+
 export interface ReplicaStatus {
   /** Never changes; it is part of the names of the replica's movers. */
   index: number
@@ -130,6 +143,8 @@ export interface ReplicaStatus {
   attempt: number
   /** The number of failed attempts in a row. */
   failures?: number
+  /** The nodes on which movers of this replica failed: other nodes are tried first. */
+  nodeFailures?: NodeFailure[]
   /** Whether further attempts would fail in the same way until something changes. */
   isPermanent?: boolean
   /** The bytes on the node. */

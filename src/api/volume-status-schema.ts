@@ -3,6 +3,7 @@ import type { FieldsOf, Schema } from './schema.ts'
 import { count, listOf, nodeAffinity, string, time } from './schema-parts.ts'
 import type {
   DeletionStatus,
+  NodeFailure,
   PublishedSource,
   RecordedProgress,
   ReplicaStatus,
@@ -17,6 +18,9 @@ const recordedProgress = {
   progressTime: time('Time of the last progress.'),
 } satisfies FieldsOf<RecordedProgress>
 
+/** The most recent ones; more nodes than that do not fail for causes of their own. */
+export const MAX_NODE_FAILURES = 16
+
 const replica: Schema = {
   type: 'object',
   required: ['index', 'state', 'revision', 'attempt'],
@@ -30,6 +34,21 @@ const replica: Schema = {
     nodeUID: string('UID of the node.', 63),
     attempt: count('Number of movers that were started.'),
     failures: count('Number of consecutive failures.'),
+    nodeFailures: listOf(
+      'Nodes on which movers failed, per reason; other nodes are tried first.',
+      {
+        type: 'object',
+        required: ['node', 'reason', 'failures', 'retryTime'],
+        properties: {
+          node: string('Name of the node.', 253),
+          reason: string('Reason of the failures, as one CamelCase word.', 63),
+          failures: count('Number of failures since the last one that left more data on the node.'),
+          bytes: count('Bytes that the last failed mover left on the node.', 'int64'),
+          retryTime: time('End of the back-off of the node; other nodes are tried first.'),
+        } satisfies FieldsOf<NodeFailure>,
+      },
+      MAX_NODE_FAILURES,
+    ),
     isPermanent: { type: 'boolean', description: 'True if a retry fails again until something changes.' },
     bytes: count('Bytes on the node.', 'int64'),
     totalBytes: count('Bytes of all data.', 'int64'),

@@ -302,6 +302,7 @@ describe('the retry trigger of a change:', () => {
       status: { conditions: [...(node.status?.conditions ?? []), { type: 'DiskPressure', status: 'True' }] },
     }
   }
+  const tainted = (name: string) => ({ ...makeNode(name), spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } })
   const reading = managerWith('reading', {}, {})
   const secret = makeObject('v1', 'Secret', 'aws-creds')
 
@@ -334,10 +335,31 @@ describe('the retry trigger of a change:', () => {
       want: ['node', ['default/failed']],
     },
     {
-      name: 'not a node that was usable before',
+      name: 'a node whose labels changed',
       stored: [failed],
       before: makeNode('n1'),
       after: makeNode('n1', { labels: { a: '' } }),
+      want: ['node', ['default/failed']],
+    },
+    {
+      name: 'a node that lost a taint',
+      stored: [failed],
+      before: tainted('n1'),
+      after: makeNode('n1'),
+      want: ['node', ['default/failed']],
+    },
+    {
+      name: 'not a node that is tainted, although its labels changed',
+      stored: [failed],
+      before: makeNode('n1'),
+      after: tainted('n1'),
+      want: ['node', []],
+    },
+    {
+      name: 'not a node with another label of a VolumeManager',
+      stored: [failed],
+      before: makeNode('n1'),
+      after: makeNode('n1', { labels: { 'vck.intelai.org/4b1d-0123456789abc': 'true' } }),
       want: undefined,
     },
     { name: 'not a node with disk pressure', stored: [failed], after: pressed('n1'), want: undefined },

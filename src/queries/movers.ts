@@ -13,6 +13,7 @@ import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
 import { allowsNode } from '../core/volume-manager/schedule/node-affinity.ts'
 import { hasDiskPressure, healthOf } from '../core/volume-manager/schedule/node-health.ts'
 import { allowanceOf, firstManagers, isInQueue } from '../core/volume-manager/schedule/queue.ts'
+import { toleratesNode } from '../core/volume-manager/schedule/taints.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/spec/names.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { latestOf } from '../core/volume-manager/status/time.ts'
@@ -135,7 +136,9 @@ export function managersToRetry(change: StoreChange, store: ObjectStore): [Retry
 function nodesToRetry({ type, before, after }: StoreChange, store: ObjectStore): Node[] {
   switch (type.kind) {
     case nodes.kind:
-      return isFit(after as Node | undefined) && !isFit(before as Node | undefined) ? [after as Node] : []
+      return isFit(after as Node | undefined) && !isAsFit(before as Node | undefined, after as Node)
+        ? [after as Node]
+        : []
     case volumeManagers.kind: {
       const left = new Set(evictingNodes(after as VolumeManager | undefined))
       const freed = evictingNodes(before as VolumeManager | undefined).filter((node) => !left.has(node))
@@ -151,10 +154,19 @@ function isFit(node: Node | undefined): boolean {
   return node !== undefined && healthOf(node).isReady && !hasDiskPressure(node)
 }
 
+/** Whether the node could take the same data before a change: it was fit, with the same taints and the same labels of others. */
+function isAsFit(before: Node | undefined, after: Node): boolean {
+  if (!before || !isFit(before)) return false
+  const placing = (node: Node) => ({ spec: node.spec ?? {}, labels: withoutOwnLabels(node).metadata.labels })
+  return jsonEqual(placing(before), placing(after))
+}
+
 /** Whether the VolumeManager may store data on the node, or has data there that is to be deleted. */
 function mayUse(manager: VolumeManager, node: Node, store: ObjectStore): boolean {
   const configs = manager.spec?.volumeConfigs ?? []
-  const isAllowed = configs.some(({ nodeAffinity }) => allowsNode(nodeAffinity, node))
+  const isAllowed = configs.some(
+    ({ nodeAffinity, tolerations }) => allowsNode(nodeAffinity, node) && toleratesNode(tolerations, node),
+  )
   return isAllowed || store.byIndex(volumeManagers, 'node', node.metadata.name ?? '').includes(manager)
 }
 

@@ -31,6 +31,8 @@ export interface MoverKubelet {
   strike(manager: string, blow: Blow): Promise<number>
   // The NFS exports (`server:path`) that cannot be mounted, and why. Of pods that need one, no container is ever created.
   readonly brokenExports: Map<string, string>
+  // The nodes on which no container of a mover starts, and why.
+  readonly brokenNodes: Map<string, string>
 }
 
 export type Blow = 'OOMKilled' | 'Evicted'
@@ -62,6 +64,7 @@ interface Held {
 export async function startMoverKubelet(plane: ControlPlane, options: MoverKubeletOptions): Promise<MoverKubelet> {
   const images = { ...options.images }
   const brokenExports = new Map<string, string>()
+  const brokenNodes = new Map<string, string>()
   const held = new Map<string, Held>()
   const beginning = new Set<string>()
   const lost = new Set<string>()
@@ -106,6 +109,11 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     const [container] = containers as [Container]
     const command = images[container.image ?? '']
     if (!command) return wait(pod, 'ErrImagePull', `failed to pull image "${container.image}": not found`)
+    const broken = brokenNodes.get(nodeName)
+    if (broken !== undefined) {
+      const terminated = { exitCode: 128, reason: 'StartError', message: broken }
+      return writeStatus(pod, { phase: 'Failed', ...stateOf(container, { terminated }) })
+    }
     const unmountable = await unmountableOf(pod)
     if (unmountable !== undefined) return failMount(pod, unmountable)
     const env = await environmentOf(pod, container)
@@ -276,6 +284,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     pathOn,
     started,
     brokenExports,
+    brokenNodes,
     addImage(name, command) {
       images[name] = command
     },

@@ -197,15 +197,37 @@ describe('a controller that is killed when a mover has failed counts that failur
 })
 
 describe('a mover that cannot begin says for what it waits', () => {
-  test('a node that accepts no pod: the message of the scheduler, until the node does', async () => {
+  test('a node on which no container starts: the data is downloaded to another node', {
+    timeout: 180_000,
+  }, async () => {
+    const { kubelet, plane } = cluster
+    const pair = ['node-2', 'node-3']
+    for (const node of pair) kubelet.brokenNodes.set(node, 'exec: input/output error')
+    await cluster.create(
+      volumeManagerOf('bad-node', s3Volume(cluster.proxy, 's3://lake/train/', { nodeAffinity: onNodes(...pair) })),
+    )
+    const replica = await failed('bad-node')
+    expect(replica).toMatchObject({ reason: 'StartError', nodeFailures: [{ reason: 'StartError', failures: 1 }] })
+    const bad = replica.nodeFailures?.[0]?.node ?? ''
+    const [good = ''] = pair.filter((node) => node !== bad)
+    kubelet.brokenNodes.delete(good)
+
+    const volume = await isWholeOnOneNode('bad-node')
+
+    expect(cluster.nodesWith(volume)).toEqual([good])
+    kubelet.brokenNodes.clear()
+    await plane.kubectl(['delete', 'vm', 'bad-node', '--timeout=100s'], { timeoutMs: 110_000 })
+  })
+
+  test('a node that accepts no pod: it says so, until the node does', async () => {
     const { plane } = cluster
     const config = { nodeAffinity: onNodes('node-5') }
     await plane.kubectl(['taint', 'node', 'node-5', 'gpu=v100:NoSchedule'])
     await cluster.create(volumeManagerOf('unschedulable', s3Volume(cluster.proxy, 's3://lake/train/', config)))
 
-    const replica = await said('unschedulable', { state: 'Starting', reason: 'Unschedulable' })
+    const replica = await said('unschedulable', { state: 'Queued', reason: 'NoNode' })
 
-    expect(replica.message).toContain('untolerated taint')
+    expect(replica.message).toContain('taints')
     await plane.kubectl(['taint', 'node', 'node-5', 'gpu-'])
     await isWholeOnOneNode('unschedulable')
   })

@@ -5,7 +5,7 @@ import { events as EVENTS } from '../../src/api/event.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
 import { nodes } from '../../src/api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../../src/api/persistent-volume.ts'
-import { pods } from '../../src/api/pod.ts'
+import { type PodStatus, pods } from '../../src/api/pod.ts'
 import { type VolumeConfig, volumeManagers } from '../../src/api/volume-manager.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
 import { ended, moverSays, VolumeWorld } from '../volume-world.ts'
@@ -21,6 +21,10 @@ const failed = (code: string, retry: boolean, message = code) =>
 const pathOf = async (world: VolumeWorld) => (await world.volume())?.volumeSource?.hostPath?.path ?? ''
 const directoryOf = async (world: VolumeWorld) => (await pathOf(world)).replace(/\/data$/, '')
 const spec = (...volumes: Partial<VolumeConfig>[]) => ({ spec: { volumeConfigs: volumes.map(makeVolume) } })
+const notOn = (...hosts: string[]) => {
+  const notOnHosts = { key: 'kubernetes.io/hostname', operator: 'NotIn', values: hosts }
+  return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [notOnHosts] }] } }
+}
 const wholeOn = (world: VolumeWorld) =>
   [...world.disks]
     .filter(([, state]) => state === 'whole')
@@ -202,23 +206,65 @@ describe('a VolumeManager that is created', () => {
 })
 
 describe('a mover that fails', () => {
-  test('is followed by another one on the same node, later and later', async () => {
+  /** Runs a world whose downloads fail `count` times; returns the node of each download. */
+  async function failDownloads(count: number, message: (attempt: number) => PodStatus) {
     const world = await worldWith([{}])
-    let attempts = 0
     const places: (string | undefined)[] = []
     world.fate = (pod) => {
+      if (isDelete(pod)) return 'completes'
       places.push(pod.spec.nodeName)
-      return ++attempts < 3 ? failed('Unreachable', true) : 'completes'
+      return places.length <= count ? message(places.length) : 'completes'
     }
     await world.settle()
-    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Failed', reason: 'Unreachable', failures: 1 }])
+    return { world, places }
+  }
+
+  test('without data on its node is followed by one on another node, and leaves nothing behind', async () => {
+    const { world, places } = await failDownloads(2, () => failed('Unreachable', true))
+    expect((await world.volume())?.replicas).toMatchObject([
+      { state: 'Failed', reason: 'Unreachable', failures: 1, nodeFailures: [{ node: 'n1', reason: 'Unreachable' }] },
+    ])
     expect((await world.manager())?.status?.state).toBe('Pending')
 
-    for (let i = 0; i < 5; i++) await world.pass(30)
+    for (let i = 0; i < 3; i++) await world.pass(30)
 
     expect((await world.manager())?.status?.state).toBe('Running')
-    expect(new Set(places).size).toBe(1)
-    expect((await world.volume())?.replicas?.[0]).not.toHaveProperty('failures')
+    expect(places).toEqual(['n1', 'n2', 'n3'])
+    expect([...world.disks.keys()].map((place) => place.split(':')[0])).toEqual(['n3'])
+    const [replica] = (await world.volume())?.replicas ?? []
+    expect([replica?.failures, replica?.nodeFailures]).toEqual([undefined, undefined])
+  })
+
+  test('is followed by one on the same node while each attempt adds data there', async () => {
+    const { world, places } = await failDownloads(5, (attempt) =>
+      ended('Failed', { message: moverSays({ code: 'Unreachable', bytes: attempt * 100 }) }),
+    )
+    for (let i = 0; i < 10; i++) await world.pass(60)
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(places).toEqual(['n1', 'n1', 'n1', 'n1', 'n1', 'n1'])
+  })
+
+  test('on a node that is excluded afterwards is followed by one on another node at once', async () => {
+    const { world, places } = await failDownloads(1, () =>
+      ended('Failed', { message: moverSays({ code: 'Unreachable', bytes: 100 }) }),
+    )
+    await world.change(spec({ nodeAffinity: notOn('n1') }))
+    await world.settle()
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(places).toEqual(['n1', 'n2'])
+  })
+
+  test('on a node that is tainted afterwards is followed by one on another node at once', async () => {
+    const { world, places } = await failDownloads(1, () =>
+      ended('Failed', { message: moverSays({ code: 'Unreachable', bytes: 100 }) }),
+    )
+    await world.taint('n1', { key: 'maintenance', effect: 'NoSchedule' })
+    await world.settle()
+
+    expect((await world.manager())?.status?.state).toBe('Running')
+    expect(places).toEqual(['n1', 'n2'])
   })
 
   test.each([
@@ -226,7 +272,7 @@ describe('a mover that fails', () => {
     { name: 'after three failures', code: 'Unreachable', retry: true, passes: 4 },
   ])('makes the volume fail in the words of VCK: $name', async ({ code, retry, passes }) => {
     const world = await worldWith([{}])
-    world.fate = () => failed(code, retry, 'the bucket fake-url is not there')
+    world.fate = (pod) => (isDelete(pod) ? 'completes' : failed(code, retry, 'the bucket fake-url is not there'))
     await world.settle()
     for (let i = 0; i < passes; i++) await world.pass(60)
 

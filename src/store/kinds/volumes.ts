@@ -81,13 +81,21 @@ const CONDITIONS = ['Ready', 'DiskPressure']
 
 const nodeKind: CachedKind<Node> = {
   type: nodes,
-  keep({ apiVersion, kind, metadata: { name, uid, labels }, status }) {
+  keep({ apiVersion, kind, metadata: { name, uid, labels }, spec, status }) {
     const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
+    const { unschedulable, taints } = spec ?? {}
+    const kept = {
+      ...(unschedulable && { unschedulable }),
+      ...(taints?.length && {
+        taints: taints.map(({ key, value, effect }) => ({ key, ...(value !== undefined && { value }), effect })),
+      }),
+    }
     return {
       apiVersion,
       kind,
       // Without resourceVersion: the kubelet writes nodes all the time, and Lodestone only patches their labels.
       metadata: { ...(name && { name }), ...(uid && { uid }), ...(labels && { labels }) },
+      ...(Object.keys(kept).length > 0 && { spec: kept }),
       ...(conditions?.length && {
         status: {
           conditions: conditions.map(({ type, status: holds, lastTransitionTime }) => ({

@@ -46,17 +46,24 @@ describe('a mover that has ended', () => {
       status: ended('Failed', {
         message: said({ outcome: 'failed', code: 'NotFound', retry: false, message: 'no bucket' }),
       }),
-      want: { kind: 'failed', code: 'NotFound', message: 'no bucket', retry: false, elsewhere: false },
+      want: {
+        kind: 'failed',
+        code: 'NotFound',
+        message: 'no bucket',
+        retry: false,
+        nodeFault: 'no',
+        bytes: 0,
+      },
     },
     {
       name: 'because the disk of the node is full',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'NoSpace', retry: false }) }),
-      want: { code: 'NoSpace', message: 'NoSpace', retry: false, elsewhere: true },
+      want: { code: 'NoSpace', message: 'NoSpace', retry: false, nodeFault: 'yes' },
     },
     {
       name: 'with the code of a failure that may pass',
       status: ended('Failed', { message: said({ outcome: 'failed', code: 'Unreachable', message: 'no route\n' }) }),
-      want: { code: 'Unreachable', message: 'no route', retry: true, elsewhere: false },
+      want: { code: 'Unreachable', message: 'no route', retry: true, nodeFault: 'maybe' },
     },
     {
       name: 'with an invalid code',
@@ -96,7 +103,7 @@ describe('a mover that has ended', () => {
     {
       name: 'because the kubelet evicted it',
       status: { phase: 'Failed', reason: 'Evicted', message: 'low on disk' },
-      want: { code: 'Evicted', message: 'low on disk', retry: true, elsewhere: true },
+      want: { code: 'Evicted', message: 'low on disk', retry: true, nodeFault: 'yes' },
     },
     {
       name: 'because the kubelet evicted it, without a message',
@@ -106,17 +113,17 @@ describe('a mover that has ended', () => {
     {
       name: 'for an unknown reason',
       status: { phase: 'Failed', reason: 'NotOutOfLuck', message: 'why' },
-      want: { code: 'Unexpected', message: 'why', elsewhere: false },
+      want: { code: 'Unexpected', message: 'why', nodeFault: 'maybe' },
     },
     {
       name: 'because the kubelet rejected it',
       status: { phase: 'Failed', reason: 'OutOfcpu', message: 'no cpu' },
-      want: { code: 'OutOfcpu', elsewhere: true },
+      want: { code: 'OutOfcpu', nodeFault: 'yes' },
     },
     {
       name: 'because of its deadline',
       status: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'x' },
-      want: { code: 'DeadlineExceeded', message: 'timed out waiting for the condition', elsewhere: false },
+      want: { code: 'DeadlineExceeded', message: 'timed out waiting for the condition', nodeFault: 'maybe' },
     },
     {
       name: 'without a reason',
@@ -168,7 +175,7 @@ describe('a mover that has not begun', () => {
       status: waiting('InvalidImageName'),
       want: {
         ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'why' },
-        ...{ retry: true, elsewhere: false },
+        ...{ retry: true, nodeFault: 'yes' },
       },
     },
     {
@@ -176,7 +183,7 @@ describe('a mover that has not begun', () => {
       status: { containerStatuses: [{ name: 'mover', state: { waiting: { reason: 'InvalidImageName' } } }] },
       want: {
         ...{ kind: 'failed', node: 'n1', code: 'InvalidImageName', message: 'InvalidImageName' },
-        ...{ retry: true, elsewhere: false },
+        ...{ retry: true, nodeFault: 'yes' },
       },
     },
     {
@@ -276,7 +283,7 @@ describe('the mover of a task', () => {
 
   test('failed when the API server rejected it', () => {
     expect(observe({ refusals }).mover).toEqual({
-      ...{ kind: 'failed', code: 'CreateRefused', message: 'quota exceeded', retry: false, elsewhere: false },
+      ...{ kind: 'failed', code: 'CreateRefused', message: 'quota exceeded', retry: false, nodeFault: 'no' },
     })
     expect(observe({ movers: [pending], refusals }).mover?.kind).toBe('waiting')
   })
@@ -295,10 +302,10 @@ test.each<{ code: string | undefined; want: boolean }>([
 })
 
 test.each([
-  { code: 'PrepareTimeout', node: 'n1', elsewhere: true },
-  { code: 'Stalled', node: undefined, elsewhere: false },
-] as const)('a mover that takes too long fails with $code', ({ code, node, elsewhere }) => {
+  { code: 'PrepareTimeout', node: 'n1', nodeFault: 'yes' },
+  { code: 'Stalled', node: undefined, nodeFault: 'maybe' },
+] as const)('a mover that takes too long fails with $code', ({ code, node, nodeFault }) => {
   expect(overdue(code, 'late', node)).toStrictEqual({
-    ...{ kind: 'failed', ...(node && { node }), code, message: 'late', retry: true, elsewhere },
+    ...{ kind: 'failed', ...(node && { node }), code, message: 'late', retry: true, nodeFault },
   })
 })

@@ -8,6 +8,12 @@ import { MESSAGES } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
 import { type MoverTask, moverOf, nameOfTask } from './task.ts'
 
+/**
+ * Whether the node is the cause of a failure. `yes`: the next attempt is on another node. `maybe`: the next attempt is on another node unless
+ * this node has a part of the data. `no`: another node would not help.
+ */
+export type NodeFault = 'yes' | 'maybe' | 'no'
+
 export interface MoverFailure {
   kind: 'failed'
   node?: string
@@ -16,8 +22,9 @@ export interface MoverFailure {
   message: string
   /** Whether another attempt may succeed without any change. */
   retry: boolean
-  /** Whether the node is the cause, so that the next attempt is on another node. */
-  elsewhere: boolean
+  nodeFault: NodeFault
+  /** The bytes of the data that are on the node, where the mover reported them. */
+  bytes?: number
 }
 
 export interface MoverSuccess {
@@ -41,16 +48,16 @@ const STARTING = { reason: 'Starting', message: MESSAGES.Starting() } as const
 const MAX_MESSAGE_LENGTH = 512
 
 /** The `status.reason` of Pods that the kubelet or a controller ended (pkg/kubelet, pkg/controller), and whether the node is the cause. */
-const POD_REASONS: Readonly<Record<string, { elsewhere: boolean }>> = {
-  Evicted: { elsewhere: true },
-  DeadlineExceeded: { elsewhere: false },
-  NodeLost: { elsewhere: true },
-  NodeShutdown: { elsewhere: true },
-  NodeAffinity: { elsewhere: true },
-  Preempting: { elsewhere: true },
-  Shutdown: { elsewhere: true },
-  Terminated: { elsewhere: true },
-  UnexpectedAdmissionError: { elsewhere: true },
+const POD_REASONS: Readonly<Record<string, NodeFault>> = {
+  Evicted: 'yes',
+  DeadlineExceeded: 'maybe',
+  NodeLost: 'yes',
+  NodeShutdown: 'yes',
+  NodeAffinity: 'yes',
+  Preempting: 'yes',
+  Shutdown: 'yes',
+  Terminated: 'yes',
+  UnexpectedAdmissionError: 'yes',
 }
 
 /** Waiting reasons from which a Pod never recovers by itself. */
@@ -66,16 +73,22 @@ const GRACE_WAITS = new Set([
 ])
 const GRACE_MS = 60_000
 
-/** Codes of failed movers for which the node is the cause: its disk is full, or the directory has files of a pod. */
-const NODE_CODES = new Set(['NoSpace', 'TargetExists'])
+/** The codes of failed movers for which the node is the cause, or cannot be. Every other code may have its cause in the node. */
+const NODE_FAULTS: Readonly<Record<string, NodeFault>> = {
+  // The disk is full, or the directory has files of a pod.
+  NoSpace: 'yes',
+  TargetExists: 'yes',
+  // The source changed during the download.
+  SourceChanged: 'no',
+}
 
 /** Whether a mover that failed with this code may succeed when a node is added, recovers or gets free disk. */
 export function isForNode(code: string | undefined): boolean {
-  return code !== undefined && (code === 'NoSpace' || code === 'PrepareTimeout' || podReason(code)?.elsewhere === true)
+  return code !== undefined && (code === 'NoSpace' || code === 'PrepareTimeout' || podReason(code) === 'yes')
 }
 
-function podReason(reason: string): { elsewhere: boolean } | undefined {
-  return POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? { elsewhere: true } : undefined)
+function podReason(reason: string): NodeFault | undefined {
+  return POD_REASONS[reason] ?? (/^OutOf/.test(reason) ? 'yes' : undefined)
 }
 
 export interface ObservedMover {
@@ -132,7 +145,7 @@ export const DELETED: MoverFailure = {
   code: 'PodDeleted',
   message: MESSAGES.PodDeleted(),
   retry: true,
-  elsewhere: false,
+  nodeFault: 'no',
 }
 
 /** The failure of a mover whose Pod the API server rejected: because of a policy or a quota, or because the Pod is invalid. */
@@ -142,15 +155,14 @@ function refused(message: string): MoverFailure {
 
 /** The failure of a mover that exceeded a timeout. */
 export function overdue(code: 'PrepareTimeout' | 'Stalled', message: string, node: string | undefined): MoverFailure {
-  // A mover that did not start may start on another node. A mover that stalled has left a part of the data on its node.
-  const elsewhere = code === 'PrepareTimeout'
   return {
     kind: 'failed',
     ...(node && { node }),
     code,
     message: cut(message, MAX_MESSAGE_LENGTH),
     retry: true,
-    elsewhere,
+    // A mover that did not start may start on another node. A mover that stalled may have left data on its node.
+    nodeFault: code === 'PrepareTimeout' ? 'yes' : 'maybe',
   }
 }
 
@@ -158,7 +170,7 @@ function succeeded(pod: Pod, node: { node?: string }): MoverState {
   const result = resultOf(pod)
   if (result && result.outcome !== 'completed') {
     const said = result.message || result.outcome
-    return { ...node, ...failure('Unexpected', `the mover succeeded but reported ${said}`, true) }
+    return { ...node, ...failure('Unexpected', `the mover succeeded but reported ${said}`, true, 'no') }
   }
   const endTime = endTimeOf(pod.status)
   return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }), ...(endTime && { endTime }) }
@@ -170,26 +182,31 @@ function failureOf(pod: Pod): MoverFailure {
   // After an eviction, the termination message is missing or outdated.
   if (reason !== undefined && known) {
     const said = reason === 'DeadlineExceeded' ? 'timed out waiting for the condition' : (message ?? reason)
-    return failure(reason, said, true, known.elsewhere)
+    return failure(reason, said, true, known)
   }
   const terminated = terminatedOf(pod)
+  // The limit of the container is the same on every node.
   if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', MESSAGES.OOMKilled(), true)
   const result = resultOf(pod)
   if (result?.code !== undefined) {
-    return failure(result.code, result.message || result.code, result.retry !== false, NODE_CODES.has(result.code))
+    const { code, message: said, retry, bytes } = result
+    // Without a retry, the mover found a fault of the source or of the options.
+    const nodeFault = NODE_FAULTS[code] ?? (retry === false ? 'no' : 'maybe')
+    return { ...failure(code, said || code, retry !== false, nodeFault), bytes }
   }
-  if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true)
+  if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true, 'no')
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`
   // A retry would have the same options.
   if (terminated?.exitCode === WRONG_OPTIONS) return failure('WrongOptions', said, false)
-  return failure(terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected', said, true)
+  const code = terminated?.reason && terminated.reason !== 'Error' ? terminated.reason : 'Unexpected'
+  return failure(code, said, true, 'maybe')
 }
 
 /** The exit status of a mover with invalid options (docs/movers.md). */
 const WRONG_OPTIONS = 2
 
-function failure(code: string, message: string, retry: boolean, elsewhere = false): MoverFailure {
-  return { kind: 'failed', code, message: cut(message.trim(), MAX_MESSAGE_LENGTH), retry, elsewhere }
+function failure(code: string, message: string, retry: boolean, nodeFault: NodeFault = 'no'): MoverFailure {
+  return { kind: 'failed', code, message: cut(message.trim(), MAX_MESSAGE_LENGTH), retry, nodeFault }
 }
 
 function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverState {
@@ -197,7 +214,7 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
   const wait = containerStatuses[0]?.state?.waiting
   const reason = wait?.reason ?? ''
   if (FINAL_WAITS.has(reason) || (GRACE_WAITS.has(reason) && waitedMs > GRACE_MS)) {
-    return { ...node, ...failure(reason, wait?.message ?? reason, true) }
+    return { ...node, ...failure(reason, wait?.message ?? reason, true, 'yes') }
   }
   if (wait?.reason && wait.reason !== 'ContainerCreating' && wait.reason !== 'PodInitializing') {
     return { kind: 'waiting', ...node, reason, message: cut(wait.message ?? reason, MAX_MESSAGE_LENGTH) }

@@ -109,7 +109,7 @@ test.each<Case>([
   {
     name: 'fails with its mover, and is retried soon after every failure',
     of: { state: 'Deleting', bytes: 7, failures: 1 },
-    observed: { mover: { kind: 'failed', code: 'Unexpected', message: 'no', retry: false, elsewhere: false } },
+    observed: { mover: { kind: 'failed', code: 'Unexpected', message: 'no', retry: false, nodeFault: 'no' as const } },
     want: { state: 'Failed', reason: 'Unexpected', message: 'no', failures: 2, bytes: undefined, retryTime: at(20) },
     due: 20,
   },

@@ -120,7 +120,7 @@ describe('a node that a failed mover left', () => {
   })
 
   test.each<{ name: string; input: () => Parameters<typeof makeVolumeInput>[0] }>([
-    { name: 'when the next mover continues there', input: () => ({ movers: [failedWith('AccessDenied')] }) },
+    { name: 'when the next mover continues there', input: () => ({ movers: [failedWith('SourceChanged')] }) },
     { name: 'that is gone', input: () => ({ movers: [failedWith('NoSpace', 'n9')] }) },
     { name: 'with complete data', input: () => ({ movers: [makeMover({}, { phase: 'Succeeded' }, 'n2')] }) },
   ])('is not cleaned up $name', ({ input }) => {

@@ -7,7 +7,7 @@ import { abandonNode, arrangeReplicas, deleteAll, lastUse, type ReplicaSet, type
 const LABEL = 'vck.intelai.org/4b1d-0123456789abc'
 const wanted = (count: number, more: Partial<Wanted> = {}): Wanted => ({
   ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]) },
-  ...{ allows: () => true, labelsOf: () => [LABEL], mustStay: () => false },
+  ...{ allows: () => true, admits: () => true, labelsOf: () => [LABEL], mustStay: () => false },
   ...more,
 })
 const setOf = (...replicas: Partial<ReplicaStatus>[]): ReplicaSet => ({
@@ -19,6 +19,22 @@ const setOf = (...replicas: Partial<ReplicaStatus>[]): ReplicaSet => ({
 const short = ({ replicas, deletions }: ReplicaSet) => ({
   replicas: replicas.map(({ index, state }) => `${index} ${state}`),
   deletions: deletions.map(({ node, cause }) => `${node} ${cause}`),
+})
+
+describe('an incomplete replica on a node that may not take it any more', () => {
+  const closed = { admits: () => false }
+  const excluded = { allows: () => false }
+
+  test.each<{ state: ReplicaStatus['state']; rules: Partial<Wanted>; replicas: string[]; deletions: string[] }>([
+    { state: 'Failed', rules: excluded, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
+    { state: 'Queued', rules: closed, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
+    { state: 'Starting', rules: closed, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
+    { state: 'Downloading', rules: excluded, replicas: ['11 Queued'], deletions: ['n1 Moved'] },
+    { state: 'Downloading', rules: closed, replicas: ['0 Downloading'], deletions: [] },
+    { state: 'Ready', rules: closed, replicas: ['0 Ready'], deletions: [] },
+  ])('($state) is replaced at once, or stays', ({ state, rules, replicas, deletions }) => {
+    expect(short(arrangeReplicas(setOf({ state }), wanted(1, rules), NOW))).toEqual({ replicas, deletions })
+  })
 })
 
 describe('the replicas of a volume', () => {
@@ -123,12 +139,6 @@ describe('the replicas of a volume', () => {
       set: setOf({}),
       wants: wanted(1, { allows: (node) => node !== 'n1' }),
       replicas: ['0 Ready', '10 Queued'],
-    },
-    {
-      name: 'on a node that is not allowed are completed first',
-      set: setOf({ state: 'Downloading' }),
-      wants: wanted(1, { allows: () => false }),
-      replicas: ['0 Downloading'],
     },
     {
       name: 'on a node that is not allowed are moved when another one is ready',

@@ -14,6 +14,8 @@ export interface Wanted {
   counts: ReadonlyMap<string | undefined, number>
   /** Whether the data may be on the node. */
   allows(node: string): boolean
+  /** Whether a mover may be scheduled to the node. */
+  admits(node: string): boolean
   /** The labels of a node that has the replica. */
   labelsOf(replica: ReplicaStatus): string[]
   /** Whether the replica must stay although it is not wanted, because its changes are not written back yet. */
@@ -38,7 +40,7 @@ export function deleteAll(set: ReplicaSet, rules: DropRules, now: number): Repli
 
 /** Returns the set with the wanted replicas, before any mover starts. */
 export function arrangeReplicas(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
-  const withoutIncomplete = dropIncomplete(set, wanted, now)
+  const withoutIncomplete = dropExcluded(dropIncomplete(set, wanted, now), wanted, now)
   const complete = [...wanted.counts].reduce(
     (left, [shard, count]) => arrangeShard(left, wanted, shard, count, now),
     withoutIncomplete,
@@ -97,6 +99,17 @@ function dropIncomplete(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSe
   return set.replicas
     .filter((replica) => !isCurrent(replica, wanted) && !isReady(replica) && replica.state !== 'Unreachable')
     .reduce((left, replica) => dropReplica(left, replica, 'Superseded', wanted, now), set)
+}
+
+/** Drops incomplete replicas on nodes that may not take them any more. A mover that runs is stopped only if the node may not have the data. */
+function dropExcluded(set: ReplicaSet, wanted: Wanted, now: number): ReplicaSet {
+  const isExcluded = ({ state, node }: ReplicaStatus) => {
+    if (node === undefined || state === 'Ready' || state === 'Unreachable') return false
+    return !wanted.allows(node) || (state !== 'Downloading' && !wanted.admits(node))
+  }
+  return set.replicas
+    .filter(isExcluded)
+    .reduce((left, replica) => dropReplica(left, replica, 'Moved', wanted, now), set)
 }
 
 /** Drops outdated replicas after all current ones are ready: a mistake in the source must not delete the existing data. */

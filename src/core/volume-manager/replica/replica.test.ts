@@ -14,7 +14,7 @@ const unready = (seconds?: number): NodeState => ({
 const RUNNING: MoverState = { kind: 'running', node: 'n2' }
 const STARTING: MoverState = { kind: 'waiting', reason: 'Starting', message: 'the mover was created' }
 const failure = (more: object = {}): MoverState => ({
-  ...{ kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, elsewhere: false },
+  ...{ kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, nodeFault: 'no' as const },
   ...more,
 })
 const succeeded = (more: object = {}): MoverState => ({ kind: 'succeeded', node: 'n2', bytes: 9, ...more })
@@ -82,6 +82,65 @@ test.each<Case>([
     observed: { mover: { ...STARTING, node: 'n1' } },
     want: { state: 'Failed', reason: 'PrepareTimeout', node: undefined, failures: 1, retryTime: at(10) },
     due: 10,
+  },
+  ...['StartError', 'ImagePullBackOff', 'Unreachable'].map((code) => ({
+    name: `Starting leaves a node without data after ${code}`,
+    replica: { state: 'Starting' } as Partial<ReplicaStatus>,
+    observed: { mover: failure({ node: 'n2', code, nodeFault: 'maybe' }) },
+    want: {
+      ...{ state: 'Failed' as const, node: undefined, retryTime: at(10) },
+      nodeFailures: [{ node: 'n2', reason: code, failures: 1, retryTime: at(60) }],
+    },
+    due: 10,
+  })),
+  {
+    name: 'Downloading continues on a node with a part of the data',
+    replica: downloading,
+    observed: { mover: failure({ node: 'n2', code: 'Unreachable', nodeFault: 'maybe', bytes: 7 }) },
+    want: {
+      ...{ state: 'Failed', node: 'n2', bytes: 5 },
+      nodeFailures: [{ node: 'n2', reason: 'Unreachable', failures: 1, bytes: 7, retryTime: at(60) }],
+    },
+    due: 10,
+  },
+  {
+    name: 'Downloading leaves a node after three failures without progress',
+    replica: {
+      ...downloading,
+      nodeFailures: [{ node: 'n2', reason: 'Unexpected', failures: 2, bytes: 7, retryTime: at(-60) }],
+    },
+    observed: { mover: failure({ node: 'n2', code: 'Unexpected', nodeFault: 'maybe', bytes: 7 }) },
+    want: {
+      ...{ state: 'Failed', node: undefined, bytes: undefined },
+      nodeFailures: [{ node: 'n2', reason: 'Unexpected', failures: 3, bytes: 7, retryTime: at(240) }],
+    },
+    due: 10,
+  },
+  {
+    name: 'Downloading stays on its node when the source is the cause',
+    replica: downloading,
+    observed: { mover: failure({ node: 'n2', code: 'SourceChanged' }) },
+    want: { state: 'Failed', node: 'n2', nodeFailures: undefined },
+    due: 10,
+  },
+  {
+    name: 'Downloading forgets failures of nodes when the data arrives',
+    replica: {
+      ...downloading,
+      nodeFailures: [{ node: 'n1', reason: 'Unexpected', failures: 2, retryTime: at(-60) }],
+    },
+    observed: { mover: succeeded() },
+    want: { state: 'Ready', node: 'n2', nodeFailures: undefined },
+  },
+  {
+    name: 'Failed retries when a node changes, if movers failed on other nodes',
+    replica: {
+      ...{ ...failed, reason: 'StartError' },
+      nodeFailures: [{ node: 'n1', reason: 'StartError', failures: 2, retryTime: at(60) }],
+    },
+    observed: { retryTriggers: new Set(['node']) },
+    want: { state: 'Queued', attempt: 3 },
+    due: 60,
   },
   {
     name: 'Starting fails on its node when its mover is gone',
@@ -206,7 +265,7 @@ test.each<Case>([
   {
     name: 'Downloading leaves a node that caused the failure',
     replica: { ...downloading, isPermanent: true },
-    observed: { mover: failure({ code: 'NoSpace', elsewhere: true, node: 'n2' }) },
+    observed: { mover: failure({ code: 'NoSpace', nodeFault: 'yes' as const, node: 'n2' }) },
     want: { state: 'Failed', reason: 'NoSpace', node: undefined, isPermanent: undefined },
     due: 10,
   },

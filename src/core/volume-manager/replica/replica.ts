@@ -3,6 +3,7 @@ import type { ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
+import { mayContinue, recordNodeFailure } from './node-failures.ts'
 import type { Observation, Transition } from './transition.ts'
 import * as transition from './transition.ts'
 
@@ -73,7 +74,7 @@ function starting(
 
 /** Queues the replica for another mover, and drops its failures. */
 function queueAgain(replica: ReplicaStatus, reason: string, message: string, now: number): Step {
-  const { bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = withoutFailures(replica)
+  const rest = withoutProgress(withoutFailures(replica))
   const next = transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, { reason, message })
   return transition.inQueue(next, now)
 }
@@ -84,7 +85,7 @@ function stepFailed(replica: ReplicaStatus, { node, retryTriggers, now }: Replic
   const isDue =
     transition.isRetryDue(replica, now) ||
     retryTriggers.has('secret') ||
-    (retryTriggers.has('node') && isForNode(reason))
+    (retryTriggers.has('node') && (isForNode(reason) || replica.nodeFailures !== undefined))
   const rest = unpinned(replica, node)
   if (!isDue) return transition.untilRetry(rest, now)
   const again = { ...rest, attempt: replica.attempt + 1 }
@@ -179,14 +180,25 @@ function lossAt({ node, settings, now }: ReplicaObservation): number | undefined
 function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step {
   const { node: _node, nodeUID: _uid, isPermanent: _permanent, ...rest } = replica
   const node = failure.node ?? replica.node
-  // Unless the node is the cause, the next attempt continues with the data on the same node.
-  const placed = failure.elsewhere || !node ? rest : { ...rest, node }
-  return transition.fail({ ...placed, ...(!failure.retry && { isPermanent: true }) }, failure, now)
+  const isPermanent = !failure.retry && { isPermanent: true }
+  if (node === undefined || failure.nodeFault === 'no') {
+    return transition.fail({ ...rest, ...(node && { node }), ...isPermanent }, failure, now)
+  }
+  const bytes = failure.bytes ?? replica.bytes ?? 0
+  const nodeFailures = recordNodeFailure(replica.nodeFailures, { node, reason: failure.code, bytes }, now)
+  const continues = failure.nodeFault === 'maybe' && mayContinue(nodeFailures)
+  const placed = continues ? { ...rest, node } : withoutProgress(rest)
+  return transition.fail({ ...placed, nodeFailures, ...isPermanent }, failure, now)
 }
 
-/** Queues a replica for another node, because this node has another replica of the same data. This is not a failure. */
+function withoutProgress(replica: ReplicaStatus): ReplicaStatus {
+  const { bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
+  return rest
+}
+
+/** Queues the replica for another node, because this node has another replica of the same data. This is not a failure. */
 function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: number): Step {
-  const { node: _node, nodeUID: _uid, bytes: _bytes, totalBytes: _total, progressTime: _progress, ...rest } = replica
+  const { node: _node, nodeUID: _uid, ...rest } = withoutProgress(replica)
   const explanation = { reason: 'NodeTaken', message: MESSAGES.NodeTaken(node ?? '') }
   return transition.inQueue(
     transition.enter({ ...rest, attempt: replica.attempt + 1 }, 'Queued', now, explanation),
@@ -195,14 +207,14 @@ function queueElsewhere(replica: ReplicaStatus, node: string | undefined, now: n
 }
 
 function withoutFailures(replica: ReplicaStatus): ReplicaStatus {
-  const { failures: _failures, isPermanent: _permanent, retryTime: _retry, ...rest } = replica
+  const { failures: _failures, nodeFailures: _nodes, isPermanent: _permanent, retryTime: _retry, ...rest } = replica
   return rest
 }
 
 /** Drops the node of a replica if the node does not exist any more. Otherwise the replica continues on it. */
 function unpinned(replica: ReplicaStatus, node: NodeState | undefined): ReplicaStatus {
   if (replica.node === undefined || node?.kind !== 'gone') return replica
-  const { node: _node, nodeUID: _uid, bytes: _bytes, ...rest } = replica
+  const { node: _node, nodeUID: _uid, ...rest } = withoutProgress(replica)
   return rest
 }
 

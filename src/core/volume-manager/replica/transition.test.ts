@@ -134,7 +134,9 @@ describe('the work of a mover', () => {
     { name: 'fails when its mover is gone', observed: { mover: undefined }, want: failedWith('PodDeleted') },
     {
       name: 'fails with its mover',
-      observed: { mover: { kind: 'failed', code: 'AccessDenied', message: 'no', retry: false, elsewhere: false } },
+      observed: {
+        mover: { kind: 'failed', code: 'AccessDenied', message: 'no', retry: false, nodeFault: 'no' as const },
+      },
       want: { ...failedWith('AccessDenied'), retryTime: at(60) },
     },
   ])('$name', ({ of = {}, observed, want }) => {

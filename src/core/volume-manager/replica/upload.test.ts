@@ -143,7 +143,9 @@ describe('an upload', () => {
     {
       name: 'fails with its mover',
       replica: { ...used, upload: upload({ failures: 1 }) },
-      observed: { mover: { kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, elsewhere: false } },
+      observed: {
+        mover: { kind: 'failed', code: 'AccessDenied', message: 'no', retry: true, nodeFault: 'no' as const },
+      },
       want: {
         upload: upload({
           ...{ state: 'Failed', since: at(0), reason: 'AccessDenied', message: 'no', failures: 2 },

@@ -1,10 +1,12 @@
 /** Plans one volume: steps its replicas and deletions, and arranges the wanted replicas. No mover is started yet. */
+import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork, readTask } from '../mover/task.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
+import { isClosedTo } from '../schedule/taints.ts'
 import { wantedReplicas } from '../spec/distribution.ts'
 import { directoryOf } from '../spec/names.ts'
 import { revisionOf, sourceTypeOf } from '../spec/source-types.ts'
@@ -79,15 +81,17 @@ function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | un
 function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig): Wanted {
   const { delivery } = sourceTypeOf(config.sourceType)
   const isMoved = delivery === 'moved'
+  const isMovedTo = (name: string, isAllowed: (node: Node) => boolean) => {
+    const node = nodes.get(name)
+    return !isMoved || node === undefined || isAllowed(node)
+  }
   return {
     revision: revisionOf(config),
     path: isMoved ? directoryOf(manager, config) : undefined,
     // One mover checks data that is mounted over the network. Data that is present needs no mover.
     counts: isMoved ? wantedReplicas(config) : new Map([[undefined, delivery === 'mounted' ? 1 : 0]]),
-    allows: (name) => {
-      const node = nodes.get(name)
-      return !isMoved || node === undefined || allowsNode(config.nodeAffinity, node)
-    },
+    allows: (name) => isMovedTo(name, (node) => allowsNode(config.nodeAffinity, node)),
+    admits: (name) => isMovedTo(name, (node) => !isClosedTo(config.tolerations, node)),
     ...dropRules(manager, config.id, config),
   }
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makePod, makeVolume, nodesWith } from '../../../../test/builders.ts'
 import {
   asTask,
+  at,
   makeDeletion,
   makeMover,
   makeNode,
@@ -34,6 +35,7 @@ function planOf({
         path: isMounted ? undefined : PATH,
         counts: new Map([[undefined, 1]]),
         allows: () => true,
+        admits: () => true,
         mustStay: () => false,
       },
       labelsOf: ({ shard }) => (shard === undefined ? [LABEL] : [LABEL, `${LABEL}-${shard}`]),
@@ -118,10 +120,22 @@ describe('the mover of a replica', () => {
       movers: [makeMover({ index: 1 }, {}, 'n2'), makeMover({ index: 2 }, { phase: 'Succeeded' }, 'n1')],
       want: { affinity: nodesWith('data'), withoutLabels: [LABEL], notOn: ['n1', 'n2'] },
     },
+    {
+      name: 'avoids a node on which it failed while another one is free',
+      plan: planOf({ nodeAffinity: {} }),
+      replica: { ...queued, nodeFailures: [{ node: 'n1', reason: 'StartError', failures: 1, retryTime: at(-600) }] },
+      want: { affinity: {}, withoutLabels: [LABEL], notOn: ['n1'] },
+    },
+    {
+      name: 'tries the node again on which it failed when no other one is free',
+      plan: planOf({ nodeAffinity: {}, replicas: ['n3', 'labelled'].map((node) => makeReplica({ node })) }),
+      replica: { ...queued, nodeFailures: [{ node: 'n1', reason: 'StartError', failures: 1, retryTime: at(600) }] },
+      want: { affinity: {}, withoutLabels: [LABEL], notOn: ['n3'] },
+    },
   ])('$name', ({ replica = queued, plan = planOf(), movers = [], want }) => {
     const nodes = [makeNode('n1'), makeNode('n3'), makeNode('labelled', { labels: { [LABEL]: 'true' } })]
 
-    expect(placementOf(replica, plan, makeVolumeInput({ nodes, movers }))).toEqual(want)
+    expect(placementOf(replica, plan, makeVolumeInput({ nodes, movers }), openNodeSlots([], 4))).toEqual(want)
   })
 })
 
@@ -130,6 +144,7 @@ describe('a slot', () => {
   const { path: _, ...onNoPath } = makeReplica()
   const nodes = [
     ...['n1', 'n2', 'n3', 'n4'].map((name) => makeNode(name, { labels: { data: '' } })),
+    { ...makeNode('tainted', { labels: { data: '' } }), spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } },
     makeNode('unready', { labels: { data: '' }, unreadySince: '2026-01-01T00:00:00Z' }),
     makeNode('other'),
   ]

@@ -4,11 +4,13 @@ import type { ReplicaStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
 import { readTask } from '../mover/task.ts'
+import { nodesToAvoid } from '../replica/node-failures.ts'
 import { isEnded } from '../replica/pod-use.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
 import type { NodeSlots } from './slots.ts'
+import { toleratesNode } from './taints.ts'
 
 /**
  * Whether the scheduler has yet to place a mover of the same data. Only one mover at a time waits for its node, since the scheduler ignores
@@ -33,11 +35,12 @@ function moversTo(movers: VolumeManagerInput['movers'], id: string, path: string
   })
 }
 
-/** Where the mover of a replica may run; undefined when it may not start now. */
+/** Where the mover of a replica may run; undefined when it may not start now. Nodes on which its movers failed come last. */
 export function placementOf(
   replica: ReplicaStatus,
   plan: VolumePlan,
   input: VolumeManagerInput,
+  slots: NodeSlots,
 ): MoverPlacement | undefined {
   const { config, set, wanted, id } = plan
   const deleting = set.deletions.filter(({ path }) => path === replica.path).map(({ node }) => node)
@@ -49,10 +52,12 @@ export function placementOf(
     .flatMap(({ node }) => node ?? [])
   const moving = moversTo(input.movers, id, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
   const { shard: _, ...whole } = replica
+  const taken = [...deleting, ...unlabelled, ...moving]
+  const avoided = nodesToAvoid(replica.nodeFailures, freeNodes(plan, input, slots, taken), input.now)
   return {
     affinity: config?.nodeAffinity,
     withoutLabels: wanted.labelsOf(whole),
-    notOn: [...new Set([...deleting, ...unlabelled, ...moving])].sort(),
+    notOn: [...new Set([...taken, ...avoided])].sort(),
   }
 }
 
@@ -90,7 +95,9 @@ function freeNodes(
   for (const node of nodes.all()) {
     const { name = '' } = node.metadata
     if (taken.has(name) || slots.isFull(name)) continue
-    if (healthOf(node).isReady && allowsNode(config?.nodeAffinity, node)) free.add(name)
+    if (healthOf(node).isReady && allowsNode(config?.nodeAffinity, node) && toleratesNode(config?.tolerations, node)) {
+      free.add(name)
+    }
   }
   return free
 }

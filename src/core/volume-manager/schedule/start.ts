@@ -108,7 +108,7 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
     const isPinned = replica.node !== undefined
     if (!isPinned && search === 'unschedulable') return { next: stuck(replica, 'NoNode') }
     if (!isPinned && search === 'searching') return { next: replica }
-    const placement = placementOf(replica, plan, input)
+    const placement = placementOf(replica, plan, input, nodeSlots)
     const isStarted =
       placement !== undefined &&
       startIn(

@@ -4,7 +4,7 @@ import type { VolumeStatus } from '../../../api/volume-manager.ts'
 /** `reason` of replicas and deletions. Other codes of failed movers come from the mover or its Pod. */
 export const MESSAGES = {
   // A replica that waits.
-  NoNode: () => 'no node can take the replica now',
+  NoNode: () => 'no node can take the replica now; check nodeAffinity, taints and the movers of the nodes',
   NoClaim: () => 'its PersistentVolumeClaim does not exist yet; it is created when the PersistentVolume is available',
   InvalidSpec: () => 'the spec of its volume is invalid; correct it',
   Demanded: () => 'a pod needs the data again',

@@ -25,7 +25,7 @@ function planOf({
     ...{ id: 'vol1', config, moverConfig: config, before: undefined },
     set: { replicas, deletions: [], nextIndex: 3 },
     wanted: {
-      ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]), allows: () => true },
+      ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]), allows: () => true, admits: () => true },
       ...{ labelsOf: () => [], mustStay: () => false },
     },
     ...{ problems: [], shortage: undefined, orphans: [] },
