@@ -10,7 +10,7 @@ const at = (hour: number) => `2026-11-20T0${hour}:00:00Z`
 test('claims, holds, sources and systems are shown with their current state', async () => {
   const hold = { message: 'default/sales: catalog down', reason: 'Unresolved', since: at(9) }
   const held = makeBinding({}, { annotations: { 'lodestone.dev/hold': JSON.stringify(hold) } })
-  const unwell = { type: 'SystemHealthy', status: 'False', reason: 'Unhealthy', message: 'HTTP 503' }
+  const unhealthy = { type: 'SystemHealthy', status: 'False', reason: 'Unhealthy', message: 'HTTP 503' }
   const stale = { type: 'Stale', status: 'True', reason: 'NotAnswered', message: 'HTTP 503' }
   const source = makeSource(
     { locality: { clusterNames: ['member2'], bytes: 5 * 1024 ** 3 } },
@@ -19,7 +19,7 @@ test('claims, holds, sources and systems are shown with their current state', as
         phase: 'Available',
         lastResolvedTime: at(8),
         lastError: 'HTTP 503',
-        conditions: [unwell, stale].map((one) => ({ ...one, lastTransitionTime: at(9) }) as never),
+        conditions: [unhealthy, stale].map((one) => ({ ...one, lastTransitionTime: at(9) }) as never),
       },
     },
   )

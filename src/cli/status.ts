@@ -154,12 +154,12 @@ function systemRows(store: ObjectStore, now: number): string[][] {
     .map(([system, sources]) => {
       const all = sources.map(({ status: known }) => known?.conditions)
       const stale = all.filter((conditions) => isTrue(conditions, 'Stale')).length
-      const [unwell] = all.flatMap(
+      const [unhealthy] = all.flatMap(
         (conditions) => conditions?.filter(({ type, status }) => type === 'SystemHealthy' && status === 'False') ?? [],
       )
       const asked = sources.some(({ status: known }) => known?.lastResolvedTime !== undefined)
-      const since = unwell && formatAge(now - Date.parse(unwell.lastTransitionTime))
-      const health = unwell ? `unhealthy for ${since}: ${unwell.message}` : asked ? 'healthy' : 'never queried'
+      const since = unhealthy && formatAge(now - Date.parse(unhealthy.lastTransitionTime))
+      const health = unhealthy ? `unhealthy for ${since}: ${unhealthy.message}` : asked ? 'healthy' : 'never queried'
       return [system, String(sources.length), String(stale), health]
     })
     .sort(byFirst)

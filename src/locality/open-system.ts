@@ -44,13 +44,13 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
 
   async function check(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const wasUnwell = health.state === 'unhealthy'
+      const wasUnhealthy = health.state === 'unhealthy'
       // A healthy system is checked with retries, so that one lost connection does not make it unhealthy.
-      const policy = wasUnwell ? { ...config.retry, maxRetries: 0 } : config.retry
+      const policy = wasUnhealthy ? { ...config.retry, maxRetries: 0 } : config.retry
       const attempt = (signal: AbortSignal) => withRetries(policy, clock, signal, () => inner.health(signal))
       health = await checkOnce(inner.system, attempt, { clock, observer, signal: stopping.signal })
-      const isUnwell = health.state === 'unhealthy'
-      if (isUnwell !== wasUnwell && !stopping.signal.aborted) input.healthChanged()
+      const isUnhealthy = health.state === 'unhealthy'
+      if (isUnhealthy !== wasUnhealthy && !stopping.signal.aborted) input.healthChanged()
       await sleep(clock, spreadInterval(input.healthIntervalMs, clock.random()), stopping.signal)
     }
   }
@@ -78,12 +78,12 @@ export function openSystem(input: OpenSystemInput): OpenSystem {
 function rulesOf({ locationMapping, regionMapping, extra, plugin, endpoint }: SystemConfig): ClusterRules {
   const { region, provider } = extra as { region?: string; provider?: string }
   const isAws = plugin === 's3' && endpoint.urls.some((url) => new URL(url).hostname.endsWith('.amazonaws.com'))
-  const whose = provider ?? (isAws ? 'aws' : undefined)
+  const owner = provider ?? (isAws ? 'aws' : undefined)
   return {
     locationMapping,
     regionMapping,
     ...(region !== undefined && { region }),
-    ...(whose !== undefined && { provider: whose }),
+    ...(owner !== undefined && { provider: owner }),
   }
 }
 
@@ -120,17 +120,17 @@ function observed(
     close: () => plugin.close(),
     locate: async (query, signal) => {
       const startedAt = clock.now()
-      const told = (result: Parameters<SystemsObserver['located']>[0]['result']) =>
+      const report = (result: Parameters<SystemsObserver['located']>[0]['result']) =>
         observer.located({ system, result, durationMs: clock.now() - startedAt })
       try {
         const version = rules()
         checkQuery(query)
         const answer = checkAnswer(system, await plugin.locate(withoutOldVersion(query, version), signal))
-        told(answer.kind)
+        report(answer.kind)
         if (answer.kind !== 'located' || answer.etag === undefined) return answer
         return { ...answer, etag: `${version}:${answer.etag}` }
       } catch (error) {
-        if (error instanceof LocalityError) told(error.code)
+        if (error instanceof LocalityError) report(error.code)
         throw error
       }
     },

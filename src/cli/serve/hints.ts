@@ -25,9 +25,9 @@ Serving ${folder}. Try, in another terminal:
   # Why?
   npm run -s lodestone -- explain ${target} --folder ${folder}
 
-  # Is it well?
+  # Is it ready?
   curl -s localhost:${health}/readyz
 
-Edit the manifests: the answers follow. Ctrl-C ends it.
+Changed manifests are read again. Ctrl-C ends it.
 `
 }

@@ -21,9 +21,9 @@ const USED_SHARE = 0.9
 /** Creates a source of tokens for a configuration of type `oauth2`. */
 export function openTokens(auth: AuthConfig, transport: HttpTransport, clock: Clock): Tokens {
   let current: { token: string; until: number } | undefined
-  let asking: Promise<string> | undefined
+  let request: Promise<string> | undefined
 
-  async function ask(): Promise<string> {
+  async function requestToken(): Promise<string> {
     // Not the signal of the caller, because other callers wait for the same token. The transport limits the time.
     const response = await transport.exchange(await tokenRequest(auth), new AbortController().signal)
     if (response.status !== 200) throw refusal(response, clock.epochMs())
@@ -35,10 +35,10 @@ export function openTokens(auth: AuthConfig, transport: HttpTransport, clock: Cl
   return {
     get: async (signal) => {
       if (current !== undefined && clock.epochMs() < current.until) return current.token
-      asking ??= ask().finally(() => {
-        asking = undefined
+      request ??= requestToken().finally(() => {
+        request = undefined
       })
-      return untilAborted(asking, signal)
+      return untilAborted(request, signal)
     },
     drop: (token) => {
       if (current?.token === token) current = undefined

@@ -157,7 +157,7 @@ describe('errors have the file, the key and the expected value', () => {
     {
       name: 'credentials in the URL',
       text: amoro({ endpoint: { url: 'http://u:hunter2@ams' } }),
-      want: 'endpoint.url: must not hold credentials',
+      want: 'endpoint.url: must not have credentials; set endpoint.auth',
     },
     {
       name: 'a query',
@@ -167,7 +167,7 @@ describe('errors have the file, the key and the expected value', () => {
     {
       name: 'several servers',
       text: amoro({ endpoint: { urls: ['http://a', 'http://b'] } }),
-      want: 'endpoint.urls: is not for this system',
+      want: 'endpoint.urls: is not allowed for this system; set endpoint.url',
     },
     {
       name: 'an unknown type',

@@ -42,7 +42,7 @@ function completeUrls(
 ): string[] {
   const add = (path: string, message: string) => errors.push({ path, code: 'Invalid', message })
   if (urls.length > 0 && rules.endpoint !== 'several')
-    add('endpoint.urls', 'is not for this system: give one endpoint.url')
+    add('endpoint.urls', 'is not allowed for this system; set endpoint.url')
   const given: [string, string][] = [
     ...(url ? [['endpoint.url', url] as [string, string]] : []),
     ...urls.map((one, i): [string, string] => [`endpoint.urls[${i}]`, one]),
@@ -63,7 +63,7 @@ function completeUrls(
 function urlProblem(text: string, path: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be a URL such as https://catalog.example.com'
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials: they go into endpoint.auth'
+  if (url.username !== '' || url.password !== '') return 'must not have credentials; set endpoint.auth'
   if (url.search !== '' || url.hash !== '')
     return `must end with the path, without "?" and "#", e.g. ${path}: ${url.origin}`
   return undefined

@@ -6,7 +6,7 @@ import { LocalityError } from '../plugins/plugin.ts'
 /** The limit of one body. Responses about one table or bucket are far smaller. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 /** The limit for all bodies of one system, so that many large responses at once cannot fill the memory. */
-const MAX_BYTES_UNDER_WAY = 32 * 1024 * 1024
+const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024
 
 const decompress = promisify(gunzip)
 
@@ -16,7 +16,7 @@ export interface BodyReader {
 }
 
 export function openBodyReader(): BodyReader {
-  let underWay = 0
+  let bytesInFlight = 0
 
   async function collect(
     body: AsyncIterable<Uint8Array>,
@@ -29,8 +29,8 @@ export function openBodyReader(): BodyReader {
       took(chunk.length)
       bytes += chunk.length
       if (bytes > MAX_BODY_BYTES) throw tooLarge(what)
-      if (underWay > MAX_BYTES_UNDER_WAY) {
-        throw new LocalityError('unavailable', `${what}: the answers of this system under way are larger than 32 MiB`)
+      if (bytesInFlight > MAX_BYTES_IN_FLIGHT) {
+        throw new LocalityError('unavailable', `${what}: the responses of this system in flight are larger than 32 MiB`)
       }
       chunks.push(chunk)
     }
@@ -43,11 +43,11 @@ export function openBodyReader(): BodyReader {
       try {
         const bytes = await collect(body, what, (length) => {
           taken += length
-          underWay += length
+          bytesInFlight += length
         })
         return (await decode(bytes, encoding, what)).toString('utf8')
       } finally {
-        underWay -= taken
+        bytesInFlight -= taken
       }
     },
   }

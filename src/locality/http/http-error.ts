@@ -23,7 +23,7 @@ const TIMEOUT = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADER
  */
 const UNTRUSTED =
   /^(?:ERR_TLS_|ERR_SSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$|INVALID_(?:CA|PURPOSE)$)/
-const NONSENSE =
+const INVALID_RESPONSE =
   /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW$|UND_ERR_RES_CONTENT_LENGTH_MISMATCH$|UND_ERR_RES_EXCEEDED_MAX_SIZE$)/
 
 /** Converts the error of a request to a `LocalityError`. `what` names the request, without secrets. */
@@ -41,7 +41,7 @@ function meaningOf(code: string): LocalityErrorCode | undefined {
   if (TIMEOUT.has(code)) return 'timeout'
   // For example, a credential with a line break, which is invalid in a header.
   if (code === 'UND_ERR_INVALID_ARG' || UNTRUSTED.test(code)) return 'rejected'
-  if (NONSENSE.test(code)) return 'invalidResponse'
+  if (INVALID_RESPONSE.test(code)) return 'invalidResponse'
   return UNREACHABLE.has(code) ? 'unreachable' : undefined
 }
 

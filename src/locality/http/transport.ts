@@ -80,7 +80,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
     } catch (error) {
       signal.throwIfAborted()
       if (limit.signal.aborted)
-        throw new LocalityError('timeout', `${what}: no answer within ${timeoutMs} ms`, { cause: error })
+        throw new LocalityError('timeout', `${what}: no response within ${timeoutMs} ms`, { cause: error })
       throw errorOfFailure(what, error)
     } finally {
       clearTimeout(timer)

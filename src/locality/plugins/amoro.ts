@@ -67,8 +67,7 @@ function openAmoro(config: SystemConfig, clock: Clock): LocalityPlugin {
 }
 
 function parseName({ type, name }: LocalityQuery): TableName {
-  if (type !== 'table')
-    throw new LocalityError('rejected', `${type}: must be table, the only type that this system knows`)
+  if (type !== 'table') throw new LocalityError('rejected', `unknown type ${type}; use table`)
   const parts = splitName(name) ?? []
   const [catalog, ...rest] = parts.map(pathSegment)
   const table = rest.pop()
@@ -102,9 +101,9 @@ async function locateInternal(
   const body = readJson(response)
   // Errors of Amoro have HTTP 200, and their code in the body.
   if (members(body)?.['code'] !== undefined) throw codeError(response, members(body)?.['code'])
-  const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
-  if (facts === undefined) throw new LocalityError('invalidResponse', `${response.what}: the answer has no location`)
-  return { kind: 'located', ...facts }
+  const located = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
+  if (located === undefined) throw new LocalityError('invalidResponse', `${response.what}: the answer has no location`)
+  return { kind: 'located', ...located }
 }
 
 async function locateExternal(
@@ -138,7 +137,7 @@ function unwrap(response: HttpResponse): unknown {
 function codeError({ what }: HttpResponse, code: unknown): LocalityError {
   if (typeof code !== 'number') return new LocalityError('invalidResponse', `${what}: the answer has no code`)
   const meaning = code === 401 || code === 403 ? 'unauthorized' : code >= 500 ? 'unavailable' : 'rejected'
-  return new LocalityError(meaning, `${what}: HTTP 200 with code ${code} inside`)
+  return new LocalityError(meaning, `${what}: HTTP 200 with code ${code} in the body`)
 }
 
 /**

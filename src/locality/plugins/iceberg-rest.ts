@@ -31,14 +31,14 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
   const http = openHttpClient(config, clock)
   const base = config.endpoint.urls[0] ?? ''
   const { warehouse, prefix, namespaceSeparator: separator } = config.extra as Record<string, string | undefined>
-  const told = { prefix, separator }
+  const configured = { prefix, separator }
   const known = new Map<string, { paths: CatalogPaths; until: number }>()
 
   async function pathsOf(named: string | undefined, signal: AbortSignal): Promise<CatalogPaths> {
     const key = named ?? ''
     const kept = known.get(key)
     if (kept !== undefined && clock.now() < kept.until) return kept.paths
-    const paths = await loadPaths(http, base, named, told, signal)
+    const paths = await loadPaths(http, base, named, configured, signal)
     if (known.size >= MAX_WAREHOUSES) known.clear()
     known.set(key, { paths, until: clock.now() + PATHS_LIFE_MS })
     return paths
@@ -55,7 +55,7 @@ function openIcebergRest(config: SystemConfig, clock: Clock): LocalityPlugin {
       return readAnswer(response, query, http)
     },
     health: async (signal) => {
-      await loadPaths(http, base, warehouse, told, signal)
+      await loadPaths(http, base, warehouse, configured, signal)
     },
     close: () => http.close(),
   }
@@ -65,15 +65,15 @@ async function loadPaths(
   http: HttpClient,
   base: string,
   warehouse: string | undefined,
-  told: { prefix: string | undefined; separator: string | undefined },
+  configured: { prefix: string | undefined; separator: string | undefined },
   signal: AbortSignal,
 ): Promise<CatalogPaths> {
   const query = warehouse === undefined ? '' : `?warehouse=${encodeURIComponent(warehouse)}`
   const response = await http.send({ method: 'GET', url: `${base}/v1/config${query}` }, signal)
   if (response.status !== 200) throw http.refusal(response, errorType(tryJson(response)))
   const paths = parseCatalogConfig(readJson(response), {
-    ...(told.prefix !== undefined && { prefix: told.prefix }),
-    ...(told.separator !== undefined && { separator: told.separator }),
+    ...(configured.prefix !== undefined && { prefix: configured.prefix }),
+    ...(configured.separator !== undefined && { separator: configured.separator }),
   })
   if (paths === undefined)
     throw new LocalityError('invalidResponse', `${response.what}: the answer is not a catalog's configuration`)
@@ -83,7 +83,7 @@ async function loadPaths(
 /** Builds the request that loads a table, without a request for credentials to its files. */
 function tableRequest(base: string, paths: CatalogPaths, query: LocalityQuery) {
   if (query.type !== 'table') {
-    throw new LocalityError('rejected', `${query.type}: must be table, the only type that this system knows`)
+    throw new LocalityError('rejected', `unknown type ${query.type}; use table`)
   }
   const parts = splitName(query.name)?.map(pathSegment)
   const table = parts?.pop()
@@ -106,7 +106,7 @@ function prefixPath(prefix: string | undefined): string {
   if (prefix === undefined) return ''
   const segments = prefix.split('/').filter((segment) => segment !== '')
   if (segments.some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) {
-    throw new LocalityError('invalidResponse', 'the catalog gives a prefix with steps out of its own path')
+    throw new LocalityError('invalidResponse', 'the prefix of the catalog has a segment "." or ".."')
   }
   return segments.map((segment) => `/${urlText(segment)}`).join('')
 }
@@ -126,10 +126,10 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
   if (status !== 200) throw http.refusal(response, errorType(tryJson(response)))
   const body = readJson(response)
   if (members(body)?.['error'] !== undefined) {
-    throw new LocalityError('invalidResponse', `${what}: HTTP 200 with an error inside`)
+    throw new LocalityError('invalidResponse', `${what}: HTTP 200 with an error in the body`)
   }
-  const facts = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
-  if (facts === undefined) throw new LocalityError('invalidResponse', `${what}: the answer has no location`)
+  const table = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
+  if (table === undefined) throw new LocalityError('invalidResponse', `${what}: the answer has no location`)
   const etag = headers['etag']
-  return { kind: 'located', ...facts, ...(etag !== undefined && { etag }) }
+  return { kind: 'located', ...table, ...(etag !== undefined && { etag }) }
 }

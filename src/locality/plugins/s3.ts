@@ -73,7 +73,8 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
     health: async (signal) => {
       // Any user may list buckets. A server that rejects this is healthy too.
       const response = await http.send({ method: 'GET', url: `${base}/` }, signal)
-      if (!isS3(response)) throw new LocalityError('invalidResponse', `${response.what}: the server does not speak S3`)
+      if (!isS3(response))
+        throw new LocalityError('invalidResponse', `${response.what}: the endpoint is not an S3 server`)
     },
     close: () => http.close(),
   }
@@ -98,10 +99,10 @@ function parsePlace({ type, name }: LocalityQuery): Place {
 function regionOf(response: HttpResponse, fallback: string | undefined, http: HttpClient): string | undefined {
   const { status, headers, what } = response
   if (!isS3(response) && status < 300)
-    throw new LocalityError('invalidResponse', `${what}: the server does not speak S3`)
+    throw new LocalityError('invalidResponse', `${what}: the endpoint is not an S3 server`)
   if (status === 404) {
     if (isS3(response)) return 'nowhere'
-    throw http.refusal(response, 'the server does not speak S3')
+    throw http.refusal(response, 'the endpoint is not an S3 server')
   }
   const region = headers['x-amz-bucket-region']
   if (region !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(region)) return region

@@ -108,7 +108,7 @@ function hostMessage(option: string, host: string, { allowedLocalNetworks }: Vol
 }
 
 function notAllowed(option: string, fault: string): string {
-  return `${option} is not allowed: ${fault}. Name another host, or have its network added to volumes.allowedLocalNetworks of the configuration.`
+  return `${option} is not allowed: ${fault}; use another host, or add its network to volumes.allowedLocalNetworks of the configuration.`
 }
 
 /** The names of AWS regions. Other servers use the same form. */
@@ -196,7 +196,7 @@ export function hostDirectory(option: string, use: HostPathUse): Rule {
       'Forbidden',
       localRoots.length > 0
         ? `${option} has to be below ${localRoots.join(' or ')}.`
-        : `${option} ${path} is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.`,
+        : `${option} ${path} is not allowed; add a directory for Local volumes to volumes.localRoots of the configuration.`,
     )
   }
 }
@@ -217,7 +217,7 @@ const IP = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/
 export const server: Rule = whenSet('server', (host, _config, limits) =>
   (host.length <= MAX_HOST_LENGTH && IP.test(host)) || !subdomainProblem(host)
     ? hostMessage('server', host, limits)
-    : 'server is not a valid IP. Nor is it the name of a host.',
+    : 'server is neither an IP address nor a host name.',
 )
 
 /** Rejects options that name a namespace: a volume refers only to objects in the namespace of its VolumeManager. */
@@ -225,11 +225,7 @@ export const ownNamespace: Rule = ({ options = {} }) => {
   const option = Object.keys(options).find((name) => name.toLowerCase().endsWith('namespace'))
   return option === undefined
     ? undefined
-    : problem(
-        `options.${option}`,
-        'Forbidden',
-        `${option} cannot be set: what a volume refers to is in the namespace of its VolumeManager.`,
-      )
+    : problem(`options.${option}`, 'Forbidden', `${option} cannot be set; a volume refers only to its own namespace.`)
 }
 
 /** A key with `..` would be written outside the volume. */

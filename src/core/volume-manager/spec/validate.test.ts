@@ -246,7 +246,7 @@ describe('a volume cannot refer', () => {
     {
       name: 'to an image that is not allowed',
       volume: { mover: { image: 'evil.example.org/x' } },
-      want: 'have it added to volumes.allowedMoverImages',
+      want: 'remove it, or add it to volumes.allowedMoverImages',
     },
     {
       name: 'to labels of Lodestone',
@@ -257,7 +257,7 @@ describe('a volume cannot refer', () => {
     {
       name: 'to an invalid label',
       volume: { labels: { a: 'x\nhostPID: true' } },
-      want: 'it is no label of Kubernetes',
+      want: 'it is not a valid label',
     },
   ])('$name', ({ volume, want }) => {
     expect(messagesOf(volume)).toEqual([expect.stringContaining(want)])
@@ -429,7 +429,7 @@ describe('with other directories in the configuration', () => {
   test('Local volumes are rejected by default, and the message names the setting', () => {
     const volume = { sourceType: 'Local', options: { path: '/mnt/x' }, nodeAffinity: hostnameIn('a') }
     expect(problemsOf(volume, { localRoots: [] })).toEqual([
-      'path /mnt/x is not allowed: have a directory for Local volumes added to volumes.localRoots of the configuration.',
+      'path /mnt/x is not allowed; add a directory for Local volumes to volumes.localRoots of the configuration.',
     ])
   })
 })

@@ -30,11 +30,11 @@ export function validateVolumeManager(manager: VolumeManager, limits: VolumeLimi
   const configs: unknown = spec?.volumeConfigs
   // The rules do not apply to a list that is too long.
   const isTooLong = shape.some(({ path, code }) => path === 'spec.volumeConfigs' && code === 'TooLong')
-  const meant = Array.isArray(configs) && !isTooLong ? configErrors(configs, limits, shape.length === 0) : []
+  const configProblems = Array.isArray(configs) && !isTooLong ? configErrors(configs, limits, shape.length === 0) : []
   return [
     ...versionErrors(apiVersion),
     ...shape,
-    ...meant.filter(({ path }) => !wrong.some((one) => path === one || path.startsWith(`${one}.`))),
+    ...configProblems.filter(({ path }) => !wrong.some((one) => path === one || path.startsWith(`${one}.`))),
   ]
 }
 
@@ -50,8 +50,8 @@ export function admitVolumeManager(
   if (manager.metadata.deletionTimestamp || (stored && jsonEqual(stored.spec, manager.spec))) return { kind: 'allow' }
   const errors = validateVolumeManager(manager, limits)
   const warnings = warningsOf(manager)
-  const notes = warnings.length > 0 ? { warnings } : {}
-  return errors.length > 0 ? { kind: 'deny', errors, ...notes } : { kind: 'allow', ...notes }
+  const extra = warnings.length > 0 ? { warnings } : {}
+  return errors.length > 0 ? { kind: 'deny', errors, ...extra } : { kind: 'allow', ...extra }
 }
 
 function warningsOf({ spec }: VolumeManager): string[] {

@@ -47,7 +47,7 @@ const labelSyntax: Rule = ({ labels: given = {} }) => {
   const [key, value] = wrong
   const message = RESERVED_LABEL.test(key)
     ? `labels cannot have ${key}: it is set by the controller.`
-    : `labels cannot have ${key}: ${value}: it is no label of Kubernetes.`
+    : `labels cannot have ${key}: ${value}: it is not a valid label.`
   return problem('labels', 'Invalid', message)
 }
 
@@ -115,7 +115,7 @@ const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
     : problem(
         'mover.image',
         'Forbidden',
-        `mover.image ${image} is not allowed: leave it out, or have it added to volumes.allowedMoverImages of the configuration.`,
+        `mover.image ${image} is not allowed; remove it, or add it to volumes.allowedMoverImages of the configuration.`,
       )
 }
 

@@ -17,7 +17,7 @@ export const MESSAGES = {
   DiskPressure: (node: string) => `deleted on ${node}, which is short of disk`,
   // A deletion that waits.
   InUse: (pods: string) => `in use by ${pods}`,
-  NodeLabel: () => 'pods may still be on their way to the node',
+  NodeLabel: () => 'pods that were scheduled before may still start on the node',
   MoverRunning: () => 'a mover still writes the data',
   // A mover that failed without a code in its termination message.
   PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
