@@ -46,12 +46,13 @@ const volumeConfig: Schema = {
     options: strings('Options of the source type. All values are strings.', 64, 8192),
     readOnly: {
       type: 'boolean',
-      description: 'Whether every mount of the data in pods is read-only, whatever the pods ask for. Default false.',
+      description:
+        'Whether every mount of the data in pods is read-only, even if the pod requests write access. Default false.',
     },
     priority: {
       type: 'integer',
       format: 'int32',
-      description: 'Which downloads go first when not all can run at once: those with the higher number. Default 0.',
+      description: 'The order of downloads when not all can run at once: higher numbers start first. Default 0.',
     },
     evictionPolicy: {
       type: 'string',
@@ -75,8 +76,8 @@ const volumeConfig: Schema = {
       } satisfies FieldsOf<MoverOverrides>,
     },
     // Declared so that admission can reject them and name the new field: the API server drops fields that are not declared.
-    sourceURL: string('No longer here: write it as options.sourceURL.'),
-    endpointURL: string('No longer here: write it as options.endpointURL.'),
+    sourceURL: string('Not supported; use options.sourceURL.'),
+    endpointURL: string('Not supported; use options.endpointURL.'),
   } satisfies FieldsOf<VolumeConfig & OldFields>,
 }
 
@@ -108,7 +109,7 @@ export const volumeManagerSchema: Schema = {
         message: string('The state as a sentence.', 4096),
         observedGeneration: count('The generation of the spec that the status is about.', 'int64'),
         ready: string('How many volumes can be used, of all.', 63),
-        nodes: string('The nodes with all of the data of a volume, of many the first; for people.', 2300),
+        nodes: string('The first nodes that have all of the data of a volume; for users.', 2300),
         volumes: listOf('The volumes, by id.', volumeStatusSchema),
         conditions,
       } satisfies FieldsOf<VolumeManagerStatus>,

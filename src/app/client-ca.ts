@@ -43,7 +43,7 @@ export function openClientCa({ file, log, changed, clock = systemClock }: Client
     debounceMs: SETTLE_MS,
     pollMs: POLL_MS,
     changed: () => look(file),
-    failed: ({ message }) => log.warn({ file, reason: message }, 'client CA is not watched, but read every 10 s'),
+    failed: ({ message }) => log.warn({ file, reason: message }, 'cannot watch the client CA; polling every 10 s'),
   })
 
   function look(changing: string): void {
@@ -56,7 +56,8 @@ export function openClientCa({ file, log, changed, clock = systemClock }: Client
       changed()
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
-      if (error.message !== refused) log.error({ reason: error.message }, 'client CA refused; the last good one stays')
+      if (error.message !== refused)
+        log.error({ reason: error.message }, 'invalid client CA; keeping the last valid one')
       refused = error.message
     }
   }

@@ -140,7 +140,7 @@ class Election {
     return this.#report(async () => {
       const late = new AbortController()
       const cancel = this.#clock.after(ms, () =>
-        late.abort(new Error(`no answer about the lease within ${Math.round(ms)} ms`)),
+        late.abort(new Error(`no response for the Lease within ${Math.round(ms)} ms`)),
       )
       try {
         return await Promise.race([ask(late.signal), rejected(late.signal)])

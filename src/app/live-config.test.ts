@@ -47,5 +47,5 @@ test('a rejected file is logged as valid again after the old content is restored
   look()
   write('info')
   look()
-  expect(told).toEqual(['configuration refused; the last good one stays', 'configuration read again'])
+  expect(told).toEqual(['invalid configuration; keeping the last valid one', 'configuration read again'])
 })

@@ -61,7 +61,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
       pollMs: POLL_MS,
       changed: () => look(file, readNow),
       failed: (error) =>
-        log.warn({ file, reason: error.message }, 'configuration is not watched, but read now and then'),
+        log.warn({ file, reason: error.message }, 'cannot watch the configuration; polling every 10 s'),
     })
   }
 
@@ -77,7 +77,7 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
       seen = undefined
       if (!(error instanceof ConfigError)) throw error
       if (error.message !== refused) {
-        log.error({ file, reason: error.message }, 'configuration refused; the last good one stays')
+        log.error({ file, reason: error.message }, 'invalid configuration; keeping the last valid one')
       }
       refused = error.message
       return

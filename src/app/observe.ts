@@ -48,7 +48,7 @@ export function observeCertificates(log: Logger, metrics: Metrics): CertificateO
       metrics.certificateExpiry.set(notAfter / 1000)
       log.info({ notAfter: new Date(notAfter).toISOString() }, 'certificate in use')
     },
-    failed: (error) => log.error({ err: error }, 'certificate check failed; the last good one stays'),
+    failed: (error) => log.error({ err: error }, 'certificate check failed; keeping the last valid certificate'),
   }
 }
 
@@ -60,7 +60,7 @@ export function observeSystems(log: Logger, metrics: Metrics): Partial<SystemsOb
       log.info({ system }, 'data system removed')
     },
     configError: ({ file, message }) =>
-      log.error({ file, reason: message }, 'data system configuration refused; the last good one stays'),
+      log.error({ file, reason: message }, 'invalid data system configuration; keeping the last valid one'),
     health({ system, healthy, message }) {
       metrics.systemHealthy.labels(system).set(healthy ? 1 : 0)
       if (!healthy) log.warn({ system, reason: message }, 'data system health check failed')

@@ -20,9 +20,9 @@ export function reasonsNotReady({ store, draining, certificate, registered, now 
   return [
     ...(draining ? ['shutting down'] : []),
     ...certificateReasons(certificate, now),
-    ...store.unsynced().map(({ kind }) => `${kind} objects not read yet`),
+    ...store.unsynced().map(({ kind }) => `${kind} cache not synced`),
     ...(registered ? [] : ['webhooks not registered yet']),
-    ...staleKinds(store).map((kind) => `nothing heard of ${kind} objects for ${STALE_AFTER_MS / 60_000} minutes`),
+    ...staleKinds(store).map((kind) => `no watch event of ${kind} for ${STALE_AFTER_MS / 60_000} minutes`),
   ]
 }
 

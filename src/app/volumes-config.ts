@@ -55,7 +55,7 @@ export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }
   })
   const noNetworks = allowedLocalNetworks.flatMap((text, i) => {
     if (isNetwork(text)) return []
-    const message = `${text} is no network; write it in CIDR notation, e.g. 127.0.0.0/8`
+    const message = `Invalid value: "${text}": must be an address, or a network in CIDR notation, e.g. 127.0.0.0/8`
     return [{ path: `volumes.allowedLocalNetworks[${i}]`, code: 'Invalid' as const, message }]
   })
   return [...overlapping, ...noNetworks]

@@ -106,7 +106,8 @@ const server = createServer(
   { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 30_000, maxHeaderSize: 8 * 1024 },
   async (request, response) => {
     const answer = paths[request.url?.split('?', 1)[0] ?? '']
-    if (!answer) return send(response, { status: 404, text: `served are ${Object.keys(paths).join(', ')}\n` })
+    if (!answer)
+      return send(response, { status: 404, text: `path not found; paths are ${Object.keys(paths).join(', ')}\n` })
     if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, { status: 405, text: 'use GET\n' })
     send(response, await answer())
     connections.answered(request.socket)

@@ -17,15 +17,15 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
 
   function interpretationOf({ operation, object }: InterpreterRequest): Interpretation {
     if (operation !== INTERPRET_DEPENDENCY) {
-      return { refusal: `lodestone answers ${INTERPRET_DEPENDENCY}, not ${operation}` }
+      return { refusal: `lodestone: operation ${operation} is not supported; use ${INTERPRET_DEPENDENCY}` }
     }
     if (!known.has(kindOf(groupOf(object.apiVersion), object.kind))) {
-      return { refusal: `lodestone does not know the dependencies of ${object.kind} of ${object.apiVersion}` }
+      return { refusal: `lodestone: kind ${object.kind} of ${object.apiVersion} is not supported` }
     }
     // Karmada sends no client certificate here. A caller that cannot read the object must not receive its dependencies.
     if (!interpreter.isStored(object)) {
       const { kind, metadata } = object
-      return { refusal: `lodestone has read no ${kind} ${keyOfObject({ metadata })} with this uid; retry` }
+      return { refusal: `lodestone: ${kind} ${keyOfObject({ metadata })} with this uid is not cached; retry` }
     }
     return { dependencies: interpreter.interpret(object) }
   }

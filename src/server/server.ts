@@ -94,7 +94,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
   server.server.prependListener('tlsClientError', (_error, socket) => socket.destroy())
   // Without a listener, Node responds without a body.
   server.server.on('checkExpectation', (_request, response) => {
-    const body = problemBody(417, 'no expectation but 100-continue can be met')
+    const body = problemBody(417, 'unsupported Expect header; only 100-continue is supported')
     response.writeHead(417, { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }).end(body)
   })
 
@@ -113,13 +113,13 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     const endpoint = endpoints.find((candidate) => candidate.path === path)
     if (!endpoint) {
       const known = endpoints.map((candidate) => candidate.path).join(', ')
-      return { status: 404, message: `nothing is served at ${path.slice(0, MOST_SHOWN)}; webhooks are at ${known}` }
+      return { status: 404, message: `path ${path.slice(0, MOST_SHOWN)} not found; webhooks are at ${known}` }
     }
     // Karmada sends no certificate to interpreters (karmada, pkg/resourceinterpreter/customized/webhook/customized.go).
     const refusal = path === INTERPRETER_PATH ? undefined : callerRefusal(request.raw.socket as TLSSocket)
     if (refusal !== undefined) return { status: 403, message: refusal }
     if (request.method === 'POST') return undefined
-    const message = `${request.method} is not served here; POST ${endpoint.takes}`
+    const message = `method ${request.method} not allowed; use POST with ${endpoint.takes}`
     return { status: 405, message, headers: { allow: 'POST' } }
   }
 

@@ -174,7 +174,7 @@ describe('probes and metrics', () => {
 
     const early = await health(running, '/readyz')
     expect(early.status).toBe(503)
-    for (const { type } of cachedKinds) expect(early.text).toContain(`not ready: ${type.kind} objects not read yet\n`)
+    for (const { type } of cachedKinds) expect(early.text).toContain(`not ready: ${type.kind} cache not synced\n`)
     expect(await health(running, '/livez')).toEqual({ status: 200, text: 'ok\n' })
     expect((await health(running, '/metrics')).status).toBe(200)
     expect((await send(running)).status, 'unknown is not empty').toBe(500)
@@ -344,7 +344,10 @@ describe('a certificate that is replaced while connections are open', () => {
     await expect
       .poll(() => running.lines, PATIENCE)
       .toContainEqual(
-        expect.objectContaining({ level: 'error', msg: 'certificate check failed; the last good one stays' }),
+        expect.objectContaining({
+          level: 'error',
+          msg: 'certificate check failed; keeping the last valid certificate',
+        }),
       )
     expect(await servedToNewConnections(running)).not.toContain('second.example.org')
   })

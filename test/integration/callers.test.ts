@@ -114,7 +114,7 @@ describe('the file of the client CA', () => {
     return { file, lines, start, changes: () => changes }
   }
 
-  test('is read again when it changes; an invalid certificate leaves the last good one in use', async () => {
+  test('is read again when it changes; an invalid certificate leaves the last valid one in use', async () => {
     const { file, lines, start, changes } = open(pki.caCertificate)
     const clientCa = start()
     expect(clientCa.current()).toBe(pki.caCertificate)

@@ -107,7 +107,7 @@ test('after a stall everything is fresh again', async () => {
 })
 
 test.each([
-  { path: '/metric', method: 'GET', status: 404, want: 'served are /livez, /readyz, /metrics\n' },
+  { path: '/metric', method: 'GET', status: 404, want: 'path not found; paths are /livez, /readyz, /metrics\n' },
   { path: '/livez', method: 'POST', status: 405, want: 'use GET\n' },
 ])('$method $path is a $status', async ({ path, method, status, want }) => {
   const { url } = await open()

@@ -161,26 +161,26 @@ describe('once they are read', () => {
     {
       name: 'another operation',
       body: question('web', { operation: 'InterpretReplica' }),
-      want: 'lodestone answers InterpretDependency, not InterpretReplica',
+      want: 'lodestone: operation InterpretReplica is not supported; use InterpretDependency',
     },
     {
       name: 'a kind that it does not know',
       body: question('web', { object: { apiVersion: 'a.example.org/v1', kind: 'Thing', metadata: { name: 'web' } } }),
-      want: 'lodestone does not know the dependencies of Thing of a.example.org/v1',
+      want: 'lodestone: kind Thing of a.example.org/v1 is not supported',
     },
     {
       name: 'a kind of that name in another group',
       body: question('web', {
         object: { apiVersion: 'a.example.org/v1', kind: 'Deployment', metadata: { name: 'w' } },
       }),
-      want: 'lodestone does not know the dependencies of Deployment of a.example.org/v1',
+      want: 'lodestone: kind Deployment of a.example.org/v1 is not supported',
     },
     {
       name: 'an object that is not in the cluster, or not the same one',
       body: question('web', {
         object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'shop', uid: 'x' } },
       }),
-      want: 'lodestone has read no Deployment shop/web with this uid; retry',
+      want: 'lodestone: Deployment shop/web with this uid is not cached; retry',
     },
   ])('$name is answered without success, and why', async ({ body, want }) => {
     const answer = await ask(body)
@@ -215,7 +215,13 @@ describe('once they are read', () => {
       want: 'request.object: must be of type object',
     },
     { name: 'an AdmissionReview', body: { kind: 'AdmissionReview' }, status: 400, want: 'ResourceInterpreterContext' },
-    { name: 'a GET', body: '', options: { method: 'GET' }, status: 405, want: 'POST a ResourceInterpreterContext' },
+    {
+      name: 'a GET',
+      body: '',
+      options: { method: 'GET' },
+      status: 405,
+      want: 'use POST with a ResourceInterpreterContext',
+    },
     { name: 'a body over the limit', body: ' '.repeat(5000), status: 413, want: 'larger than 4096 bytes' },
     { name: 'another type', body: '', options: { contentType: 'text/plain' }, status: 415, want: 'application/json' },
     { name: 'another question', body: question(), options: { path: '/interpret/x' }, status: 404, want: PATH },

@@ -86,7 +86,8 @@ async function start(volumes: object) {
     return (JSON.parse(answer.body) as AdmissionReview).response?.allowed
   }
   const swap = (next: object, rest: object = {}) => configMap.swap({ ...base, ...rest, volumes: next })
-  const told = (level: string) => lines.filter((line) => line.level === level && /^config|^these/.test(line.msg))
+  const told = (level: string) =>
+    lines.filter((line) => line.level === level && /^(invalid )?config|^these/.test(line.msg))
   return { store, swap, swapText: configMap.swapText, file: configMap.file, movers, admits, told }
 }
 
@@ -109,14 +110,14 @@ test('its settings of volumes take effect at once: for the movers that wait for 
   expect(told('warn')).toEqual([])
 })
 
-test('an invalid one is logged once, with its key, and the last good one stays until it is fixed', async () => {
+test('an invalid one is logged once, with its key, and the last valid one stays until it is fixed', async () => {
   const { swap, swapText, file, admits, told } = await start({ enabled: true, allowedRoots: ['/data'] })
   swap({ enabled: true, allowedRoots: ['/other'], movers: { maxInAll: 0 } })
 
   await expect.poll(() => told('error'), PATIENCE).toHaveLength(1)
   expect(told('error')).toMatchObject([
     {
-      msg: 'configuration refused; the last good one stays',
+      msg: 'invalid configuration; keeping the last valid one',
       reason: expect.stringContaining(`${file}: volumes.movers.maxInAll: `),
     },
   ])

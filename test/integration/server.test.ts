@@ -169,8 +169,13 @@ describe('bad input is a clear 4xx with a JSON body and one log line, and harms 
       wantStatus: 413,
       wantMessage: 'larger than',
     },
-    { name: 'a GET', options: { method: 'GET', body: '' }, wantStatus: 405, wantMessage: 'POST an AdmissionReview' },
-    { name: 'a PUT', options: { method: 'PUT' }, wantStatus: 405, wantMessage: 'POST an AdmissionReview' },
+    {
+      name: 'a GET',
+      options: { method: 'GET', body: '' },
+      wantStatus: 405,
+      wantMessage: 'use POST with an AdmissionReview',
+    },
+    { name: 'a PUT', options: { method: 'PUT' }, wantStatus: 405, wantMessage: 'use POST with an AdmissionReview' },
     {
       name: 'an unknown path',
       options: { path: '/mutate/nothing' },
