@@ -345,7 +345,7 @@ export class VolumeWorld {
       signal: new AbortController().signal,
       enqueue: () => undefined,
       moveAllowance: () => 0,
-      observer: { asked: () => undefined, moved: () => undefined },
+      observer: { queryEnded: () => undefined, moved: () => undefined },
     }
   }
 

@@ -42,11 +42,11 @@ export function openClientCa({ file, log, changed, clock = systemClock }: Client
     clock,
     debounceMs: SETTLE_MS,
     pollMs: POLL_MS,
-    changed: () => look(file),
+    changed: () => reload(file),
     failed: ({ message }) => log.warn({ file, reason: message }, 'cannot watch the client CA; polling every 10 s'),
   })
 
-  function look(changing: string): void {
+  function reload(changing: string): void {
     try {
       const next = read(changing)
       refused = ''

@@ -59,13 +59,13 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
       clock,
       debounceMs: SETTLE_MS,
       pollMs: POLL_MS,
-      changed: () => look(file, readNow),
+      changed: () => reload(file, readNow),
       failed: (error) =>
         log.warn({ file, reason: error.message }, 'cannot watch the configuration; polling every 10 s'),
     })
   }
 
-  function look(file: string, readNow: () => Config): void {
+  function reload(file: string, readNow: () => Config): void {
     // Any change in the folder triggers this function, for instance of log files in the same folder. So the text is compared first.
     const text = textOf(file)
     if (text !== undefined && text === seen) return
@@ -82,9 +82,9 @@ export function openLiveConfig({ config, source, log, clock = systemClock }: Liv
       refused = error.message
       return
     }
-    const isMended = refused !== undefined
+    const wasRejected = refused !== undefined
     refused = undefined
-    if (jsonEqual(next, read) && !isMended) return
+    if (jsonEqual(next, read) && !wasRejected) return
     read = next
     take(file, next)
   }

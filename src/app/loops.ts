@@ -70,7 +70,7 @@ export async function startLoops({
       maxMovesPerMinute: config.loops.maxMovesPerMinute,
       driftIntervalMs: config.loops.driftIntervalSeconds * 1000,
       observer: {
-        asked: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
+        queryEnded: (system, seconds, result) => metrics.queries.labels(system, result).observe(seconds),
         moved: () => metrics.moves.inc(),
         evicted(eviction) {
           metrics.evictions.inc()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cut, refuseErrors } from './outcome.ts'
+import { cut, denyErrors } from './outcome.ts'
 
 test.each([
   { name: 'a short text stays', text: 'a'.repeat(120), want: 'a'.repeat(120) },
@@ -14,5 +14,5 @@ test.each([
 
 test('an object without errors is allowed, and one with errors is rejected with all of them', () => {
   const errors = [{ path: 'spec.system', code: 'Required' as const, message: 'is required' }]
-  expect([refuseErrors([]), refuseErrors(errors)]).toEqual([{ kind: 'allow' }, { kind: 'deny', errors }])
+  expect([denyErrors([]), denyErrors(errors)]).toEqual([{ kind: 'allow' }, { kind: 'deny', errors }])
 })

@@ -30,7 +30,7 @@ export function decisionInWords(decision: string): string {
 }
 
 /** Allows an object without errors and rejects one with errors. */
-export function refuseErrors(errors: FieldError[]): Outcome {
+export function denyErrors(errors: FieldError[]): Outcome {
   return errors.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors }
 }
 

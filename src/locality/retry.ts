@@ -1,7 +1,7 @@
 /** Retries health checks after errors that may pass. The loop of sources retries queries, because it waits without a slot. */
 import { backoffMs, equalJitter } from '../core/backoff.ts'
 import { backoffBoundsOf, type RetryPolicy } from '../core/data-source/retry.ts'
-import { isPassing } from '../core/locality/error-code.ts'
+import { isTransient } from '../core/locality/error-code.ts'
 import { type Clock, sleep } from '../time/clock.ts'
 import { LocalityError } from './plugins/plugin.ts'
 
@@ -30,7 +30,7 @@ export async function withRetries<T>(
 
 /** The delay before the next attempt; undefined when there is none, or when Retry-After is longer than the longest back-off. */
 function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, clock: Clock): number | undefined {
-  if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !isPassing(error.code)) return undefined
+  if (failures >= policy.maxRetries || !(error instanceof LocalityError) || !isTransient(error.code)) return undefined
   const askedMs = error.retryAfterMs ?? 0
   if (askedMs > policy.maxBackoffMs) return undefined
   return Math.max(askedMs, equalJitter(backoffMs(backoffBoundsOf(policy), failures + 1), clock.random()))

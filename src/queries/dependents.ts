@@ -204,7 +204,7 @@ function workloadsOfClaimObject(claim: DataSourceClaim, store: ObjectStore): Wor
 }
 
 /** Returns the cluster-scoped bindings for which a binding has our labels: the values of the labels are their ids. */
-export function clusterBindingsNotedOn({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
+export function labeledClusterBindings({ metadata }: ResourceBinding, store: ObjectStore): ResourceBinding[] {
   return Object.entries(metadata.labels ?? {}).flatMap(([label, id]) =>
     label.startsWith(DEPENDED_BY_LABEL_PREFIX) ? store.byIndex(clusterResourceBindings, 'id', id) : [],
   )

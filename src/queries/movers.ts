@@ -99,7 +99,7 @@ export function lastEndOf(store: ObjectStore, node: string, directory: string): 
 }
 
 /** How many waiting VolumeManagers are enqueued when a slot may be free: more than one, since the first may not be able to start. */
-const WOKEN = 4
+const MAX_ENQUEUED = 4
 
 /** Returns the VolumeManagers that a change concerns, as `namespace/name`. */
 export function concernedManagers({ type, before, after }: StoreChange, store: ObjectStore): string[] {
@@ -197,8 +197,8 @@ function concernedByNode(before: Node | undefined, after: Node | undefined, stor
   const labelled = owners.flatMap((label) => ownersNamed(ownerOfNodeLabel(label), store))
   // A node label of Lodestone concerns only its owner, while many VolumeManagers may have data on one node.
   if (before && after && jsonEqual(withoutOwnLabels(before), withoutOwnLabels(after))) return labelled
-  const looking = ['waiting', 'local'].flatMap((index) => managersBy(store, index, 'all'))
-  return [...managersBy(store, 'node', name), ...labelled, ...looking]
+  const candidates = ['waiting', 'local'].flatMap((index) => managersBy(store, index, 'all'))
+  return [...managersBy(store, 'node', name), ...labelled, ...candidates]
 }
 
 function withoutOwnLabels(node: Node): Node {
@@ -211,7 +211,7 @@ function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {
 }
 
 function nextInQueue(store: ObjectStore): string[] {
-  return firstManagers(store.byIndex(volumeManagers, 'waiting', 'all'), WOKEN)
+  return firstManagers(store.byIndex(volumeManagers, 'waiting', 'all'), MAX_ENQUEUED)
 }
 
 function waits(manager: K8sObject | undefined): boolean {

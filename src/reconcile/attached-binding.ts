@@ -20,9 +20,9 @@ import { jsonEqual } from '../core/json.ts'
 import {
   attachedTo,
   bindingsNeeding,
-  clusterBindingsNotedOn,
   dependentsOf,
   dependentType,
+  labeledClusterBindings,
   workloadOfBinding,
   workloadsAround,
 } from '../queries/dependents.ts'
@@ -57,7 +57,7 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const plan = planAttachedBinding({
         ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
         stored,
-        labeledFor: stored ? clusterBindingsNotedOn(stored, store) : [],
+        labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
       })
       await applyPlan(context, plan)
@@ -108,8 +108,8 @@ function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iter
 
 /** Returns the key of a binding's object, if the binding is attached or has no policy. */
 function* ownKeys({ metadata, spec }: ResourceBinding): Iterable<string> {
-  const isNoted = Object.keys(metadata.labels ?? {}).some((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX))
-  if (isNoted || !spec.placement) yield dependencyKey(resourceObject(spec.resource))
+  const isLabeled = Object.keys(metadata.labels ?? {}).some((label) => label.startsWith(DEPENDED_BY_LABEL_PREFIX))
+  if (isLabeled || !spec.placement) yield dependencyKey(resourceObject(spec.resource))
 }
 
 /** Returns the keys of the objects that the workload needs, and of those that are attached to it. */

@@ -30,7 +30,7 @@ async function failuresOf(error: Error): Promise<{ key: string; retryInMs: numbe
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,
-      asked: () => undefined,
+      queryEnded: () => undefined,
       moved: () => undefined,
       failed: (_loop, key, _error, retryInMs) => failures.push({ key, retryInMs }),
     },

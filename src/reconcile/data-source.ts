@@ -60,7 +60,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         forget(name)
         return undefined
       }
-      queries ??= openSystemQueries({ now, signal, observe: observer.asked })
+      queries ??= openSystemQueries({ now, signal, observe: observer.queryEnded })
       const claims = claimsOfSource(source, store).filter((claim) => isHonored(claim, now()) && isPermitted(claim))
       const system = systems.get(source.spec.system)
       const state = stateOf(name, source)

@@ -22,7 +22,7 @@ export interface ReconcileContext extends Writers {
 /** The observations of loops for the metrics. */
 export interface LoopObserver {
   /** Reports the end of a query to a data system. `result` is the kind of its answer or the code of its error. */
-  asked(system: string, seconds: number, result: string): void
+  queryEnded(system: string, seconds: number, result: string): void
   /** Reports the move of a scheduled workload to other clusters. */
   moved(): void
   /** Reports the eviction of a replica because its node is short of disk. */

@@ -6,9 +6,9 @@ import { attachesAny, type Distribution, propagates } from '../core/dependencies
 import { planDependenciesFinalizer } from '../core/dependencies/plan-finalizer.ts'
 import {
   attachedTo,
-  clusterBindingsNotedOn,
   dependentsOf,
   isWithinReach,
+  labeledClusterBindings,
   workloadOfBinding,
 } from '../queries/dependents.ts'
 import { bindingNamed, bindingsOfWorkload } from '../queries/workload.ts'
@@ -31,7 +31,7 @@ export function openDependenciesLoop(distribution: Distribution | 'none'): Recon
         if (concernsUs(binding)) yield keyOfObject(binding)
         // The finalizer of a binding changes when another binding is attached to it or released.
         for (const { namespace, name } of binding.spec.requiredBy ?? []) yield objectKey(namespace, name)
-        yield* clusterBindingsNotedOn(binding, store).map(keyOfObject)
+        yield* labeledClusterBindings(binding, store).map(keyOfObject)
       }
     },
     *allKeys(store) {

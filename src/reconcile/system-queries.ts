@@ -41,26 +41,26 @@ export interface SystemQueriesInput {
 
 /** Opens the queues, empty. */
 export function openSystemQueries(input: SystemQueriesInput): SystemQueries {
-  const lines = new WeakMap<System, Line>()
-  const lineOf = (system: System) => {
-    const line = lines.get(system) ?? openLine(system, input)
-    lines.set(system, line)
-    return line
+  const queues = new WeakMap<System, SystemQueue>()
+  const queueOf = (system: System) => {
+    const queue = queues.get(system) ?? openQueue(system, input)
+    queues.set(system, queue)
+    return queue
   }
   return {
-    send: (request) => lineOf(request.system).add(request),
-    resume: (system) => lineOf(system).resume(),
-    isFailing: (system) => lineOf(system).isFailing(),
+    send: (request) => queueOf(request.system).add(request),
+    resume: (system) => queueOf(system).resume(),
+    isFailing: (system) => queueOf(system).isFailing(),
   }
 }
 
-interface Line {
+interface SystemQueue {
   add(request: QueryRequest): () => void
   resume(): void
   isFailing(): boolean
 }
 
-function openLine(system: System, { now, signal, observe }: SystemQueriesInput): Line {
+function openQueue(system: System, { now, signal, observe }: SystemQueriesInput): SystemQueue {
   const waiting = new Set<QueryRequest>()
   const canceled = new WeakSet<QueryRequest>()
   let record = NEW_RECORD

@@ -22,8 +22,8 @@ export function serveWebhook(webhook: Webhook, dependencies: AdmissionDependenci
   return serveCalls(
     {
       name: webhook.name,
-      takes: 'an AdmissionReview',
-      told: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
+      expects: 'an AdmissionReview',
+      logMessages: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
       decode: (parsed) => decodeFor(webhook, parsed),
       describe,
       answer(request) {

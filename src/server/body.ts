@@ -10,7 +10,7 @@ export interface ReceivedBody {
   text(): string
   release(): void
   /** Calls the listener if the budget drops the body before it is released. */
-  onGivenUp(listener: () => void): void
+  onDropped(listener: () => void): void
 }
 
 /** The first allocation for a body of several chunks, in bytes. */
@@ -64,7 +64,7 @@ export function receiveBody(
         pieces.drop()
         holding.release()
       },
-      onGivenUp(listener) {
+      onDropped(listener) {
         giveUp = () => {
           drop()
           listener()

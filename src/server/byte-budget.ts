@@ -41,10 +41,10 @@ export function openByteBudget(limit: number, now: () => number = () => performa
   function makeRoom(): void {
     const at = now()
     while (used > limit) {
-      const dearest = dearestOf(entries, at)
-      if (dearest === undefined) return
-      release(dearest)
-      dearest.giveUp()
+      const costliest = costliestOf(entries, at)
+      if (costliest === undefined) return
+      release(costliest)
+      costliest.giveUp()
     }
   }
 
@@ -68,15 +68,15 @@ export function openByteBudget(limit: number, now: () => number = () => performa
 }
 
 /** Returns the holding with the highest cost; of equal ones the oldest. Undefined if none has bytes. */
-function dearestOf(entries: Iterable<Entry>, at: number): Entry | undefined {
-  let dearest: Entry | undefined
+function costliestOf(entries: Iterable<Entry>, at: number): Entry | undefined {
+  let costliest: Entry | undefined
   let highest = 0
   for (const entry of entries) {
     // The age counts from 1 ms, so that a new holding has a cost too.
     const cost = entry.bytes * (at - entry.openedAt + 1)
     if (cost <= highest) continue
-    dearest = entry
+    costliest = entry
     highest = cost
   }
-  return dearest
+  return costliest
 }

@@ -19,9 +19,9 @@ interface CallDefinition<Request> {
   /** The name in log lines and metrics. */
   name: string
   /** The expected body, for error messages: `an AdmissionReview`. */
-  takes: string
+  expects: string
   /** The messages of the log lines. */
-  told: { answered: string; refused: string; failed: string }
+  logMessages: { answered: string; refused: string; failed: string }
   /** Decodes the parsed body to a request, or to an error. */
   decode(parsed: unknown): { request: Request } | { error: string }
   /** Identifies a failed request in the log line. */
@@ -42,7 +42,7 @@ const SLOW_MS = 100
  * @param now a clock in milliseconds
  */
 export function serveCalls<Request>(
-  { name, takes, told, decode, describe, answer: answerTo }: CallDefinition<Request>,
+  { name, expects, logMessages, decode, describe, answer: answerTo }: CallDefinition<Request>,
   { metrics, ...dependencies }: CallDependencies,
   now: () => number = () => performance.now(),
 ): (body: string) => Answer {
@@ -50,7 +50,7 @@ export function serveCalls<Request>(
   const count = metrics.countCalls(name)
 
   function read(body: string): Request {
-    if (body === '') throw new RequestProblem(400, `the body is empty; POST ${takes}`)
+    if (body === '') throw new RequestProblem(400, `the body is empty; POST ${expects}`)
     if (hasTooManyValues(body)) throw new RequestProblem(413, `the body has more than ${MAX_JSON_VALUES} values`)
     let parsed: unknown
     try {
@@ -86,8 +86,8 @@ export function serveCalls<Request>(
       if (status === 500) metrics.faults.labels(name).inc()
       const uid = error instanceof RequestProblem ? error.uid : undefined
       const line = { ...(uid && { uid }), ...(request && describe(request)), status, ms: rounded(ms) }
-      if (status === 500) log.error({ ...line, err: error }, told.failed)
-      else log.warn({ ...line, reason: message }, told.refused)
+      if (status === 500) log.error({ ...line, err: error }, logMessages.failed)
+      else log.warn({ ...line, reason: message }, logMessages.refused)
     })
     return { status, body: problemBody(status, status === 500 ? `lodestone could not decide: ${message}` : message) }
   }
@@ -101,7 +101,7 @@ export function serveCalls<Request>(
       const ms = now() - started
       report(() => {
         line['ms'] = rounded(ms)
-        log.info(line, told.answered)
+        log.info(line, logMessages.answered)
         count({ status: 200, decision, seconds: ms / 1000 })
         reportSlow(body, ms)
       })

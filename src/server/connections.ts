@@ -17,19 +17,19 @@ export interface Connections {
  */
 export function watchConnections(server: Server, limit: number, evicted: () => void): Connections {
   // In the order in which they are closed.
-  const unproven = new Set<Socket>()
-  const proven = new Set<Socket>()
+  const unanswered = new Set<Socket>()
+  const answered = new Set<Socket>()
   const byAddress = new Map<string, Socket>()
 
   server.on('connection', (socket: Socket) => {
-    if (unproven.size + proven.size >= limit) {
-      const [oldest] = unproven.size > 0 ? unproven : proven
+    if (unanswered.size + answered.size >= limit) {
+      const [oldest] = unanswered.size > 0 ? unanswered : answered
       forget(oldest)
       oldest?.destroy()
       evicted()
     }
     const address = addressOf(socket)
-    unproven.add(socket)
+    unanswered.add(socket)
     byAddress.set(address, socket)
     socket.once('close', () => {
       forget(socket)
@@ -38,7 +38,7 @@ export function watchConnections(server: Server, limit: number, evicted: () => v
   })
 
   function forget(socket: Socket | undefined): void {
-    if (socket && !unproven.delete(socket)) proven.delete(socket)
+    if (socket && !unanswered.delete(socket)) answered.delete(socket)
   }
 
   return {
@@ -47,11 +47,11 @@ export function watchConnections(server: Server, limit: number, evicted: () => v
       const accepted = byAddress.get(addressOf(socket))
       if (!accepted || accepted.destroyed) return
       forget(accepted)
-      proven.add(accepted)
+      answered.add(accepted)
     },
-    count: () => unproven.size + proven.size,
+    count: () => unanswered.size + answered.size,
     destroyAll() {
-      for (const socket of [...unproven, ...proven]) socket.destroy()
+      for (const socket of [...unanswered, ...answered]) socket.destroy()
     },
   }
 }

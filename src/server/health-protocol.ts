@@ -14,7 +14,7 @@ export type HealthQuery = 'readiness' | 'metrics'
 export type FromThread =
   | { kind: 'listening'; port: number }
   | { kind: 'failed'; message: string }
-  | { kind: 'question'; about: HealthQuery }
+  | { kind: 'query'; about: HealthQuery }
 
 export type ToThread =
   | { kind: 'readiness'; reasons: string[] }

@@ -13,23 +13,23 @@ import {
 } from './health-protocol.ts'
 
 /** The timeout of a query to the main thread, in ms; after it, the last known state is used. The timeout of a probe is 1 s. */
-const PATIENCE_MS = 500
+const QUERY_TIMEOUT_MS = 500
 /** A longer stall is reported in the text of /livez. */
-const TOLD_STALL_MS = 1000
+const REPORTED_STALL_MS = 1000
 /** A longer stall makes the replica not ready. */
 const READINESS_STALL_MS = 5000
 const MOST_CONNECTIONS = 100
 
 const { host, port, heartbeat, livenessStallMs } = workerData as HealthThreadInput
-const openQuestions = new Map<HealthQuery, PromiseWithResolvers<void>>()
+const pendingQueries = new Map<HealthQuery, PromiseWithResolvers<void>>()
 let reasons = ['starting']
 let metrics: { text: string | undefined; takenAt: number } = { text: '', takenAt: performance.now() }
 
 parentPort?.on('message', (message: ToThread) => {
   if (message.kind === 'readiness') reasons = message.reasons
   else metrics = { text: message.text, takenAt: performance.now() }
-  openQuestions.get(message.kind)?.resolve()
-  openQuestions.delete(message.kind)
+  pendingQueries.get(message.kind)?.resolve()
+  pendingQueries.delete(message.kind)
 })
 
 function tell(message: FromThread): void {
@@ -38,15 +38,15 @@ function tell(message: FromThread): void {
 
 /** Queries the main thread. Resolves after its answer or the timeout. Concurrent calls share one query. */
 async function ask(about: HealthQuery): Promise<void> {
-  let question = openQuestions.get(about)
-  if (!question) {
-    question = Promise.withResolvers<void>()
-    openQuestions.set(about, question)
-    tell({ kind: 'question', about })
+  let pending = pendingQueries.get(about)
+  if (!pending) {
+    pending = Promise.withResolvers<void>()
+    pendingQueries.set(about, pending)
+    tell({ kind: 'query', about })
   }
   const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, PATIENCE_MS)
-  await Promise.race([question.promise, late.promise])
+  const timer = setTimeout(late.resolve, QUERY_TIMEOUT_MS)
+  await Promise.race([pending.promise, late.promise])
   clearTimeout(timer)
 }
 
@@ -68,7 +68,8 @@ interface Answer {
 /** Liveness never depends on the API server, since a restart would not repair that. */
 function livez(): Answer {
   const stall = stallMs()
-  if (stall <= livenessStallMs) return { status: 200, text: stall < TOLD_STALL_MS ? 'ok\n' : `ok: ${busyFor(stall)}\n` }
+  if (stall <= livenessStallMs)
+    return { status: 200, text: stall < REPORTED_STALL_MS ? 'ok\n' : `ok: ${busyFor(stall)}\n` }
   return { status: 503, text: `not alive: ${busyFor(stall)}, longer than ${livenessStallMs / 1000} s\n` }
 }
 

@@ -33,8 +33,8 @@ export function serveInterpreter(interpreter: Interpreter, dependencies: CallDep
   return serveCalls(
     {
       name: INTERPRETER_NAME,
-      takes: 'a ResourceInterpreterContext',
-      told: { answered: 'interpreted', refused: 'interpretation refused', failed: 'interpretation failed' },
+      expects: 'a ResourceInterpreterContext',
+      logMessages: { answered: 'interpreted', refused: 'interpretation refused', failed: 'interpretation failed' },
       decode: decodeContext,
       describe,
       answer(request) {

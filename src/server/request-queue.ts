@@ -8,7 +8,7 @@ export interface QueuedRequest {
   body: ReceivedBody | undefined
   serve(body: string): Answer
   send(answer: Answer): void
-  turnAway(reason: 'bytes' | 'in-flight', message: string): void
+  shed(reason: 'bytes' | 'in-flight', message: string): void
   /** Ends the request after an internal fault. */
   fail(error: unknown): void
 }
@@ -28,32 +28,32 @@ export function openRequestQueue(limit: number): RequestQueue {
   const waiting = { usual: 0, large: 0 }
 
   return {
-    take({ body, serve, send, turnAway, fail }) {
+    take({ body, serve, send, shed, fail }) {
       const size = body?.size ?? 0
       const kind = size > LARGE_BODY_BYTES ? 'large' : 'usual'
       if (waiting[kind] >= limit) {
         body?.release()
-        turnAway('in-flight', `more than ${limit} requests in flight; retry`)
+        shed('in-flight', `more than ${limit} requests in flight; retry`)
         return
       }
-      let isGivenUp = false
+      let isDropped = false
       waiting[kind]++
-      body?.onGivenUp(() => {
-        isGivenUp = true
-        turnAway('bytes', 'too many bytes of requests in flight; retry')
+      body?.onDropped(() => {
+        isDropped = true
+        shed('bytes', 'too many bytes of requests in flight; retry')
       })
       addToBatch({
         size,
         decide() {
           waiting[kind]--
           try {
-            return isGivenUp ? TURNED_AWAY : serve(body?.text() ?? '')
+            return isDropped ? SHED : serve(body?.text() ?? '')
           } finally {
             body?.release()
           }
         },
         send(answer) {
-          if (!isGivenUp) send(answer)
+          if (!isDropped) send(answer)
         },
         fail,
       })
@@ -63,4 +63,4 @@ export function openRequestQueue(limit: number): RequestQueue {
 }
 
 /** The answer of a request that was rejected meanwhile; it is never sent. */
-const TURNED_AWAY: Answer = { status: 503, body: '' }
+const SHED: Answer = { status: 503, body: '' }

@@ -49,7 +49,7 @@ export interface AdmissionServer {
 interface Endpoint {
   path: string
   /** The expected body, for error messages. */
-  takes: string
+  expects: string
   serve(body: string): Answer
 }
 
@@ -119,7 +119,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     const refusal = path === INTERPRETER_PATH ? undefined : callerRefusal(request.raw.socket as TLSSocket)
     if (refusal !== undefined) return { status: 403, message: refusal }
     if (request.method === 'POST') return undefined
-    const message = `method ${request.method} not allowed; use POST with ${endpoint.takes}`
+    const message = `method ${request.method} not allowed; use POST with ${endpoint.expects}`
     return { status: 405, message, headers: { allow: 'POST' } }
   }
 
@@ -158,13 +158,13 @@ export function buildServer(options: ServerOptions): AdmissionServer {
     receiveBody(payload, limits.bodyBytes, budget, done),
   )
   server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-    if (error instanceof BusyProblem) return turnAway(request, reply, 'bytes', error.message)
+    if (error instanceof BusyProblem) return shed(request, reply, 'bytes', error.message)
     const status = error instanceof RequestProblem ? error.status : (error.statusCode ?? 500)
     return refuse(request, reply, { status, message: messageFor(error) })
   })
 
   /** Rejects with Retry-After. kube-apiserver retries within the timeout of its call. */
-  function turnAway(request: FastifyRequest, reply: FastifyReply, reason: 'bytes' | 'in-flight', message: string) {
+  function shed(request: FastifyRequest, reply: FastifyReply, reason: 'bytes' | 'in-flight', message: string) {
     metrics.shed.labels(reason).inc()
     // To close the connection frees the bytes of the request.
     const headers = { 'retry-after': '1', ...(reason === 'bytes' && { connection: 'close' }) }
@@ -177,7 +177,7 @@ export function buildServer(options: ServerOptions): AdmissionServer {
         body: request.body as ReceivedBody | undefined,
         serve,
         send: (answer) => void send(reply, answer),
-        turnAway: (reason, message) => void turnAway(request, reply, reason, message),
+        shed: (reason, message) => void shed(request, reply, reason, message),
         fail(error) {
           log.error({ path, err: error }, 'request failed')
           reply.raw.destroy()
@@ -204,12 +204,12 @@ export function buildServer(options: ServerOptions): AdmissionServer {
 function endpointsOf({ webhooks, interpreter, ...dependencies }: ServerOptions): Endpoint[] {
   const endpoints = webhooks.map((webhook) => ({
     path: pathOf(webhook),
-    takes: 'an AdmissionReview',
+    expects: 'an AdmissionReview',
     serve: serveWebhook(webhook, dependencies),
   }))
   if (!interpreter) return endpoints
   const serve = serveInterpreter(interpreter, dependencies)
-  return [...endpoints, { path: INTERPRETER_PATH, takes: 'a ResourceInterpreterContext', serve }]
+  return [...endpoints, { path: INTERPRETER_PATH, expects: 'a ResourceInterpreterContext', serve }]
 }
 
 /** TLS 1.2 and newer. kube-apiserver uses HTTP/1.1 for webhooks (pkg/util/webhook/client.go). */

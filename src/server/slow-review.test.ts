@@ -15,8 +15,8 @@ test('a slow decision is logged as a warning with its size, and is counted', asy
   const serve = serveCalls(
     {
       name: 'pod',
-      takes: 'an AdmissionReview',
-      told: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
+      expects: 'an AdmissionReview',
+      logMessages: { answered: 'reviewed', refused: 'review refused', failed: 'review failed' },
       decode: (parsed) => ({ request: parsed as { ms: number } }),
       describe: () => ({}),
       answer({ ms }) {

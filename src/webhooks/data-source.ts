@@ -1,7 +1,7 @@
 /** Admission of DataSources: rejects invalid objects, with all errors in one response. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { validateDataSource } from '../core/data-source/validate.ts'
-import { refuseErrors } from '../core/outcome.ts'
+import { denyErrors } from '../core/outcome.ts'
 import { defineWebhook } from './define.ts'
 
 export const dataSource = defineWebhook({
@@ -11,5 +11,5 @@ export const dataSource = defineWebhook({
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'Ignore',
   gather: ({ object }) => object as DataSource,
-  decide: (source) => refuseErrors(validateDataSource(source)),
+  decide: (source) => denyErrors(validateDataSource(source)),
 })

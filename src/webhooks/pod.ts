@@ -2,7 +2,7 @@
 import { INJECT_LABEL } from '../api/lodestone.ts'
 import { type Pod, pods } from '../api/pod.ts'
 import type { FieldError } from '../core/field-errors.ts'
-import { leaveMalformed, type Outcome, refuseErrors } from '../core/outcome.ts'
+import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import { decidePod } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'
 import { isHub, volumeManagersOf } from '../queries/volumes.ts'
@@ -12,7 +12,7 @@ import { defineWebhook } from './define.ts'
  * Rejects a pod that is too large to check, because it must not run without its data. Allows a malformed pod: the API server rejects it.
  */
 function refuseTooLarge(errors: FieldError[]): Outcome {
-  return errors.some(({ code }) => code === 'TooLong') ? refuseErrors(errors) : leaveMalformed(errors)
+  return errors.some(({ code }) => code === 'TooLong') ? denyErrors(errors) : leaveMalformed(errors)
 }
 
 export const pod = defineWebhook({

@@ -43,7 +43,7 @@ export function runLoops({
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,
-      asked: () => undefined,
+      queryEnded: () => undefined,
       moved: () => undefined,
       failed: (loop, key, error) => failures.push(`${loop} ${key}: ${error}`),
     },

@@ -40,7 +40,7 @@ function startLoop() {
     driftIntervalMs: 600_000,
     observer: {
       done: () => undefined,
-      asked: () => undefined,
+      queryEnded: () => undefined,
       moved: () => undefined,
       failed: (loop, key, error) => problems.push(`${loop} ${key}: ${error}`),
     },

@@ -30,7 +30,7 @@ async function start(...names: string[]): Promise<VolumeWorld> {
     now: Date.now,
     maxMovesPerMinute: 60,
     driftIntervalMs: 600_000,
-    observer: { done: () => undefined, asked: () => undefined, moved: () => undefined, failed: () => undefined },
+    observer: { done: () => undefined, queryEnded: () => undefined, moved: () => undefined, failed: () => undefined },
   })
   return world
 }

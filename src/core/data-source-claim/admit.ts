@@ -2,7 +2,7 @@
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import type { FieldError } from '../field-errors.ts'
 import { jsonEqual } from '../json.ts'
-import { type Outcome, refuseErrors } from '../outcome.ts'
+import { denyErrors, type Outcome } from '../outcome.ts'
 
 export interface ClaimAdmissionInput {
   claim: DataSourceClaim
@@ -22,8 +22,8 @@ const RETRY = 'if this was just done, retry in a few seconds'
  * be removable, and the permission may have been removed since.
  */
 export function admitClaim({ claim, stored, errors, refusal }: ClaimAdmissionInput): Outcome {
-  if (refusal === undefined || claim.metadata.deletionTimestamp) return refuseErrors(errors)
-  if (stored && jsonEqual(stored.spec?.workload, claim.spec.workload)) return refuseErrors(errors)
+  if (refusal === undefined || claim.metadata.deletionTimestamp) return denyErrors(errors)
+  if (stored && jsonEqual(stored.spec?.workload, claim.spec.workload)) return denyErrors(errors)
   const message = claim.spec.workload.namespace ? `${refusal}; ${RETRY}` : refusal
-  return refuseErrors([...errors, { path: 'spec.workload', code: 'Forbidden', message }])
+  return denyErrors([...errors, { path: 'spec.workload', code: 'Forbidden', message }])
 }

@@ -38,7 +38,7 @@ export interface ClaimPlanInput {
  */
 export function planClaim(input: ClaimPlanInput): Plan {
   const { claim } = input
-  if (claim.metadata.deletionTimestamp) return planLeave(input)
+  if (claim.metadata.deletionTimestamp) return planRelease(input)
   const finalizer = addFinalizer(claim)
   // Each run makes one guarded write. The next run continues from its result.
   if (finalizer.length > 0) return { actions: finalizer }
@@ -72,7 +72,7 @@ function addFinalizer(claim: DataSourceClaim): Action[] {
  * Releases a deleted claim when its workload has no binding, or when the claim is no longer honored and no binding is narrowed for it. The
  * loop of bindings restores the bindings.
  */
-function planLeave({ claim, bindings, now }: ClaimPlanInput): Plan {
+function planRelease({ claim, bindings, now }: ClaimPlanInput): Plan {
   const { finalizers = [], resourceVersion } = claim.metadata
   if (!finalizers.includes(CLAIM_FINALIZER)) return NOTHING
   const until = honoredUntil(claim)

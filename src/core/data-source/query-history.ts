@@ -1,6 +1,6 @@
 /** The history of the queries for one DataSource, and its update with the result of a query. */
 import type { DataSource } from '../../api/data-source.ts'
-import { isPassing, type LocalityErrorCode } from '../locality/error-code.ts'
+import { isTransient, type LocalityErrorCode } from '../locality/error-code.ts'
 import { type Attempt, CONFIRMATIONS } from './plan.ts'
 import { planRetry, type RetryPolicy } from './retry.ts'
 
@@ -78,7 +78,7 @@ export function afterResult(
       const { delayMs, isSilent } = planRetry({
         policy: retry,
         failures,
-        isPassing: isPassing(code),
+        isTransient: isTransient(code),
         isLocated,
         refreshIntervalMs,
         retryAfterMs,

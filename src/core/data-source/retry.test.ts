@@ -11,7 +11,7 @@ const policy = {
 const some: RetryInput = {
   policy,
   failures: 1,
-  isPassing: true,
+  isTransient: true,
   isLocated: true,
   refreshIntervalMs: 300_000,
   retryAfterMs: undefined,
@@ -38,7 +38,11 @@ test.each<{ name: string; input: Partial<RetryInput>; want: number }>([
   { name: 'soon', input: {}, want: 1_000 },
   { name: 'later after each further failure', input: { failures: 4 }, want: 8_000 },
   { name: 'counted from the end of the retries', input: { policy, failures: 4 }, want: 1_000 },
-  { name: 'immediately, if the error does not disappear by itself', input: { policy, isPassing: false }, want: 1_000 },
+  {
+    name: 'immediately, if the error does not disappear by itself',
+    input: { policy, isTransient: false },
+    want: 1_000,
+  },
   { name: 'within the refresh interval, if there is an earlier answer', input: { failures: 40 }, want: 300_000 },
   { name: 'within seconds, if there is no earlier answer', input: { failures: 40, isLocated: false }, want: 3_000 },
   {

@@ -17,7 +17,7 @@ export interface RetryInput {
   /** How many queries for this source failed in a row; 1 after the first failure. */
   failures: number
   /** Whether the error may disappear by itself. */
-  isPassing: boolean
+  isTransient: boolean
   /** Whether an earlier answer exists, which stays valid meanwhile. */
   isLocated: boolean
   refreshIntervalMs: number
@@ -41,9 +41,9 @@ const LAST_UNKNOWN_MS = 3_000
  * Plans the retries of the policy first. After them, the delay doubles up to the refresh interval if an earlier answer is valid, and up to
  * a few seconds otherwise.
  */
-export function planRetry({ policy, failures, isPassing, spread, ...rest }: RetryInput): Retry {
+export function planRetry({ policy, failures, isTransient, spread, ...rest }: RetryInput): Retry {
   const { retryAfterMs } = rest
-  const isSilent = isPassing && failures <= policy.maxRetries && (retryAfterMs ?? 0) <= policy.maxBackoffMs
+  const isSilent = isTransient && failures <= policy.maxRetries && (retryAfterMs ?? 0) <= policy.maxBackoffMs
   if (!isSilent) return { delayMs: lateDelayMs(Math.max(1, failures - policy.maxRetries), rest), isSilent }
   const boundMs = backoffMs(backoffBoundsOf(policy), failures)
   return { delayMs: Math.max(retryAfterMs ?? 0, equalJitter(boundMs, spread)), isSilent }

@@ -107,11 +107,11 @@ function isNotHandedOver(binding: ResourceBinding, labels: Record<string, string
 
 /** The recorded referrers whose dependencies are unknown: they may still need this one. */
 function unknownReferrers(
-  { needs, bindingOf, labeledFor: noted, isUnknown }: AttachedInput,
+  { needs, bindingOf, labeledFor, isUnknown }: AttachedInput,
   entries: readonly BindingSnapshot[],
 ): ResourceBinding[] {
   const needing = new Set(needs.map(({ binding }) => binding))
-  return [...entries.flatMap((entry) => bindingOf(entry) ?? []), ...noted].filter(
+  return [...entries.flatMap((entry) => bindingOf(entry) ?? []), ...labeledFor].filter(
     (binding) => isUnknown(binding) && !needing.has(binding),
   )
 }

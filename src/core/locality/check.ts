@@ -15,14 +15,14 @@ export function isPrintable(text: string): boolean {
   return !UNPRINTABLE.test(text)
 }
 
-interface LocatedFacts {
+interface LocatedAnswer {
   location: string
   bytes?: number
   etag?: string
 }
 
 /** Removes an unusable size or ETag from an answer; returns undefined if its location cannot be stored. */
-export function checkLocated<T extends LocatedFacts>(answer: T): T | undefined {
+export function checkLocated<T extends LocatedAnswer>(answer: T): T | undefined {
   const { bytes, etag, ...rest } = answer
   const { location } = answer
   if (location === '' || location.length > MAX_LOCATION_LENGTH || !isPrintable(location)) return undefined

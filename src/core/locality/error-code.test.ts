@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isPassing, signOf } from './error-code.ts'
+import { isTransient, signOf } from './error-code.ts'
 
 test.each([
   { code: 'unreachable', sign: 'fails', passes: true },
@@ -9,7 +9,7 @@ test.each([
   { code: 'unauthorized', sign: 'unclear', passes: false },
   { code: 'rejected', sign: 'answers', passes: false },
 ] as const)('after an error $code the system $sign, and the error may disappear: $passes', ({ code, sign, passes }) => {
-  expect([signOf(code), isPassing(code)]).toEqual([sign, passes])
+  expect([signOf(code), isTransient(code)]).toEqual([sign, passes])
 })
 
 test('a query without an error shows that the system answers', () => {

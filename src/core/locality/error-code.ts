@@ -29,6 +29,6 @@ export function signOf(code: LocalityErrorCode | undefined): SystemSign {
 }
 
 /** Whether an error may disappear without a change of the query, the credentials or the endpoint. */
-export function isPassing(code: LocalityErrorCode): boolean {
+export function isTransient(code: LocalityErrorCode): boolean {
   return SIGNS[code] === 'fails'
 }

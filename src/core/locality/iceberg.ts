@@ -2,7 +2,7 @@
 import { isPrintable } from './check.ts'
 import { type Members, members } from './members.ts'
 
-export interface TableFacts {
+export interface TableInfo {
   location: string
   bytes?: number
 }
@@ -21,7 +21,7 @@ export interface CatalogPaths {
 }
 
 /** Parses a load-table response; undefined if it has no location. */
-export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableFacts | undefined {
+export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableInfo | undefined {
   const metadata = members(members(body)?.['metadata'])
   if (metadata === undefined) return undefined
   const location = dataLocation(metadata) ?? text(members(body)?.['table-location'])

@@ -48,11 +48,11 @@ const MAX_MESSAGE = 1024
 /** Builds the Event of a report. `seq` counts the reports of this attempt; `count` counts those with this reason. */
 export function moverEvent(
   { pod, node, about, attempt }: MoverIdentity,
-  { moment, message, ...figures }: MoverReport,
+  { moment, message, ...counts }: MoverReport,
   { seq, count, firstAt, now }: { seq: number; count: number; firstAt: number; now: number },
 ): MoverEvent {
   const reason = MOVER_REASONS[moment]
-  const payload = (text: string) => JSON.stringify({ v: CONTRACT_VERSION, attempt, seq, ...figures, message: text })
+  const payload = (text: string) => JSON.stringify({ v: CONTRACT_VERSION, attempt, seq, ...counts, message: text })
   const tooMuch = payload(message).length - MAX_MESSAGE
   // Kubernetes requires that the Event of a namespaced object is in its namespace.
   const namespace = about?.namespace ?? pod.namespace

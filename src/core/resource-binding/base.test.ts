@@ -9,7 +9,7 @@ import { parseInput } from './parse-input.ts'
 
 const one = (...clusterNames: string[]): PlacementAffinity => ({ clusterAffinity: { clusterNames } })
 const three = one('member1', 'member2', 'member3')
-const noted = (base: PlacementAffinity) => ({ annotations: { [OUR_ANNOTATIONS[0]]: JSON.stringify(base) } })
+const annotated = (base: PlacementAffinity) => ({ annotations: { [OUR_ANNOTATIONS[0]]: JSON.stringify(base) } })
 
 /** A binding after a decision: narrowed to the clusters with the data, with the base in its annotation. */
 function stored(base: PlacementAffinity = three, ...data: string[]): ResourceBinding {
@@ -71,12 +71,12 @@ describe('at creation', () => {
     },
     {
       name: 'a forged base does not count if the decision for it differs',
-      input: { binding: makeBinding({ placement: one('member1', 'member2') }, noted({})) },
+      input: { binding: makeBinding({ placement: one('member1', 'member2') }, annotated({})) },
       want: { base: one('member1', 'member2'), affinity: one('member2') },
     },
     {
       name: 'a base in the request stays if it changes nothing: it may be our own first answer',
-      input: { binding: makeBinding({ placement: one('member2') }, noted({})), policy: known(three) },
+      input: { binding: makeBinding({ placement: one('member2') }, annotated({})), policy: known(three) },
       want: { base: {}, affinity: one('member2') },
     },
     {
@@ -171,7 +171,7 @@ describe('at an update', () => {
 
   test('a forged base never widens a placement beyond a policy that is in force', () => {
     const before = stored()
-    const forged = { ...before, metadata: { ...before.metadata, ...noted({}) } }
+    const forged = { ...before, metadata: { ...before.metadata, ...annotated({}) } }
     const moved = [located(['member9'])]
     const policy = known(three)
     expect(outcome({ binding: forged, stored: before, policy }).affinity).toEqual(one('member2'))
@@ -181,7 +181,7 @@ describe('at an update', () => {
 
   test('a forged base never widens a placement beyond a lazy policy', () => {
     const before = stored()
-    const forged = { ...before, metadata: { ...before.metadata, ...noted({}) } }
+    const forged = { ...before, metadata: { ...before.metadata, ...annotated({}) } }
     const got = outcome({ binding: forged, stored: forged, policy: lazy(three), claims: [located(['member9'])] })
     expect(got.affinity).toEqual(one('member2'))
   })

@@ -43,14 +43,15 @@ interface BaseDecision {
 export function baseCandidates(input: ParsedInput): BaseCandidates {
   const { binding, stored, storedAnnotations } = input
   const incoming = affinityOf(binding.spec.placement)
-  const noted = input.annotations.base
+  const annotated = input.annotations.base
   if (stored === undefined || !jsonEqual(incoming, affinityOf(stored.spec.placement))) {
-    return { conditional: noted ? [{ base: noted, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
+    return { conditional: annotated ? [{ base: annotated, condition: 'answeredOrByLoop' }] : [], otherwise: incoming }
   }
   const conditional: BaseCandidate[] = []
   // Reinvocation: the decision for a new base can equal the stored affinity. This widens nothing, since the affinity is the stored one. The
   // next write uses the base of the policy again.
-  if (noted && !jsonEqual(noted, storedAnnotations.base)) conditional.push({ base: noted, condition: 'answered' })
+  if (annotated && !jsonEqual(annotated, storedAnnotations.base))
+    conditional.push({ base: annotated, condition: 'answered' })
   if (input.policy && !input.policy.lazy) return { conditional, otherwise: affinityOf(input.policy.placement) }
   if (storedAnnotations.base) conditional.push({ base: storedAnnotations.base, condition: 'withinPolicy' })
   return { conditional, otherwise: incoming }
@@ -85,12 +86,14 @@ function isAnswered({ affinity, annotations }: BaseDecision, incoming: Placement
  * Whether the loop of another replica sent this affinity. That replica may have decided from claims and sources that this replica has not
  * cached yet. The new locality annotation in the same write then explains the affinity.
  */
-function isByLoop(input: ParsedInput, noted: PlacementAffinity, incoming: PlacementAffinity): boolean {
+function isByLoop(input: ParsedInput, annotated: PlacementAffinity, incoming: PlacementAffinity): boolean {
   const { binding, stored, annotations, clusters, isWorkload } = input
   if (!stored || !annotations.locality || localityText(binding) === localityText(stored)) return false
-  const base = withAffinity(binding.spec.placement ?? {}, noted)
+  const base = withAffinity(binding.spec.placement ?? {}, annotated)
   const narrowing = narrowPlacement({ base, constraint: constraintIn(annotations.locality), clusters, isWorkload })
-  return narrowing.kind === 'narrowed' && jsonEqual(narrowing.affinity, incoming) && isTrusted(input, noted, incoming)
+  return (
+    narrowing.kind === 'narrowed' && jsonEqual(narrowing.affinity, incoming) && isTrusted(input, annotated, incoming)
+  )
 }
 
 function localityText({ metadata }: ResourceBinding): string | undefined {

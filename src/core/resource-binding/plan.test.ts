@@ -136,9 +136,9 @@ describe('the Events if', () => {
   const holdOf = (binding: ResourceBinding) => JSON.parse(binding.metadata.annotations?.[HOLD_ANNOTATION] ?? '{}')
   const messageOf = (binding: ResourceBinding) =>
     JSON.parse(binding.metadata.annotations?.[LOCALITY_ANNOTATION] ?? '{}').message
-  const noted = (key: string, value: object) => makeBinding({}, { annotations: { [key]: JSON.stringify(value) } })
-  const released = noted(HOLD_ANNOTATION, { ...holdOf(held), released: true })
-  const relaxed = noted(LOCALITY_ANNOTATION, { state: 'Relaxed', claims: [], message: 'the policy changed' })
+  const annotated = (key: string, value: object) => makeBinding({}, { annotations: { [key]: JSON.stringify(value) } })
+  const released = annotated(HOLD_ANNOTATION, { ...holdOf(held), released: true })
+  const relaxed = annotated(LOCALITY_ANNOTATION, { state: 'Relaxed', claims: [], message: 'the policy changed' })
 
   test.each<{ name: string; before?: ResourceBinding; after: ResourceBinding; want: string[][] }>([
     { name: 'nothing changes', before: plain, after: plain, want: [] },

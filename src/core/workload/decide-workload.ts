@@ -50,16 +50,16 @@ export function decideWorkload(input: WorkloadInput): Outcome {
     const warning = `lodestone: the pod template of a ${object.kind} is immutable; recreate the ${object.kind} to change its volumes`
     return { kind: 'allow', warnings: [warning] }
   }
-  const asking = templates.flatMap((placed) => askOf(placed, object, stored) ?? [])
-  const [first] = asking
-  const parsed = parseAll(asking)
+  const requests = templates.flatMap((placed) => requestOf(placed, object, stored) ?? [])
+  const [first] = requests
+  const parsed = parseAll(requests)
   const tooLarge = first ? mountCountErrors(annotationPath(first), countsOf(parsed)) : []
   if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
-  const checks = parsed.map((ask) => check(ask, input))
+  const checks = parsed.map((request) => check(request, input))
   const errors = distinct(checks.flatMap((found) => found.errors))
   const warnings = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
   if (errors.length > 0) return { kind: 'deny', errors, ...(warnings.length > 0 && { warnings }) }
-  const changed = asking.reduce((whole, ask) => withAsk(whole, ask), object)
+  const changed = requests.reduce((whole, request) => withRequest(whole, request), object)
   if (changed === object) return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
   return {
     kind: 'patch',
@@ -72,7 +72,7 @@ export function decideWorkload(input: WorkloadInput): Outcome {
 /** The path of the annotations of the workload itself. */
 const OWN_ANNOTATIONS = 'metadata.annotations'
 
-interface Ask extends PlacedTemplate {
+interface TemplateRequest extends PlacedTemplate {
   annotation: string
   /** The path of the annotation: in the template, or in the workload's own metadata for all templates. */
   writtenAt: string
@@ -94,7 +94,11 @@ function isSame(
 }
 
 /** The request for the pods of a template; undefined if they request nothing or opt out. */
-function askOf(placed: PlacedTemplate, object: K8sObject, stored: K8sObject | undefined): Ask | undefined {
+function requestOf(
+  placed: PlacedTemplate,
+  object: K8sObject,
+  stored: K8sObject | undefined,
+): TemplateRequest | undefined {
   const { labels, annotations } = placed.template.metadata ?? {}
   if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return undefined
   const own = ownAnnotation(object)
@@ -111,23 +115,23 @@ function ownAnnotation({ metadata }: K8sObject): string | undefined {
   return metadata.annotations?.[VOLUMES_ANNOTATION]
 }
 
-interface ParsedAsk extends Ask {
+interface ParsedTemplateRequest extends TemplateRequest {
   parsed: ParsedRequests
 }
 
 /** Parses each annotation once, since that of the workload applies to all of its templates. */
-function parseAll(asking: readonly Ask[]): ParsedAsk[] {
+function parseAll(requests: readonly TemplateRequest[]): ParsedTemplateRequest[] {
   const ofWorkload = new Map<string, ParsedRequests>()
-  return asking.map((ask) => {
-    const { annotation, writtenAt } = ask
-    if (writtenAt !== OWN_ANNOTATIONS) return { ...ask, parsed: parseVolumeRequests(annotation, writtenAt) }
+  return requests.map((request) => {
+    const { annotation, writtenAt } = request
+    if (writtenAt !== OWN_ANNOTATIONS) return { ...request, parsed: parseVolumeRequests(annotation, writtenAt) }
     const parsed = ofWorkload.get(annotation) ?? parseVolumeRequests(annotation, writtenAt)
     ofWorkload.set(annotation, parsed)
-    return { ...ask, parsed }
+    return { ...request, parsed }
   })
 }
 
-function annotationPath({ writtenAt }: Ask): string {
+function annotationPath({ writtenAt }: TemplateRequest): string {
   return `${writtenAt}[${VOLUMES_ANNOTATION}]`
 }
 
@@ -135,25 +139,25 @@ function annotationPath({ writtenAt }: Ask): string {
 function templateCountErrors(object: K8sObject, paths: readonly string[]): FieldError[] {
   const count = paths.reduce((sum, path) => sum + valuesAt(object, path).length, 0)
   if (count <= MAX_TEMPLATES) return []
-  const inTemplates = paths.flatMap((path) => valuesAt(object, `${path}.metadata.annotations`)).some(asks)
-  if (!asks(object.metadata.annotations) && !inTemplates) return []
+  const inTemplates = paths.flatMap((path) => valuesAt(object, `${path}.metadata.annotations`)).some(hasRequest)
+  if (!hasRequest(object.metadata.annotations) && !inTemplates) return []
   const message = `the workload has ${count} pod templates, more than ${MAX_TEMPLATES}; divide it`
   return [{ path: `${OWN_ANNOTATIONS}[${VOLUMES_ANNOTATION}]`, code: 'TooLong', message }]
 }
 
-function asks(annotations: unknown): boolean {
+function hasRequest(annotations: unknown): boolean {
   return isObject(annotations) && annotations[VOLUMES_ANNOTATION] !== undefined
 }
 
-function countsOf(asking: readonly ParsedAsk[]): MountCount[] {
-  return asking.flatMap(({ template, parsed }) =>
+function countsOf(requests: readonly ParsedTemplateRequest[]): MountCount[] {
+  return requests.flatMap(({ template, parsed }) =>
     'requests' in parsed ? [{ spec: template.spec, requests: parsed.requests }] : [],
   )
 }
 
 /** Returns the errors that the pods would get. A missing VolumeManager is only a warning, since manifests are applied in any order. */
 function check(
-  { path, template, parsed }: ParsedAsk,
+  { path, template, parsed }: ParsedTemplateRequest,
   { managers, isHub }: WorkloadInput,
 ): { errors: FieldError[]; warnings: string[] } {
   if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
@@ -172,7 +176,7 @@ function check(
   }
 }
 
-function withAsk(whole: K8sObject, { keys, template, annotation }: Ask): K8sObject {
+function withRequest(whole: K8sObject, { keys, template, annotation }: TemplateRequest): K8sObject {
   const { labels, annotations, ...metadata } = template.metadata ?? {}
   if (labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation) return whole
   const changed: PodTemplate['metadata'] = {

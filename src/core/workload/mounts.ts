@@ -57,7 +57,7 @@ export function unknownContainers(containers: readonly Container[], requests: re
   )
 }
 
-interface Asked extends WantedMount {
+interface RequestedMount extends WantedMount {
   mountPath: string
   isExplicit: boolean
 }
@@ -67,7 +67,7 @@ function mountInto(container: Container, wanted: readonly WantedMount[], at: str
   const added: VolumeMount[] = []
   const table = openMountTable()
   for (const mount of own) table.add(mount)
-  for (const { path, volume, mountPath, isExplicit, readOnly } of asked(container, wanted)) {
+  for (const { path, volume, mountPath, isExplicit, readOnly } of requestedMounts(container, wanted)) {
     if (table.has(volume, mountPath) || (!isExplicit && table.hasVolume(volume))) continue
     const taken = table.at(mountPath)
     if (taken === undefined) {
@@ -105,18 +105,18 @@ function openMountTable() {
 }
 
 /** The requested mounts of this container. Mounts with a path come first: a volume that has one needs no default mount. */
-function asked({ name }: Container, wanted: readonly WantedMount[]): Asked[] {
+function requestedMounts({ name }: Container, wanted: readonly WantedMount[]): RequestedMount[] {
   const all = wanted.flatMap((one) => {
     const { containers = [], 'mount-path': forAll } = one.request
-    if (containers.length === 0) return [toAsked(one, forAll)]
+    if (containers.length === 0) return [toRequestedMount(one, forAll)]
     return containers
       .filter((container) => container.name === name)
-      .map((container) => toAsked(one, container['mount-path'] ?? forAll))
+      .map((container) => toRequestedMount(one, container['mount-path'] ?? forAll))
   })
   return [...all.filter(({ isExplicit }) => isExplicit), ...all.filter(({ isExplicit }) => !isExplicit)]
 }
 
-function toAsked(wanted: WantedMount, mountPath: string | undefined): Asked {
+function toRequestedMount(wanted: WantedMount, mountPath: string | undefined): RequestedMount {
   return { ...wanted, mountPath: mountPath ?? DEFAULT_MOUNT_PATH, isExplicit: mountPath !== undefined }
 }
 
