@@ -64,7 +64,7 @@ test('downloads, uploads and deletes with a real server; each says so in Events 
   while (many.length > 0)
     await Promise.all(many.splice(0, 16).map((i) => s3.putObject('lake', `raw/many/${i}`, `${i}`)))
 
-  const down = await run(s3, 'download', ['--source', 's3://lake/raw/', '--target', join(root, 'data')])
+  const down = await run(s3, 'download', ['--source', 's3://lake/raw/', '--target', join(root, 'data')], 'mover-of-all')
 
   expect(down.result).toMatchObject({ outcome: 'completed', attempt: 2, files: 1103 })
   for (const [key, content] of Object.entries(files)) {
@@ -72,7 +72,7 @@ test('downloads, uploads and deletes with a real server; each says so in Events 
   }
   expect(await readdir(join(root, 'data', 'many'))).toHaveLength(1100)
   // Progress is told of what takes longer than ten seconds.
-  const events = (await eventsOf('mover-download')).filter(({ reason }) => reason !== 'Data-Path-Progress')
+  const events = (await eventsOf('mover-of-all')).filter(({ reason }) => reason !== 'Data-Path-Progress')
   expect(events.map(({ reason }) => reason).sort()).toEqual([...reasons].sort())
   expect(events.every(({ involvedObject }) => involvedObject.uid === 'u-1')).toBe(true)
   const completed = events.find(({ reason }) => reason === 'Data-Path-Completed')
