@@ -21,6 +21,7 @@ afterAll(() => cluster?.plane.stopAll())
 
 test('a node under disk pressure loses the unused copies, and has one back when a pod waits for it', async () => {
   const { plane, lodestone } = cluster
+  const before = await lodestone.metric('lodestone_volume_evictions_total')
   await cluster.create(volumeManagerOf('unused', copyOn('node-5')))
   await cluster.create(volumeManagerOf('used', copyOn('node-5')))
   await cluster.create(volumeManagerOf('kept', copyOn('node-5', { evictionPolicy: 'Never' })))
@@ -35,7 +36,7 @@ test('a node under disk pressure loses the unused copies, and has one back when 
   await plane.eventually('the unused copy is gone', async () => cluster.nodesWith(unused).length === 0, 30_000)
   const { status } = await cluster.reached('unused', 'Pending')
   expect(status?.volumes?.[0]?.replicas).toMatchObject([{ state: 'Evicted', reason: 'DiskPressure' }])
-  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(1)
+  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
   expect(await lodestone.readLog()).toMatch(
     /"msg":"replica evicted".*"node":"node-5"|"node":"node-5".*"replica evicted"/,
   )
@@ -54,7 +55,7 @@ test('a node under disk pressure loses the unused copies, and has one back when 
   await diskPressure('node-5', 'False')
   expect(await cluster.nodeOf('waiting')).toBe('node-5')
   expect(await filesIn(cluster.dataOn('node-5', unused))).toEqual(FILES)
-  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(1)
+  expect(await lodestone.metric('lodestone_volume_evictions_total')).toBe(before + 1)
 })
 
 test('a download for which there is no room has the copy go that was used longest ago, and comes then', async () => {

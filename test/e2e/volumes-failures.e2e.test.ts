@@ -167,8 +167,10 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
 })
 
 describe('a controller that is killed when a mover has failed counts that failure once', () => {
-  const isFailure = ({ method, path, body }: GatedRequest) =>
-    method === 'PATCH' && path.includes('/volumemanagers/') && body.includes('"reason":"OOMKilled"')
+  const isFailureOf =
+    (manager: string) =>
+    ({ method, path, body }: GatedRequest) =>
+      method === 'PATCH' && path.includes(`/volumemanagers/${manager}/`) && body.includes('"reason":"OOMKilled"')
 
   test.each([
     ['before it wrote it down', 'there'],
@@ -178,7 +180,7 @@ describe('a controller that is killed when a mover has failed counts that failur
     const proxy = await heldBack()
     await cluster.create(volumeManagerOf(manager, s3Volume(proxy, 's3://lake/train/')))
     await cluster.plane.eventually('the download is under way', async () => proxy.isHolding)
-    const stopped = cluster.gate.stopAt(isFailure, when)
+    const stopped = cluster.gate.stopAt(isFailureOf(manager), when)
     expect(await cluster.kubelet.strike(manager, 'OOMKilled')).toBe(1)
     await stopped
     await cluster.lodestone.kill()
