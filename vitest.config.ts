@@ -8,6 +8,8 @@ const endToEnd = {
   testTimeout: 300_000,
   hookTimeout: 900_000,
   fileParallelism: false,
+  // No test needs another one. The seed is in the output: `--sequence.seed=N` repeats an order.
+  sequence: { shuffle: { tests: true } },
   env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'node-compile') },
 }
 

@@ -30,8 +30,8 @@ afterAll(async () => {
   await removeTemporaryFolder(dir)
 })
 
-describe('S3', () => {
-  test('says the region of a bucket, to the signed and to the anonymous', { timeout: firstRunMs }, async (context) => {
+describe('S3', { timeout: firstRunMs }, () => {
+  test('says the region of a bucket, to the signed and to the anonymous', async (context) => {
     const s3 = tracked(await orSkip(context, startS3(dir)))
     await s3.createBucket('lake')
     const signed = await s3.request('HEAD', '/lake')
@@ -70,8 +70,8 @@ describe('S3', () => {
   })
 })
 
-describe('the Iceberg REST catalog', () => {
-  test('knows where a table is, how large it is and when it moved', { timeout: firstRunMs }, async (context) => {
+describe('the Iceberg REST catalog', { timeout: firstRunMs }, () => {
+  test('knows where a table is, how large it is and when it moved', async (context) => {
     const iceberg = tracked(await orSkip(context, startIceberg(dir)))
     const namespace = ['sales', 'eu']
     await iceberg.createNamespace(['sales'])
@@ -120,8 +120,8 @@ describe('the Iceberg REST catalog', () => {
   })
 })
 
-describe('HDFS', () => {
-  test('sums up a folder, also after a failover and a restart', { timeout: firstRunMs }, async (context) => {
+describe('HDFS', { timeout: firstRunMs }, () => {
+  test('sums up a folder, also after a failover and a restart', async (context) => {
     const hdfs = tracked(await orSkip(context, startHdfs(dir)))
     const [first = '', second = ''] = hdfs.urls
     await hdfs.mkdirs(`/${tables}`)
