@@ -7,9 +7,6 @@ const OLDEST_NODE = 20
 interface LockedPackage {
   resolved?: string
   integrity?: string
-  optional?: true
-  os?: string[]
-  cpu?: string[]
   engines?: { node?: string }
 }
 
@@ -46,14 +43,8 @@ test('lists no dependency with an engine that Node 20 is not: remove "engines" o
 
 const entries = Object.entries(packages).filter(([path]) => path !== '')
 
-test('every package has an integrity hash, except binaries of other platforms that were added by hand (ADR 13)', () => {
-  const missing = entries.filter(([, { integrity }]) => integrity === undefined)
-  const isByHand = /^node_modules\/@(?:biomejs\/cli|oxc-parser\/binding)-/
-  const isOfPlatform = ({ optional, os, cpu }: LockedPackage) =>
-    optional === true && os !== undefined && cpu !== undefined
-  expect(missing.filter(([path, entry]) => !isByHand.test(path) || !isOfPlatform(entry)).map(([path]) => path)).toEqual(
-    [],
-  )
+test('every package has an integrity hash', () => {
+  expect(entries.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual([])
 })
 
 test('no entry names a registry', () => {
