@@ -93,7 +93,8 @@ const definitions: Definition[] = [
   },
   {
     type: volumeManagers,
-    shortNames: ['vm'],
+    // VCK has `vm`, which is the VirtualMachine of KubeVirt.
+    shortNames: ['vmgr'],
     schema: volumeManagerSchema,
     columns: [
       { name: 'State', type: 'string', jsonPath: '.status.state', description: 'Whether the data is usable' },

@@ -35,7 +35,7 @@ const KINDS = [
   named('rbac.authorization.k8s.io', 'ClusterRole', [], false),
   named(dataSourceClaims.group, dataSourceClaims.kind, ['dsc']),
   named(dataSources.group, dataSources.kind, ['ds'], false),
-  named(volumeManagers.group, volumeManagers.kind, ['vm']),
+  named(volumeManagers.group, volumeManagers.kind, ['vmgr']),
   named(resourceBindings.group, resourceBindings.kind, ['rb']),
   named(clusterResourceBindings.group, clusterResourceBindings.kind, ['crb'], false),
 ]

@@ -99,7 +99,7 @@ describe('a VolumeManager in use', () => {
 
     await cluster.plane.kubectl([
       'patch',
-      'vm',
+      'vmgr',
       'pair',
       '--type=json',
       '-p',
@@ -125,14 +125,14 @@ test('two of one name in two namespaces, however long the name, have data and no
   await cluster.create({ ...inOther, metadata: { name, namespace: 'other' } })
   const mine = await cluster.reached(name, 'Running')
   const theirs = await plane.eventually('the other one runs', async () => {
-    const found = (await plane.getJson('vm', name, 'other')) as unknown as VolumeManager
+    const found = (await plane.getJson('vmgr', name, 'other')) as unknown as VolumeManager
     return found.status?.state === 'Running' && found
   })
 
   const [mineVolume, theirVolume] = [firstVolume(mine), firstVolume(theirs)]
   expect(mineVolume.volumeSource).not.toEqual(theirVolume.volumeSource)
   expect(mineVolume.nodeAffinity).not.toEqual(theirVolume.nodeAffinity)
-  await plane.kubectl(['delete', 'vm', name, '--timeout=60s'], { timeoutMs: 70_000 })
+  await plane.kubectl(['delete', 'vmgr', name, '--timeout=60s'], { timeoutMs: 70_000 })
 
   expect(cluster.nodesWith(mineVolume)).toEqual([])
   const [node = ''] = cluster.nodesWith(theirVolume)
@@ -148,7 +148,7 @@ describe('refused with the way out is', () => {
     await cluster.create(volumeManagerOf('inside', s3('old')))
     const patch = { op: 'add', path: '/spec/volumeConfigs/0/options/dataPath', value: '/var/datasets/../../etc' }
     const changed = await cluster.plane.kubectl(
-      ['patch', 'vm', 'inside', '--type=json', '-p', JSON.stringify([patch])],
+      ['patch', 'vmgr', 'inside', '--type=json', '-p', JSON.stringify([patch])],
       {
         allowFailure: true,
       },
@@ -186,7 +186,7 @@ describe('refused with the way out is', () => {
 async function replace(name: string, path: string, value: unknown): Promise<void> {
   await cluster.plane.kubectl([
     'patch',
-    'vm',
+    'vmgr',
     name,
     '--type=json',
     '-p',

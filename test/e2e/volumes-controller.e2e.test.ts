@@ -140,7 +140,7 @@ test('a limit of one mover for each node is kept by the scheduler, until the con
   )
 
   // Movers that are no longer wanted are stopped, and leave nothing.
-  await cluster.plane.kubectl(['delete', 'vm', ...names, '--wait=false'])
+  await cluster.plane.kubectl(['delete', 'vmgr', ...names, '--wait=false'])
   await cluster.plane.eventually(
     'they are gone',
     async () => (await moversOf(names)).length === 0 && (await cluster.volumeManager('slow-0')) === undefined,

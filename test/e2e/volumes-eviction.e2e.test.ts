@@ -41,7 +41,7 @@ test('a node under disk pressure loses the unused copies, and has one back when 
     /"msg":"replica evicted".*"node":"node-5"|"node":"node-5".*"replica evicted"/,
   )
   await plane.eventually('an Event tells of it', async () => {
-    const { stdout } = await plane.kubectl(['describe', 'vm', 'unused'])
+    const { stdout } = await plane.kubectl(['describe', 'vmgr', 'unused'])
     return /Warning\s+ReplicaEvicted.*node-5/.test(stdout)
   })
   expect([cluster.nodesWith(used), cluster.nodesWith(kept)]).toEqual([['node-5'], ['node-5']])

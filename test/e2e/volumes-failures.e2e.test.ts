@@ -95,13 +95,13 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     const volume = s3Volume(cluster.proxy, 's3://lake/train/', { options: { awsCredentialsSecretName: '' } })
     const manager = volumeManagerOf('guarded', volume)
     await cluster.create({ ...manager, metadata: { name: 'guarded', namespace: 'guarded' } })
-    const seen = () => plane.kubectl(['get', 'vm', 'guarded', '-n', 'guarded', '-o', 'yaml'])
+    const seen = () => plane.kubectl(['get', 'vmgr', 'guarded', '-n', 'guarded', '-o', 'yaml'])
 
     await plane.eventually('it says why', async () => /state: Failed/.test((await seen()).stdout))
 
-    const { stdout } = await plane.kubectl(['describe', 'vm', 'guarded', '-n', 'guarded'])
+    const { stdout } = await plane.kubectl(['describe', 'vmgr', 'guarded', '-n', 'guarded'])
     expect(stdout).toMatch(/CreateRefused: .*violates PodSecurity/)
-    expect((await plane.kubectl(['get', 'vm', '-n', 'guarded'])).stdout).toMatch(/guarded\s+Failed/)
+    expect((await plane.kubectl(['get', 'vmgr', '-n', 'guarded'])).stdout).toMatch(/guarded\s+Failed/)
     await level('privileged')
     // Without credentials of its own it is refused now by the S3 server, which is further than before.
     await plane.eventually('a mover was made', async () => /reason: AccessDenied/.test((await seen()).stdout), 120_000)
@@ -145,7 +145,7 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
     expect(status?.state).toBe('Pending')
     expect(status?.conditions?.find(({ type }) => type === 'ReplicasReady')?.message).toContain(replica.message)
     await cluster.plane.eventually('kubectl describe tells it', async () => {
-      const { stdout } = await cluster.plane.kubectl(['describe', 'vm', manager])
+      const { stdout } = await cluster.plane.kubectl(['describe', 'vmgr', manager])
       return /Warning\s+MoverFailed/.test(stdout)
     })
     proxy.release()
@@ -218,7 +218,7 @@ describe('a mover that cannot begin says for what it waits', () => {
 
     expect(cluster.nodesWith(volume)).toEqual([good])
     kubelet.brokenNodes.clear()
-    await plane.kubectl(['delete', 'vm', 'bad-node', '--timeout=100s'], { timeoutMs: 110_000 })
+    await plane.kubectl(['delete', 'vmgr', 'bad-node', '--timeout=100s'], { timeoutMs: 110_000 })
   })
 
   test('a node that accepts no pod: it says so, until the node does', async () => {
@@ -244,7 +244,7 @@ describe('a mover that cannot begin says for what it waits', () => {
     const volume = await isWholeOnOneNode('tolerant')
 
     expect(cluster.nodesWith(volume)).toEqual(['node-4'])
-    await plane.kubectl(['delete', 'vm', 'tolerant', '--timeout=60s'], { timeoutMs: 70_000 })
+    await plane.kubectl(['delete', 'vmgr', 'tolerant', '--timeout=60s'], { timeoutMs: 70_000 })
     expect(cluster.nodesWith(volume)).toEqual([])
     await plane.kubectl(['taint', 'node', 'node-4', 'gpu-'])
   })

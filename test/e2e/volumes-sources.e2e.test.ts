@@ -113,7 +113,7 @@ test('the mover that docs/movers.md has for an example brings and deletes data w
   expect(there).toHaveLength(2)
   for (const node of there) expect(await filesIn(cluster.dataOn(node, volume))).toEqual({ 'a.txt': 'packed' })
   expect(await cluster.labeledNodes(await cluster.reached('tarball', 'Running'))).toEqual(there)
-  await cluster.plane.kubectl(['delete', 'vm', 'tarball', '--timeout=60s'], { timeoutMs: 70_000 })
+  await cluster.plane.kubectl(['delete', 'vmgr', 'tarball', '--timeout=60s'], { timeoutMs: 70_000 })
   expect(cluster.nodesWith(volume)).toEqual([])
 
   const missing = s3Volume(cluster.proxy, `${url}/nothing.tar.gz`, { mover })
@@ -122,7 +122,7 @@ test('the mover that docs/movers.md has for an example brings and deletes data w
     const found = await cluster.volumeManager('tarball-missing')
     return JSON.stringify(found?.status).includes('nothing.tar.gz cannot be downloaded')
   })
-  await cluster.plane.kubectl(['delete', 'vm', 'tarball-missing', '--wait=false'])
+  await cluster.plane.kubectl(['delete', 'vmgr', 'tarball-missing', '--wait=false'])
 })
 
 test('data in parts has pods that ask for one part on the nodes of that part, and finds no others', async () => {
@@ -176,7 +176,7 @@ describe('NFS', () => {
       persistentVolumeClaim: { claimName },
     })
     await cluster.plane.kubectl(['delete', 'pod', `user-of-${name}`])
-    await cluster.plane.kubectl(['delete', 'vm', name, '--timeout=60s'], { timeoutMs: 70_000 })
+    await cluster.plane.kubectl(['delete', 'vmgr', name, '--timeout=60s'], { timeoutMs: 70_000 })
     await cluster.plane.eventually('nothing of it is left', async () => {
       return (
         !(await cluster.plane.getJson('pvc', claimName, 'default')) && !(await cluster.plane.getJson('pv', claimName))
@@ -198,7 +198,7 @@ describe('NFS', () => {
     expect(shared?.volumeSource?.persistentVolumeClaim?.claimName).toBeDefined()
     expect(shared?.nodeAffinity).toEqual({})
     expect(local && cluster.nodesWith(local)).toHaveLength(1)
-    await cluster.plane.kubectl(['delete', 'vm', 'mixed', '--timeout=60s'], { timeoutMs: 70_000 })
+    await cluster.plane.kubectl(['delete', 'vmgr', 'mixed', '--timeout=60s'], { timeoutMs: 70_000 })
     expect(local && cluster.nodesWith(local)).toEqual([])
   })
 })
@@ -219,7 +219,7 @@ test('Local data is used where it is, and is never deleted', async () => {
 
   expect(['node-1', 'node-2']).toContain(await cluster.nodeOf('at-home'))
   await cluster.plane.kubectl(['delete', 'pod', 'at-home'])
-  await cluster.plane.kubectl(['delete', 'vm', 'local', '--timeout=30s'])
+  await cluster.plane.kubectl(['delete', 'vmgr', 'local', '--timeout=30s'])
   expect(cluster.nodesWith(volume)).toEqual(['node-1', 'node-2'])
 })
 

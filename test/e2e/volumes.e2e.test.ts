@@ -54,7 +54,7 @@ describe('data of a bucket on two of five nodes', () => {
 
   test('has the movers gone and their Events told about the VolumeManager', async () => {
     await cluster.plane.eventually('no mover is left', async () => (await cluster.moversOf('train')).length === 0)
-    const { stdout } = await cluster.plane.kubectl(['describe', 'vm', 'train'])
+    const { stdout } = await cluster.plane.kubectl(['describe', 'vmgr', 'train'])
 
     expect(stdout).toContain('Data-Path-Started')
     expect(stdout).toContain('Data-Path-Completed')
@@ -63,7 +63,7 @@ describe('data of a bucket on two of five nodes', () => {
   })
 
   test('shows in one line of kubectl', async () => {
-    const { stdout } = await cluster.plane.kubectl(['get', 'vm', 'train'])
+    const { stdout } = await cluster.plane.kubectl(['get', 'vmgr', 'train'])
 
     expect(stdout).toContain('Running')
     expect(stdout).toContain('1/1')
@@ -255,7 +255,7 @@ describe('a VolumeManager that changes', () => {
     const before = cluster.nodesWith(firstVolume(await cluster.reached('scale', 'Running')))
     const scale = (replicas: number) =>
       plane.kubectl([
-        ...['patch', 'vm', 'scale', '--type=json', '-p'],
+        ...['patch', 'vmgr', 'scale', '--type=json', '-p'],
         JSON.stringify([{ op: 'replace', path: '/spec/volumeConfigs/0/replicas', value: replicas }]),
       ])
     const disksWith = (count: number) =>
@@ -280,7 +280,7 @@ describe('a VolumeManager that changes', () => {
     await cluster.create(volumeManagerOf('rest', s3Volume(cluster.proxy, 's3://rest/train/')))
     const volume = firstVolume(await cluster.reached('rest', 'Running'))
     const want = (state: string) =>
-      plane.kubectl(['patch', 'vm', 'rest', '--type=merge', '-p', JSON.stringify({ spec: { state } })])
+      plane.kubectl(['patch', 'vmgr', 'rest', '--type=merge', '-p', JSON.stringify({ spec: { state } })])
 
     await want('Completed')
     await cluster.reached('rest', 'Completed')
@@ -320,7 +320,7 @@ describe('a VolumeManager that is deleted', () => {
     const [tainted = ''] = cluster.nodesWith(volume)
     await plane.kubectl(['taint', 'node', tainted, 'maintenance=yes:NoExecute'])
 
-    await plane.kubectl(['delete', 'vm', 'gone', '--timeout=60s'], { timeoutMs: 70_000 })
+    await plane.kubectl(['delete', 'vmgr', 'gone', '--timeout=60s'], { timeoutMs: 70_000 })
 
     expect(cluster.nodesWith(volume)).toEqual([])
     expect(await cluster.labeledNodes(manager)).toEqual([])
@@ -335,7 +335,7 @@ describe('a VolumeManager that is deleted', () => {
     await cluster.create(podOf('user', 'used'))
     await cluster.nodeOf('user')
 
-    await plane.kubectl(['delete', 'vm', 'used', '--wait=false'])
+    await plane.kubectl(['delete', 'vmgr', 'used', '--wait=false'])
 
     await plane.eventually('it names the pod that uses it', async () => {
       const { status } = (await cluster.volumeManager('used')) ?? {}
@@ -387,7 +387,7 @@ describe('data that is not available makes the VolumeManager Failed and says why
       const found = await cluster.volumeManager('unsecret')
       return JSON.stringify(found?.status).includes('secret \\"nowhere\\" not found')
     })
-    await cluster.plane.kubectl(['delete', 'vm', 'unsecret', '--wait=false'])
+    await cluster.plane.kubectl(['delete', 'vmgr', 'unsecret', '--wait=false'])
   })
 })
 
