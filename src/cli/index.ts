@@ -1,7 +1,8 @@
 /** The table of commands, and the entry point that runs one. */
+
+import { suggest } from '../core/suggest.ts'
 import { UserError } from '../core/user-error.ts'
 import { type Command, type CommandIo, helpOf, readArguments } from './command.ts'
-import { suggest } from './suggest.ts'
 
 /** Imports commands on demand, because the modules of the server would increase the memory of a mover Pod. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {

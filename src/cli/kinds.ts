@@ -3,8 +3,8 @@ import { dataSources } from '../api/data-source.ts'
 import { dataSourceClaims } from '../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
+import { suggest } from '../core/suggest.ts'
 import { UsageError } from './command.ts'
-import { suggest } from './suggest.ts'
 
 export interface NamedKind {
   group: string

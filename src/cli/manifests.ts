@@ -9,9 +9,9 @@ import { clusterRoles, dependencyRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { userRoles } from '../app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../app/volume-roles.ts'
+import { suggest } from '../core/suggest.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
-import { suggest } from './suggest.ts'
 
 /** Parts for every cluster. */
 const COMMON_PARTS = ['crds', 'registration', 'rbac'] as const

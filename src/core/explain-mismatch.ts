@@ -18,7 +18,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   const: (wanted: unknown, value: unknown) =>
     value === wanted ? undefined : ['NotSupported', `must be ${JSON.stringify(wanted)}`],
   enum: (allowed: readonly unknown[], value: unknown) =>
-    allowed.includes(value) ? undefined : ['NotSupported', `must be one of ${allowed.join(', ')}`],
+    allowed.includes(value)
+      ? undefined
+      : // An empty value means the default, and is not worth a mention.
+        ['NotSupported', `must be one of ${allowed.filter((one) => one !== '').join(', ')}`],
 }
 
 const CHECKS_BY_TYPE: Readonly<Record<string, Readonly<Record<string, Check>>>> = {

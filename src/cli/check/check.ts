@@ -2,11 +2,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { K8sObject } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config.ts'
+import { suggest } from '../../core/suggest.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { parseManifests } from '../../store/folder/manifests.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
-import { suggest } from '../suggest.ts'
 import { renderDiff, renderMachine, renderRefusal, renderReview } from './render.ts'
 import { reviewObjects } from './review.ts'
 

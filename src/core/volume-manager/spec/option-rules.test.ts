@@ -29,7 +29,7 @@ describe.each<{ name: string; rule: rules.Rule; option: string; valid: string[];
     name: 'sourceUrl',
     rule: rules.sourceUrl,
     option: 'sourceURL',
-    valid: ['s3://a', 's3://a/b..c/'],
+    valid: ['s3://abc', 's3://abc/b..c/'],
     invalid: [
       ['a', 'Invalid'],
       ['s3://a/../b', 'Invalid'],

@@ -5,6 +5,7 @@ import { parseDuration } from '../../locality/duration.ts'
 import { localHostFault } from '../../mover/local-address.ts'
 import { subdomainProblem } from '../../names.ts'
 import { cut } from '../../outcome.ts'
+import { isBucketName } from '../../s3/address.ts'
 import { MAX_PARTS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
@@ -72,11 +73,14 @@ export function secretName(option: string): Rule {
   })
 }
 
-export const sourceUrl: Rule = whenSet('sourceURL', (url) =>
-  parseSourceUrl(url) && isSafeKey(parseSourceUrl(url)?.key ?? '')
+export const sourceUrl: Rule = whenSet('sourceURL', (url, { mover }) => {
+  const source = parseSourceUrl(url)
+  if (!source || !isSafeKey(source.key)) return 'sourceURL has to be a valid URL, e.g. s3://bucket/folder/.'
+  // A mover of another image may read the host as a server.
+  return mover?.image !== undefined || isBucketName(source.bucket)
     ? undefined
-    : 'sourceURL has to be a valid URL, e.g. s3://bucket/folder/.',
-)
+    : `sourceURL has to have the name of a bucket: ${source.bucket} must have 3 to 255 letters, digits, "-", "." and "_", and begin and end with a letter or digit.`
+})
 
 export function endpoint(option: string): Rule {
   return whenSet(option, (url, _config, limits) =>

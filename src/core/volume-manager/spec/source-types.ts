@@ -7,29 +7,53 @@ export interface SourceType {
   name: string
   /** The options that identify the data. */
   contentOptions: readonly string[]
+  /** The other options. */
+  otherOptions: readonly string[]
   /** How the data gets to nodes: moved by movers, mounted over the network, or already present. */
   delivery: 'moved' | 'mounted' | 'present'
 }
 
-const S3: SourceType = { name: 'S3', contentOptions: ['sourceURL', 'endpointURL'], delivery: 'moved' }
+const OF_BUCKETS = ['awsCredentialsSecretName', 'region', 'verify']
+const OF_DOWNLOADS = ['dataPath', 'timeoutForDataDownload', 'distributionStrategy']
+const OF_UPLOADS = ['resync', 'resyncInterval']
+
+const S3: SourceType = {
+  name: 'S3',
+  contentOptions: ['sourceURL', 'endpointURL'],
+  otherOptions: [...OF_BUCKETS, ...OF_DOWNLOADS, ...OF_UPLOADS],
+  delivery: 'moved',
+}
 
 const SOURCE_TYPES: Readonly<Record<string, SourceType>> = {
   S3,
   // VCK's first S3 type, which VCK removed in June 2018. It identifies the same data as S3.
   'S3-Dev': S3,
-  NFS: { name: 'NFS', contentOptions: ['server', 'path'], delivery: 'mounted' },
+  NFS: { name: 'NFS', contentOptions: ['server', 'path'], otherOptions: [], delivery: 'mounted' },
   Pachyderm: {
     name: 'Pachyderm',
     contentOptions: ['repo', 'branch', 'inputPath', 'outputPath', 's3GatewayURL', 'pachydermServiceAddress'],
+    otherOptions: ['pachAuthSecretName', ...OF_BUCKETS, ...OF_DOWNLOADS, ...OF_UPLOADS],
     delivery: 'moved',
   },
-  Local: { name: 'Local', contentOptions: ['path'], delivery: 'present' },
-  Stream: { name: 'Stream', contentOptions: ['sourceURL', 'endpointURL'], delivery: 'moved' },
+  Local: { name: 'Local', contentOptions: ['path'], otherOptions: [], delivery: 'present' },
+  Stream: {
+    name: 'Stream',
+    contentOptions: ['sourceURL', 'endpointURL'],
+    otherOptions: [...OF_BUCKETS, ...OF_DOWNLOADS],
+    delivery: 'moved',
+  },
 }
 
-const UNKNOWN: SourceType = { name: '', contentOptions: [], delivery: 'present' }
+const UNKNOWN: SourceType = { name: '', contentOptions: [], otherOptions: [], delivery: 'present' }
 
 export const SOURCE_TYPE_NAMES: readonly string[] = Object.keys(SOURCE_TYPES)
+
+/** The names of all options of a source type; undefined for an unknown type. */
+export function optionsOf(name: string): readonly string[] | undefined {
+  if (!Object.hasOwn(SOURCE_TYPES, name)) return undefined
+  const { contentOptions, otherOptions } = sourceTypeOf(name)
+  return [...contentOptions, ...otherOptions]
+}
 
 /** The row of a source type. An unknown type moves no data. */
 export function sourceTypeOf(name: string): SourceType {

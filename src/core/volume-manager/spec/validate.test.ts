@@ -159,6 +159,11 @@ describe('a volume is rejected with the message of VCK', () => {
   test.each<{ option: string; value: string; want: string }>([
     { option: 'sourceURL', value: 'lake/sales', want: 'sourceURL has to be a valid URL' },
     { option: 'sourceURL', value: 's3://lake/../etc', want: 'sourceURL has to be a valid URL' },
+    { option: 'sourceURL', value: 's3://la/x', want: 'sourceURL has to have the name of a bucket: la must have 3' },
+    { option: 'sourceURL', value: 's3://-lake/x', want: 'sourceURL has to have the name of a bucket: -lake must' },
+    { option: 'sourceURL', value: 's3://la..ke/x', want: 'sourceURL has to have the name of a bucket: la..ke' },
+    { option: 'endpointUrl', value: 'x', want: 'unknown option of S3 (did you mean endpointURL?)' },
+    { option: 'color', value: 'red', want: 'unknown option of S3' },
     { option: 'endpointURL', value: 'fake.end.point', want: 'endpointURL has to be a valid URL' },
     { option: 'endpointURL', value: 'http://u:p@host', want: 'endpointURL has to be a valid URL' },
     { option: 'region', value: 'eu central', want: 'region has to be the name of a region, e.g. eu-central-1.' },

@@ -6,7 +6,9 @@ import type { FieldError } from '../../field-errors.ts'
 import { isObject, jsonEqual } from '../../json.ts'
 import type { Outcome } from '../../outcome.ts'
 import { compileSchema } from '../../schema-errors.ts'
+import { suggest } from '../../suggest.ts'
 import type { VolumeLimits } from './settings.ts'
+import { optionsOf } from './source-types.ts'
 import { volumeProblems } from './volume-rules.ts'
 
 const validateShape = compileSchema(volumeManagerSchema, 'forbidden')
@@ -85,6 +87,7 @@ function configErrors(configs: readonly unknown[], limits: VolumeLimits, areShap
     return [
       ...(ids[i] !== undefined && ids.indexOf(ids[i]) < i ? [duplicate(`${at}.id`, String(ids[i]))] : []),
       ...movedErrors(config, at),
+      ...optionErrors(config, at),
       ...(isVolume(config, areShaped) ? volumeProblems(config, limits) : []).map(
         ({ field, code, message }): FieldError => ({ path: `${at}.${field}`, code, message }),
       ),
@@ -102,6 +105,19 @@ function movedErrors(config: Record<string, unknown>, at: string): FieldError[] 
     code: 'NotSupported',
     message: `${name} belongs into the options; write options: {"${name}": ${JSON.stringify(config[name])}}`,
   }))
+}
+
+/** The options that the source type does not have. An option that names a namespace has its own error (`ownNamespace`). */
+function optionErrors({ sourceType, options }: Record<string, unknown>, at: string): FieldError[] {
+  const known = typeof sourceType === 'string' ? optionsOf(sourceType) : undefined
+  if (!known || !isObject(options)) return []
+  return Object.keys(options)
+    .filter((name) => !known.includes(name) && !name.toLowerCase().endsWith('namespace'))
+    .map((name) => ({
+      path: `${at}.options.${name}`,
+      code: 'NotSupported',
+      message: `unknown option of ${sourceType}${suggest(name, known)}`,
+    }))
 }
 
 /** Whether the rules apply to a volume. They do not if it violates the schema, which is reported already. */

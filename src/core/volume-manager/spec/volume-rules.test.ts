@@ -63,7 +63,7 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   { name: 'a stream without a source', config: { sourceType: 'Stream', options: {} }, want: [] },
   {
     name: 'a stream with a source and no credentials',
-    config: { sourceType: 'Stream', options: { sourceURL: 's3://a' } },
+    config: { sourceType: 'Stream', options: { sourceURL: 's3://abc' } },
     want: ['options.awsCredentialsSecretName'],
   },
   { name: 'a source type of a prototype', config: { sourceType: 'constructor' }, want: ['sourceType'] },

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { suggest } from './suggest.ts'
+
+const KNOWN = ['endpointURL', 'region', 'verify']
+
+test.each([
+  { name: 'another case', word: 'endpointUrl', want: ' (did you mean endpointURL?)' },
+  { name: 'a missing letter', word: 'regon', want: ' (did you mean region?)' },
+  { name: 'two letters in the wrong order', word: 'verfiy', want: ' (did you mean verify?)' },
+  { name: 'the closest of several words', word: 'verion', want: ' (did you mean region?)' },
+  { name: 'no known word', word: 'color', want: '' },
+  { name: 'an empty word', word: '', want: '' },
+])('a word with $name is suggested: $want', ({ word, want }) => {
+  expect(suggest(word, KNOWN)).toBe(want)
+})
+
+test('nothing is suggested without known words', () => {
+  expect(suggest('region', [])).toBe('')
+})
