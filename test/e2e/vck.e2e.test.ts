@@ -11,7 +11,8 @@ beforeAll(async () => {
   cluster = await startMember()
   const { s3 } = cluster
   await s3.createBucket('e2e-test')
-  for (const key of ['cifar-100-python.tar.gz', 'cifar/1.bin', 'other.txt']) await s3.putObject('e2e-test', key, key)
+  const keys = ['cifar-100-python.tar.gz', 'cifar/1.bin', 'other.txt', 'p0/data.bin', 'p1/data.bin']
+  for (const key of keys) await s3.putObject('e2e-test', key, key)
   // Pachyderm's gateway takes a token for both halves of the credentials; the branch master of the repo test is a bucket.
   const token = 'pach-token'
   gateway = await startS3(cluster.plane.dir, {
@@ -73,7 +74,19 @@ describe('is Running with data and nodes', () => {
       'S3 with a distribution strategy',
       'p3',
       () => s3({ sourceURL: 's3://e2e-test', distributionStrategy: '{"*cifar*": 1}' }),
+      ['cifar-100-python.tar.gz', 'cifar/1.bin'],
+    ],
+    [
+      'S3 with a distribution strategy, without folders',
+      'flat',
+      () => s3({ sourceURL: 's3://e2e-test', distributionStrategy: '{"*cifar*": 1}', flatten: 'true' }),
       ['1.bin', 'cifar-100-python.tar.gz'],
+    ],
+    [
+      'S3 with equal names in several folders',
+      'equal',
+      () => s3({ sourceURL: 's3://e2e-test', distributionStrategy: '{"*/data.bin": 1}' }),
+      ['p0/data.bin', 'p1/data.bin'],
     ],
   ] as const)('%s', async (_name, name, config, files) => {
     await cluster.create(volumeManagerOf(name, config()))

@@ -227,7 +227,7 @@ describe('keys that are no paths are refused before anything is downloaded', () 
     { keys: ['a', 'a/'], code: 'KeyConflict', says: 'a is a file and a folder' },
   ])('$keys', async ({ keys, code, says }) => {
     s3.put('raw/good', 'x')
-    for (const key of keys) s3.put(`raw/${key}`, 'bad')
+    for (const key of keys) s3.put(`raw/${key}`, key.endsWith('/') ? '' : 'bad')
 
     const { status, result } = await download('s3://lake/raw/')
 
@@ -235,6 +235,24 @@ describe('keys that are no paths are refused before anything is downloaded', () 
     expect(result.message).toContain(says)
     expect(s3.gets()).toEqual([])
     expect((await readdir(root)).sort()).toEqual(['.data.mover', 'termination'])
+  })
+
+  test('and so is data whose name ends with a slash', async () => {
+    s3.put('raw/a', '1')
+    s3.put('raw/folder/', 'data')
+
+    expect((await download('s3://lake/raw/')).result).toMatchObject({
+      code: 'UnsafeKey',
+      message: expect.stringContaining('"raw/folder/" has data, but its name ends with a slash'),
+    })
+  })
+
+  test('and an excluded key is neither downloaded nor refused', async () => {
+    for (const key of ['good', 'a', 'a/b', '../escape', 'folder/']) s3.put(`raw/${key}`, 'data')
+    const excluded = ['--exclude', 'a', '--exclude', '../*', '--exclude', '*/']
+
+    expect((await download('s3://lake/raw/', ...excluded)).result).toMatchObject({ outcome: 'completed', files: 2 })
+    expect(await data()).toEqual({ good: 'data', 'a/b': 'data' })
   })
 
   test('and so are two objects for one file', async () => {

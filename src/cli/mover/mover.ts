@@ -120,7 +120,7 @@ function downloadWork(args: MoverArguments, io: CommandIo): Work {
   const input = {
     openBucket: openIt,
     endpoint,
-    selection: { place, match: args.texts('match'), flat: isTrue(args, 'flat') },
+    selection: { place, match: args.texts('match'), exclude: args.texts('exclude'), flat: isTrue(args, 'flat') },
     inPlace: isTrue(args, 'in-place'),
     root: need(args, 'root'),
     target: need(args, 'target'),

@@ -48,6 +48,12 @@ export const MOVER_OPTIONS = {
     value: 'GLOB',
     description: 'download: only objects that match the glob; may repeat',
   },
+  exclude: {
+    type: 'string',
+    multiple: true,
+    value: 'GLOB',
+    description: 'download: no object that matches the glob; may repeat',
+  },
   flat: {
     type: 'string',
     value: 'true|false',

@@ -1,25 +1,9 @@
 /** Tests the selection of objects and their file paths. */
 import { expect, test } from 'vitest'
 import { choose, matchesGlob, unsafeBecause } from './select.ts'
-import { parseS3Url } from './source.ts'
 
-test.each([
-  { url: 's3://lake', want: { bucket: 'lake', key: '', recursive: true } },
-  { url: 's3://lake/', want: { bucket: 'lake', key: '', recursive: true } },
-  { url: 's3://lake/raw/', want: { bucket: 'lake', key: 'raw/', recursive: true } },
-  { url: 's3://lake/raw/a?b#c', want: { bucket: 'lake', key: 'raw/a?b#c', recursive: false } },
-  { url: 'S3://lake/a', want: { bucket: 'lake', key: 'a', recursive: false } },
-  { url: 's3:///a', want: undefined },
-  { url: 's3://la', want: undefined },
-  { url: 's3://key:secret@lake/a', want: undefined },
-  { url: 'https://lake/a', want: undefined },
-  { url: 'lake/a', want: undefined },
-])('reads $url', ({ url, want }) => {
-  expect(parseS3Url(url)).toEqual(want)
-})
-
-const everything = { place: { bucket: 'lake', key: 'raw/', recursive: true }, match: [], flat: false }
-const one = { place: { bucket: 'lake', key: 'raw/a', recursive: false }, match: [], flat: false }
+const everything = { place: { bucket: 'lake', key: 'raw/', recursive: true }, match: [], exclude: [], flat: false }
+const one = { place: { bucket: 'lake', key: 'raw/a', recursive: false }, match: [], exclude: [], flat: false }
 
 test.each([
   { key: 'raw/a/b', selection: everything, want: { kind: 'file', path: 'a/b' } },
@@ -33,8 +17,22 @@ test.each([
   { key: 'raw/..', selection: everything, want: { kind: 'unsafe', reason: 'contains ..' } },
   { key: 'raw/../a/', selection: everything, want: { kind: 'unsafe', reason: 'contains ..' } },
   { key: 'raw/a\\..\\b', selection: everything, want: { kind: 'file', path: 'a\\..\\b' } },
-])('$key becomes $want', ({ key, selection, want }) => {
-  expect(choose({ key }, selection)).toEqual(want)
+  { key: 'raw/a/b', selection: { ...everything, exclude: ['a/*'] }, want: { kind: 'left-out' } },
+  {
+    key: 'raw/a/b',
+    selection: { ...everything, match: ['a/*'], exclude: ['*/c'] },
+    want: { kind: 'file', path: 'a/b' },
+  },
+  { key: 'raw/..', selection: { ...everything, exclude: ['..'] }, want: { kind: 'left-out' } },
+  {
+    key: 'raw/a/',
+    size: 5,
+    selection: everything,
+    want: { kind: 'unsafe', reason: 'has data, but its name ends with a slash' },
+  },
+  { key: 'raw/a/', size: 5, selection: { ...everything, exclude: ['a/'] }, want: { kind: 'left-out' } },
+])('$key ($size bytes) becomes $want', ({ key, size = 0, selection, want }) => {
+  expect(choose({ key, size }, selection)).toEqual(want)
 })
 
 test.each([

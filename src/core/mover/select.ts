@@ -6,6 +6,8 @@ export interface Selection {
   place: S3Place
   /** Globs; an object must match one of them. If empty, every object matches. */
   match: readonly string[]
+  /** Globs; an object that matches one of them is left out. */
+  exclude: readonly string[]
   /** Writes every object directly into the target folder. */
   flat: boolean
 }
@@ -18,15 +20,18 @@ export type Chosen =
   | { kind: 'unsafe'; reason: string }
 
 /** Decides how one object is used. Paths are relative, with slashes. */
-export function choose({ key }: Pick<ListedObject, 'key'>, { place, match, flat }: Selection): Chosen {
+export function choose(
+  { key, size }: Pick<ListedObject, 'key' | 'size'>,
+  { place, match, exclude, flat }: Selection,
+): Chosen {
   const below = place.recursive ? key.slice(place.key.length) : (key.split('/').at(-1) ?? '')
   if (below === '') return { kind: 'left-out' }
   // VCK's globs are those of `mc find --path`, which match the whole path with the alias. A glob may also match the path below the prefix.
   const names = [`s3/${place.bucket}/${key}`, below]
-  if (match.length > 0 && !match.some((glob) => names.some((name) => matchesGlob(glob, name)))) {
-    return { kind: 'left-out' }
-  }
+  const matchesOne = (globs: readonly string[]) => globs.some((glob) => names.some((name) => matchesGlob(glob, name)))
+  if ((match.length > 0 && !matchesOne(match)) || matchesOne(exclude)) return { kind: 'left-out' }
   const isFolder = below.endsWith('/')
+  if (isFolder && size > 0) return { kind: 'unsafe', reason: 'has data, but its name ends with a slash' }
   if (isFolder && flat) return { kind: 'left-out' }
   const path = isFolder ? below.slice(0, -1) : flat ? (below.split('/').at(-1) ?? '') : below
   const reason = unsafeBecause(path)

@@ -70,7 +70,7 @@ test('a key becomes a path below the target, or no path', () => {
   const key = fc.array(part, { maxLength: 5 }).map((parts) => parts.join('/'))
   fc.assert(
     fc.property(fc.oneof(key, fc.string({ unit: 'binary' })), fc.boolean(), (text, flat) => {
-      const chosen = choose({ key: text }, { place, match: [], flat })
+      const chosen = choose({ key: text, size: 0 }, { place, match: [], exclude: [], flat })
       if (chosen.kind !== 'file' && chosen.kind !== 'folder') return
       const { path } = chosen
       expect(path.startsWith('/') || path.includes('\0') || !path.isWellFormed()).toBe(false)

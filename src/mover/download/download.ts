@@ -136,11 +136,13 @@ async function isUnused({ target }: Place): Promise<boolean> {
 }
 
 /** Identifies the data of a download, so that a later mover recognizes it. */
-function originOf({ endpoint, selection: { place, match, flat } }: DownloadInput): string {
-  const globs = [...match].sort()
-  return [`${s3Url(place)} at ${endpoint}`, ...globs.map((glob) => `matching ${glob}`), ...(flat ? ['flat'] : [])].join(
-    ', ',
-  )
+function originOf({ endpoint, selection: { place, match, exclude, flat } }: DownloadInput): string {
+  return [
+    `${s3Url(place)} at ${endpoint}`,
+    ...[...match].sort().map((glob) => `matching ${glob}`),
+    ...[...exclude].sort().map((glob) => `without ${glob}`),
+    ...(flat ? ['flat'] : []),
+  ].join(', ')
 }
 
 async function leftOf(

@@ -202,7 +202,7 @@ class PathCheck {
     const keys = this.#refused.map(({ text }) => text).join('; ')
     throw new MoverError(
       first.code,
-      `objects that cannot be files below the target: ${keys}${more}. Nothing was downloaded`,
+      `objects that cannot be files below the target: ${keys}${more}; rename them, or leave them out with --exclude, which is the option exclude of the volume`,
     )
   }
 }

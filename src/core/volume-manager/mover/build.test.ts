@@ -32,7 +32,16 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; sh
     name: 'a part of the data',
     volume: {},
     shard: '*0_1*',
-    want: [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi', '--match', '*0_1*', '--flat', 'true'],
+    want: [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi', '--match', '*0_1*'],
+  },
+  {
+    name: 'a part of the data without folders and without some objects',
+    volume: { options: { ...S3, flatten: 'true', exclude: '["*.crc", "_*"]' } },
+    shard: '*0_1*',
+    want: [
+      ...[...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi', '--match', '*0_1*'],
+      ...['--exclude', '*.crc', '--exclude', '_*', '--flat', 'true'],
+    ],
   },
   {
     name: 'a stream',

@@ -2,6 +2,7 @@
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { claimNameOf } from '../spec/names.ts'
+import { parseBoolean, parseGlobs } from '../spec/options.ts'
 import { isReadOnly } from '../spec/published.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
@@ -42,7 +43,8 @@ export function replicaMover({ manager, config, replica, placement, slot, settin
       ...serverOf(source, networks),
       ...(source ? ['--keep-free', settings.keepFree] : []),
       ...(source?.verify ? ['--verify', source.verify] : []),
-      ...(replica.shard === undefined ? [] : ['--match', replica.shard, '--flat', 'true']),
+      ...(replica.shard === undefined ? [] : ['--match', replica.shard]),
+      ...(source ? selectionOf(config) : []),
       ...(source && config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
     ],
     env: source?.env ?? [],
@@ -51,6 +53,14 @@ export function replicaMover({ manager, config, replica, placement, slot, settin
     slot,
     settings,
   })
+}
+
+/** The objects that are left out, and whether their folders are. */
+function selectionOf({ options = {} }: VolumeConfig): string[] {
+  return [
+    ...(parseGlobs(options['exclude'] ?? '') ?? []).flatMap((glob) => ['--exclude', glob]),
+    ...(parseBoolean(options['flatten'] ?? '') ? ['--flat', 'true'] : []),
+  ]
 }
 
 /** The endpoint and the region, when the volume has them. */

@@ -78,15 +78,17 @@ describe.each<{ name: string; rule: rules.Rule; option: string; valid: string[];
       ['0s', 'Invalid'],
     ],
   },
-  { name: 'resync', rule: rules.resync, option: 'resync', valid: ['true', 'F', ''], invalid: [['yes', 'Invalid']] },
+  { name: 'flatten', rule: rules.flatten, option: 'flatten', valid: ['', 'true', 'F'], invalid: [['yes', 'Invalid']] },
   {
-    name: 'resyncInterval',
-    rule: rules.resyncInterval,
-    option: 'resyncInterval',
-    valid: ['5m'],
+    name: 'exclude',
+    rule: rules.exclude,
+    option: 'exclude',
+    valid: ['', '*.crc', '["*.crc", "*/"]'],
     invalid: [
-      ['0s', 'Invalid'],
-      ['soon', 'Invalid'],
+      ['["a", 1]', 'Invalid'],
+      ['["a"', 'Invalid'],
+      ['[""]', 'Invalid'],
+      [JSON.stringify(Array.from({ length: 101 }, () => 'a')), 'Invalid'],
     ],
   },
   {
@@ -161,28 +163,6 @@ test.each<{
 }>([
   { name: 'credentials that are absent', rule: rules.credentials, options: {}, code: 'Required' },
   { name: 'a namespace of a Secret', rule: rules.ownNamespace, options: { secretNamespace: 'a' }, code: 'Forbidden' },
-  {
-    name: 'resync of a read-only volume',
-    rule: rules.resyncReadOnly,
-    options: { resync: 'true' },
-    more: { readOnly: true },
-    code: 'Invalid',
-  },
-  { name: 'resync of a writable volume', rule: rules.resyncReadOnly, options: { resync: 'true' }, code: undefined },
-  {
-    name: 'resync with two replicas',
-    rule: rules.resyncReplicas,
-    options: { resync: 'true' },
-    more: { replicas: 2 },
-    code: 'Invalid',
-  },
-  {
-    name: 'no resync with two replicas',
-    rule: rules.resyncReplicas,
-    options: { resync: 'false' },
-    more: { replicas: 2 },
-    code: undefined,
-  },
   {
     name: 'parts for all replicas',
     rule: rules.distribution,

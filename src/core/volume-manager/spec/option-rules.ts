@@ -9,7 +9,7 @@ import { isBucketName } from '../../s3/address.ts'
 import { MAX_PARTS, parseDistribution } from './distribution.ts'
 import { type HostPathUse, hostPathFault, isPlainPath, isPlainRelativePath } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
-import { hostOf, isEndpoint, parseBoolean, parseSourceUrl } from './options.ts'
+import { hostOf, isEndpoint, MAX_GLOBS, parseBoolean, parseGlobs, parseSourceUrl } from './options.ts'
 import type { VolumeLimits } from './settings.ts'
 
 export interface VolumeProblem {
@@ -43,7 +43,7 @@ export function required(option: string): Rule {
 }
 
 /** Checks the value of an option that is set. */
-function whenSet(
+export function whenSet(
   option: string,
   check: (value: string, config: VolumeConfig, limits: VolumeLimits) => string | undefined,
 ): Rule {
@@ -140,26 +140,15 @@ export const timeout: Rule = ({ options = {} }) => {
   )
 }
 
-export const resync: Rule = whenSet('resync', (text) =>
-  parseBoolean(text) === undefined
-    ? `error while parsing resync option: strconv.ParseBool: parsing "${text}": invalid syntax`
+export const flatten: Rule = whenSet('flatten', (text) =>
+  parseBoolean(text) === undefined ? 'flatten has to be true or false.' : undefined,
+)
+
+export const exclude: Rule = whenSet('exclude', (text) =>
+  parseGlobs(text) === undefined
+    ? `exclude has to be a glob, or a JSON list of at most ${MAX_GLOBS} globs.`
     : undefined,
 )
-
-export const resyncInterval: Rule = whenSet('resyncInterval', (text) =>
-  (parseDuration(text) ?? 0) > 0 ? undefined : 'resyncInterval has to be a duration, e.g. 5m.',
-)
-
-/** Read-only data has no changes that could be written back. */
-export const resyncReadOnly: Rule = ({ readOnly, options = {} }) =>
-  readOnly && parseBoolean(options['resync'] ?? '')
-    ? problem('readOnly', 'Invalid', 'readOnly cannot be set when resync is: pods could write nothing to write back.')
-    : undefined
-
-export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
-  parseBoolean(options['resync'] ?? '') && replicas > 1
-    ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')
-    : undefined
 
 export const distribution: Rule = whenSet('distributionStrategy', (text, { replicas }) => {
   const parts = parseDistribution(text)

@@ -9,6 +9,23 @@ export function parseBoolean(text: string): boolean | undefined {
   return FALSE.includes(text) ? false : undefined
 }
 
+/** The most globs of the option `exclude`. */
+export const MAX_GLOBS = 100
+
+/** One glob, or a JSON list of globs; an empty text is no glob. Undefined for a list with other values or with too many globs. */
+export function parseGlobs(text: string): string[] | undefined {
+  if (!text.startsWith('[')) return text === '' ? [] : [text]
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return undefined
+  }
+  if (!Array.isArray(value) || value.length > MAX_GLOBS) return undefined
+  return value.every((glob) => typeof glob === 'string' && glob !== '') ? value : undefined
+}
+
 export interface SourceUrl {
   bucket: string
   /** The name of an object, or a prefix of names, which ends in a slash or is empty. */

@@ -13,8 +13,10 @@ export interface SourceType {
   delivery: 'moved' | 'mounted' | 'present'
 }
 
+/** The options that select objects and name their files. */
+const OF_SELECTION = ['exclude', 'flatten']
 const OF_BUCKETS = ['awsCredentialsSecretName', 'region', 'verify']
-const OF_DOWNLOADS = ['dataPath', 'timeoutForDataDownload', 'distributionStrategy']
+const OF_DOWNLOADS = ['dataPath', 'timeoutForDataDownload', 'distributionStrategy', ...OF_SELECTION]
 const OF_UPLOADS = ['resync', 'resyncInterval']
 
 const S3: SourceType = {
@@ -67,6 +69,7 @@ export function sourceTypeOf(name: string): SourceType {
 export function revisionOf(config: VolumeConfig): string {
   const { options = {} } = config
   const names = [...sourceTypeOf(config.sourceType).contentOptions, 'dataPath']
-  const content = names.map((name) => [name, options[name] ?? ''])
+  const selection = OF_SELECTION.filter((name) => options[name])
+  const content = [...names, ...selection].map((name) => [name, options[name] ?? ''])
   return fnv1a(JSON.stringify([sourceTypeOf(config.sourceType).name, content, shardNames(config)]))
 }

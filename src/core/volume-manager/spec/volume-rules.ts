@@ -6,6 +6,8 @@ import {
   credentials,
   distribution,
   endpoint,
+  exclude,
+  flatten,
   hostDirectory,
   outputPath,
   ownNamespace,
@@ -14,10 +16,6 @@ import {
   type Rule,
   region,
   required,
-  resync,
-  resyncInterval,
-  resyncReadOnly,
-  resyncReplicas,
   secretName,
   server,
   sourceHost,
@@ -27,6 +25,7 @@ import {
   verify,
 } from './option-rules.ts'
 import { isQuantity } from './options.ts'
+import { resync, resyncFlatten, resyncInterval, resyncReadOnly, resyncReplicas } from './resync-rules.ts'
 import type { VolumeLimits } from './settings.ts'
 import { SOURCE_TYPE_NAMES } from './source-types.ts'
 
@@ -121,7 +120,8 @@ const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
 
 const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
 const DOWNLOADED = [
-  ...[replicas, timeout, distribution, resync, resyncInterval, resyncReplicas, resyncReadOnly],
+  ...[replicas, timeout, distribution, flatten, exclude],
+  ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
   hostDirectory('dataPath', 'data'),
 ]
 const S3 = [
@@ -161,6 +161,8 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     verify,
     replicas,
     distribution,
+    flatten,
+    exclude,
     timeout,
     hostDirectory('dataPath', 'data'),
     anyMode,
