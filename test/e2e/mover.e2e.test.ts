@@ -181,6 +181,9 @@ test('an outage of the server is outlived, and a mover killed with SIGKILL is fo
   await s3.start()
   const { status, result } = await second.ended
 
+  expect({ status, outcome: result.outcome, message: result.message }).toEqual({
+    ...{ status: 0, outcome: 'completed', message: '1 files, 128.0 MiB' },
+  })
   expect(atOutage).toBeLessThan(parts)
   expect(status).toBe(0)
   expect(result.movedBytes).toBe((parts - done) * part)

@@ -281,6 +281,7 @@ describe('a server that is unwell', () => {
   test.each<{ name: string; fault: Fault; again: number }>([
     { name: 'resets the connection before it answers', fault: { breakAfter: 0 }, again: 0 },
     { name: 'resets the connection in the middle', fault: { breakAfter: 10_000 }, again: 0 },
+    { name: 'resets the connection after the last byte', fault: { breakAfter: PART, chunked: true }, again: 0 },
     { name: 'ends the body too early', fault: { endAfter: 10_000 }, again: 0 },
     { name: 'ends the body at once', fault: { endAfter: 0 }, again: 0 },
     { name: 'asks for less', fault: { status: 503, code: 'SlowDown', headers: { 'retry-after': '0' } }, again: 0 },

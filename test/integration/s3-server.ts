@@ -23,7 +23,7 @@ export type Fault =
   /** This answer. */
   | { status: number; code?: string; headers?: Record<string, string> }
   /** The right answer, but its connection breaks after so many bytes of the body. */
-  | { breakAfter: number }
+  | { breakAfter: number; chunked?: true }
   /** As if the body ended there, with a length that fits. */
   | { endAfter: number }
   /** The first byte of the body is another one. */
@@ -108,7 +108,9 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
       refuse(response, 412, 'PreconditionFailed')
       return
     }
-    const range = ignored === 'range' ? null : /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')
+    const given = ignored === 'range' ? null : /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')
+    // RFC 9110: a range that ends before it begins is ignored.
+    const range = given && Number(given[1]) <= Number(given[2]) ? given : null
     const [start, end] = range === null ? [0, object.body.length] : [Number(range[1]), Number(range[2]) + 1]
     let body = object.body.subarray(start, end)
     if ('endAfter' in fault) body = body.subarray(0, fault.endAfter)
@@ -117,7 +119,7 @@ export async function startS3Server({ pageSize = 1000 } = {}) {
     response.writeHead(range === null ? 200 : 206, {
       ...object.headers,
       etag: `"${object.etag}"`,
-      ...(ignored !== 'length' && { 'content-length': body.length }),
+      ...(ignored !== 'length' && !('chunked' in fault) && { 'content-length': body.length }),
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${object.body.length}` }),
     })
     if (method === 'HEAD') return void response.end()

@@ -51,6 +51,8 @@ export async function fetchRange(
       if (at < end) throw new RetryableError(`${bucket.nameOf(object.key)}: the body ended after ${at - begun} bytes`)
       return
     } catch (error) {
+      // The connection failed after the last byte. A request for the empty rest would be answered with the whole object.
+      if (at === end && error instanceof RetryableError) return
       if (at > begun) backoff.reset()
       await backoff.wait(error, signal)
     }
