@@ -1,7 +1,16 @@
 // Manifests as VCK's own end-to-end tests apply them (vck.intelai.org/v1alpha1), with nothing changed but the addresses of servers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VolumeConfig } from '../../src/api/volume-manager.ts'
-import { filesIn, firstVolume, type Member, nodeNames, s3Volume, startMember, volumeManagerOf } from './member.ts'
+import {
+  bindTimeoutMs,
+  filesIn,
+  firstVolume,
+  type Member,
+  nodeNames,
+  s3Volume,
+  startMember,
+  volumeManagerOf,
+} from './member.ts'
 import { type S3, startS3 } from './peers/s3.ts'
 
 let cluster: Member
@@ -103,7 +112,7 @@ describe('is Running with data and nodes', () => {
   test('NFS, with a claim in place of a directory, on any node', async () => {
     await cluster.create(volumeManagerOf('p4', nfs()))
 
-    const volume = firstVolume(await cluster.reached('p4', 'Running'))
+    const volume = firstVolume(await cluster.reached('p4', 'Running', bindTimeoutMs))
 
     expect(volume.message).toBe('success')
     expect(volume.nodeAffinity).toEqual({})
@@ -115,7 +124,7 @@ describe('is Running with data and nodes', () => {
   test('S3 and NFS in one, each with its own', async () => {
     await cluster.create(volumeManagerOf('p5', s3(), nfs({}, { id: 'vol2' })))
 
-    const { status } = await cluster.reached('p5', 'Running')
+    const { status } = await cluster.reached('p5', 'Running', bindTimeoutMs)
 
     expect(status?.volumes).toMatchObject([
       { id: 'vol1', message: 'success', volumeSource: { hostPath: {} } },

@@ -8,7 +8,16 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VolumeConfig } from '../../src/api/volume-manager.ts'
 import { jobOf, podOf } from './consumers.ts'
-import { filesIn, firstVolume, type Member, onNodes, s3Volume, startMember, volumeManagerOf } from './member.ts'
+import {
+  bindTimeoutMs,
+  filesIn,
+  firstVolume,
+  type Member,
+  onNodes,
+  s3Volume,
+  startMember,
+  volumeManagerOf,
+} from './member.ts'
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
 
 const run = promisify(execFile)
@@ -152,7 +161,7 @@ describe('NFS', () => {
     const name = accessMode.toLowerCase()
     await cluster.create(volumeManagerOf(name, nfs(`/${name}`, { accessMode })))
 
-    const { volumeSource } = firstVolume(await cluster.reached(name, 'Running'))
+    const { volumeSource } = firstVolume(await cluster.reached(name, 'Running', bindTimeoutMs))
 
     const claimName = volumeSource?.persistentVolumeClaim?.claimName ?? ''
     expect(volumeSource?.persistentVolumeClaim?.readOnly).toBe(readOnly)
@@ -188,7 +197,7 @@ describe('NFS', () => {
     const train = s3Volume(cluster.proxy, 's3://lake/train/', { id: 'vol2' })
     await cluster.create(volumeManagerOf('mixed', nfs('/mixed'), train))
 
-    const { status } = await cluster.reached('mixed', 'Running')
+    const { status } = await cluster.reached('mixed', 'Running', bindTimeoutMs)
 
     expect(status?.volumes?.map(({ id, message }) => [id, message])).toEqual([
       ['vol1', 'success'],
