@@ -10,7 +10,8 @@ test.each([
   { name: 'the closest of several words', word: 'verion', want: ' (did you mean region?)' },
   { name: 'no known word', word: 'color', want: '' },
   { name: 'an empty word', word: '', want: '' },
-])('a word with $name is suggested: $want', ({ word, want }) => {
+  { name: 'a word of a million letters', word: 'x'.repeat(1_000_000), want: '' },
+])('$name: $want', ({ word, want }) => {
   expect(suggest(word, KNOWN)).toBe(want)
 })
 

@@ -408,10 +408,23 @@ describe('a server that redirects with 307', () => {
     expect(await data()).toEqual({ a: 'x' })
   })
 
+  test('of a request for the region still names the region', async () => {
+    s3.put('raw/a', 'x')
+    const headers = { location: 'http://127.0.0.1:9/lake', 'x-amz-bucket-region': 'eu-south-2' }
+    s3.misbehave(({ method, key }) => (method === 'HEAD' && key === '' ? { status: 307, headers } : undefined))
+
+    expect((await download('s3://lake/raw/')).status).toBe(0)
+    expect(s3.gets()[0]?.headers.authorization).toContain('/eu-south-2/s3/')
+  })
+
   test.each([
-    { name: 'to the same place again', to: () => '/lake/raw/a', says: 'redirects again' },
-    { name: 'to another origin', to: () => 'http://127.0.0.1:9/lake/raw/a', says: 'redirects to http://127.0.0.1:9' },
-    { name: 'to no URL', to: () => 'http://', says: 'without a valid location' },
+    { name: 'to the same place again', to: () => '/lake/raw/a', says: 'redirects to /lake/raw/a; check' },
+    {
+      name: 'to another origin',
+      to: () => 'http://127.0.0.1:9/lake/raw/a',
+      says: 'redirects to http://127.0.0.1:9/lake/raw/a; check',
+    },
+    { name: 'to no URL', to: () => 'http://', says: 'redirects to http://; check' },
   ])('$name fails for good', async ({ to, says }) => {
     s3.put('raw/a', 'x')
     s3.misbehave(({ key }) => (key === 'raw/a' ? redirect(to()) : undefined))

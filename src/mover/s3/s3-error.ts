@@ -4,6 +4,7 @@ import { textOf } from '../../core/s3/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
 import { RetryableError } from './backoff.ts'
+import { isRedirect } from './redirect.ts'
 
 const ACCESS =
   'the credentials do not allow this request; use other keys in the Secret, or allow it in the policy of the bucket'
@@ -45,6 +46,9 @@ const BY_STATUS: Readonly<Record<number, { code: FailureCode; message: string }>
 /** Codes after which a retry may succeed, with any status. */
 const RETRYABLE_CODES = new Set(['RequestTimeout', 'SlowDown', 'Throttling', 'ThrottlingException', 'InternalError'])
 
+/** In characters, for a message. */
+const MAX_LOCATION = 300
+
 /** Returns the error for a response of status 300 or above; `what` names the object. */
 export function errorOfResponse(what: string, { status, headers, text }: HttpResponse): RetryableError | MoverError {
   const code = textOf(text, 'Code')
@@ -53,6 +57,14 @@ export function errorOfResponse(what: string, { status, headers, text }: HttpRes
     return new RetryableError(`${what}: ${details}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
   }
   const known = BY_CODE[code ?? ''] ?? BY_STATUS[status]
+  if (isRedirect(status)) {
+    // The credentials are for this endpoint only.
+    const to = headers['location']?.slice(0, MAX_LOCATION) ?? 'nowhere'
+    return new MoverError(
+      'Rejected',
+      `${what}: the server redirects to ${to}; check the endpoint and the region (${details})`,
+    )
+  }
   if (known === undefined) return new MoverError('Rejected', `${what}: the server answers ${details}`)
   return new MoverError(known.code, `${what}: ${known.message} (${details})`)
 }

@@ -4,10 +4,9 @@ import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../../core/s3/
 import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
-import { MoverError } from '../mover-error.ts'
 import { type RetryOptions, withRetries } from './backoff.ts'
 import type { CredentialSource } from './credentials.ts'
-import { isRedirect, redirectTarget, type Target } from './redirect.ts'
+import { redirectTarget, type Target } from './redirect.ts'
 import { errorOfResponse } from './s3-error.ts'
 
 export interface BucketOptions {
@@ -84,13 +83,8 @@ function createBucket(options: BucketOptions, region: string, http: HttpClient):
     const { key, query = {} } = request
     const path = `${base}/${keyPath(key)}`
     const answer = await sendTo({ path, query: Object.entries(query) }, request, signal, receive)
-    if (!isRedirect(answer.status)) return answer
-    const target = redirectTarget(nameOf(key), answer.headers['location'], origin, path)
-    const next = await sendTo(target, request, signal, receive)
-    if (isRedirect(next.status)) {
-      throw new MoverError('Rejected', `${nameOf(key)}: the server redirects again; check the endpoint`)
-    }
-    return next
+    const target = redirectTarget(answer, origin, path)
+    return target === undefined ? answer : sendTo(target, request, signal, receive)
   }
 
   async function sendTo(

@@ -64,8 +64,8 @@ test.each([
 })
 
 describe('the next mover avoids', () => {
-  test.each<{ name: string; failures: NodeFailure[] | undefined; free: string[]; want: string[] }>([
-    { name: 'no node without failures', failures: undefined, free: ['n1'], want: [] },
+  test.each<{ name: string; failures: NodeFailure[]; free: string[]; want: string[] }>([
+    { name: 'no node without failures', failures: [], free: ['n1'], want: [] },
     {
       name: 'each failed node while another node is free',
       failures: [failed({ retryTime: at(-9) })],

@@ -36,7 +36,7 @@ export function mayContinue(failures: readonly NodeFailure[]): boolean {
  * @param free the nodes that can take the replica now
  */
 export function nodesToAvoid(
-  failures: readonly NodeFailure[] = [],
+  failures: readonly NodeFailure[],
   free: ReadonlySet<string>,
   now: number,
 ): ReadonlySet<string> {

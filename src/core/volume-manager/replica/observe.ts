@@ -68,7 +68,8 @@ function observeReplica(
     ...observed,
     node: name === undefined ? undefined : nodeStateOf(nodes, name),
     nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
-    isDemanded: path !== undefined && users(path).some(({ node }) => node === undefined),
+    // All pods of a directory are listed only for the few replicas that need it.
+    isDemanded: replica.state === 'Evicted' && path !== undefined && users(path).some(({ node }) => node === undefined),
     settings,
     now,
   }

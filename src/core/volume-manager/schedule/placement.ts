@@ -53,7 +53,8 @@ export function placementOf(
   const moving = moversTo(input.movers, id, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
   const { shard: _, ...whole } = replica
   const taken = [...deleting, ...unlabelled, ...moving]
-  const avoided = nodesToAvoid(replica.nodeFailures, freeNodes(plan, input, slots, taken), input.now)
+  const { nodeFailures } = replica
+  const avoided = nodeFailures ? nodesToAvoid(nodeFailures, freeNodes(plan, input, slots, taken), input.now) : []
   return {
     affinity: config?.nodeAffinity,
     withoutLabels: wanted.labelsOf(whole),

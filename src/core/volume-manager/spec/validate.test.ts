@@ -175,6 +175,15 @@ describe('a volume is rejected with the message of VCK', () => {
     expect(messagesOf(s3({ [option]: value }))).toEqual([expect.stringContaining(want)])
   })
 
+  test('only the first of many unknown options, with their names cut', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`${i}${'x'.repeat(1000)}`, '']))
+
+    const errors = errorsOf(makeVolumeManager([s3(unknown)])).filter(({ code }) => code === 'NotSupported')
+
+    expect(errors.every(({ path }) => path.length < 200)).toBe(true)
+    expect(errors.length).toBeLessThanOrEqual(100)
+  })
+
   test('two volumes with the same id', () => {
     expect(errorsOf(makeVolumeManager([{}, {}]))).toEqual([
       { path: 'spec.volumeConfigs[1].id', code: 'Duplicate', message: 'Cannot have duplicate id: vol1.' },

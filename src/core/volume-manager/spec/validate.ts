@@ -4,7 +4,7 @@ import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../
 import { volumeManagerSchema } from '../../../api/volume-manager-schema.ts'
 import type { FieldError } from '../../field-errors.ts'
 import { isObject, jsonEqual } from '../../json.ts'
-import type { Outcome } from '../../outcome.ts'
+import { cut, type Outcome } from '../../outcome.ts'
 import { compileSchema } from '../../schema-errors.ts'
 import { suggest } from '../../suggest.ts'
 import type { VolumeLimits } from './settings.ts'
@@ -107,14 +107,18 @@ function movedErrors(config: Record<string, unknown>, at: string): FieldError[] 
   }))
 }
 
+/** The most options of a volume that are compared with the known ones; the schema allows fewer. */
+const MAX_OPTIONS = 100
+
 /** The options that the source type does not have. An option that names a namespace has its own error (`ownNamespace`). */
 function optionErrors({ sourceType, options }: Record<string, unknown>, at: string): FieldError[] {
   const known = typeof sourceType === 'string' ? optionsOf(sourceType) : undefined
   if (!known || !isObject(options)) return []
   return Object.keys(options)
+    .slice(0, MAX_OPTIONS)
     .filter((name) => !known.includes(name) && !name.toLowerCase().endsWith('namespace'))
     .map((name) => ({
-      path: `${at}.options.${name}`,
+      path: `${at}.options.${cut(name)}`,
       code: 'NotSupported',
       message: `unknown option of ${sourceType}${suggest(name, known)}`,
     }))
