@@ -11,7 +11,7 @@ test('Markdown: headings, paragraphs, items and cells; no code', () => {
     'and [its link](x.md) to `code`.',
     '',
     '```sh',
-    'any reader --of this',
+    'npm start',
     '```',
     '',
     '- first',

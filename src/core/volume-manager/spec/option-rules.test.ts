@@ -1,6 +1,4 @@
-import { describe, expect, test } from 'vitest'
-import { makeVolume } from '../../../../test/builders.ts'
-import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import { testRules, type ValueCases, type VolumeCase } from '../../../../test/volume-rule-tables.ts'
 import * as rules from './option-rules.ts'
 import { DEFAULT_VOLUME_LIMITS, type VolumeLimits } from './settings.ts'
 
@@ -9,10 +7,7 @@ const LIMITS: VolumeLimits = {
   localRoots: ['/mnt/local'],
   allowedLocalNetworks: ['127.9.0.0/16'],
 }
-const codeOf = (rule: rules.Rule, options: Record<string, string>, more: Partial<VolumeConfig> = {}) =>
-  rule(makeVolume({ options, ...more }), LIMITS)?.code
-
-describe.each<{ name: string; rule: rules.Rule; option: string; valid: string[]; invalid: [string, string][] }>([
+const VALUES: ValueCases[] = [
   { name: 'required', rule: rules.required('repo'), option: 'repo', valid: ['a'], invalid: [['', 'Required']] },
   { name: 'credentials', rule: rules.credentials, option: 'awsCredentialsSecretName', valid: ['', 'a'], invalid: [] },
   {
@@ -144,23 +139,9 @@ describe.each<{ name: string; rule: rules.Rule; option: string; valid: string[];
     ],
   },
   { name: 'ownNamespace', rule: rules.ownNamespace, option: 'namespaces', valid: ['a'], invalid: [] },
-])('the rule $name', ({ rule, option, valid, invalid }) => {
-  test.each(valid)('allows "%s"', (value) => {
-    expect(codeOf(rule, { [option]: value })).toBeUndefined()
-  })
+]
 
-  test.each(invalid)('reports "%s" as %s', (value, code) => {
-    expect(codeOf(rule, { [option]: value })).toBe(code)
-  })
-})
-
-test.each<{
-  name: string
-  rule: rules.Rule
-  options: Record<string, string>
-  more?: Partial<VolumeConfig>
-  code: string | undefined
-}>([
+const VOLUMES: VolumeCase[] = [
   { name: 'credentials that are absent', rule: rules.credentials, options: {}, code: 'Required' },
   { name: 'a namespace of a Secret', rule: rules.ownNamespace, options: { secretNamespace: 'a' }, code: 'Forbidden' },
   {
@@ -190,6 +171,6 @@ test.each<{
     options: { sourceURL: 'http://127.0.0.1/a' },
     code: undefined,
   },
-])('$name: $code', ({ rule, options, more = {}, code }) => {
-  expect(codeOf(rule, options, more)).toBe(code)
-})
+]
+
+testRules(LIMITS, VALUES, VOLUMES)

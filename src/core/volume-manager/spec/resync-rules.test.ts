@@ -1,14 +1,8 @@
-import { describe, expect, test } from 'vitest'
-import { makeVolume } from '../../../../test/builders.ts'
-import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import type { Rule } from './option-rules.ts'
+import { testRules, type ValueCases, type VolumeCase } from '../../../../test/volume-rule-tables.ts'
 import * as rules from './resync-rules.ts'
 import { DEFAULT_VOLUME_LIMITS } from './settings.ts'
 
-const codeOf = (rule: Rule, options: Record<string, string>, more: Partial<VolumeConfig> = {}) =>
-  rule(makeVolume({ options, ...more }), DEFAULT_VOLUME_LIMITS)?.code
-
-describe.each<{ name: string; rule: Rule; option: string; valid: string[]; invalid: [string, string][] }>([
+const VALUES: ValueCases[] = [
   { name: 'resync', rule: rules.resync, option: 'resync', valid: ['true', 'F', ''], invalid: [['yes', 'Invalid']] },
   {
     name: 'resyncInterval',
@@ -20,23 +14,9 @@ describe.each<{ name: string; rule: Rule; option: string; valid: string[]; inval
       ['soon', 'Invalid'],
     ],
   },
-])('the rule $name', ({ rule, option, valid, invalid }) => {
-  test.each(valid)('allows "%s"', (value) => {
-    expect(codeOf(rule, { [option]: value })).toBeUndefined()
-  })
+]
 
-  test.each(invalid)('reports "%s" as %s', (value, code) => {
-    expect(codeOf(rule, { [option]: value })).toBe(code)
-  })
-})
-
-test.each<{
-  name: string
-  rule: Rule
-  options: Record<string, string>
-  more?: Partial<VolumeConfig>
-  code: string | undefined
-}>([
+const VOLUMES: VolumeCase[] = [
   {
     name: 'resync of a read-only volume',
     rule: rules.resyncReadOnly,
@@ -71,6 +51,6 @@ test.each<{
     options: { resync: 'true', flatten: 'false' },
     code: undefined,
   },
-])('$name: $code', ({ rule, options, more = {}, code }) => {
-  expect(codeOf(rule, options, more)).toBe(code)
-})
+]
+
+testRules(DEFAULT_VOLUME_LIMITS, VALUES, VOLUMES)
