@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jsonEqual, sortedUnique, withoutEmpties } from './json.ts'
+import { jsonEqual, sortedUnique, withoutEmpties, withoutNulls } from './json.ts'
 
 describe('jsonEqual', () => {
   test.each<{ name: string; a: unknown; b: unknown; want: boolean }>([
@@ -40,6 +40,26 @@ describe('withoutEmpties', () => {
     { name: 'items of lists are cleaned', value: [{ key: 'tier', values: [] }], want: [{ key: 'tier' }] },
   ])('$name', ({ value, want }) => {
     expect(withoutEmpties(value)).toEqual(want)
+  })
+})
+
+describe('withoutNulls', () => {
+  test.each<{ name: string; value: unknown; want: unknown }>([
+    { name: 'members are removed at any depth', value: { a: null, b: { c: null, d: 1 } }, want: { b: { d: 1 } } },
+    { name: 'an object without other members stays', value: { a: { b: null } }, want: { a: {} } },
+    { name: 'items of lists stay, and their members are pruned', value: [null, { a: null }], want: [null, {}] },
+    { name: 'a value that is null stays', value: null, want: null },
+    { name: 'zero, false and empty text stay', value: { a: 0, b: false, c: '' }, want: { a: 0, b: false, c: '' } },
+  ])('$name', ({ value, want }) => {
+    const before = structuredClone(value)
+    expect(withoutNulls(value)).toEqual(want)
+    expect(value).toEqual(before)
+  })
+
+  test('a value without nulls is not copied, nor is a subtree without nulls', () => {
+    const kept = { list: [{ a: 1 }] }
+    expect(withoutNulls(kept)).toBe(kept)
+    expect(withoutNulls<Record<string, unknown>>({ kept, gone: null })['kept']).toBe(kept)
   })
 })
 

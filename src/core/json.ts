@@ -61,6 +61,21 @@ function hasEmpties(value: object): boolean {
   )
 }
 
+/**
+ * Returns the value without members that are null, at any depth; items of lists stay. Returns the same value if it has none.
+ *
+ * An API server drops such a member before admission, unless the field is nullable. For custom resources, see
+ * PruneNonNullableNullsWithoutDefaults in apiextensions-apiserver (pkg/apiserver/schema/defaulting).
+ */
+export function withoutNulls<T>(value: T): T {
+  if (!isObject(value) && !Array.isArray(value)) return value
+  const members = Object.entries(value)
+  const kept = Array.isArray(value) ? members : members.filter(([, member]) => member !== null)
+  const pruned = kept.map(([key, member]) => [key, withoutNulls(member)] as const)
+  if (kept.length === members.length && pruned.every(([, member], i) => member === kept[i]?.[1])) return value
+  return (Array.isArray(value) ? pruned.map(([, member]) => member) : Object.fromEntries(pruned)) as T
+}
+
 /** A shorter list is searched directly: a Set would cost more than it saves. */
 const FEW = 8
 

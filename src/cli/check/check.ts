@@ -8,7 +8,7 @@ import { parseManifests } from '../../store/folder/manifests.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
 import { openFolder } from '../open-folder.ts'
 import { renderDiff, renderMachine, renderRefusal, renderReview } from './render.ts'
-import { reviewObjects } from './review.ts'
+import { reviewObjects, withoutDecision } from './review.ts'
 
 const FORMATS = ['text', 'diff', 'json', 'yaml'] as const
 
@@ -58,7 +58,7 @@ export const check: Command = {
   run: runCheck,
 }
 
-/** Exit status: 0 if all is allowed, 1 if an object is denied or invalid, 2 for invalid arguments. */
+/** Exit status: 0 if all is allowed, 1 if an object is denied, invalid or not decided, 2 for invalid arguments. */
 async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const format = formatOf(args)
   const files = [...args.texts('file'), ...args.positionals]
@@ -75,7 +75,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       io.stderr.write(`lodestone check: no manifest in ${files.join(', ')}\n`)
       return 1
     }
-    const reviews = await reviewObjects(objects, {
+    const decided = await reviewObjects(objects, {
       store,
       now: io.now(),
       propagateDeps: dependencies.propagate,
@@ -83,16 +83,17 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
       whenNotReady: volumes.whenNotReady,
       volumeLimits: volumes,
     })
+    const reviews = mistakes.length > 0 ? decided.map(withoutDecision) : decided
     const paint = painter(io.stdout, io.env)
     if (format === 'json' || format === 'yaml') io.stdout.write(renderMachine(reviews, format))
     else if (format === 'diff') {
       const diffs = reviews.map((review) => renderDiff(review, paint)).filter((diff) => diff !== '')
       io.stdout.write(diffs.map((diff) => `${diff}\n`).join('\n'))
     } else io.stdout.write(reviews.map((review) => renderReview(review, paint)).join(''))
-    const denied = reviews.filter(({ outcome }) => outcome === 'denied')
-    // These two formats show objects. The reasons of denied objects go to standard error.
-    if (format === 'diff' || format === 'yaml') for (const review of denied) io.stderr.write(renderRefusal(review))
-    return mistakes.length > 0 || denied.length > 0 ? 1 : 0
+    const refused = reviews.filter(({ outcome }) => outcome === 'denied' || outcome === 'unknown')
+    // These two formats show objects. The reasons of the other objects go to standard error.
+    if (format === 'diff' || format === 'yaml') for (const review of refused) io.stderr.write(renderRefusal(review))
+    return mistakes.length > 0 || refused.length > 0 ? 1 : 0
   } finally {
     await store.stop()
   }

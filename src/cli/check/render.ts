@@ -11,14 +11,14 @@ type Paint = ReturnType<typeof painter>
 /** Renders one object: decision, reasons, and changes. */
 export function renderReview(review: Reviewed, paint: Paint): string {
   const { object, derivedFrom, outcome, decision, reason, warnings, errors } = review
-  const mark =
-    outcome === 'denied'
-      ? paint('red', '✘')
-      : ATTENTION.has(decision ?? '')
-        ? paint('yellow', '●')
-        : paint('green', '✔')
+  const isRefused = outcome === 'denied' || outcome === 'unknown'
+  const mark = isRefused
+    ? paint('red', outcome === 'denied' ? '✘' : '?')
+    : ATTENTION.has(decision ?? '')
+      ? paint('yellow', '●')
+      : paint('green', '✔')
   const title = derivedFrom ? `${derivedFrom} → ${object}` : object
-  const word = outcome === 'denied' ? paint('red', 'denied') : decision ? decisionInWords(decision) : outcome
+  const word = isRefused ? paint('red', outcome) : decision ? decisionInWords(decision) : outcome
   return [
     `${mark} ${paint('bold', title)}: ${word}`,
     ...(reason ? [`    ${reason}`] : []),
@@ -64,15 +64,16 @@ function yaml(value: unknown): string {
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
-/** The errors of a denied object, a line per path. */
-export function renderRefusal({ object, errors }: Reviewed): string {
+/** Why an object is not shown: the errors of a denied one, a line per path, or the reason of an undecided one. */
+export function renderRefusal({ object, outcome, reason = '', errors }: Reviewed): string {
+  if (outcome === 'unknown') return `${object}: unknown: ${reason}\n`
   return errors.map(({ path, message }) => `${object}: denied: ${path}: ${message}\n`).join('')
 }
 
 /** Renders all objects as JSON or YAML. */
 export function renderMachine(reviews: readonly Reviewed[], format: 'json' | 'yaml'): string {
   if (format === 'yaml') {
-    const stored = reviews.filter(({ outcome }) => outcome !== 'denied')
+    const stored = reviews.filter(({ outcome }) => outcome === 'allowed' || outcome === 'patched')
     return stored.map(({ after }) => yaml(after)).join('---\n')
   }
   const rows = reviews.map(({ before, after, ...review }) => ({

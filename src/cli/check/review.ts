@@ -27,7 +27,8 @@ export interface Reviewed {
   /** The template from which the binding was derived, as `Kind namespace/name`. */
   derivedFrom?: string
   operation: 'CREATE' | 'UPDATE'
-  outcome: 'allowed' | 'patched' | 'denied'
+  /** `unknown` if another given manifest is invalid: with it, the decision may differ. */
+  outcome: 'allowed' | 'patched' | 'denied' | 'unknown'
   /** The decision, e.g. Narrowed or OnHold; absent for kinds without one. */
   decision?: string
   reason?: string
@@ -77,6 +78,17 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
     if (derived) results.push(derived)
   }
   return results
+}
+
+/**
+ * Replaces the decision of a review whose context is incomplete, for instance without a policy that is invalid. Errors of the object itself
+ * stay.
+ */
+export function withoutDecision(review: Reviewed): Reviewed {
+  if (review.outcome === 'denied') return review
+  const { decision: _decision, warnings: _warnings, ...rest } = review
+  const reason = 'another given manifest is invalid, so the decision is not known; correct it and check again'
+  return { ...rest, outcome: 'unknown', reason, warnings: [], after: review.before }
 }
 
 function rankOf(object: K8sObject): number {

@@ -10,11 +10,25 @@ const validateShape = compileSchema(dataSourceSchema, 'forbidden')
 /** Karmada's limit for a cluster's name (pkg/util/validation, clusterNameMaxLength). */
 const MAX_CLUSTER_NAME_LENGTH = 48
 
+/** The words of claims, and of volcano-global's deploy guide, for fields of a DataSource. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  'spec.dataSourceType': 'spec.type',
+  'spec.dataSourceName': 'spec.name',
+  'spec.location': 'spec.locality.location',
+  'spec.clusters': 'spec.locality.clusterNames',
+  'spec.status': 'status.phase',
+}
+
 /** Returns all errors of a source, by path; an empty list means valid. */
 export function validateDataSource({ spec, status }: DataSource): FieldError[] {
   const shape = validateShape({ spec, ...(status && { status }) })
   const wrong = new Set(shape.map(({ path }) => path))
-  return [...shape, ...meaning(spec).filter(({ path }) => !wrong.has(path))]
+  return [...shape.map(withKnownWord), ...meaning(spec).filter(({ path }) => !wrong.has(path))]
+}
+
+function withKnownWord(error: FieldError): FieldError {
+  const known = OTHER_WORDS[error.path]
+  return known === undefined ? error : { ...error, message: `${error.message}; use ${known}` }
 }
 
 function meaning(spec: DataSource['spec'] | undefined): FieldError[] {

@@ -55,6 +55,21 @@ test('every key that volcano-global writes is valid, even when it is empty', () 
   expect(() => read(amoro({ endpoint: { url: 'http://ams', port: 0, auth, tls }, extra: {} }))).not.toThrow()
 })
 
+test('a field that is null counts as absent, in JSON and YAML', () => {
+  const auth = { type: null, token: null }
+  const nulls = {
+    plugin: null,
+    locationMapping: null,
+    retryConfig: { timeout: null },
+    refreshInterval: null,
+    extra: null,
+  }
+  expect(read(amoro({ ...nulls, endpoint: { url: 'http://ams', urls: null, auth, tls: null } }))).toEqual(read(amoro()))
+  expect(read('system: s3\nendpoint:\nextra:\n  region:\n  maxPages: 2\n')).toEqual(
+    read('{"system": "s3", "extra": {"maxPages": 2}}'),
+  )
+})
+
 describe('the completion of the configuration', () => {
   test('completes retryConfig, and keeps 0 retries', () => {
     expect(read(amoro({ retryConfig: { maxRetries: 0 } })).retry).toMatchObject({ maxRetries: 0, timeoutMs: 10_000 })
@@ -95,6 +110,12 @@ describe('the completion of the configuration', () => {
 
 describe('errors have the file, the key and the expected value', () => {
   test.each([
+    { name: 'a system that is null', text: '{"system": null}', want: 'system: is required' },
+    {
+      name: 'a location without clusters',
+      text: amoro({ locationMapping: { 's3://wh/': null } }),
+      want: 'locationMapping[s3://wh/]: must be of type array',
+    },
     { name: 'no system', text: '{}', want: 'system: is required' },
     { name: 'an empty file', text: '', want: '(root): must be of type object' },
     { name: 'a list', text: '[]', want: '(root): must be of type object' },

@@ -4,6 +4,7 @@ import type { RetryPolicy } from '../../core/data-source/retry.ts'
 import { describeErrors, type FieldError } from '../../core/field-errors.ts'
 import { parseDuration } from '../../core/locality/duration.ts'
 import { parseLocation } from '../../core/locality/location.ts'
+import { withoutNullFields } from '../../core/null-fields.ts'
 import { compileSchema } from '../../core/schema-errors.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { AuthConfig, AuthType } from '../auth/credentials.ts'
@@ -63,7 +64,7 @@ export function parseSystemConfig(
   text: string,
   definitions: Readonly<Record<string, SystemDefinition>>,
 ): SystemConfig {
-  const given = parseText(file, text)
+  const given = withoutNullFields(systemSchema, parseText(file, text))
   refuse(file, validate(given))
   const checked = given as GivenSystem
   const plugin = checked.plugin ?? checked.system
@@ -89,7 +90,7 @@ function complete(
   const { url, tls } = completeEndpoint(given.endpoint, definition, file, errors)
   const auth = completeAuth(given.endpoint?.auth, definition.auth, file, errors)
   checkLocations(given.locationMapping, errors)
-  checkExtra(given.extra, definition, errors)
+  const extra = completeExtra(given.extra, definition, errors)
   return {
     system: given.system,
     plugin,
@@ -100,7 +101,7 @@ function complete(
     refreshIntervalMs: duration('refreshInterval', given.refreshInterval ?? '5m', errors, 1000),
     maxConcurrent: given.maxConcurrent ?? 16,
     maxRequestsPerSecond: given.maxRequestsPerSecond ?? 50,
-    extra: given.extra ?? {},
+    extra,
   }
 }
 
@@ -132,11 +133,13 @@ function checkLocations(mapping: GivenSystem['locationMapping'] = {}, errors: Fi
   }
 }
 
-function checkExtra(extra: unknown, definition: SystemDefinition, errors: FieldError[]): void {
+function completeExtra(given: unknown, definition: SystemDefinition, errors: FieldError[]): SystemConfig['extra'] {
   const schema = { type: 'object', properties: { ...commonExtra, ...definition.extra } }
-  for (const error of compileSchema(schema, 'forbidden')(extra ?? {})) {
+  const extra = withoutNullFields(schema, given ?? {})
+  for (const error of compileSchema(schema, 'forbidden')(extra)) {
     errors.push({ ...error, path: `extra.${error.path}` })
   }
+  return extra as SystemConfig['extra']
 }
 
 /**

@@ -53,7 +53,33 @@ describe('manifests', () => {
     })
   })
 
+  test('have no fields that are null, as behind an API server; items of lists stay', () => {
+    const text = [
+      'apiVersion: policy.karmada.io/v1alpha1',
+      'kind: PropagationPolicy',
+      'metadata: {name: a, namespace: null, labels:, creationTimestamp: null}',
+      'spec:',
+      '  placement:',
+      '    clusterAffinity:',
+      '      clusterNames:',
+      '  resourceSelectors: [{apiVersion: v1, kind: Pod, name: null}, null]',
+    ].join('\n')
+    expect(parse(text).manifests.map(({ object }) => object)).toEqual([
+      {
+        apiVersion: 'policy.karmada.io/v1alpha1',
+        kind: 'PropagationPolicy',
+        metadata: { name: 'a' },
+        spec: { placement: { clusterAffinity: {} }, resourceSelectors: [{ apiVersion: 'v1', kind: 'Pod' }, null] },
+      },
+    ])
+  })
+
   test.each([
+    {
+      name: 'a label without a value',
+      text: 'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: }}',
+      want: '1! metadata.labels[app]: expected a string, found null',
+    },
     { name: 'no apiVersion', text: 'kind: Pod\nmetadata: {name: a}', want: '1! apiVersion is missing' },
     { name: 'no kind', text: '\n\napiVersion: v1\nmetadata: {name: a}', want: '3! kind is missing' },
     { name: 'no metadata', text: 'apiVersion: v1\nkind: Pod', want: '1! metadata is missing' },

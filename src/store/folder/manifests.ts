@@ -1,6 +1,7 @@
 /** Parses the objects of a YAML or JSON file. Errors have a line and the expected value. */
 import { type Document, isAlias, isMap, isSeq, LineCounter, type Node, parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../../api/meta.ts'
+import { withoutNulls } from '../../core/json.ts'
 import { KUBERNETES_YAML } from './yaml-dialect.ts'
 
 /** An object with its file and line. Lines count from 1. */
@@ -75,7 +76,8 @@ export function parseManifests(text: string, file: string): ParsedManifests {
     const items = listItems(value)
     if (items === undefined) {
       const mistake = findMistake(value)
-      if (mistake === undefined) parsed.manifests.push({ object: value as K8sObject, file, line })
+      // The edge of all manifests: behind it, a field without a value is absent, as behind an API server.
+      if (mistake === undefined) parsed.manifests.push({ object: withoutNulls(value as K8sObject), file, line })
       else report(line, mistake)
     } else if (depth >= MAX_LIST_DEPTH) {
       report(line, `lists are nested deeper than ${MAX_LIST_DEPTH}`)
@@ -125,7 +127,8 @@ function findMistake(value: unknown): string | undefined {
       ? 'metadata.name is missing: a file cannot be served under a generateName'
       : `metadata.name is missing: ${kind} needs a name (in quotes when it looks like a number)`
   }
-  if (namespace !== undefined && typeof namespace !== 'string') return 'metadata.namespace: expected a string'
+  if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
+    return 'metadata.namespace: expected a string'
   return findNonString('metadata.labels', labels) ?? findNonString('metadata.annotations', annotations)
 }
 

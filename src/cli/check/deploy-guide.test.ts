@@ -1,0 +1,99 @@
+/** Checks manifests in the form of volcano-global's deploy guide, and manifests beside invalid ones. */
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeClaim, makePolicy, makeSource } from '../../../test/builders.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
+
+const GUIDE = join(import.meta.dirname, '..', '..', '..', 'test', 'data', 'deploy-guide')
+const ORDERS = { system: 'amoro', type: 'table', name: 'north.shop.orders' }
+const title = 'Deployment default/report → ResourceBinding default/report-deployment'
+
+/** A folder with these files of the guide, and the DataSource of its claim. */
+function makeGuide(...files: string[]): string {
+  const folder = makeFolder({ 'source.yaml': makeSource({ ...ORDERS, locality: { clusterNames: ['member1'] } }) })
+  for (const file of files) cpSync(join(GUIDE, file), join(folder, file))
+  return folder
+}
+
+describe('the manifests of the deploy guide', () => {
+  const all = ['config-map.yaml', 'controller-manager.yaml', 'claim.yaml', 'propagation-policy.yaml']
+
+  test('are valid in a folder, with clusterNames that is null: a Deployment is narrowed', async () => {
+    const words = ['check', '-f', join(GUIDE, 'deployment.yaml'), '--folder', makeGuide(...all)]
+
+    const { status, stdout, stderr } = await runWords(words)
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(`✔ ${title}: narrowed\n    default/orders-of-report is in member1\n`)
+  })
+
+  test('are valid when they are checked, in any order, and the policy is stored without the null', async () => {
+    const files = [...all, 'deployment.yaml'].reverse().flatMap((file) => ['-f', join(GUIDE, file)])
+
+    const { status, stdout, stderr } = await runWords(['check', ...files, '--folder', makeGuide(), '-o', 'json'])
+
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const policy = JSON.parse(stdout).find(({ object }: { object: string }) => object.startsWith('PropagationPolicy'))
+    expect(policy).toMatchObject({ outcome: 'patched', decision: 'Propagated' })
+    expect(policy.patch).toEqual([{ op: 'add', path: '/spec/propagateDeps', value: true }])
+  })
+
+  test('a DataSource in the words of the guide is rejected with the fields of the CRD', async () => {
+    const { status, stdout } = await runWords(['check', '-f', join(GUIDE, 'data-source-shorthand.yaml')])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain('spec.dataSourceType: unknown field; use spec.type\n')
+    expect(stdout).toContain('spec.dataSourceName: unknown field; use spec.name\n')
+    expect(stdout).toContain('spec.location: unknown field; use spec.locality.location\n')
+    expect(stdout).toContain('spec.clusters: unknown field; use spec.locality.clusterNames\n')
+    expect(stdout).toContain('spec.status: unknown field; use status.phase\n')
+  })
+})
+
+describe('with an invalid manifest, the decision on another one is unknown', () => {
+  const wrong = makePolicy({ placement: { clusterAffinity: { clusterNames: 'member1' as never } } })
+  const given = { 'claim.yaml': makeClaim(), 'source.yaml': makeSource() }
+  const workload = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'app' }, spec: { replicas: 1 } }
+  const file = () => join(makeFolder({ 'workload.yaml': workload }), 'workload.yaml')
+  const unknown = '? Deployment default/app: unknown\n    another given manifest is invalid'
+
+  test.each([
+    { name: 'a policy of the folder has the wrong type', files: { 'policy.yaml': wrong } },
+    { name: 'a file of the folder cannot be parsed', files: { 'policy.yaml': 'kind: [' } },
+  ])('$name', async ({ files }) => {
+    const { status, stdout, stderr } = await runWords(['check', file(), '--folder', makeFolder({ ...given, ...files })])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain(unknown)
+    expect(stdout).not.toContain('allowed')
+    expect(stderr).toContain('policy.yaml')
+  })
+
+  test('a checked folder has an invalid policy', async () => {
+    const folder = makeFolder({ ...given, 'workload.yaml': workload, 'policy.yaml': wrong })
+
+    const { status, stdout } = await runWords(['check', '-f', folder])
+
+    expect(status).toBe(1)
+    expect(stdout).toContain(unknown)
+    expect(stdout).not.toContain('allowed')
+  })
+
+  test('its own errors are still shown', async () => {
+    const claim = join(makeFolder({ 'claim.yaml': makeClaim({ system: '' }) }), 'claim.yaml')
+
+    const { stdout } = await runWords(['check', claim, '--folder', makeFolder({ 'policy.yaml': wrong })])
+
+    expect(stdout).toContain('✘ DataSourceClaim default/sales: denied\n    spec.system: must not be empty\n')
+  })
+
+  test.each(['yaml', 'diff'])('-o %s shows no object, and the reason on standard error', async (format) => {
+    const folder = makeFolder({ ...given, 'policy.yaml': wrong })
+
+    const { status, stdout, stderr } = await runWords(['check', file(), '--folder', folder, '-o', format])
+
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toContain('Deployment default/app: unknown: another given manifest is invalid')
+  })
+})
