@@ -23,9 +23,9 @@ test('equal TLS material shares an agent, changed material gets a new one, and r
   expect(await readText((await running).body, 100)).toBe('late')
 })
 
-test('an unknown type of proxy throws instead of connecting directly', () => {
-  expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://proxy' })).toThrow(
-    'ftp://proxy of the kubeconfig must be http, https or socks5',
+test('an unknown type of proxy throws instead of connecting directly, without the password of its URL', () => {
+  expect(() => new ApiTransport().agentFor({ tls: {}, proxyUrl: 'ftp://me:secret@proxy' })).toThrow(
+    new Error('proxy-url of the kubeconfig has another scheme; use http, https or socks5'),
   )
 })
 

@@ -57,7 +57,8 @@ function createAgent(options: ApiTransportOptions): Dispatcher {
   if (proxyUrl === undefined) return new Agent({ ...common, connect })
   if (/^socks5h?:/.test(proxyUrl)) return new Socks5ProxyAgent(proxyUrl, { ...common, requestTls: options.tls })
   if (/^https?:/.test(proxyUrl)) return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: options.tls })
-  throw new Error(`proxy-url ${proxyUrl} of the kubeconfig must be http, https or socks5`)
+  // The URL itself is not shown: it may have a password.
+  throw new Error('proxy-url of the kubeconfig has another scheme; use http, https or socks5')
 }
 
 /** Reads a whole body as text. Throws for more than `maxBytes`, so that an invalid response cannot fill the memory. */
