@@ -8,7 +8,7 @@ import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'
 import { toTime } from '../src/core/volume-manager/status/time.ts'
 import { makeVolume, makeVolumeManager, NOW } from './builders.ts'
-import { VOLUME_SETTINGS } from './volume-world.ts'
+import { PLATFORM, VOLUME_SETTINGS } from './volume-world.ts'
 
 export const PATH = '/var/datasets/vck-resource-4b1d-0123456789abc'
 
@@ -34,7 +34,12 @@ export function makeNode(name: string, { labels = {}, uid = `uid-${name}`, unrea
   const ready = unreadySince
     ? { type: 'Ready', status: 'Unknown', lastTransitionTime: unreadySince }
     : { type: 'Ready', status: 'True' }
-  return { apiVersion: 'v1', kind: 'Node', metadata: { name, uid, labels }, status: { conditions: [ready] } }
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid, labels: { ...PLATFORM, ...labels } },
+    status: { conditions: [ready] },
+  }
 }
 
 /** The mover of the first attempt at replica 0 of default/sales, with what is given of its status. */

@@ -28,6 +28,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
   allowedMoverImages: [],
   movers: {
     image: 'lodestone:test',
+    architectures: ['amd64', 'arm64'],
     serviceAccountName: 'lodestone-mover',
     imagePullSecrets: [],
     resources: {},
@@ -41,6 +42,9 @@ export const VOLUME_SETTINGS: VolumeSettings = {
   nodeLossSeconds: 300,
   eviction: { enabled: true, pauseSeconds: 300 },
 }
+
+/** The labels of a node that runs movers. */
+export const PLATFORM = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' }
 
 /** The behavior of a mover when it runs: its work, or one of the ways in which it fails. */
 export type MoverFate = 'completes' | 'goes on' | PodStatus
@@ -85,7 +89,7 @@ export class VolumeWorld {
   ): Promise<void> {
     const ready = { type: 'Ready', status: 'True' }
     const node = {
-      metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+      metadata: { name, labels: { ...PLATFORM, 'kubernetes.io/hostname': name, ...labels } },
       status: { conditions: [ready, ...conditions] },
     }
     await this.store.create(nodes, { apiVersion: 'v1', kind: 'Node', ...node } as Node)
@@ -135,7 +139,9 @@ export class VolumeWorld {
 
   async unlabel(name: string): Promise<void> {
     const node = await this.store.read(nodes, undefined, name)
-    if (node) await this.store.patch(nodes, { name }, { metadata: { labels: null } })
+    const own = Object.keys(node?.metadata.labels ?? {}).filter((label) => !Object.hasOwn(PLATFORM, label))
+    const labels = Object.fromEntries(own.map((label) => [label, null]))
+    if (node) await this.store.patch(nodes, { name }, { metadata: { labels } })
   }
 
   async change(patch: Record<string, unknown>, name = 'sales'): Promise<void> {

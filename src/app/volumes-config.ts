@@ -24,6 +24,7 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
   ...DEFAULT_VOLUME_LIMITS,
   movers: {
     image: 'lodestone:latest',
+    architectures: ['amd64', 'arm64'],
     serviceAccountName: 'lodestone-mover',
     imagePullSecrets: [],
     // A download takes about 125 MiB; an upload has eight parts of 8 MiB in memory (docs/performance.md).
@@ -74,6 +75,7 @@ export const volumesSchema = {
       type: 'object',
       properties: {
         image: text,
+        architectures: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^[a-z0-9]{1,63}$' } },
         serviceAccountName: text,
         imagePullSecrets: { type: 'array', items: text },
         priorityClassName: text,

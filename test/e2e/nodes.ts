@@ -24,11 +24,14 @@ export async function createNodes(api: ApiClient, names: string[]): Promise<void
   for (const name of names) await api.apply(nodeObject(name))
 }
 
-export function nodeObject(name: string): KubeObject {
+export function nodeObject(name: string, os = 'linux', arch = 'amd64'): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' } },
+    metadata: {
+      name,
+      labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': os, 'kubernetes.io/arch': arch },
+    },
   }
 }
 

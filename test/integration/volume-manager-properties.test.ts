@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { nodes } from '../../src/api/node.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { makeVolume, makeVolumeManager } from '../builders.ts'
-import { Crash, ended, moverSays, VolumeWorld } from '../volume-world.ts'
+import { Crash, ended, moverSays, PLATFORM, VolumeWorld } from '../volume-world.ts'
 
 const NFS = { id: 'nfs', sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: '10.0.0.7', path: '/x' } }
 const source = (folder: string) => ({ ...makeVolume().options, sourceURL: `s3://lake/${folder}/` })
@@ -78,7 +78,7 @@ describe('a controller that dies at any write', () => {
       expect(await world.manager(), `after ${writes} writes`).toBeUndefined()
       expect([world.disks.size, world.movers().length]).toEqual([0, 0])
       const labels = [...world.store.list(nodes)].flatMap(({ metadata }) => Object.keys(metadata.labels ?? {}))
-      expect(new Set(labels)).toEqual(new Set(['kubernetes.io/hostname']))
+      expect(new Set(labels)).toEqual(new Set([...Object.keys(PLATFORM), 'kubernetes.io/hostname']))
       expect(world.store.objects().filter(({ object }) => object.kind.startsWith('Persistent'))).toEqual([])
       expect(world.violations).toEqual([])
       if (!crashed) break

@@ -13,7 +13,12 @@ import {
 } from './affinity.ts'
 
 const termsOf = (placement: MoverPlacement) =>
-  moverAffinity(placement, 'key', 3).nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
+  moverAffinity(placement, 'key', 3, ['arm64']).nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+    ?.nodeSelectorTerms
+const platform = [
+  { key: 'kubernetes.io/os', operator: 'In', values: ['linux'] },
+  { key: 'kubernetes.io/arch', operator: 'In', values: ['arm64'] },
+]
 const without = (key: string) => ({ key, operator: 'DoesNotExist' })
 const notOn = (name: string) => ({ key: 'metadata.name', operator: 'NotIn', values: [name] })
 const [dataTerm] = nodesWith('data').requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
@@ -24,7 +29,7 @@ describe('a mover may run', () => {
     {
       name: 'on its node only',
       placement: { on: 'n1' },
-      want: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
+      want: [{ matchExpressions: platform, matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] }],
     },
     {
       name: 'not on an excluded node, when the affinity only prefers nodes',
@@ -33,24 +38,28 @@ describe('a mover may run', () => {
         withoutLabels: [],
         notOn: ['n1'],
       },
-      want: [{ matchFields: [notOn('n1')] }],
+      want: [{ matchExpressions: platform, matchFields: [notOn('n1')] }],
     },
-    { name: 'on every node', placement: { affinity: undefined, withoutLabels: [], notOn: [] }, want: undefined },
+    {
+      name: 'on every node of its platform',
+      placement: { affinity: undefined, withoutLabels: [], notOn: [] },
+      want: [{ matchExpressions: platform }],
+    },
     {
       name: 'on the nodes of the affinity',
       placement: { affinity: nodesWith('data'), withoutLabels: [], notOn: [] },
-      want: [dataTerm],
+      want: [{ matchExpressions: [...(dataTerm?.matchExpressions ?? []), ...platform] }],
     },
     {
       name: 'not on nodes with a label, or by these names',
       placement: { affinity: undefined, withoutLabels: ['l', 'm'], notOn: ['n1', 'n2'] },
-      want: [{ matchExpressions: [without('l'), without('m')], matchFields: [notOn('n1'), notOn('n2')] }],
+      want: [{ matchExpressions: [...platform, without('l'), without('m')], matchFields: [notOn('n1'), notOn('n2')] }],
     },
     {
       name: 'not on excluded nodes in each term of the affinity',
       placement: { affinity: nodesWith('data', 'gpu'), withoutLabels: ['l'], notOn: [] },
       want: [dataTerm, gpuTerm].map((term) => ({
-        matchExpressions: [...(term?.matchExpressions ?? []), without('l')],
+        matchExpressions: [...(term?.matchExpressions ?? []), ...platform, without('l')],
       })),
     },
   ])('$name', ({ placement, want }) => {
@@ -60,7 +69,7 @@ describe('a mover may run', () => {
   test('on no node with a mover of its volume, or with a mover of its slot in any namespace', () => {
     const topologyKey = 'kubernetes.io/hostname'
 
-    expect(moverAffinity({ on: 'n1' }, 'key', 3).podAntiAffinity).toEqual({
+    expect(moverAffinity({ on: 'n1' }, 'key', 3, ['arm64']).podAntiAffinity).toEqual({
       requiredDuringSchedulingIgnoredDuringExecution: [
         { topologyKey, labelSelector: { matchLabels: { [VOLUME_LABEL]: 'key' } } },
         { topologyKey, labelSelector: { matchLabels: { [MOVER_SLOT_LABEL]: '3' } }, namespaceSelector: {} },
@@ -80,7 +89,7 @@ const fieldTerm = (key: string) => ({
 })
 const withAffinity = (placement: MoverPlacement): Pod => {
   const pod = makeMover()
-  return { ...pod, spec: { ...pod.spec, affinity: moverAffinity(placement, 'key', 0) } }
+  return { ...pod, spec: { ...pod.spec, affinity: moverAffinity(placement, 'key', 0, ['arm64']) } }
 }
 
 test.each<{ name: string; pod: Pod; want: string | undefined }>([

@@ -2,6 +2,7 @@
 import { MOVER_SLOT_LABEL, VOLUME_LABEL } from '../../../api/lodestone.ts'
 import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm } from '../../../api/node.ts'
 import type { Pod, PodSpec } from '../../../api/pod.ts'
+import { platformRequirements } from '../schedule/platform.ts'
 
 /** Where a mover may run. */
 export type MoverPlacement =
@@ -16,10 +17,16 @@ const HOSTNAME = 'kubernetes.io/hostname'
  * Allows at most one mover of each volume, and one mover of each per-node slot, on a node. Slots are shared by all VolumeManagers.
  *
  * @param key the `volumeKey` of the volume
+ * @param architectures those of the image of the mover
  */
-export function moverAffinity(placement: MoverPlacement, key: string, slot: number): NonNullable<PodSpec['affinity']> {
+export function moverAffinity(
+  placement: MoverPlacement,
+  key: string,
+  slot: number,
+  architectures: readonly string[],
+): NonNullable<PodSpec['affinity']> {
   return {
-    nodeAffinity: requiredNodes(placement),
+    nodeAffinity: requiredNodes(placement, platformRequirements(architectures)),
     podAntiAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: [
         { topologyKey: HOSTNAME, labelSelector: { matchLabels: { [VOLUME_LABEL]: key } } },
@@ -33,16 +40,20 @@ export function moverAffinity(placement: MoverPlacement, key: string, slot: numb
   }
 }
 
-function requiredNodes(placement: MoverPlacement): NodeAffinity {
+function requiredNodes(placement: MoverPlacement, platform: readonly NodeSelectorRequirement[]): NodeAffinity {
   if ('on' in placement) {
+    const byName: NodeSelectorRequirement = { key: 'metadata.name', operator: 'In', values: [placement.on] }
     return {
       requiredDuringSchedulingIgnoredDuringExecution: {
-        nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [placement.on] }] }],
+        nodeSelectorTerms: [withRequirements({}, platform, [byName])],
       },
     }
   }
   const { affinity, withoutLabels, notOn } = placement
-  const expressions = withoutLabels.map((key): NodeSelectorRequirement => ({ key, operator: 'DoesNotExist' }))
+  const expressions = [
+    ...platform,
+    ...withoutLabels.map((key): NodeSelectorRequirement => ({ key, operator: 'DoesNotExist' })),
+  ]
   const fields = notOn.map(
     (node): NodeSelectorRequirement => ({
       key: 'metadata.name',
@@ -51,8 +62,6 @@ function requiredNodes(placement: MoverPlacement): NodeAffinity {
     }),
   )
   const given = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
-  // A term without requirements matches no node.
-  if (expressions.length + fields.length === 0) return affinity ?? {}
   const terms = given ?? [{}]
   return {
     ...affinity,

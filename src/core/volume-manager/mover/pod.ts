@@ -84,7 +84,7 @@ export function moverPod(input: MoverPodInput): Pod {
       // The mover stops within two seconds.
       terminationGracePeriodSeconds: 10,
       tolerations: tolerationsOf(input),
-      affinity: moverAffinity(placement, key, slot),
+      affinity: moverAffinity(placement, key, slot, settings.architectures),
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       containers: [containerOf(input)],
       volumes: volumesOf(input),

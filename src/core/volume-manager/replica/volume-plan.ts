@@ -6,6 +6,7 @@ import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork, readTask } from '../mover/task.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
+import { runsMovers } from '../schedule/platform.ts'
 import { isClosedTo } from '../schedule/taints.ts'
 import { wantedReplicas } from '../spec/distribution.ts'
 import { directoryOf } from '../spec/names.ts'
@@ -78,33 +79,34 @@ function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | un
   }
 }
 
-function wantedOf({ manager, nodes }: VolumeManagerInput, config: VolumeConfig): Wanted {
+function wantedOf({ manager, nodes, settings }: VolumeManagerInput, config: VolumeConfig): Wanted {
   const { delivery } = sourceTypeOf(config.sourceType)
   const isMoved = delivery === 'moved'
   const isMovedTo = (name: string, isAllowed: (node: Node) => boolean) => {
     const node = nodes.get(name)
     return !isMoved || node === undefined || isAllowed(node)
   }
+  const mayRun = (node: Node) => runsMovers(node, settings.movers.architectures)
   return {
     revision: revisionOf(config),
     path: isMoved ? directoryOf(manager, config) : undefined,
     // One mover checks data that is mounted over the network. Data that is present needs no mover.
     counts: isMoved ? wantedReplicas(config) : new Map([[undefined, delivery === 'mounted' ? 1 : 0]]),
     allows: (name) => isMovedTo(name, (node) => allowsNode(config.nodeAffinity, node)),
-    admits: (name) => isMovedTo(name, (node) => !isClosedTo(config.tolerations, node)),
+    admits: (name) => isMovedTo(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
     ...dropRules(manager, config.id, config),
   }
 }
 
 /** VCK's message when fewer nodes are allowed than replicas are wanted; undefined when there are enough nodes. */
-function shortageOf({ nodes }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
+function shortageOf({ nodes, settings }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
   const { delivery } = sourceTypeOf(config.sourceType)
   if (delivery === 'mounted') return undefined
   const moved = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
   const count = delivery === 'present' ? (config.replicas ?? 1) : moved
   let allowed = 0
   for (const node of nodes.all()) {
-    if (allowsNode(config.nodeAffinity, node)) allowed++
+    if (allowsNode(config.nodeAffinity, node) && runsMovers(node, settings.movers.architectures)) allowed++
     if (allowed >= count) return undefined
   }
   return `replicas [${count}] greater than number of nodes [${allowed}]`

@@ -9,6 +9,7 @@ import { isEnded } from '../replica/pod-use.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
+import { runsMovers } from './platform.ts'
 import type { NodeSlots } from './slots.ts'
 import { toleratesNode } from './taints.ts'
 
@@ -85,7 +86,7 @@ export function slotFor(
 /** The nodes that could run the mover of a replica now. */
 function freeNodes(
   { config, set, wanted }: VolumePlan,
-  { nodes }: VolumeManagerInput,
+  { nodes, settings }: VolumeManagerInput,
   slots: NodeSlots,
   notOn: readonly string[],
 ): Set<string> {
@@ -96,9 +97,8 @@ function freeNodes(
   for (const node of nodes.all()) {
     const { name = '' } = node.metadata
     if (taken.has(name) || slots.isFull(name)) continue
-    if (healthOf(node).isReady && allowsNode(config?.nodeAffinity, node) && toleratesNode(config?.tolerations, node)) {
-      free.add(name)
-    }
+    const isAllowed = allowsNode(config?.nodeAffinity, node) && toleratesNode(config?.tolerations, node)
+    if (healthOf(node).isReady && isAllowed && runsMovers(node, settings.movers.architectures)) free.add(name)
   }
   return free
 }

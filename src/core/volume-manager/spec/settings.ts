@@ -22,6 +22,8 @@ export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
 export interface VolumeSettings extends VolumeLimits {
   movers: {
     image: string
+    /** The values of `kubernetes.io/arch` for which the image is built. */
+    architectures: string[]
     /** In the namespace of each VolumeManager. Lodestone creates it, and its only right is to write Events. */
     serviceAccountName: string
     imagePullSecrets: string[]
