@@ -65,5 +65,7 @@ export const podSpecSchema = {
     },
     schedulingGates: listOf({ type: 'object', required: ['name'], properties: { name: text } }),
     nodeName: text,
+    nodeSelector: { type: 'object', additionalProperties: text },
+    os: { type: 'object', required: ['name'], properties: { name: text } },
   },
 } as const

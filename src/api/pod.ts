@@ -57,6 +57,8 @@ export interface PodSpec {
   }
   schedulingGates?: { name: string }[]
   nodeName?: string
+  nodeSelector?: Record<string, string>
+  os?: { name: string }
   serviceAccountName?: string
   imagePullSecrets?: { name: string }[]
   restartPolicy?: string

@@ -14,7 +14,11 @@ export function gateRoles(): K8sObject[] {
   const name = 'lodestone-gates'
   // To remove the gate, or to delete a gated pod whose data has changed: its controller creates a new one.
   return [
-    clusterRole(name, [{ apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] }]),
+    clusterRole(name, [
+      { apiGroups: [''], resources: ['pods'], verbs: ['patch', 'delete'] },
+      // To narrow DaemonSets to the nodes that have their volumes.
+      { apiGroups: ['apps', 'apps.kruise.io'], resources: ['daemonsets'], verbs: ['patch'] },
+    ]),
     bindingOf(name, { name }, LODESTONE),
   ]
 }

@@ -79,13 +79,16 @@ function usesOf(
   }))
 }
 
-/** Returns the bindings of the workloads whose pods name the VolumeManager, even if it does not exist. */
-function bindingsUsingVolumes(namespace: string | undefined, name: string, store: ObjectStore) {
+/** Returns the cached workloads whose pods name the VolumeManager, even if it does not exist. */
+export function workloadsWithVolumes(namespace: string | undefined, name: string, store: ObjectStore) {
   const key = dependencyKey(referenceTo({ type: volumeManagers, name }, namespace))
-  return store
-    .typesWithIndex('references')
-    .flatMap((type) => [...store.byIndex(type, 'references', key)])
-    .flatMap((workload) => bindingsOfWorkload(referenceOf(workload), store))
+  return store.typesWithIndex('references').flatMap((type) => [...store.byIndex(type, 'references', key)])
+}
+
+function bindingsUsingVolumes(namespace: string | undefined, name: string, store: ObjectStore) {
+  return workloadsWithVolumes(namespace, name, store).flatMap((workload) =>
+    bindingsOfWorkload(referenceOf(workload), store),
+  )
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Distribution } from '../core/dependencies/needs.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { openAttachedBindingLoop } from './attached-binding.ts'
+import { daemonSetLoop } from './daemon-set.ts'
 import { openDataSourceLoop } from './data-source.ts'
 import { dataSourceClaimLoop } from './data-source-claim.ts'
 import type { ReconcileLoop } from './define.ts'
@@ -32,6 +33,7 @@ export function openLoops({ propagate, distribution, volumes, moverLogs }: LoopC
     resourceBindingLoop,
     openPropagationPolicyLoop(propagate),
     podLoop,
+    daemonSetLoop,
     openDependenciesLoop(distribution),
     openAttachedBindingLoop(distribution),
     ...(volumes ? [openVolumeManagerLoop(volumes, moverLogs), openVolumeEvictionLoop(volumes)] : []),

@@ -24,6 +24,18 @@ export function deploymentOf(name: string, volumes: string, replicas: number): o
   }
 }
 
+// One pod on each Linux node that its affinity allows.
+export function daemonSetOf(name: string, volumes: string): object {
+  const labels = { app: name }
+  const spec = { containers, nodeSelector: { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' } }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name, namespace: 'default', annotations: askFor(volumes) },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  }
+}
+
 export function jobOf(name: string, volumes: string, completions: number): object {
   const template = { metadata: { labels: { app: name } }, spec: { containers, restartPolicy: 'Never' } }
   return {

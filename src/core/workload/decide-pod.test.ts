@@ -419,8 +419,35 @@ describe('a pod with a given node', () => {
     ['by the node affinity of DaemonSet pods', pinned('n3')],
   ])('%s is rejected if that node does not have the data', (_name, spec) => {
     expect(refused(makePod({ name: 'mnist' }, spec), views)).toEqual([
-      [ROOT, 'the pod has to run on node n3, but volume vol1 of VolumeManager mnist is on n1, n2'],
+      [
+        ROOT,
+        'the pod has to run on node n3, but volume vol1 of VolumeManager mnist is on n1, n2; allow only these nodes, or request it with enforcement Preferred',
+      ],
     ])
+  })
+
+  test.each<[string, Partial<UsableVolume>]>([
+    ['that is on other nodes', {}],
+    ['that is not ready', { state: 'Waiting', nodes: [] }],
+  ])('runs without a preferred volume %s', (_name, volume) => {
+    const outcome = decide(makePod({ name: 'mnist', enforcement: 'Preferred' }, pinned('n3')), [
+      mnist({ nodes: ['n1', 'n2'], ...volume }),
+    ])
+    expect(outcome).toEqual({
+      kind: 'patch',
+      object: makePod({ name: 'mnist', enforcement: 'Preferred' }, pinned('n3')),
+      warnings: ['lodestone: runs without VolumeManager mnist/vol1: node n3 does not have it'],
+      auditAnnotations: { decision: 'LeftOut', reason: 'node n3 does not have VolumeManager mnist/vol1' },
+    })
+  })
+
+  test('gets a preferred volume if that node has the data, or if the nodes are not recorded', () => {
+    const pod = makePod({ name: 'mnist', enforcement: 'Preferred' }, pinned('n2'))
+    for (const nodes of [['n1', 'n2'], []]) {
+      expect(injected(pod, [mnist({ nodes })]).volumes).toEqual([
+        { name: 'mnist--vol1', ...hostPath('/var/datasets/vol1', 'DirectoryOrCreate') },
+      ])
+    }
   })
 
   test('is not rejected while the data is not ready', () => {
@@ -431,6 +458,13 @@ describe('a pod with a given node', () => {
   test('is not rejected if the nodes are not recorded', () => {
     expect(injected(makePod({ name: 'mnist' }, { nodeName: 'n3' })).volumes).toEqual([VOLUME])
   })
+})
+
+test('a pod for Windows that requests a volume is rejected, on a hub too', () => {
+  const pod = makePod({ name: 'mnist' }, { os: { name: 'windows' } })
+  const error = ['spec.os.name', expect.stringContaining('volumes are on Linux nodes only')]
+  expect(refused(pod)).toEqual([error])
+  expect(refused(pod, [], { isHub: true })).toEqual([error])
 })
 
 describe('with a divided volume', () => {

@@ -8,6 +8,7 @@ import { injectVolumes } from './inject.ts'
 import { mountCountErrors } from './limits.ts'
 import type { VolumeManagerLookup } from './mountable-volumes.ts'
 import { unknownContainers } from './mounts.ts'
+import { operatingSystemErrors } from './operating-system.ts'
 import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { type PlacedRequest, parseVolumeRequests } from './volume-requests.ts'
 
@@ -43,31 +44,39 @@ export function decidePod(input: PodInput): Outcome {
 }
 
 function checkOnly({ spec }: Pod, requests: readonly PlacedRequest[]): Outcome {
-  const errors = unknownContainers([...spec.containers, ...(spec.initContainers ?? [])], requests)
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])]
+  const errors = [...operatingSystemErrors(spec), ...unknownContainers(containers, requests)]
   return errors.length > 0 ? { kind: 'deny', errors } : { kind: 'allow' }
 }
 
 function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonly PlacedRequest[]): Outcome {
-  const { wanted, errors, unusable } = resolveRequests(requests, managers)
+  const { wanted: all, errors, unusable } = resolveRequests(requests, managers)
+  const node = boundNode(pod.spec)
+  const wanted = all.filter((volume) => !isLeftOut(node, volume))
   const injected = injectVolumes(pod.spec, wanted)
   const waiting = wanted.filter(mustWait)
   const mayWait = whenNotReady === 'gate' && !pod.spec.nodeName
   const wrong = [
+    ...operatingSystemErrors(pod.spec),
     ...errors,
     ...unusable,
     ...('errors' in injected ? injected.errors : []),
-    ...wanted.flatMap((volume) => absentFrom(nodeOf(pod.spec), volume)),
+    ...wanted.flatMap((volume) => absentFrom(node, volume)),
     ...(mayWait ? [] : waiting.map(tryAgain)),
   ]
   if (wrong.length > 0 || 'errors' in injected) return { kind: 'deny', errors: wrong }
   const spec = waiting.length > 0 ? withGate(injected.spec) : injected.spec
-  const reason = cut(
-    waiting.length > 0 ? `waits for ${titlesOf(waiting)}` : `has ${titlesOf(wanted)}`,
-    MAX_REASON_LENGTH,
-  )
-  const decision = waiting.length > 0 ? 'Gated' : 'Injected'
+  const leftOut = all.filter((volume) => !wanted.includes(volume))
+  const [decision, text] =
+    waiting.length > 0
+      ? ['Gated', `waits for ${titlesOf(waiting)}`]
+      : wanted.length > 0
+        ? ['Injected', `has ${titlesOf(wanted)}`]
+        : ['LeftOut', `node ${node} does not have ${titlesOf(leftOut)}`]
+  const reason = cut(text, MAX_REASON_LENGTH)
   const warnings = [
     ...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []),
+    ...(leftOut.length > 0 ? [cut(`lodestone: runs without ${titlesOf(leftOut)}: node ${node} does not have it`)] : []),
     ...undecidedShards(wanted),
     ...deniedWrites(wanted),
   ]
@@ -103,16 +112,25 @@ function tryAgain({ path, request, volume }: WantedVolume): FieldError {
 }
 
 /** Returns the node that a pod is bound to. No scheduler checks whether that node has the data. */
-function nodeOf({ nodeName, affinity }: PodSpec): string | undefined {
+export function boundNode({ nodeName, affinity }: PodSpec): string | undefined {
   if (nodeName) return nodeName
   return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
+}
+
+/**
+ * Whether a pod that is bound to a node, as by a DaemonSet, runs without a preferred volume: the data is not on that node. An empty
+ * directory in its place would keep the data from that node. Without known nodes of a ready volume, nothing is left out.
+ */
+function isLeftOut(node: string | undefined, { request, volume: { state, nodes } }: WantedVolume): boolean {
+  if (node === undefined || request.enforcement !== 'Preferred') return false
+  return !nodes.includes(node) && (state === 'Waiting' || nodes.length > 0)
 }
 
 /** Returns an error if the node does not have the data. Without known nodes of the volume, nothing is checked. */
 function absentFrom(node: string | undefined, { path, request, volume }: WantedVolume): FieldError[] {
   if (node === undefined || request.enforcement === 'Preferred') return []
   if (volume.state === 'Waiting' || volume.nodes.length === 0 || volume.nodes.includes(node)) return []
-  const message = `the pod has to run on node ${node}, but volume ${volume.id} of VolumeManager ${request.name} is on ${volume.nodes.join(', ')}`
+  const message = `the pod has to run on node ${node}, but volume ${volume.id} of VolumeManager ${request.name} is on ${volume.nodes.join(', ')}; allow only these nodes, or request it with enforcement Preferred`
   return [{ path, code: 'Invalid', message }]
 }
 

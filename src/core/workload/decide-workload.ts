@@ -6,11 +6,13 @@ import { valuesAt } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject, jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
+import { isDaemonSet, narrowDaemonSet } from './daemon-set.ts'
 import { injectVolumes } from './inject.ts'
 import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './limits.ts'
 import type { VolumeManagerLookup } from './mountable-volumes.ts'
 import { unknownContainers } from './mounts.ts'
-import { resolveRequests } from './resolve.ts'
+import { operatingSystemErrors } from './operating-system.ts'
+import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { type PlacedTemplate, templatesOf, withValueAt } from './templates.ts'
 import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
 
@@ -59,7 +61,8 @@ export function decideWorkload(input: WorkloadInput): Outcome {
   const errors = distinct(checks.flatMap((found) => found.errors))
   const warnings = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
   if (errors.length > 0) return { kind: 'deny', errors, ...(warnings.length > 0 && { warnings }) }
-  const changed = requests.reduce((whole, request) => withRequest(whole, request), object)
+  const labeled = requests.reduce((whole, request) => withRequest(whole, request), object)
+  const changed = parsed.reduce((whole, request, i) => withNodes(whole, request, checks[i]?.wanted), labeled)
   if (changed === object) return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
   return {
     kind: 'patch',
@@ -159,7 +162,7 @@ function countsOf(requests: readonly ParsedTemplateRequest[]): MountCount[] {
 function check(
   { path, template, parsed }: ParsedTemplateRequest,
   { managers, isHub }: WorkloadInput,
-): { errors: FieldError[]; warnings: string[] } {
+): { errors: FieldError[]; warnings: string[]; wanted?: readonly WantedVolume[] } {
   if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
   const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
   const injected = injectVolumes(template.spec, wanted, `${path}.spec`)
@@ -168,11 +171,14 @@ function check(
   const unresolved = parsed.requests.filter((one) => !found.has(one.path))
   return {
     errors: [
+      ...operatingSystemErrors(template.spec, `${path}.spec`),
       ...errors,
       ...('errors' in injected ? injected.errors : []),
       ...unknownContainers([...containers, ...(initContainers ?? [])], unresolved),
     ],
     warnings: isHub ? [] : unusable.map(({ message }) => message),
+    // Until all volumes are known, the nodes of a DaemonSet stay as they are. On a hub, the member narrows it.
+    ...(unresolved.length === 0 && !isHub && { wanted }),
   }
 }
 
@@ -185,6 +191,11 @@ function withRequest(whole: K8sObject, { keys, template, annotation }: TemplateR
     annotations: { ...annotations, [VOLUMES_ANNOTATION]: annotation },
   }
   return withValueAt(whole, [...keys, 'metadata'], changed)
+}
+
+/** Narrows a DaemonSet to the nodes with the volumes of its pods. */
+function withNodes(whole: K8sObject, { keys, path, template }: PlacedTemplate, wanted?: readonly WantedVolume[]) {
+  return wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, { keys, path, template }, wanted) : whole
 }
 
 function distinct<T>(items: readonly T[]): T[] {

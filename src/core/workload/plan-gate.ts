@@ -6,11 +6,12 @@ import { describeErrors } from '../field-errors.ts'
 import { jsonEqual } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
 import { NOTHING } from '../plan.ts'
-import { mustWait } from './decide-pod.ts'
+import { boundNode, mustWait } from './decide-pod.ts'
 import { injectVolumes } from './inject.ts'
 import type { VolumeManagerLookup } from './mountable-volumes.ts'
-import { resolveRequests } from './resolve.ts'
+import { resolveRequests, type WantedVolume } from './resolve.ts'
 import { parseVolumeRequests } from './volume-requests.ts'
+import { findVolume } from './volume-source.ts'
 
 /** Whether a pod waits for its volumes. */
 export function isGated({ metadata, spec }: Pod): boolean {
@@ -28,7 +29,8 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   if (!isGated(pod)) return NOTHING
   const parsed = parseVolumeRequests(pod.metadata.annotations?.[VOLUMES_ANNOTATION] ?? '')
   if ('errors' in parsed) return { actions: [complaint(pod, describeErrors(parsed.errors))] }
-  const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
+  const { wanted: all, errors, unusable } = resolveRequests(parsed.requests, managers)
+  const wanted = all.filter((volume) => !wasLeftOut(pod.spec, volume))
   const wrong = [...errors, ...unusable]
   if (wrong.length > 0) return { actions: [complaint(pod, describeErrors(wrong))] }
   if (wanted.some(mustWait)) return NOTHING
@@ -36,6 +38,12 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   // If the directory of a volume changed, the volume that admission injected conflicts with the new one.
   const becomes = 'spec' in injected && mayBecome(pod.spec, injected.spec)
   return { actions: becomes ? release(pod, injected.spec) : giveUp(pod) }
+}
+
+/** Whether admission left out a preferred volume that the node of the pod did not have. Volumes cannot be added later. */
+function wasLeftOut(spec: PodSpec, { request, source }: WantedVolume): boolean {
+  const isBound = boundNode(spec) !== undefined
+  return isBound && request.enforcement === 'Preferred' && !findVolume(spec.volumes ?? [], source)
 }
 
 function release(pod: Pod, { affinity }: PodSpec): Action[] {

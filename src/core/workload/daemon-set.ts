@@ -1,0 +1,106 @@
+/** Narrows the node affinity of a DaemonSet to the nodes with its volumes: its controller places pods by the template alone. */
+import { NODE_REQUIREMENTS_ANNOTATION } from '../../api/lodestone.ts'
+import { type K8sObject, nameOfObject, type ResourceType } from '../../api/meta.ts'
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../api/node.ts'
+import { isObject } from '../json.ts'
+import { mergePatch } from '../merge-patch.ts'
+import type { Outcome } from '../outcome.ts'
+import { NOTHING, type Plan } from '../plan.ts'
+import { requirementKey, termKey } from './requirement-key.ts'
+import type { WantedVolume } from './resolve.ts'
+import { type PlacedTemplate, withValueAt } from './templates.ts'
+import { narrowToVolumes } from './volume-affinity.ts'
+
+/** Whether the controller of a kind creates one pod for each node that its pod template allows: apps/v1, and Kruise's own kind. */
+export function isDaemonSet({ kind }: Pick<K8sObject, 'kind'>): boolean {
+  return kind === 'DaemonSet'
+}
+
+/**
+ * Returns the DaemonSet with a template for the nodes that have its required volumes. The controller follows the labels of nodes
+ * (pkg/controller/daemon, NodeShouldRunDaemonPod), so pods come and go with the data.
+ *
+ * An annotation records the added requirements. They are replaced when the data gets other nodes.
+ */
+export function narrowDaemonSet<T extends K8sObject>(
+  object: T,
+  { keys, template }: PlacedTemplate,
+  wanted: readonly WantedVolume[],
+): T {
+  const { affinity } = template.spec
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  const own = withoutAdded(required?.nodeSelectorTerms, new Set(addedTo(object).map(requirementKey)))
+  const terms = narrowToVolumes(own, wanted)
+  const added = addedRequirements(own ?? [], terms ?? [])
+  if (isSame(required?.nodeSelectorTerms, terms)) return object
+  const { requiredDuringSchedulingIgnoredDuringExecution: _, ...preferred } = affinity?.nodeAffinity ?? {}
+  const nodeAffinity = {
+    ...preferred,
+    ...(terms && { requiredDuringSchedulingIgnoredDuringExecution: { ...required, nodeSelectorTerms: [...terms] } }),
+  }
+  const { [NODE_REQUIREMENTS_ANNOTATION]: __, ...annotations } = object.metadata.annotations ?? {}
+  const note = added.length > 0 ? { [NODE_REQUIREMENTS_ANNOTATION]: JSON.stringify(added) } : {}
+  const annotated = { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...note } } }
+  return withValueAt(annotated, [...keys, 'spec', 'affinity'], { ...affinity, nodeAffinity })
+}
+
+/** Plans the change of a stored DaemonSet by the decision of admission, which may not have known the volumes. */
+export function planDaemonSet(type: ResourceType, object: K8sObject, outcome: Outcome): Plan {
+  const change = outcome.kind === 'patch' ? mergePatch(object, outcome.object) : undefined
+  if (!change) return NOTHING
+  const { metadata, ...rest } = change
+  const { resourceVersion } = object.metadata
+  const patch = { ...rest, metadata: { ...(isObject(metadata) && metadata), resourceVersion } }
+  return { actions: [{ kind: 'patch', of: { type, ...nameOfObject(object) }, patch }] }
+}
+
+/** The requirements that were added earlier. Of an annotation that a user damaged, only valid requirements count. */
+function addedTo({ metadata }: K8sObject): NodeSelectorRequirement[] {
+  try {
+    const added: unknown = JSON.parse(metadata.annotations?.[NODE_REQUIREMENTS_ANNOTATION] ?? '[]')
+    return Array.isArray(added) ? added.filter(isRequirement) : []
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return []
+  }
+}
+
+function isRequirement(item: unknown): item is NodeSelectorRequirement {
+  if (!isObject(item) || typeof item['key'] !== 'string' || typeof item['operator'] !== 'string') return false
+  const { values = [] } = item
+  return Array.isArray(values) && values.every((value) => typeof value === 'string')
+}
+
+/** The terms of the user. Narrowing may have copied a term for several alternatives; these copies are equal again. */
+function withoutAdded(terms: readonly NodeSelectorTerm[] | undefined, added: ReadonlySet<string>) {
+  if (terms === undefined || added.size === 0) return terms
+  const isOwn = (requirement: NodeSelectorRequirement) => !added.has(requirementKey(requirement))
+  const stripped = terms.flatMap(({ matchExpressions = [], matchFields = [] }): NodeSelectorTerm[] => {
+    const expressions = matchExpressions.filter(isOwn)
+    const fields = matchFields.filter(isOwn)
+    if (expressions.length + fields.length === 0) return []
+    return [
+      {
+        ...(expressions.length > 0 && { matchExpressions: expressions }),
+        ...(fields.length > 0 && { matchFields: fields }),
+      },
+    ]
+  })
+  const distinct = [...new Map(stripped.map((term) => [termKey(term), term])).values()]
+  return distinct.length > 0 ? distinct : undefined
+}
+
+function addedRequirements(own: readonly NodeSelectorTerm[], terms: readonly NodeSelectorTerm[]) {
+  const known = new Set(own.flatMap(requirementsOf).map(requirementKey))
+  const added = new Map(terms.flatMap(requirementsOf).map((one) => [requirementKey(one), one]))
+  return [...added].filter(([key]) => !known.has(key)).map(([, requirement]) => requirement)
+}
+
+function requirementsOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): NodeSelectorRequirement[] {
+  return [...matchExpressions, ...matchFields]
+}
+
+function isSame(one: readonly NodeSelectorTerm[] | undefined, other: readonly NodeSelectorTerm[] | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.length === other.length && one.every((term, i) => termKey(term) === termKey(other[i] ?? {}))
+}
