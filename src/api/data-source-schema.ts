@@ -65,6 +65,8 @@ export const dataSourceSchema: Schema = {
               namespace: { type: 'string', description: 'Namespace of the claim.' },
               name: { type: 'string', description: 'Name of the claim.' },
               uid: { type: 'string', description: 'UID of the claim.' },
+              resourceVersion: { type: 'string', description: 'Version of the claim, as volcano-global writes it.' },
+              fieldPath: { type: 'string', description: 'Part of the claim. No controller writes it.' },
             } satisfies FieldsOf<ClaimReference>,
           },
         },

@@ -4,12 +4,15 @@
  */
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 
+/** An ObjectReference of Kubernetes. volcano-global writes all fields except `fieldPath` (client-go, GetReference). */
 export interface ClaimReference {
   apiVersion?: string
   kind?: string
   namespace?: string
   name?: string
   uid?: string
+  resourceVersion?: string
+  fieldPath?: string
 }
 
 export interface DataSource extends K8sObject {

@@ -69,3 +69,19 @@ test('too many clusters are one error: the names are not checked', () => {
     expect.objectContaining({ path: 'spec.locality.clusterNames', code: 'TooLong' }),
   ])
 })
+
+test('a source that volcano-global wrote is valid: its references have a version', () => {
+  const claimRefs = [
+    {
+      apiVersion: 'datadependency.volcano.sh/v1alpha1',
+      kind: 'DataSourceClaim',
+      namespace: 'default',
+      name: 'sales',
+      uid: '6f1c0a52-0000-4000-8000-000000000001',
+      resourceVersion: '4711',
+      fieldPath: 'spec',
+    },
+  ]
+  const status = { claimRefs, boundClaims: 1, conditions: [] }
+  expect(validateDataSource({ ...makeSource(), status })).toEqual([])
+})

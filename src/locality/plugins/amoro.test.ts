@@ -39,6 +39,7 @@ describePlugin({
   })),
   errorInside: { body: { message: 'Please login first', code: 403 } },
   wantErrorInside: 'unauthorized',
+  wantOtherType: 'located',
 })
 
 describe('the plugin amoro', () => {

@@ -66,8 +66,8 @@ function openAmoro(config: SystemConfig, clock: Clock): LocalityPlugin {
   }
 }
 
-function parseName({ type, name }: LocalityQuery): TableName {
-  if (type !== 'table') throw new LocalityError('rejected', `unknown type ${type}; use table`)
+/** Parses a name. As in volcano-global, any type is valid: Amoro has only tables, and the type belongs to the identity of the source. */
+function parseName({ name }: LocalityQuery): TableName {
   const parts = splitName(name) ?? []
   const [catalog, ...rest] = parts.map(pathSegment)
   const table = rest.pop()

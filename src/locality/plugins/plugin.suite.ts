@@ -37,6 +37,8 @@ export interface PluginCase {
   /** Further fields of the configuration. */
   config?: Record<string, unknown>
   query: LocalityQuery
+  /** The result of the query with another type; default: rejected. */
+  wantOtherType?: 'located' | 'rejected'
   located: Serve
   wantLocated: LocalityAnswer
   nowhere: Serve
@@ -147,8 +149,12 @@ export function describePlugin(given: PluginCase): void {
       await expect(open().locate(given.query, aborter.signal)).rejects.toThrow('enough')
     })
 
-    test('rejects an unknown type', async () => {
-      expect((await errorOf(locate(open(), { ...given.query, type: 'mystery' }))).code).toBe('rejected')
+    test('another type is located or rejected', async () => {
+      const result = await locate(open(), { ...given.query, type: 'mystery' }).then(
+        ({ kind }) => kind,
+        ({ code }) => code,
+      )
+      expect(result).toBe(given.wantOtherType ?? 'rejected')
     })
 
     test('does not retry queries, even if the configuration allows retries', async () => {
