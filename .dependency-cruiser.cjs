@@ -11,7 +11,7 @@ const layers = [
   ['cli'],
 ]
 /** What plugins share, and their table: every other file of the folder is a plugin. */
-const PLUGIN_PARTS = '^src/locality/plugins/(index|plugin|name-nodes)\\.ts$'
+const PLUGIN_PARTS = '^src/locality/plugins/(index|plugin|name-nodes|iceberg-table)\\.ts$'
 const at = (names) => `^src/(${names.join('|')})/`
 const error = (name, from, to) => ({ name, severity: 'error', from, to })
 

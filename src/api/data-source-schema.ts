@@ -39,6 +39,10 @@ export const dataSourceSchema: Schema = {
             },
             location: { type: 'string', maxLength: 4096, description: 'The URI of the data in its system.' },
             bytes: { type: 'integer', format: 'int64', minimum: 0, description: 'Size of the data in bytes.' },
+            bytesAreMinimum: {
+              type: 'boolean',
+              description: 'Whether the data has at least this size: it was not measured completely.',
+            },
           } satisfies FieldsOf<Required<DataSource['spec']>['locality']>,
         },
       } satisfies FieldsOf<DataSource['spec']>,

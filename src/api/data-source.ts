@@ -22,7 +22,7 @@ export interface DataSource extends K8sObject {
     name: string
     attributes?: Record<string, string>
     reclaimPolicy?: 'Retain' | 'Delete'
-    locality?: { clusterNames?: string[]; location?: string; bytes?: number }
+    locality?: { clusterNames?: string[]; location?: string; bytes?: number; bytesAreMinimum?: boolean }
   }
   status?: {
     phase?: string

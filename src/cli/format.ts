@@ -23,3 +23,8 @@ export function formatColumns(rows: readonly (readonly string[])[]): string {
     )
     .join('')
 }
+
+/** Orders rows by their first cell. */
+export function byFirst([a = '']: readonly string[], [b = '']: readonly string[]): number {
+  return a < b ? -1 : 1
+}

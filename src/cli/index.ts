@@ -9,7 +9,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serve,
   check: async () => (await import('./check/check.ts')).check,
   explain: async () => (await import('./explain/explain.ts')).explain,
-  status: async () => (await import('./status.ts')).status,
+  status: async () => (await import('./status/status.ts')).status,
   manifests: async () => (await import('./manifests.ts')).manifests,
   certs: async () => (await import('./certs.ts')).certs,
   mover: async () => (await import('./mover/mover.ts')).mover,

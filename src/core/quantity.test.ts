@@ -1,6 +1,6 @@
 /** Tests amounts of bytes. */
 import { expect, test } from 'vitest'
-import { formatBytes, parseBytes } from './quantity.ts'
+import { formatBytes, formatSize, parseBytes } from './quantity.ts'
 
 test.each([
   { text: '0', want: 0 },
@@ -24,4 +24,12 @@ test.each([
   { bytes: 3 * 2 ** 50, want: '3.0 PiB' },
 ])('formats $want', ({ bytes, want }) => {
   expect(formatBytes(bytes)).toBe(want)
+})
+
+test.each([
+  { isMinimum: true, want: 'at least 1.0 KiB' },
+  { isMinimum: false, want: '1.0 KiB' },
+  { isMinimum: undefined, want: '1.0 KiB' },
+])('formats $want', ({ isMinimum, want }) => {
+  expect(formatSize(1024, isMinimum)).toBe(want)
 })

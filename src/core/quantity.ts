@@ -19,6 +19,11 @@ export function parseBytes(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
+/** Formats the size of data, e.g. `at least 4.0 KiB`. */
+export function formatSize(bytes: number, isMinimum = false): string {
+  return `${isMinimum ? 'at least ' : ''}${formatBytes(bytes)}`
+}
+
 /** Formats an amount, e.g. `4.0 KiB`. */
 export function formatBytes(bytes: number): string {
   const [unit = '', size = 1] = Object.entries(UNITS).findLast(([, unitSize]) => bytes >= unitSize) ?? []

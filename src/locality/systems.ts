@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../time/clock.ts'
 import { watchFolder } from '../time/folder-watch.ts'
 import type { SystemDefinition } from './config/config.ts'
 import { ConfigReader } from './config/config-reader.ts'
+import { folderSource } from './config/folder.ts'
 import { completeObserver, type SystemsObserver } from './observer.ts'
 import { plugins } from './plugins/index.ts'
 import type { SystemHealth, Systems } from './plugins/plugin.ts'
@@ -87,7 +88,7 @@ interface FolderInput {
 
 function openFolder({ input: { directory, pollMs = 10_000 }, clock, ...rest }: FolderInput) {
   if (directory === undefined) return undefined
-  const reader = new ConfigReader({ directory, ...rest })
+  const reader = new ConfigReader({ source: folderSource(directory), ...rest })
   const unwatch = watchFolder({
     directory,
     recursive: false,

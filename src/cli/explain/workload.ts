@@ -16,7 +16,7 @@ import { workloadKey } from '../../core/data-source-claim/keys.ts'
 import { type Answer, type ClaimAnswer, locateClaim } from '../../core/data-source-claim/locate.ts'
 import { affinityOf } from '../../core/placement/affinity.ts'
 import { declineOf } from '../../core/propagation-policy/decide.ts'
-import { formatBytes } from '../../core/quantity.ts'
+import { formatBytes, formatSize } from '../../core/quantity.ts'
 import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/annotations.ts'
 import { decideBinding } from '../../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
@@ -95,11 +95,11 @@ function claimNode(
 }
 
 function sourceNode({ metadata, spec, status }: DataSource, answer: Answer, now: number): TreeNode {
-  const { location, bytes } = spec.locality ?? {}
+  const { location, bytes, bytesAreMinimum } = spec.locality ?? {}
   const resolved = Date.parse(status?.lastResolvedTime ?? '')
   const facts = [
     ...(location ? [location] : []),
-    ...(bytes === undefined ? [] : [formatBytes(bytes)]),
+    ...(bytes === undefined ? [] : [formatSize(bytes, bytesAreMinimum)]),
     ...(Number.isNaN(resolved) ? [] : [`confirmed ${formatAge(now - resolved)} ago`]),
   ]
   return {

@@ -42,6 +42,15 @@ test('a first answer is recorded with its time, its clusters sorted', () => {
   expect(events).toEqual(['Available'])
 })
 
+test('a size that was not measured completely is marked, and the mark is removed with the next complete size', () => {
+  const partly = { ...located, bytesAreMinimum: true }
+  const { locality } = summary(plan(makeSource(), partly))
+  expect(locality).toMatchObject({ bytes: 7, bytesAreMinimum: true })
+  expect(summary(plan(makeSource({ locality: locality as never }), partly)).locality).toBeUndefined()
+  const stored = { ...answer, bytesAreMinimum: true }
+  expect(summary(plan(makeSource({ locality: stored }), located)).locality).toMatchObject({ bytesAreMinimum: null })
+})
+
 test('a move emits an Event and is written to the resourceVersion that was read', () => {
   const source = makeSource({}, { resourceVersion: '7', status: { phase: 'Available' } })
 

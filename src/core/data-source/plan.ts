@@ -9,7 +9,7 @@ import type { Action, EventAction, Plan } from '../plan.ts'
 
 /** The result of the last query. */
 export type Attempt =
-  | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number }
+  | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number; bytesAreMinimum?: boolean }
   /** The system confirms its last answer (HTTP 304). */
   | { kind: 'unchanged' }
   /** The system answers that the data does not exist. `confirmations` counts these answers in a row. */
@@ -101,7 +101,7 @@ function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] | 
   return [
     patch(source, {
       ...(!isProtected && { metadata: { finalizers: wanted } }),
-      ...(!isSame && { spec: { locality: { bytes: null, ...after } } }),
+      ...(!isSame && { spec: { locality: { ...removalOf(before), ...after } } }),
     }),
     ...(moved
       ? [event(source, 'Normal', 'Moved', `${listed(before.clusterNames)} → ${listed(after?.clusterNames)}`)]
@@ -109,10 +109,16 @@ function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] | 
   ]
 }
 
+/** Removes every member in a merge patch. */
+function removalOf(locality: object = {}): Record<string, null> {
+  return Object.fromEntries(Object.keys(locality).map((key) => [key, null]))
+}
+
 function localityOf(attempt: Attempt | undefined): DataSource['spec']['locality'] {
   if (attempt?.kind !== 'located') return undefined
-  const { clusters, location, bytes } = attempt
-  return { clusterNames: sortedUnique(clusters), location, ...(bytes !== undefined && { bytes }) }
+  const { clusters, location, bytes, bytesAreMinimum } = attempt
+  const size = bytes === undefined ? {} : { bytes, ...(bytesAreMinimum === true && { bytesAreMinimum }) }
+  return { clusterNames: sortedUnique(clusters), location, ...size }
 }
 
 /** Patches only the resourceVersion that was read. */

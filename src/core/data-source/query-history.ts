@@ -22,7 +22,7 @@ export const NO_HISTORY: QueryHistory = { confirmations: 0, failures: 0 }
 
 /** The result of one query. */
 export type QueryResult =
-  | { kind: 'located'; location: string; clusters: readonly string[]; bytes?: number; etag?: string }
+  | (Extract<Attempt, { kind: 'located' }> & { etag?: string })
   | { kind: 'unchanged' }
   | { kind: 'nowhere'; reason: string }
   | { kind: 'failed'; code: LocalityErrorCode; reason: string; retryAfterMs?: number }

@@ -33,3 +33,11 @@ test.each([
 ])('$text is printable: $want', ({ text, want }) => {
   expect(isPrintable(text)).toBe(want)
 })
+
+test.each([
+  { bytes: 7, bytesAreMinimum: true, want: { bytes: 7, bytesAreMinimum: true } },
+  { bytes: 7, bytesAreMinimum: false, want: { bytes: 7 } },
+  { bytes: -1, bytesAreMinimum: true, want: {} },
+])('a minimum needs a size: $bytes, $bytesAreMinimum', ({ want, ...size }) => {
+  expect(checkLocated({ location: 's3://a', ...size })).toEqual({ location: 's3://a', ...want })
+})

@@ -18,17 +18,18 @@ export function isPrintable(text: string): boolean {
 interface LocatedAnswer {
   location: string
   bytes?: number
+  bytesAreMinimum?: boolean
   etag?: string
 }
 
 /** Removes an unusable size or ETag from an answer; returns undefined if its location cannot be stored. */
 export function checkLocated<T extends LocatedAnswer>(answer: T): T | undefined {
-  const { bytes, etag, ...rest } = answer
+  const { bytes, bytesAreMinimum, etag, ...rest } = answer
   const { location } = answer
   if (location === '' || location.length > MAX_LOCATION_LENGTH || !isPrintable(location)) return undefined
   return {
     ...rest,
-    ...(isCount(bytes) && { bytes }),
+    ...(isCount(bytes) && { bytes, ...(bytesAreMinimum === true && { bytesAreMinimum }) }),
     ...(etag !== undefined && etag.length <= MAX_ETAG_LENGTH && ETAG.test(etag) && { etag }),
   } as T
 }

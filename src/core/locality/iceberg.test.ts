@@ -1,6 +1,6 @@
 /** Tests the parser of responses of an Iceberg catalog. */
 import { describe, expect, test } from 'vitest'
-import { errorType, parseCatalogConfig, parseTable, saysAbsent } from './iceberg.ts'
+import { errorType, hasRef, parseCatalogConfig, parseTable, saysAbsent } from './iceberg.ts'
 
 function table(properties: Record<string, unknown>, more: object = {}): unknown {
   return { metadata: { location: 's3://root/t', properties, ...more } }
@@ -63,6 +63,24 @@ describe('the size of the data', () => {
     },
   ])('$name', ({ more, want }) => {
     expect(parseTable(table({}, more))?.bytes).toBe(want)
+  })
+})
+
+describe('a branch or tag', () => {
+  const snapshots = [5, 6].map((id) => ({ 'snapshot-id': id, summary: { 'total-files-size': String(id) } }))
+  const withRefs = (refs?: object) => table({}, { 'current-snapshot-id': 5, snapshots, ...(refs && { refs }) })
+  const audit = { main: { 'snapshot-id': 5 }, audit: { 'snapshot-id': 6 } }
+
+  test.each<{ name: string; body: unknown; ref: string; want: [exists: boolean, bytes: number | undefined] }>([
+    { name: 'has its own size', body: withRefs(audit), ref: 'audit', want: [true, 6] },
+    { name: 'main is listed', body: withRefs(audit), ref: 'main', want: [true, 5] },
+    { name: 'main is not listed by format version 1', body: withRefs(), ref: 'main', want: [true, 5] },
+    { name: 'main of a table without snapshots is empty', body: table({}), ref: 'main', want: [true, 0] },
+    { name: 'does not exist', body: withRefs(audit), ref: 'dev', want: [false, undefined] },
+    { name: 'does not exist without any', body: withRefs(), ref: 'dev', want: [false, undefined] },
+    { name: 'is not a property of Object', body: withRefs({}), ref: 'toString', want: [false, undefined] },
+  ])('$name', ({ body, ref, want }) => {
+    expect([hasRef(body, ref), parseTable(body, { ref })?.bytes]).toEqual(want)
   })
 })
 

@@ -46,12 +46,22 @@ function dataLocation(metadata: Members): string | undefined {
   )
 }
 
+/** The branch of every table. Tables of format version 1 do not list it. */
+const MAIN = 'main'
+
+/** Whether a load-table response has this branch or tag. */
+export function hasRef(body: unknown, ref: string): boolean {
+  const refs = members(members(members(body)?.['metadata'])?.['refs'])
+  return ref === MAIN || (refs !== undefined && Object.hasOwn(refs, ref))
+}
+
 /** Returns the size of the wanted snapshot; 0 for a table without snapshots, undefined if its writer did not record the size. */
 function snapshotBytes(metadata: Members, { ref, snapshotId }: SnapshotChoice): number | undefined {
   const current = metadata['current-snapshot-id'] ?? -1
   // The JSON parser rounds ids above 2^53, but it rounds equal ids equally, so they still match.
   const refs = members(metadata['refs'])
-  const fromRef = ref === undefined ? current : members(refs?.[ref])?.['snapshot-id']
+  const named = ref === undefined ? undefined : members(refs?.[ref])?.['snapshot-id']
+  const fromRef = ref === undefined || ref === MAIN ? (named ?? current) : named
   const id = snapshotId === undefined ? fromRef : Number(snapshotId)
   if (id === -1) return 0
   const snapshots = Array.isArray(metadata['snapshots']) ? metadata['snapshots'] : []

@@ -354,7 +354,7 @@ test('without a required cluster, the base stays as it is', () => {
 describe('an unsatisfiable constraint has a reason:', () => {
   const names = (count: number) => Array.from({ length: count }, (_, i) => `m${i + 1}`)
 
-  test.each<{ name: string; base: Placement; required: string[]; want: string }>([
+  test.each<{ name: string; base: Placement; required: string[]; more?: Partial<NarrowInput>; want: string }>([
     {
       name: 'required data without a common cluster',
       base: {},
@@ -391,8 +391,22 @@ describe('an unsatisfiable constraint has a reason:', () => {
       required: ['c1'],
       want: 'spread constraint requires at least 2 cluster groups, the clusters with the data form 1',
     },
-  ])('$name', ({ base, required, want }) => {
-    expect(narrow(base, required)).toEqual({ kind: 'unsatisfiable', reason: want })
+    {
+      name: 'data in a cluster that does not exist, although the policy allows the name',
+      base: one('c1', 'gone'),
+      required: ['gone'],
+      more: { clusters },
+      want: 'the data is in gone, for which no Cluster exists; correct the mapping or the DataSource',
+    },
+    {
+      name: 'data in clusters that do not exist and in one that the policy does not allow',
+      base: { clusterAffinities: [group('g', 'c1')] },
+      required: ['c2', ...names(7)],
+      more: { clusters },
+      want: 'the data is in c2, which the policy does not allow, and in m1, m2, m3, m4, m5 and 2 more, for which no Cluster exists; correct the mapping or the DataSource',
+    },
+  ])('$name', ({ base, required, more, want }) => {
+    expect(narrow(base, required, more)).toEqual({ kind: 'unsatisfiable', reason: want })
   })
 
   test('preferred data does not replace required data that no cluster has', () => {

@@ -68,24 +68,24 @@ function requireClusters({ base, constraint, clusters, isWorkload }: NarrowInput
 
 function requireInOne(base: ClusterAffinity, { wanted, clusters, spread }: Requirement): Narrowing {
   const clusterAffinity = narrowAffinity(base, clusterFilter(base, clusters), wanted)
-  if (!clusterAffinity) return unsatisfiable(noneLeft(wanted))
+  if (!clusterAffinity) return unsatisfiable(noneLeft(wanted, clusters))
   const reason = spread(clusterAffinity.clusterNames)
   if (reason) return unsatisfiable(reason)
   return { kind: 'narrowed', affinity: { clusterAffinity }, allowed: clusterAffinity.clusterNames }
 }
 
 function requireInGroups(groups: readonly ClusterAffinityTerm[], requirement: Requirement): Narrowing {
-  const { wanted, isWorkload, spread } = requirement
+  const { wanted, clusters, isWorkload, spread } = requirement
   const narrowed = groups.flatMap((group) => {
     const term = narrowGroup(group, requirement)
     return term ? [{ term, names: namesOf(term, isWorkload) }] : []
   })
-  if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted))
+  if (narrowed.length === 0) return unsatisfiable(noneLeft(wanted, clusters))
   if (narrowed.reduce((sum, { names }) => sum + names.length, 0) > limitOf(groups)) {
     return unsatisfiable(tooLarge(groups, wanted))
   }
   const spreadable = narrowed.filter(({ names }) => !spread(names))
-  if (spreadable.length === 0) return unsatisfiable(spread(narrowed[0]?.names ?? []) ?? noneLeft(wanted))
+  if (spreadable.length === 0) return unsatisfiable(spread(narrowed[0]?.names ?? []) ?? noneLeft(wanted, clusters))
   return {
     kind: 'narrowed',
     affinity: { clusterAffinities: spreadable.map(({ term }) => term) },
@@ -134,10 +134,23 @@ function unsatisfiable(reason: string): Narrowing {
   return { kind: 'unsatisfiable', reason }
 }
 
-function noneLeft({ names }: ClusterSet): string {
-  const shown = names.slice(0, 5).join(', ')
+/** Why no cluster with the data is allowed: it does not exist, or the policy does not allow it. */
+function noneLeft({ names }: ClusterSet, clusters: ClusterLookup | undefined): string {
+  const isMissing = (name: string) => clusters !== undefined && clusters(name) === undefined
+  const missing = names.filter(isMissing)
+  const existing = missing.length === 0 ? names : names.filter((name) => !isMissing(name))
+  const parts = [
+    ...(existing.length > 0 ? [`${listed(existing)}, which the policy does not allow`] : []),
+    ...(missing.length > 0
+      ? [`${listed(missing)}, for which no Cluster exists; correct the mapping or the DataSource`]
+      : []),
+  ]
+  return `the data is in ${parts.join(', and in ')}`
+}
+
+function listed(names: readonly string[]): string {
   const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
-  return `the data is in ${shown}${more}, which the policy does not allow`
+  return `${names.slice(0, 5).join(', ')}${more}`
 }
 
 function tooLarge(terms: readonly ClusterAffinity[], { names }: ClusterSet): string {

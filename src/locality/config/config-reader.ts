@@ -1,12 +1,12 @@
-/** Reads a folder of configurations into the table of systems. For an invalid file, the last valid configuration stays in use. */
+/** Reads configurations into the table of systems. For an invalid file, the last valid configuration stays in use. */
 import { readFile } from 'node:fs/promises'
 import type { SystemsObserver } from '../observer.ts'
 import type { SystemTable } from '../system-table.ts'
 import { parseSystemConfig, type SystemConfig, type SystemDefinition } from './config.ts'
-import { type FolderFile, readConfigFolder } from './folder.ts'
+import type { ConfigFile, ConfigSource } from './source.ts'
 
 export interface ConfigReaderInput {
-  directory: string
+  source: ConfigSource
   definitions: Readonly<Record<string, SystemDefinition>>
   table: SystemTable
   observer: SystemsObserver
@@ -36,7 +36,7 @@ export class ConfigReader {
     return this.#problems
   }
 
-  /** Reads the folder. Resolves when its content is in use. Calls during a wait share one read. */
+  /** Reads the source. Resolves when its content is in use. Calls during a wait share one read. */
   reload(): Promise<void> {
     this.#waiting ??= this.#running.then(() => {
       this.#waiting = undefined
@@ -54,10 +54,10 @@ export class ConfigReader {
 
   async #read(): Promise<void> {
     if (this.#isStopped) return
-    const { directory, table, observer } = this.#input
+    const { source, table, observer } = this.#input
     const pass: Pass = { files: new Map(), problems: new Map() }
-    const files = await readConfigFolder(directory).catch((error: NodeJS.ErrnoException) => {
-      pass.problems.set(directory, `${directory}: cannot be read (${error.code})`)
+    const files = await source.read().catch((error: Error) => {
+      pass.problems.set(source.name, `${source.name}: ${error.message}`)
       return undefined
     })
     if (this.#isStopped) return
@@ -70,7 +70,7 @@ export class ConfigReader {
     table.publish()
   }
 
-  async #use(given: FolderFile, { files, problems }: Pass): Promise<void> {
+  async #use(given: ConfigFile, { files, problems }: Pass): Promise<void> {
     const { file } = given
     const { definitions, table } = this.#input
     try {

@@ -1,23 +1,26 @@
 /** Reads a folder of configurations in the form of a mounted ConfigMap: a file for each key, with any name. Files may be links. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type ConfigFile, type ConfigSource, ConfigSourceError } from './source.ts'
 
 /** The limit of a ConfigMap as a whole. */
 const MAX_FILE_BYTES = 1024 * 1024
 
-export type FolderFile = { file: string; text: string } | { file: string; problem: string }
+/** Returns the files of a folder, such as a mounted ConfigMap, without hidden ones such as the `..data` of a mount. */
+export function folderSource(directory: string): ConfigSource {
+  return { name: directory, read: () => readConfigFolder(directory) }
+}
 
-/**
- * Reads every file of a folder, by name, without hidden ones such as the `..data` of a mount. Throws when the folder cannot be read,
- * because then its content is unknown.
- */
-export async function readConfigFolder(directory: string): Promise<FolderFile[]> {
-  const names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
+async function readConfigFolder(directory: string): Promise<ConfigFile[]> {
+  const all = await readdir(directory).catch((cause: NodeJS.ErrnoException) => {
+    throw new ConfigSourceError(`cannot be read (${cause.code})`, { cause })
+  })
+  const names = all.filter((name) => !name.startsWith('.')).sort()
   const files = await Promise.all(names.map((name) => readConfigFile(join(directory, name))))
   return files.filter((file) => file !== undefined)
 }
 
-async function readConfigFile(file: string): Promise<FolderFile | undefined> {
+async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
   try {
     const { size, isFile } = await stat(file).then((stats) => ({ size: stats.size, isFile: stats.isFile() }))
     if (!isFile) return undefined

@@ -77,6 +77,12 @@ describe('the plugin amoro', () => {
     ])
   })
 
+  test('rejects a branch that the table does not have', async () => {
+    const error = await errorOf(locate(open(), { ...query, attributes: { ref: 'dev' } }))
+    expect([error.code, error.message]).toEqual(['rejected', expect.stringContaining('has no branch or tag dev')])
+    expect(await locate(open(), { ...query, attributes: { ref: 'main' } })).toMatchObject({ kind: 'located' })
+  })
+
   test('locates tables of external catalogs with the API of Amoro, and caches which catalogs are external', async () => {
     server.serve = external(DETAILS)
     const opened = open()

@@ -2,13 +2,14 @@
  * The plugin `amoro`: locates tables of Amoro. It queries internal catalogs as Iceberg REST, and external catalogs with Amoro's own API.
  */
 import { createHash } from 'node:crypto'
-import { errorType, parseTable, saysAbsent } from '../../core/locality/iceberg.ts'
+import { errorType, saysAbsent } from '../../core/locality/iceberg.ts'
 import { members } from '../../core/locality/members.ts'
 import { pathSegment, splitName } from '../../core/locality/table-name.ts'
 import type { Clock } from '../../time/clock.ts'
 import { needSecret } from '../auth/credentials.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
+import { readTable } from './iceberg-table.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 export const amoro: SystemDefinition = {
@@ -101,9 +102,7 @@ async function locateInternal(
   const body = readJson(response)
   // Errors of Amoro have HTTP 200, and their code in the body.
   if (members(body)?.['code'] !== undefined) throw codeError(response, members(body)?.['code'])
-  const located = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
-  if (located === undefined) throw new LocalityError('invalidResponse', `${response.what}: the answer has no location`)
-  return { kind: 'located', ...located }
+  return { kind: 'located', ...readTable(response, query) }
 }
 
 async function locateExternal(

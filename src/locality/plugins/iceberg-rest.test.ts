@@ -143,7 +143,11 @@ describe('the plugin iceberg-rest', () => {
     const opened = open()
     expect(await locate(opened, { ...query, attributes: { ref: 'audit' } })).toMatchObject({ bytes: 11 })
     expect(await locate(opened, { ...query, attributes: { 'snapshot-id': '1' } })).toMatchObject({ bytes: 11 })
-    expect(await locate(opened, { ...query, attributes: { ref: 'gone' } })).not.toHaveProperty('bytes')
+    const gone = await errorOf(locate(opened, { ...query, attributes: { ref: 'gone' } }))
+    expect([gone.code, gone.message]).toEqual([
+      'rejected',
+      'table db.user has no branch or tag gone; correct the attribute ref of the claim',
+    ])
   })
 
   test('an answer contains nothing of config and storage-credentials', async () => {

@@ -1,16 +1,11 @@
 /** The plugin `iceberg-rest`: locates tables of an Iceberg REST catalog. */
-import {
-  type CatalogPaths,
-  errorType,
-  parseCatalogConfig,
-  parseTable,
-  saysAbsent,
-} from '../../core/locality/iceberg.ts'
+import { type CatalogPaths, errorType, parseCatalogConfig, saysAbsent } from '../../core/locality/iceberg.ts'
 import { members } from '../../core/locality/members.ts'
 import { pathSegment, splitName } from '../../core/locality/table-name.ts'
 import type { Clock } from '../../time/clock.ts'
 import type { SystemConfig, SystemDefinition } from '../config/config.ts'
 import { type HttpClient, type HttpResponse, openHttpClient, readJson, tryJson } from '../http/http.ts'
+import { readTable } from './iceberg-table.ts'
 import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
 
 const text = { type: 'string', minLength: 1 }
@@ -128,8 +123,6 @@ function readAnswer(response: HttpResponse, query: LocalityQuery, http: HttpClie
   if (members(body)?.['error'] !== undefined) {
     throw new LocalityError('invalidResponse', `${what}: HTTP 200 with an error in the body`)
   }
-  const table = parseTable(body, { ref: query.attributes['ref'], snapshotId: query.attributes['snapshot-id'] })
-  if (table === undefined) throw new LocalityError('invalidResponse', `${what}: the answer has no location`)
   const etag = headers['etag']
-  return { kind: 'located', ...table, ...(etag !== undefined && { etag }) }
+  return { kind: 'located', ...readTable(response, query), ...(etag !== undefined && { etag }) }
 }

@@ -22,6 +22,8 @@ export type LocalityAnswer =
       /** The clusters, if the system knows them. Then the mapping is not used. */
       clusters?: readonly string[]
       bytes?: number
+      /** Whether the data has at least this size, because it was not measured completely. */
+      bytesAreMinimum?: boolean
       etag?: string
     }
   | { kind: 'unchanged' }

@@ -52,7 +52,7 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       token = listed.next
       if (token === undefined) break
     }
-    return { bytes, objects }
+    return { bytes, objects, isComplete: token === undefined }
   }
 
   return {
@@ -63,12 +63,13 @@ function openS3(config: SystemConfig, clock: Clock): LocalityPlugin {
       const region = regionOf(response, fallback as string | undefined, http)
       if (region === 'nowhere') return { kind: 'nowhere', reason: `there is no bucket ${place.bucket}` }
       const listed = size === 'none' ? undefined : await list(place, region, signal)
-      if (listed?.objects === 0 && place.prefix !== '') {
+      if (listed?.objects === 0 && listed.isComplete && place.prefix !== '') {
         return { kind: 'nowhere', reason: `bucket ${place.bucket} has nothing below ${place.prefix}` }
       }
       const uri = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`
       const location = withRegions(uri, region === undefined ? [] : [region])
-      return { kind: 'located', location, ...(listed !== undefined && { bytes: listed.bytes }) }
+      const measured = listed && { bytes: listed.bytes, ...(!listed.isComplete && { bytesAreMinimum: true }) }
+      return { kind: 'located', location, ...measured }
     },
     health: async (signal) => {
       // Any user may list buckets. A server that rejects this is healthy too.

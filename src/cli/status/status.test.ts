@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
-import { makeBinding, makeClaim, makeForeignClaim, makeSource } from '../../test/builders.ts'
-import { makeFolder, runWords } from './cli.fake.ts'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeBinding, makeClaim, makeForeignClaim, makeSource } from '../../../test/builders.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
 
 const status = (objects: unknown[], ...more: string[]) =>
   runWords(['status', '--folder', makeFolder({ 'hub.yaml': objects }), ...more])
@@ -50,6 +51,58 @@ SYSTEM    SOURCES   STALE   HEALTH
 amoro     1         1       unhealthy for 3 h: HTTP 503
 archive   1         0       healthy
 `)
+})
+
+describe('with a configuration, systems are shown', () => {
+  const folder = () =>
+    makeFolder({
+      amoro: { system: 'amoro', endpoint: { url: 'http://ams.example.com' } },
+      'lake.yaml': { system: 'lake', plugin: 's3', endpoint: { url: 'ftp://hunter2' } },
+      archive: '{"system": "archive", "plugin": "static"}',
+    })
+  const systemsOf = (stdout: string) => stdout.slice(stdout.indexOf('SYSTEMS')).trimEnd().split('\n')
+
+  test('without sources, with an invalid file, and without a file', async () => {
+    const config = join(makeFolder({ 'config.yaml': { systems: { directory: folder() } } }), 'config.yaml')
+
+    const { status: exit, stdout } = await status([makeSource({ system: 'other' })], '--config', config)
+
+    expect(exit).toBe(0)
+    expect(systemsOf(stdout)).toEqual([
+      'SYSTEMS (4)',
+      'SYSTEM    SOURCES   STALE   HEALTH',
+      'amoro     0         0       never queried',
+      'archive   0         0       never queried',
+      expect.stringMatching(/^lake {6}0 {9}0 {7}invalid configuration: .*lake\.yaml: endpoint\.url: must be a URL/),
+      'other     1         0       not configured',
+    ])
+    expect(stdout).not.toContain('hunter2')
+  })
+
+  test('with an invalid file and sources, in one row', async () => {
+    const config = join(makeFolder({ 'config.yaml': { systems: { directory: folder() } } }), 'config.yaml')
+
+    const { stdout } = await status([makeSource({ system: 'lake' })], '--config', config)
+
+    expect(systemsOf(stdout).filter((row) => row.startsWith('lake'))).toEqual([
+      expect.stringMatching(/^lake +1 +0 +invalid configuration: /),
+    ])
+  })
+
+  test('with a folder that does not exist, as one problem', async () => {
+    const directory = join(makeFolder(), 'gone')
+    const config = join(makeFolder({ 'config.yaml': { systems: { directory } } }), 'config.yaml')
+
+    const { status: exit, stdout } = await status([], '--config', config)
+
+    expect(exit).toBe(0)
+    expect(stdout).toContain(`invalid configuration: ${directory}: cannot be read (ENOENT)\n`)
+  })
+})
+
+test('a size that was not measured completely is "at least"', async () => {
+  const locality = { clusterNames: ['member2'], bytes: 1024, bytesAreMinimum: true }
+  expect((await status([makeSource({ locality })])).stdout).toContain('   at least 1.0 KiB   ')
 })
 
 test('a claim that is not permitted is shown as such, whatever the location of its data', async () => {

@@ -1,19 +1,21 @@
 /** `lodestone status`: shows claims, holds, sources and data systems, once or live. */
-import { dataSources } from '../api/data-source.ts'
-import { dataSourceClaims } from '../api/data-source-claim.ts'
-import { clusterResourceBindings, resourceBindings } from '../api/karmada.ts'
-import { keyOfObject } from '../api/meta.ts'
-import { loadConfig } from '../app/config.ts'
-import { isTrue } from '../core/conditions.ts'
-import { locateClaim } from '../core/data-source-claim/locate.ts'
-import { formatBytes } from '../core/quantity.ts'
-import { readAnnotations } from '../core/resource-binding/annotations.ts'
-import { type ClusterScope, refusalOfClaim } from '../queries/permission.ts'
-import { sourceOf } from '../queries/source.ts'
-import type { ObjectStore } from '../store/store.ts'
-import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from './command.ts'
-import { formatAge, formatColumns } from './format.ts'
-import { openSource, SOURCE_OPTIONS, startSource } from './open-source.ts'
+import { dataSources } from '../../api/data-source.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { clusterResourceBindings, resourceBindings } from '../../api/karmada.ts'
+import { keyOfObject } from '../../api/meta.ts'
+import { type Config, loadConfig } from '../../app/config.ts'
+import { locateClaim } from '../../core/data-source-claim/locate.ts'
+import { formatSize } from '../../core/quantity.ts'
+import { readAnnotations } from '../../core/resource-binding/annotations.ts'
+import { folderSource } from '../../locality/config/folder.ts'
+import { type InspectedSystem, inspectSystems } from '../../locality/config/inspect.ts'
+import { type ClusterScope, refusalOfClaim } from '../../queries/permission.ts'
+import { sourceOf } from '../../queries/source.ts'
+import type { ObjectStore } from '../../store/store.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter } from '../command.ts'
+import { byFirst, formatAge, formatColumns } from '../format.ts'
+import { openSource, SOURCE_OPTIONS, startSource } from '../open-source.ts'
+import { systemRows } from './systems.ts'
 
 export const status: Command = {
   name: 'status',
@@ -43,10 +45,13 @@ const REFRESH_MS = 500
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const { store, close } = openSource('status', args, io, { bindings: true })
   const namespace = args.text('namespace')
-  const scope = loadConfig(args.text('config')).claims.clusterScoped
+  const config = loadConfig(args.text('config'))
+  const scope = config.claims.clusterScoped
   try {
     await startSource(store, io)
-    const show = () => io.stdout.write(renderStatus(store, { namespace, scope }, io.now(), painter(io.stdout, io.env)))
+    const configured = await configuredSystems(config)
+    const paint = painter(io.stdout, io.env)
+    const show = () => io.stdout.write(renderStatus(store, { namespace, scope, configured }, io.now(), paint))
     show()
     if (args.flag('watch')) await showAgain(store, io, show)
     return 0
@@ -77,30 +82,40 @@ function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise
   })
 }
 
-/** The namespace filter, and the rule for claims of cluster-scoped workloads. */
+/** The systems of the configuration; undefined if it has none. */
+async function configuredSystems({ systems: { directory } }: Config): Promise<InspectedSystem[] | undefined> {
+  return directory === undefined ? undefined : inspectSystems(folderSource(directory))
+}
+
+/** The namespace filter, the rule for claims of cluster-scoped workloads, and the systems of the configuration. */
 interface Shown {
   namespace: string | undefined
   scope: ClusterScope
+  configured: InspectedSystem[] | undefined
 }
 
 /** Renders the four tables. `now` in ms since the epoch. */
 function renderStatus(
   store: ObjectStore,
-  { namespace, scope }: Shown,
+  { namespace, scope, configured }: Shown,
   now: number,
   paint: ReturnType<typeof painter>,
 ): string {
   const table = (title: string, head: string[], rows: string[][]) =>
     `${paint('bold', `${title} (${rows.length})`)}\n${rows.length === 0 ? '' : formatColumns([head, ...rows])}`
   return [
-    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'LOCATION'], claimRows(store, { namespace, scope }, now)),
+    table('CLAIMS', ['CLAIM', 'PHASE', 'DATA', 'WORKLOAD', 'LOCATION'], claimRows(store, namespace, scope, now)),
     table('HOLDS', ['BINDING', 'SINCE', 'REASON'], holdRows(store, namespace, now)),
     table('SOURCES', ['SOURCE', 'PHASE', 'CLUSTERS', 'BYTES', 'CONFIRMED', 'PROBLEM'], sourceRows(store, now)),
-    table('SYSTEMS', ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'], systemRows(store, now)),
+    table(
+      'SYSTEMS',
+      ['SYSTEM', 'SOURCES', 'STALE', 'HEALTH'],
+      systemRows([...store.list(dataSources)], configured, now),
+    ),
   ].join('\n')
 }
 
-function claimRows(store: ObjectStore, { namespace, scope }: Shown, now: number): string[][] {
+function claimRows(store: ObjectStore, namespace: string | undefined, scope: ClusterScope, now: number): string[][] {
   return [...store.list(dataSourceClaims)]
     .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
     .map((claim) => {
@@ -139,32 +154,10 @@ function sourceRows(store: ObjectStore, now: number): string[][] {
         metadata.name ?? '',
         known?.phase ?? 'Pending',
         spec.locality?.clusterNames?.join(', ') ?? '',
-        spec.locality?.bytes === undefined ? '' : formatBytes(spec.locality.bytes),
+        spec.locality?.bytes === undefined ? '' : formatSize(spec.locality.bytes, spec.locality.bytesAreMinimum),
         Number.isNaN(confirmed) ? 'never' : `${formatAge(now - confirmed)} ago`,
         known?.lastError ?? '',
       ]
     })
     .sort(byFirst)
-}
-
-/** The health of systems, from the conditions of sources, because another process checks the systems. */
-function systemRows(store: ObjectStore, now: number): string[][] {
-  const systems = Map.groupBy(store.list(dataSources), ({ spec }) => spec.system)
-  return [...systems]
-    .map(([system, sources]) => {
-      const all = sources.map(({ status: known }) => known?.conditions)
-      const stale = all.filter((conditions) => isTrue(conditions, 'Stale')).length
-      const [unhealthy] = all.flatMap(
-        (conditions) => conditions?.filter(({ type, status }) => type === 'SystemHealthy' && status === 'False') ?? [],
-      )
-      const asked = sources.some(({ status: known }) => known?.lastResolvedTime !== undefined)
-      const since = unhealthy && formatAge(now - Date.parse(unhealthy.lastTransitionTime))
-      const health = unhealthy ? `unhealthy for ${since}: ${unhealthy.message}` : asked ? 'healthy' : 'never queried'
-      return [system, String(sources.length), String(stale), health]
-    })
-    .sort(byFirst)
-}
-
-function byFirst([a = '']: string[], [b = '']: string[]): number {
-  return a < b ? -1 : 1
 }

@@ -1,0 +1,21 @@
+/** Reads the response of an Iceberg catalog to a load of a table, for the snapshot of a query. */
+import { hasRef, parseTable, type TableInfo } from '../../core/locality/iceberg.ts'
+import { type HttpResponse, readJson } from '../http/http.ts'
+import { LocalityError, type LocalityQuery } from './plugin.ts'
+
+/**
+ * Returns the location and size of a table. The attribute `ref` names a branch or tag, the attribute `snapshot-id` a snapshot.
+ *
+ * @throws LocalityError if the response has no location, or the table has no such branch or tag
+ */
+export function readTable(response: HttpResponse, { name, attributes }: LocalityQuery): TableInfo {
+  const body = readJson(response)
+  const { ref, 'snapshot-id': snapshotId } = attributes
+  const table = parseTable(body, { ref, snapshotId })
+  if (table === undefined) throw new LocalityError('invalidResponse', `${response.what}: the answer has no location`)
+  if (ref === undefined || hasRef(body, ref)) return table
+  throw new LocalityError(
+    'rejected',
+    `table ${name} has no branch or tag ${ref}; correct the attribute ref of the claim`,
+  )
+}
