@@ -7,13 +7,14 @@ import { type VolumeManager, type VolumeStatus, volumeManagers } from '../src/ap
 import type { ReadMoverResult } from '../src/core/mover/termination-message.ts'
 import type { EventAction } from '../src/core/plan.ts'
 import { allowsNode } from '../src/core/volume-manager/schedule/node-affinity.ts'
-import { hasDiskPressure } from '../src/core/volume-manager/schedule/node-health.ts'
+import { hasDiskPressure, healthOf } from '../src/core/volume-manager/schedule/node-health.ts'
 import { toleratesNode } from '../src/core/volume-manager/schedule/taints.ts'
 import type { VolumeSettings } from '../src/core/volume-manager/spec/settings.ts'
 import { toTime } from '../src/core/volume-manager/status/time.ts'
 import type { ReconcileContext, ReconcileLoop } from '../src/reconcile/define.ts'
 import type { MoverLogs } from '../src/reconcile/mover-logs.ts'
 import { openVolumeEvictionLoop } from '../src/reconcile/volume-eviction.ts'
+import { openVolumeLeftoverLoop } from '../src/reconcile/volume-leftover.ts'
 import { openVolumeManagerLoop } from '../src/reconcile/volume-manager.ts'
 import { ApiError } from '../src/store/cluster/api-error.ts'
 import { type FolderStore, openFolderStore } from '../src/store/folder/folder.ts'
@@ -40,6 +41,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
     logLines: 100,
   },
   nodeLossSeconds: 300,
+  deletionNodeTimeoutSeconds: 600,
   eviction: { enabled: true, pauseSeconds: 300 },
 }
 
@@ -75,6 +77,7 @@ export class VolumeWorld {
   writesLeft = Number.POSITIVE_INFINITY
   #loop = this.#openLoop()
   #eviction = openVolumeEvictionLoop(() => this.settings)
+  #leftovers = openVolumeLeftoverLoop(() => this.settings)
 
   async start(...names: string[]): Promise<this> {
     await this.store.start(new AbortController().signal)
@@ -188,11 +191,19 @@ export class VolumeWorld {
     return this.#eviction.reconcile(node, this.#context())
   }
 
+  /** Reconciles every leftover once. */
+  async deleteLeftovers(): Promise<void> {
+    for (const key of this.#leftovers.allKeys(this.store)) {
+      if (key !== undefined) await this.#leftovers.reconcile(key, this.#context())
+    }
+  }
+
   /** The controller dies, and another one takes its place: what is not in the store is forgotten. */
   restart(): void {
     this.writesLeft = Number.POSITIVE_INFINITY
     this.#loop = this.#openLoop()
     this.#eviction = openVolumeEvictionLoop(() => this.settings)
+    this.#leftovers = openVolumeLeftoverLoop(() => this.settings)
   }
 
   /** One step of scheduler and kubelets: movers find nodes, begin, and end as they are fated to. */
@@ -204,6 +215,9 @@ export class VolumeWorld {
   }
 
   async #liveOn(pod: Pod): Promise<void> {
+    const node = this.store.get(nodes, undefined, pod.spec.nodeName ?? '')
+    // A node that is not ready starts and ends nothing.
+    if (node && !healthOf(node).isReady) return
     if (!pod.spec.nodeName) await this.#schedule(pod)
     else if (pod.status?.phase === 'Running') await this.#finish(pod)
     else await this.setStatus(pod, { phase: 'Running' })
@@ -230,6 +244,7 @@ export class VolumeWorld {
     for (let turn = 0; turn < 200; turn++) {
       const before = this.#version()
       for (const name of all) await this.reconcile(name)
+      await this.deleteLeftovers()
       await this.live()
       this.check()
       if (this.#version() === before) return turn
@@ -254,7 +269,12 @@ export class VolumeWorld {
       .filter((one) => allowsNode(pod.spec.affinity?.nodeAffinity ?? undefined, one))
       .filter((one) => toleratesNode(pod.spec.tolerations, one))
       .filter((one) => !this.movers().some((other) => isApart(pod, other, one)))
-      .filter((one) => !hasDiskPressure(one) || pod.spec.tolerations?.some(({ key }) => key === undefined))
+      // The node controller taints such nodes.
+      .filter(
+        (one) =>
+          (healthOf(one).isReady && !hasDiskPressure(one)) ||
+          pod.spec.tolerations?.some(({ key }) => key === undefined),
+      )
       .map(({ metadata }) => metadata.name ?? '')
       .sort()[0]
     const { namespace, name = '' } = pod.metadata

@@ -37,6 +37,7 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
     logLines: 100,
   },
   nodeLossSeconds: 300,
+  deletionNodeTimeoutSeconds: 600,
   eviction: { enabled: true, pauseSeconds: 360 },
 }
 
@@ -89,6 +90,7 @@ export const volumesSchema = {
       },
     },
     nodeLossSeconds: { type: 'integer', minimum: 1 },
+    deletionNodeTimeoutSeconds: { type: 'integer', minimum: 1 },
     eviction: {
       type: 'object',
       properties: { enabled: { type: 'boolean' }, pauseSeconds: { type: 'integer', minimum: 1 } },

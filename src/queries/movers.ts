@@ -61,13 +61,18 @@ export function gatherVolumeManager(
   }
 }
 
-function activeMovers(store: ObjectStore, created: readonly Pod[]): Pod[] {
+/**
+ * Returns the movers of all VolumeManagers that have not ended.
+ *
+ * @param created movers that may not be cached yet
+ */
+export function activeMovers(store: ObjectStore, created: readonly Pod[] = []): Pod[] {
   const cached = store.byIndex(pods, 'active', 'all')
   const isCached = ({ metadata }: Pod) => store.get(pods, metadata.namespace, metadata.name ?? '') !== undefined
   return [...cached, ...created.filter((pod) => !isCached(pod))]
 }
 
-/** Returns the movers of a VolumeManager, with those of an earlier one with the same name. */
+/** Returns the movers of a VolumeManager, with those of an earlier one with the same name; or those of a leftover. */
 export function moversOf(store: ObjectStore, key: string): readonly Pod[] {
   return store.byIndex(pods, 'mover', key)
 }
@@ -178,7 +183,10 @@ type MountingPod = Pod & CachedUse
 
 function concernedByPod(pod: MountingPod, store: ObjectStore): string[] {
   const task = readTask(pod)
-  if (task) return [task.manager, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
+  if (task) {
+    const own = task.role === 'leftover' ? [] : [task.manager]
+    return [...own, ...(isEnded(pod.status) ? nextInQueue(store) : [])]
+  }
   const { directories = [], claims = [] } = pod.use ?? {}
   // An ended pod may be observed for the first time.
   const { directories: left = [] } = pod.pastUse ?? {}

@@ -13,6 +13,7 @@ import { podLoop } from './pod.ts'
 import { openPropagationPolicyLoop } from './propagation-policy.ts'
 import { resourceBindingLoop } from './resource-binding.ts'
 import { openVolumeEvictionLoop } from './volume-eviction.ts'
+import { openVolumeLeftoverLoop } from './volume-leftover.ts'
 import { openVolumeManagerLoop } from './volume-manager.ts'
 
 export interface LoopChoices {
@@ -36,6 +37,8 @@ export function openLoops({ propagate, distribution, volumes, moverLogs }: LoopC
     daemonSetLoop,
     openDependenciesLoop(distribution),
     openAttachedBindingLoop(distribution),
-    ...(volumes ? [openVolumeManagerLoop(volumes, moverLogs), openVolumeEvictionLoop(volumes)] : []),
+    ...(volumes
+      ? [openVolumeManagerLoop(volumes, moverLogs), openVolumeEvictionLoop(volumes), openVolumeLeftoverLoop(volumes)]
+      : []),
   ]
 }

@@ -22,7 +22,9 @@ export interface MoverKubelet {
   readonly started: readonly string[]
   // Its power is cut: the processes are gone without a report. Its disk is gone with it.
   loseNode(name: string): Promise<void>
-  // A new machine of that name.
+  // It is cut off from the API server: its disk stays, and it neither starts nor reports anything.
+  disconnectNode(name: string): void
+  // It is connected again, or a new machine has its name.
   returnNode(name: string): void
   // An image that can be pulled from now on.
   addImage(name: string, command: string[]): void
@@ -293,6 +295,9 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
       for (const one of struck) one.blow = blow
       await Promise.all(struck.map(({ process }) => process?.kill()))
       return struck.length
+    },
+    disconnectNode: (name) => {
+      lost.add(name)
     },
     returnNode: (name) => {
       lost.delete(name)

@@ -58,10 +58,16 @@ const isKept: Requirement = { key: '.metadata.deletionTimestamp', operator: 'Doe
 const isDeleted: Requirement = { key: '.metadata.deletionTimestamp', operator: 'Exists' }
 const isOfJob: Requirement = { key: '.metadata.ownerReferences.[].kind', operator: 'In', values: ['Job'] }
 
+// The label of a node that kwok must not report as ready.
+export const downLabel = 'example.org/down'
+
 const readyNode = stage(
   'node-ready',
   'Node',
-  [{ key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: 'NotIn', values: ['True'] }],
+  [
+    { key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: 'NotIn', values: ['True'] },
+    { key: `.metadata.labels["${downLabel}"]`, operator: 'DoesNotExist' },
+  ],
   {
     statusTemplate: `
 conditions:

@@ -6,6 +6,7 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { mergePatch } from '../merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
+import { skipNodes } from './leftover/skip.ts'
 import { readTask } from './mover/task.ts'
 import { planNodeLabels } from './node-labels.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
@@ -53,6 +54,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   const summaries = started.plans.map((plan) => summarize(input, plan))
   const isEmpty = summaries.every(({ state }) => state === 'deleted') && persistent.waiting.length === 0
   const labels = planNodeLabels(input, started.plans)
+  const skipped = skipNodes(input, started.plans)
   if (deletionTimestamp && isEmpty && labels.length === 0) {
     return {
       actions: [
@@ -77,9 +79,9 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
     ...plans.flatMap(({ orphans }) => orphans).flatMap(deletePod),
   ]
   const events: Action[] = change ? statusEvents(manager, status, shown) : []
-  const dueAt = earliest(...started.plans.map(({ set }) => set.dueAt))
+  const dueAt = earliest(skipped.dueAt, ...started.plans.map(({ set }) => set.dueAt))
   return {
-    actions: [...writes, ...events],
+    actions: [...writes, ...skipped.actions, ...events],
     ...(dueAt !== undefined && { requeueAfterMs: Math.max(MIN_REQUEUE_MS, dueAt - input.now) }),
   }
 }

@@ -1,6 +1,7 @@
 /** The cached kinds for volumes: VolumeManagers, nodes, claims and pods. Only gated pods keep their whole spec. */
 import {
   DELETE_IN_USE_ANNOTATION,
+  LEFTOVER_PREFIX,
   MOVER_LABEL,
   MOVER_TASK_ANNOTATION,
   VOLUME_LABEL,
@@ -19,6 +20,7 @@ import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { secretsOf } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
+import { leftoversOf } from '../../core/volume-manager/leftover/leftover.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core/volume-manager/replica/pod-use.ts'
 import { isInQueue } from '../../core/volume-manager/schedule/queue.ts'
@@ -81,7 +83,8 @@ const CONDITIONS = ['Ready', 'DiskPressure']
 
 const nodeKind: CachedKind<Node> = {
   type: nodes,
-  keep({ apiVersion, kind, metadata: { name, uid, labels }, spec, status }) {
+  keep({ apiVersion, kind, metadata: { name, uid, labels, annotations = {} }, spec, status }) {
+    const leftovers = Object.entries(annotations).filter(([key]) => key.startsWith(LEFTOVER_PREFIX))
     const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
     const { unschedulable, taints } = spec ?? {}
     const kept = {
@@ -93,8 +96,13 @@ const nodeKind: CachedKind<Node> = {
     return {
       apiVersion,
       kind,
-      // Without resourceVersion: the kubelet writes nodes all the time, and Lodestone only patches their labels.
-      metadata: { ...(name && { name }), ...(uid && { uid }), ...(labels && { labels }) },
+      // Without resourceVersion: the kubelet writes nodes all the time, and Lodestone only patches their labels and annotations.
+      metadata: {
+        ...(name && { name }),
+        ...(uid && { uid }),
+        ...(labels && { labels }),
+        ...(leftovers.length > 0 && { annotations: Object.fromEntries(leftovers) }),
+      },
       ...(Object.keys(kept).length > 0 && { spec: kept }),
       ...(conditions?.length && {
         status: {
@@ -109,6 +117,8 @@ const nodeKind: CachedKind<Node> = {
   },
   indexes: {
     owner: ({ metadata }) => Object.keys(metadata.labels ?? {}).flatMap((label) => ownerOfNodeLabel(label) ?? []),
+    // Nodes with data of deleted VolumeManagers.
+    leftover: (node) => (leftoversOf(node).length > 0 ? ['all'] : []),
   },
   optional: true,
 }

@@ -1,6 +1,7 @@
 /** Builds the Pod of a mover: its arguments, its mount and where it may run. */
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { Leftover } from '../leftover/leftover.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { parseBoolean, parseGlobs } from '../spec/options.ts'
 import { isReadOnly } from '../spec/published.ts'
@@ -132,6 +133,29 @@ export function deletionMover({ manager, id, config, deletion, slot, settings }:
     env: [],
     mount: { at: MOUNT_PATH, volume: hostPath(deletion.path) },
     placement: { on: deletion.node, anyTaint: true },
+    slot,
+    settings,
+  })
+}
+
+interface LeftoverMoverInput extends Pick<TransferInput, 'slot' | 'settings'> {
+  /** The key of the leftover. */
+  key: string
+  node: string
+  leftover: Leftover
+}
+
+/** The mover that deletes a leftover, in the namespace of its VolumeManager. */
+export function leftoverMover({ key, node, leftover, slot, settings }: LeftoverMoverInput): Pod {
+  const { namespace, name, uid, id, index, path, image } = leftover
+  return moverPod({
+    manager: { metadata: { namespace, name, uid } },
+    config: image === undefined ? undefined : { mover: { image } },
+    task: { manager: key, id, role: 'leftover', index, attempt: 1 },
+    args: ['delete', ...ROOT, '--target', TARGET],
+    env: [],
+    mount: { at: MOUNT_PATH, volume: hostPath(path) },
+    placement: { on: node, anyTaint: true },
     slot,
     settings,
   })

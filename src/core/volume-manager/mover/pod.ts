@@ -13,9 +13,9 @@ import { type MoverPlacement, moverAffinity } from './affinity.ts'
 import { type MoverTask, nameOfTask } from './task.ts'
 
 export interface MoverPodInput {
-  manager: VolumeManager
+  manager: Pick<VolumeManager, 'metadata'>
   /** The volume; undefined for one that is no longer in the spec, whose data is deleted. */
-  config: VolumeConfig | undefined
+  config: Pick<VolumeConfig, 'labels' | 'tolerations' | 'options' | 'mover'> | undefined
   task: MoverTask
   /** The verb and its options. */
   args: [verb: string, ...options: string[]]
@@ -40,11 +40,12 @@ const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
   replica: [],
   upload: ['DAC_READ_SEARCH'],
   deletion: ['DAC_OVERRIDE', 'FOWNER'],
+  leftover: ['DAC_OVERRIDE', 'FOWNER'],
 }
 
 /** The Pod of a mover, for a create request. */
 export function moverPod(input: MoverPodInput): Pod {
-  const { manager, config, task, settings, placement, slot } = input
+  const { manager, config, task, args, settings, placement, slot } = input
   const { namespace, name = '', uid } = manager.metadata
   const key = volumeKey(manager, task.id)
   return {
@@ -58,7 +59,7 @@ export function moverPod(input: MoverPodInput): Pod {
         vckname: labelValue(name),
         vcid: labelValue(task.id),
         [VOLUME_LABEL]: key,
-        [MOVER_LABEL]: input.args[0],
+        [MOVER_LABEL]: args[0],
         [MOVER_SLOT_LABEL]: String(slot),
       },
       annotations: {
@@ -67,7 +68,7 @@ export function moverPod(input: MoverPodInput): Pod {
       },
       // A mover that deletes has no owner: a foreground deletion of the owner would delete the mover first.
       ...(uid &&
-        task.role !== 'deletion' && {
+        args[0] !== 'delete' && {
           ownerReferences: [
             { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, name, uid, controller: true },
           ],

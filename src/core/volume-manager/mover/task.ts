@@ -7,18 +7,18 @@ import { isObject, jsonEqual } from '../../json.ts'
 import { moverName } from '../spec/names.ts'
 
 export interface MoverTask {
-  /** `namespace/name` of the VolumeManager. */
+  /** `namespace/name` of the VolumeManager, or the key of a leftover (leftover/leftover.ts). */
   manager: string
   /** The id of the volume. */
   id: string
-  /** `replica` downloads the data of a replica, `upload` writes its changes back, and `deletion` deletes data. */
-  role: 'replica' | 'upload' | 'deletion'
+  /** `replica` downloads the data of a replica, `upload` writes its changes back, `deletion` and `leftover` delete data. */
+  role: 'replica' | 'upload' | 'deletion' | 'leftover'
   /** The index of the replica or the deletion. */
   index: number
   attempt: number
 }
 
-const ROLES: readonly unknown[] = ['replica', 'upload', 'deletion'] satisfies MoverTask['role'][]
+const ROLES: readonly unknown[] = ['replica', 'upload', 'deletion', 'leftover'] satisfies MoverTask['role'][]
 
 /** The task in the annotation of a Pod; undefined when the annotation is missing or invalid. */
 export function readTask(pod: Pick<Pod, 'metadata'>): MoverTask | undefined {
@@ -55,7 +55,7 @@ export function taskOf(
   return { manager: keyOfObject(manager), id, role, index, attempt }
 }
 
-export function nameOfTask(manager: VolumeManager, { id, role, index, attempt }: MoverTask): string {
+export function nameOfTask(manager: Pick<VolumeManager, 'metadata'>, { id, role, index, attempt }: MoverTask): string {
   return moverName(manager, id, role, index, attempt)
 }
 

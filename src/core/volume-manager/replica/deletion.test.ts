@@ -7,6 +7,7 @@ import { type DeletionObservation, startDeleting, stepDeletion } from './deletio
 
 const DEFAULTS: DeletionObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeGone: false, labelled: false, users: [] },
+  ...{ isLeftover: false, nodeReady: true },
   ...{ evenInUse: false, written: false, settings: VOLUME_SETTINGS, now: NOW },
 }
 const RUNNING = { kind: 'running', node: 'n1' } as const
@@ -85,6 +86,20 @@ test.each<Case>([
     due: 3,
   },
   {
+    name: 'waits for a node that is not ready, and not only for the movers on it',
+    of: old,
+    observed: { nodeReady: false, written: true },
+    want: { state: 'Waiting', reason: 'NodeUnready', message: 'the node is not ready' },
+    due: 60,
+  },
+  {
+    name: 'leaves the queue when its node ceases to be ready',
+    of: { state: 'Queued', ...old },
+    observed: { nodeReady: false },
+    want: { state: 'Waiting', reason: 'NodeUnready', since: at(0) },
+    due: 60,
+  },
+  {
     name: 'leaves the queue when a pod uses the data',
     of: { state: 'Queued', ...old },
     observed: { users: users('a') },
@@ -156,6 +171,7 @@ test.each<Case>([
 
 test.each<{ name: string; of?: Partial<DeletionStatus>; observed: Partial<DeletionObservation> }>([
   { name: 'when its mover succeeded', of: { state: 'Deleting' }, observed: { mover: { kind: 'succeeded' } } },
+  { name: 'when it is a leftover of its node', observed: { isLeftover: true, nodeReady: false, users: users('a') } },
   { name: 'when the node is gone, even in use', observed: { nodeGone: true, users: users('a') } },
 ])('the data is gone $name', ({ of = {}, observed }) => {
   expect(stepDeletion(makeDeletion(of), { ...DEFAULTS, ...observed })).toBeUndefined()

@@ -17,6 +17,10 @@ import {
 export interface DeletionObservation extends Observation {
   /** Whether the Node object does not exist any more. Then the data counts as deleted. */
   nodeGone: boolean
+  /** Whether the node has the data as a leftover (leftover/leftover.ts). Then another loop deletes the data. */
+  isLeftover: boolean
+  /** Whether the node is ready. A mover on a node that is not ready would only occupy a slot. */
+  nodeReady: boolean
   /** Whether the node still has a label for the data, so that pods may be scheduled to it. */
   labelled: boolean
   /** The pods on that node that have the data mounted. */
@@ -29,9 +33,9 @@ export interface DeletionObservation extends Observation {
 
 type Step = Transition<DeletionStatus> | undefined
 
-/** The next status of a deletion; undefined when the data is gone. */
+/** The next status of a deletion; undefined when the data is gone, or a leftover of its node. */
 export function stepDeletion(deletion: DeletionStatus, observed: DeletionObservation): Step {
-  return observed.nodeGone ? undefined : STATES[deletion.state](deletion, observed)
+  return observed.nodeGone || observed.isLeftover ? undefined : STATES[deletion.state](deletion, observed)
 }
 
 const STATES: Readonly<Record<DeletionState, (deletion: DeletionStatus, observed: DeletionObservation) => Step>> = {
@@ -69,18 +73,20 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
   const { now } = observed
   const obstacle = obstacleOf(deletion, observed)
   const rest = withoutProgress(deletion) as DeletionStatus
-  return obstacle
-    ? { next: enter(rest, 'Waiting', now, obstacle), dueAt: now + GRACE_MS }
-    : inQueue(enter(rest, 'Queued', now), now)
+  if (!obstacle) return inQueue(enter(rest, 'Queued', now), now)
+  const next = enter(rest, 'Waiting', now, obstacle)
+  return obstacle.reason === 'NodeUnready' ? inQueue(next, now) : { next, dueAt: now + GRACE_MS }
 }
 
 function obstacleOf(
   { nodeLabels, since, state }: DeletionStatus,
-  { labelled, users, evenInUse, written, now }: DeletionObservation,
+  { labelled, users, evenInUse, written, nodeReady, now }: DeletionObservation,
 ): { reason: string; message: string } | undefined {
   if (users.length > 0 && !evenInUse) return { reason: 'InUse', message: MESSAGES.InUse(named(users)) }
   const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + GRACE_MS
   if (labelled || (isRecent && !evenInUse)) return { reason: 'NodeLabel', message: MESSAGES.NodeLabel() }
+  // The pods of a node that is not ready do not end until it returns, so the node is the reason.
+  if (!nodeReady) return { reason: 'NodeUnready', message: MESSAGES.NodeUnready() }
   return written ? { reason: 'MoverRunning', message: MESSAGES.MoverRunning() } : undefined
 }
 

@@ -9,6 +9,7 @@ import type {
   VolumeStatus,
 } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { isLeftover } from '../leftover/leftover.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { observeMover } from '../mover/observed-state.ts'
 import { readTask, taskOf } from '../mover/task.ts'
@@ -119,6 +120,8 @@ function observeDeletion(
   return {
     ...observeMover(input, taskOf(manager, id, 'deletion', deletion), deletion.since),
     nodeGone: node === undefined,
+    isLeftover: node !== undefined && isLeftover(node, deletion.path),
+    nodeReady: node !== undefined && healthOf(node).isReady,
     labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !needed.includes(label)),
     users: users(deletion.path).filter((user) => user.node === deletion.node),
     evenInUse: isDeletedInUse(manager),

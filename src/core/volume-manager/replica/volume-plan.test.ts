@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolumeManager, NOW, nodesWith } from '../../../../test/builders.ts'
+import { makeVolume, makeVolumeManager, NOW, nodesWith } from '../../../../test/builders.ts'
 import {
   asTask,
   at,
@@ -10,6 +10,7 @@ import {
   makeVolumeInput,
 } from '../../../../test/volume-builders.ts'
 import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
@@ -269,6 +270,33 @@ describe('the plan of a volume', () => {
     })
 
     expect(orphans.map(({ spec }) => spec.nodeName)).toEqual(['n2'])
+  })
+
+  test.each<{ name: string; isDeleted?: boolean; deletedPod?: boolean; node: Node; stopping: number }>([
+    { name: 'on a node that is ready', node: makeNode('n1'), stopping: 1 },
+    { name: 'on a node that does not exist', node: makeNode('n2'), stopping: 0 },
+    {
+      name: 'on a node that does not exist, before it is deleted',
+      deletedPod: false,
+      node: makeNode('n2'),
+      stopping: 1,
+    },
+    { name: 'on a node that is skipped', node: makeNode('n1', { unreadySince: at(-600) }), stopping: 0 },
+    { name: 'on a node that is not skipped yet', node: makeNode('n1', { unreadySince: at(-599) }), stopping: 1 },
+    {
+      name: 'on a node that is not ready, of a VolumeManager that stays',
+      ...{ isDeleted: false, node: makeNode('n1', { unreadySince: at(-600) }), stopping: 1 },
+    },
+  ])('waits for a deleted mover $name: $stopping', ({ isDeleted = true, deletedPod = true, node, stopping }) => {
+    const mover = makeMover({ path: '/other', index: 9 }, { phase: 'Running' }, 'n1')
+    const deletionTimestamp = at(-5)
+    const pod = { ...mover, metadata: { ...mover.metadata, ...(deletedPod && { deletionTimestamp }) } }
+    const manager = makeVolumeManager([{}], isDeleted ? { deletionTimestamp } : {})
+    const input = makeVolumeInput({ manager, nodes: [node], movers: [pod] })
+
+    const plan = planVolume(input, 'vol1', makeVolume(), isDeleted ? 'deleted' : 'present')
+
+    expect([plan.orphans.length, plan.stopping.length]).toEqual([1, stopping])
   })
 
   test('is due when the first of its replicas and deletions is', () => {

@@ -3,6 +3,7 @@ import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
+import { skippedAt } from '../leftover/skip.ts'
 import { directoryOfMover } from '../mover/affinity.ts'
 import { moversAtWork, readTask } from '../mover/task.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
@@ -33,6 +34,8 @@ export interface VolumePlan {
   shortage: string | undefined
   /** Movers whose result the status does not expect. They are deleted. */
   orphans: Pod[]
+  /** Those orphans that may still run. */
+  stopping: Pod[]
 }
 
 /** Plans a volume. `goal` is whether the VolumeManager keeps its data or deletes all of it. */
@@ -58,6 +61,7 @@ export function planVolume(
   }
   const accounted = orphansOf(arranged).reduce((set, pod) => deleteWritten(set, pod, now), arranged)
   const set = stepDeletions(input, id, accounted)
+  const orphans = orphansOf(set)
   return {
     id,
     config,
@@ -67,15 +71,37 @@ export function planVolume(
     wanted,
     problems,
     shortage: wanted && config && shortageOf(input, config, wanted),
-    orphans: orphansOf(set),
+    orphans,
+    stopping: orphans.filter((pod) => mayRun(pod, input)),
   }
+}
+
+/**
+ * Whether a mover that is to be deleted may still run. Its Pod stays until its kubelet reports the end. A node that does not exist reports
+ * none, and the deletion of a VolumeManager does not wait for a node that is not ready.
+ */
+function mayRun({ metadata, spec }: Pod, { manager, nodes, settings, now }: VolumeManagerInput): boolean {
+  const name = spec?.nodeName
+  if (name === undefined || metadata.deletionTimestamp === undefined) return true
+  const node = nodes.get(name)
+  if (node === undefined) return false
+  const { deletionTimestamp } = manager.metadata
+  if (deletionTimestamp === undefined) return true
+  const at = skippedAt(node, { settings, deletionTimestamp, now })
+  return at === undefined || now < at
+}
+
+/** Whether the data of a replica is complete on its node, which may be not ready. */
+function isComplete(replica: ReplicaStatus): boolean {
+  return isReady(replica) || replica.state === 'Unreachable'
 }
 
 /** A replica with changes that are not written back yet must stay, unless an annotation allows its deletion. */
 function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | undefined): DropRules {
   return {
     labelsOf: nodeLabelsFor(manager, id),
-    mustStay: (replica) => isWrittenBack(config) && isReady(replica) && hasChanges(replica) && !isDeletedInUse(manager),
+    mustStay: (replica) =>
+      isWrittenBack(config) && isComplete(replica) && hasChanges(replica) && !isDeletedInUse(manager),
   }
 }
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { NOW } from '../../../../test/builders.ts'
+import { at, makeNode } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
-import { hasDiskPressure, healthOf, type NodeHealth } from './node-health.ts'
+import { hasDiskPressure, healthOf, type NodeHealth, unreadyFor } from './node-health.ts'
 
 const TIME = '2026-01-01T00:00:00Z'
 const nodeWith = (...conditions: object[]) => ({ metadata: {}, status: { conditions } }) as Node
@@ -43,4 +45,12 @@ test.each([
   { name: 'without a status', node: NO_STATUS, want: false },
 ])('a node with DiskPressure $name has disk pressure: $want', ({ node, want }) => {
   expect(hasDiskPressure(node)).toBe(want)
+})
+
+test.each([
+  ['a node that is ready', makeNode('n1'), undefined],
+  ['a node that is not ready', makeNode('n1', { unreadySince: at(-5) }), NOW + 5000],
+  ['a node that does not tell since when', makeNode('n1', { unreadySince: 'never' }), NOW + 17_000],
+])('when %s was not ready for ten seconds', (_, node, want) => {
+  expect(unreadyFor(node, 10, NOW + 7000)).toBe(want)
 })

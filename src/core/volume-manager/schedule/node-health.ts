@@ -15,6 +15,12 @@ export function healthOf({ status }: Node): NodeHealth {
   return { isReady: false, ...(!Number.isNaN(since) && { since }) }
 }
 
+/** When a node that is not ready was not ready for this long, in ms since the epoch; undefined while the node is ready. */
+export function unreadyFor(node: Node, seconds: number, since: number): number | undefined {
+  const health = healthOf(node)
+  return health.isReady ? undefined : (health.since ?? since) + seconds * 1000
+}
+
 /** Whether the kubelet reports disk pressure. */
 export function hasDiskPressure({ status }: Node): boolean {
   return status?.conditions?.some(({ type, status: holds }) => type === 'DiskPressure' && holds === 'True') ?? false

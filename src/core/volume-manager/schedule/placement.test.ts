@@ -40,7 +40,7 @@ function planOf({
       },
       labelsOf: ({ shard }) => (shard === undefined ? [LABEL] : [LABEL, `${LABEL}-${shard}`]),
     },
-    ...{ problems: [], shortage: undefined, orphans: [] },
+    ...{ problems: [], shortage: undefined, orphans: [], stopping: [] },
   }
 }
 

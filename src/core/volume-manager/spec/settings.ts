@@ -43,6 +43,8 @@ export interface VolumeSettings extends VolumeLimits {
   }
   /** The replicas of a node that is not ready for this long count as lost, until it is ready again. */
   nodeLossSeconds: number
+  /** The deletion of a VolumeManager does not wait for nodes that are not ready for this long. */
+  deletionNodeTimeoutSeconds: number
   eviction: {
     /** Whether unused replicas are evicted when a node is short of disk, for volumes that allow it. */
     enabled: boolean

@@ -105,11 +105,16 @@ const affinity: Rule = ({ nodeAffinity }) => {
   return first && problem(`nodeAffinity.${first.path}`, 'Invalid', `nodeAffinity: ${first.path} ${first.message}.`)
 }
 
-const moverImage: Rule = ({ mover }, { allowedMoverImages }) => {
-  const image = mover?.image
+/** Whether a volume may have this image for its movers; undefined is the image of the configuration. */
+export function allowsImage(image: string | undefined, { allowedMoverImages }: VolumeLimits): boolean {
   const isAllowed = (pattern: string) =>
     pattern.endsWith('*') ? image?.startsWith(pattern.slice(0, -1)) : image === pattern
   return image === undefined || allowedMoverImages.some(isAllowed)
+}
+
+const moverImage: Rule = ({ mover }, limits) => {
+  const image = mover?.image
+  return allowsImage(image, limits)
     ? undefined
     : problem(
         'mover.image',

@@ -19,6 +19,7 @@ export const MESSAGES = {
   InUse: (pods: string) => `in use by ${pods}`,
   NodeLabel: () => 'pods that were scheduled before may still start on the node',
   MoverRunning: () => 'a mover still writes the data',
+  NodeUnready: () => 'the node is not ready',
   // A mover that failed without a code in its termination message.
   PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
   Stalled: () => 'made no progress for too long',

@@ -28,7 +28,7 @@ function planOf({
       ...{ revision: 'r', path: PATH, counts: new Map([[undefined, count]]), allows: () => true, admits: () => true },
       ...{ labelsOf: () => [], mustStay: () => false },
     },
-    ...{ problems: [], shortage: undefined, orphans: [] },
+    ...{ problems: [], shortage: undefined, orphans: [], stopping: [] },
     ...more,
   }
 }
@@ -235,8 +235,20 @@ describe('a volume', () => {
       message: 'deleting: n1: in use; its changes are written back after that',
     },
     {
-      name: 'with a mover that is being stopped',
+      name: 'with a mover that cannot end any more',
       plan: planOf({ wanted: undefined as never, orphans: [makeMover()] }),
+      state: 'deleted',
+      message: 'deleted',
+    },
+    {
+      name: 'whose changes wait for its node',
+      plan: planOf({ wanted: undefined as never, replicas: [makeReplica({ state: 'Unreachable' })] }),
+      state: 'deleting',
+      message: 'deleting: n1: the node is not ready; its changes are written back after that',
+    },
+    {
+      name: 'with a mover that is being stopped',
+      plan: planOf({ wanted: undefined as never, stopping: [makeMover()] }),
       state: 'deleting',
       message: 'deleting: movers are being stopped',
     },

@@ -11,7 +11,7 @@ import type { VolumePlan } from '../replica/volume-plan.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
 import { publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
-import { isDeployed, SUCCESS_MESSAGE } from './codes.ts'
+import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from './codes.ts'
 
 export interface VolumeSummary {
   status: VolumeStatus
@@ -34,7 +34,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
     nextIndex: set.nextIndex,
   }
   if (!config || (!wanted && problems.length === 0)) {
-    const isDeleted = set.replicas.length + set.deletions.length + plan.orphans.length === 0
+    const isDeleted = set.replicas.length + set.deletions.length + plan.stopping.length === 0
     const { reason, message: why } = obstacleOf(plan)
     const message = isDeleted ? 'deleted' : cut(`deleting: ${why}`, MAX_MESSAGE_LENGTH)
     return {
@@ -129,7 +129,10 @@ function obstacleOf({ set }: VolumePlan): { reason?: string | undefined; message
     return { message: `${uploading.node}: changes are written back${message ? `: ${message}` : ''}` }
   }
   const [replica] = set.replicas
-  if (replica) return { message: `${replica.node}: in use; its changes are written back after that` }
+  if (replica) {
+    const wait = replica.state === 'Unreachable' ? MESSAGES.NodeUnready() : 'in use'
+    return { message: `${replica.node}: ${wait}; its changes are written back after that` }
+  }
   if (!deletion) return { message: 'movers are being stopped' }
   const { reason, message = deletion.state } = explain(deletion)
   const more = deletions.length > 0 ? ` (and ${deletions.length} more)` : ''

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { at, makeDeletion, makeNode, makeVolumeInput, PATH } from '../../../../test/volume-builders.ts'
+import type { Node } from '../../../api/node.ts'
+import type { DeletionStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import { fnv1a } from '../../hash.ts'
+import { planVolume } from '../replica/volume-plan.ts'
+import { MAX_LEFTOVERS } from './leftover.ts'
+import { skipNodes } from './skip.ts'
+
+const unready = (seconds: number) => makeNode('n1', { unreadySince: at(-seconds) })
+
+function skip(
+  node: Node,
+  { isDeleted = true, deletion = {} as Partial<DeletionStatus>, volume = {} as Partial<VolumeConfig> } = {},
+) {
+  const manager = makeVolumeManager([volume], {
+    ...{ uid: '4b1d', finalizers: ['lodestone.dev/volumes'] },
+    ...(isDeleted && { deletionTimestamp: at(-5) }),
+    status: { volumes: [{ id: 'vol1', nodeAffinity: {}, deletions: [makeDeletion(deletion)] }] },
+  })
+  const input = makeVolumeInput({ manager, nodes: [node] })
+  return skipNodes(input, [planVolume(input, 'vol1', makeVolume(volume), isDeleted ? 'deleted' : 'present')])
+}
+
+test('the deletion of a VolumeManager skips a node that is not ready for the timeout, with an Event', () => {
+  const { actions, dueAt } = skip(unready(600))
+
+  const leftover = { namespace: 'default', name: 'sales', uid: '4b1d', id: 'vol1', index: 1, path: PATH }
+  expect(actions).toMatchObject([
+    {
+      kind: 'patch',
+      of: { name: 'n1' },
+      patch: {
+        metadata: {
+          uid: 'uid-n1',
+          annotations: { [`leftover.lodestone.dev/${fnv1a(PATH)}`]: JSON.stringify(leftover) },
+        },
+      },
+    },
+    {
+      type: 'Warning',
+      reason: 'NodeSkipped',
+      message: 'vol1 on n1: the node is not ready; its data is deleted when it is ready again',
+    },
+  ])
+  expect(dueAt).toBeUndefined()
+})
+
+test('the leftover has the image of the volume', () => {
+  const [patch] = skip(unready(600), { volume: { mover: { image: 'other:1' } } }).actions
+  expect(JSON.stringify(patch)).toContain('other:1')
+})
+
+test('the timeout begins with the deletion when the node does not tell since when it is not ready', () => {
+  expect(skip(makeNode('n1', { unreadySince: 'unknown' })).dueAt).toBe(NOW + 595_000)
+})
+
+test.each<{ name: string; skipped: ReturnType<typeof skip>; dueAt?: number }>([
+  { name: 'before the timeout, and says when it is over', skipped: skip(unready(599)), dueAt: NOW + 1000 },
+  { name: 'that is ready', skipped: skip(makeNode('n1')) },
+  { name: 'that does not exist', skipped: skip(makeNode('n2')) },
+  { name: 'while the VolumeManager stays', skipped: skip(unready(600), { isDeleted: false }) },
+  { name: 'that has the leftover already', skipped: skip(withLeftovers(unready(600), fnv1a(PATH))) },
+  {
+    name: 'with too many leftovers',
+    skipped: skip(withLeftovers(unready(600), ...Array.from({ length: MAX_LEFTOVERS }, (_, i) => String(i)))),
+  },
+])('no node is skipped $name', ({ skipped, dueAt }) => {
+  expect(skipped.actions).toEqual([])
+  expect(skipped.dueAt).toBe(dueAt)
+})
+
+function withLeftovers(node: Node, ...digests: string[]): Node {
+  const annotations = Object.fromEntries(digests.map((digest) => [`leftover.lodestone.dev/${digest}`, '']))
+  return { ...node, metadata: { ...node.metadata, annotations } }
+}
