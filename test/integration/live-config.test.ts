@@ -65,9 +65,10 @@ async function start(volumes: object) {
   const app = await startApp({ config: read(), configSource, store, log, metrics: openMetrics(), now: Date.now })
   onTestFinished(() => app.stop())
   await app.ready
+  const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' }
   for (const name of ['n1', 'n2']) {
     const status = { conditions: [{ type: 'Ready', status: 'True' }] }
-    await store.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name }, status } as Node)
+    await store.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, status } as Node)
   }
   const movers = () =>
     store
