@@ -36,8 +36,8 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/mover/download/journal.ts',
     'src/mover/http/response-handler.ts',
     'src/mover/pool.ts',
-    'src/mover/s3/backoff.ts',
-    'src/mover/s3/fetch-range.ts',
+    'src/mover/http/backoff.ts',
+    'src/mover/objects/fetch-range.ts',
   ],
 }
 

@@ -10,9 +10,9 @@ import {
   type Server as TcpServer,
 } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { RetryableError } from '../../src/mover/http/backoff.ts'
 import { type HttpClient, type HttpClientOptions, openHttpClient } from '../../src/mover/http/client.ts'
 import { MoverError } from '../../src/mover/mover-error.ts'
-import { RetryableError } from '../../src/mover/s3/backoff.ts'
 import { makeAuthority } from '../../src/tls/authority.ts'
 import { makeLeaf } from '../../src/tls/leaf.ts'
 

@@ -1,16 +1,15 @@
 /** `lodestone mover`: downloads, uploads or deletes data, as the process of a mover Pod (docs/movers.md). */
 import { existsSync } from 'node:fs'
 import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
-import type { S3Place } from '../../core/mover/source.ts'
+import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { deleteDataset } from '../../mover/delete.ts'
 import { download } from '../../mover/download/download.ts'
 import { openEventReporter } from '../../mover/events.ts'
+import { DEFAULT_RETRY } from '../../mover/http/backoff.ts'
 import { openHttpClient } from '../../mover/http/client.ts'
+import type { Protocol } from '../../mover/objects/object-store.ts'
 import { prepareDirectory } from '../../mover/prepare.ts'
 import { type MoverIo, type MoverRun, runMover } from '../../mover/run.ts'
-import { DEFAULT_RETRY } from '../../mover/s3/backoff.ts'
-import { credentialsFromDirectory, credentialsFromEnvironment } from '../../mover/s3/credentials.ts'
-import { openBucket } from '../../mover/s3/s3.ts'
 import { upload } from '../../mover/upload/upload.ts'
 import { openLogger } from '../../telemetry/logger.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
@@ -23,7 +22,7 @@ import {
   MOVER_OPTIONS,
   type MoverArguments,
   need,
-  needS3,
+  needPlace,
   networksOf,
   oneOf,
   wholeNumber,
@@ -113,12 +112,12 @@ async function openReporting(args: MoverArguments, io: CommandIo, attempt: numbe
 }
 
 function downloadWork(args: MoverArguments, io: CommandIo): Work {
-  const place = needS3(args, 'source')
+  const { place, protocol } = needPlace(args, 'source')
   const parallel = wholeNumber(args, 'parallel', 16, 1, 256)
-  const endpoint = endpointOf(args)
-  const { openIt, close } = openServer(args, io, place, endpoint)
+  const endpoint = endpointOf(args, protocol)
+  const { openStore, close } = openServer(args, io, protocol, place, endpoint)
   const input = {
-    openBucket: openIt,
+    openStore,
     endpoint,
     selection: { place, match: args.texts('match'), exclude: args.texts('exclude'), flat: isTrue(args, 'flat') },
     inPlace: isTrue(args, 'in-place'),
@@ -133,14 +132,14 @@ function downloadWork(args: MoverArguments, io: CommandIo): Work {
 }
 
 function uploadWork(args: MoverArguments, io: CommandIo): Work {
-  const place = needS3(args, 'target')
-  if (!place.recursive) throw new UsageError(`--target s3://${place.bucket}/${place.key}: must end in a slash`)
+  const { place, protocol } = needPlace(args, 'target')
+  if (!place.recursive) throw new UsageError(`--target ${place.url}: must end in a slash`)
   // Each concurrent file has a part in memory.
   const parallel = wholeNumber(args, 'parallel', 8, 1, 64)
-  const { openIt, close } = openServer(args, io, place, endpointOf(args))
+  const { openStore, close } = openServer(args, io, protocol, place, endpointOf(args, protocol))
   const watch = args.text('watch') === undefined ? undefined : wholeNumber(args, 'watch', 10, 1, 86_400)
   const input = {
-    openBucket: openIt,
+    openStore,
     root: need(args, 'root'),
     source: need(args, 'source'),
     place,
@@ -162,23 +161,18 @@ function deleteWork(args: MoverArguments): Work {
   return { work: (progress, signal) => deleteDataset(input, progress, signal), close: async () => undefined }
 }
 
-function openServer(args: MoverArguments, io: CommandIo, place: S3Place, endpoint: string) {
-  const ca = caOf(args)
-  const http = openHttpClient({ ca, env: io.env, localNetworks: networksOf(args) })
-  const directory = args.text('credentials')
-  const region = args.text('region')
+function openServer(args: MoverArguments, io: CommandIo, protocol: Protocol, place: ObjectPlace, endpoint: string) {
+  const http = openHttpClient({ ca: caOf(args), env: io.env, localNetworks: networksOf(args) })
   const pathStyle = oneOf(args, 'path-style', ['true', 'false'])
   const options = {
+    place,
     endpoint,
-    bucket: place.bucket,
-    ...(region !== undefined && { region }),
-    ...(pathStyle !== undefined && { pathStyle: pathStyle === 'true' }),
-    credentials:
-      directory === undefined
-        ? credentialsFromEnvironment(io.env, endpoint)
-        : credentialsFromDirectory(directory, endpoint),
+    region: args.text('region'),
+    pathStyle: pathStyle === undefined ? undefined : pathStyle === 'true',
+    credentials: args.text('credentials'),
+    env: io.env,
     retry: { ...DEFAULT_RETRY, retries: wholeNumber(args, 'retries', DEFAULT_RETRY.retries, 0, 100) },
     now: io.now,
   }
-  return { openIt: (signal: AbortSignal) => openBucket(options, http, signal), close: async () => http.close() }
+  return { openStore: (signal: AbortSignal) => protocol.open(options, http, signal), close: async () => http.close() }
 }

@@ -1,9 +1,10 @@
 /** The options of `lodestone mover`, from arguments or the environment. */
 import { readFileSync } from 'node:fs'
 import { isNetwork } from '../../core/mover/local-address.ts'
-import { parseS3Url, type S3Place } from '../../core/mover/source.ts'
+import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { parseBytes } from '../../core/quantity.ts'
-import { AWS_ENDPOINT } from '../../core/s3/address.ts'
+import type { Protocol } from '../../mover/objects/object-store.ts'
+import { PROTOCOLS, protocolOf } from '../../mover/objects/protocols.ts'
 import type { Arguments, CommandIo } from '../command.ts'
 import { UsageError } from '../command.ts'
 
@@ -113,12 +114,17 @@ export function need(args: MoverArguments, option: MoverOption): string {
   throw new UsageError(`--${option} is missing\nSee 'lodestone mover --help'.`)
 }
 
-/** An `s3://` URL of an option. */
-export function needS3(args: MoverArguments, option: 'source' | 'target'): S3Place {
+/** The URL of data in an option, and the protocol of its server. */
+export function needPlace(
+  args: MoverArguments,
+  option: 'source' | 'target',
+): { place: ObjectPlace; protocol: Protocol } {
   const text = need(args, option)
-  const place = parseS3Url(text)
-  if (place) return place
-  throw new UsageError(`--${option} ${text}: must be s3://bucket/key, or s3://bucket/prefix/ for all below it`)
+  const known = protocolOf(text)
+  if (known) return known
+  // A query may contain a credential.
+  const shown = text.replace(/\?.*/s, '?…')
+  throw new UsageError(`--${option} ${shown}: must be ${PROTOCOLS.map(({ forms }) => forms).join('; or ')}`)
 }
 
 export function wholeNumber(
@@ -161,8 +167,8 @@ export function isTrue(args: MoverArguments, option: MoverOption): boolean {
 }
 
 /** The endpoint without a trailing slash. */
-export function endpointOf(args: MoverArguments): string {
-  const text = args.text('endpoint') ?? AWS_ENDPOINT
+export function endpointOf(args: MoverArguments, { defaultEndpoint }: Protocol): string {
+  const text = args.text('endpoint') ?? defaultEndpoint ?? need(args, 'endpoint')
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
     return url.href.replace(/\/$/, '')

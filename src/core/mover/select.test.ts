@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest'
 import { choose, matchesGlob, unsafeBecause } from './select.ts'
 
-const everything = { place: { bucket: 'lake', key: 'raw/', recursive: true }, match: [], exclude: [], flat: false }
-const one = { place: { bucket: 'lake', key: 'raw/a', recursive: false }, match: [], exclude: [], flat: false }
+const lake = { url: '', container: 'lake', globRoot: 's3/lake/' }
+const everything = { place: { ...lake, key: 'raw/', recursive: true }, match: [], exclude: [], flat: false }
+const one = { place: { ...lake, key: 'raw/a', recursive: false }, match: [], exclude: [], flat: false }
 
 test.each([
   { key: 'raw/a/b', selection: everything, want: { kind: 'file', path: 'a/b' } },

@@ -1,9 +1,8 @@
 /** Decides which objects a download includes, and the file path of each. A key is never used as a path without a check. */
-import type { ListedObject } from '../s3/listing.ts'
-import type { S3Place } from './source.ts'
+import type { ListedObject, ObjectPlace } from './objects.ts'
 
 export interface Selection {
-  place: S3Place
+  place: ObjectPlace
   /** Globs; an object must match one of them. If empty, every object matches. */
   match: readonly string[]
   /** Globs; an object that matches one of them is left out. */
@@ -27,7 +26,7 @@ export function choose(
   const below = place.recursive ? key.slice(place.key.length) : (key.split('/').at(-1) ?? '')
   if (below === '') return { kind: 'left-out' }
   // VCK's globs are those of `mc find --path`, which match the whole path with the alias. A glob may also match the path below the prefix.
-  const names = [`s3/${place.bucket}/${key}`, below]
+  const names = [`${place.globRoot}${key}`, below]
   const matchesOne = (globs: readonly string[]) => globs.some((glob) => names.some((name) => matchesGlob(glob, name)))
   if ((match.length > 0 && !matchesOne(match)) || matchesOne(exclude)) return { kind: 'left-out' }
   const isFolder = below.endsWith('/')

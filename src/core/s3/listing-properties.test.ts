@@ -47,7 +47,7 @@ const xml = fc
   .array(piece, { maxLength: 30 })
   .map((pieces) => `<ListBucketResult>${pieces.join('')}</ListBucketResult>`)
 
-const place = { bucket: 'lake', key: '', recursive: true }
+const place = { url: '', container: 'lake', globRoot: '', key: '', recursive: true }
 
 test('a page is rejected, or has objects with keys, valid sizes, and ETags that are valid in a header', () => {
   fc.assert(

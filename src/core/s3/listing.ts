@@ -1,19 +1,7 @@
 /** Parses a page of S3's ListObjectsV2. */
 import { isCount } from '../json.ts'
-import { textOf } from './xml.ts'
-
-export interface ListedObject {
-  key: string
-  size: number
-  /** Without quotes; empty if the store returns none. */
-  etag: string
-}
-
-export interface ListingPage {
-  objects: ListedObject[]
-  /** The continuation token of the next page; absent for the last page. */
-  next?: string
-}
+import type { ListedObject, ListingPage } from '../mover/objects.ts'
+import { textOf } from '../xml.ts'
 
 /** In characters. Tokens are opaque, and become part of the URL of the next request. */
 const MAX_TOKEN_LENGTH = 4096

@@ -2,12 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selection } from '../../core/mover/select.ts'
-import { s3Url } from '../../core/mover/source.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import { MoverError } from '../mover-error.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
-import type { Bucket } from '../s3/s3.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { idOf, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles } from './object-files.ts'
@@ -25,8 +24,8 @@ import {
 } from './staging.ts'
 
 export interface DownloadInput {
-  /** Opens the bucket. It is called only when there is data to download. */
-  openBucket: (signal: AbortSignal) => Promise<Bucket>
+  /** Opens the bucket or container. It is called only when there is data to download. */
+  openStore: (signal: AbortSignal) => Promise<ObjectStore>
   endpoint: string
   selection: Selection
   root: string
@@ -65,10 +64,10 @@ export async function download(input: DownloadInput, progress: Progress, signal:
     throw new MoverError('TargetExists', `${input.target} has ${what}; delete it first, or use another target`)
   }
   await prepare(place)
-  const bucket = await input.openBucket(signal)
+  const store = await input.openStore(signal)
   for (let round = 1; ; round++) {
     try {
-      return await downloadListed(input, bucket, place, origin, progress, signal)
+      return await downloadListed(input, store, place, origin, progress, signal)
     } catch (error) {
       const mayChange = error instanceof MoverError && error.code === 'SourceChanged'
       if (!mayChange || round === MAX_ROUNDS) throw error
@@ -78,7 +77,7 @@ export async function download(input: DownloadInput, progress: Progress, signal:
 
 async function downloadListed(
   input: DownloadInput,
-  bucket: Bucket,
+  store: ObjectStore,
   place: Place,
   origin: string,
   progress: Progress,
@@ -86,7 +85,7 @@ async function downloadListed(
 ): Promise<Done> {
   const manifestPath = join(place.state, 'manifest')
   if (input.inPlace) await keepEarlier(manifestPath)
-  const manifest = await writeManifest(manifestPath, bucket, input.selection, signal, (bytes, files) =>
+  const manifest = await writeManifest(manifestPath, store, input.selection, signal, (bytes, files) =>
     progress.begin(bytes, files),
   )
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
@@ -99,7 +98,7 @@ async function downloadListed(
     progress.begin(manifest.bytes, manifest.files)
     const files = new ObjectFiles({
       ...input,
-      bucket,
+      store,
       folder: place.files,
       journal,
       progress,
@@ -138,7 +137,7 @@ async function isUnused({ target }: Place): Promise<boolean> {
 /** Identifies the data of a download, so that a later mover recognizes it. */
 function originOf({ endpoint, selection: { place, match, exclude, flat } }: DownloadInput): string {
   return [
-    `${s3Url(place)} at ${endpoint}`,
+    `${place.url} at ${endpoint}`,
     ...[...match].sort().map((glob) => `matching ${glob}`),
     ...[...exclude].sort().map((glob) => `without ${glob}`),
     ...(flat ? ['flat'] : []),

@@ -1,11 +1,11 @@
 /** The manifest of a download: the list of its objects, in a file. The list of a million objects must not be in memory. */
 import { createHash, hash as hashOf } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import { isCount } from '../../core/json.ts'
+import type { ListedObject } from '../../core/mover/objects.ts'
 import { choose, type Selection } from '../../core/mover/select.ts'
-import { type ListedObject, parseListing } from '../../core/s3/listing.ts'
 import { MoverError } from '../mover-error.ts'
-import type { Bucket } from '../s3/s3.ts'
+import { listObjects } from '../objects/listing.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
 
 export interface Entry extends ListedObject {
   /** The path of the file, relative to the target. */
@@ -35,7 +35,7 @@ const LISTED_EVERY = 1000
  */
 export async function writeManifest(
   path: string,
-  bucket: Bucket,
+  store: ObjectStore,
   selection: Selection,
   signal: AbortSignal,
   listed: (bytes: number, files: number) => void,
@@ -45,7 +45,7 @@ export async function writeManifest(
   let [files, bytes, seen, text] = [0, 0, 0, '']
   const file = await open(path, 'w')
   try {
-    for await (const object of listObjects(bucket, selection, signal)) {
+    for await (const object of listObjects(store, selection.place, signal)) {
       seen += 1
       if (seen % LISTED_EVERY === 0) listed(bytes, files)
       // The download fails anyway, and the message has enough examples.
@@ -74,7 +74,7 @@ export async function writeManifest(
     await file.close()
   }
   check.throwIfRefused()
-  if (files === 0) throw nothing(bucket, selection, seen)
+  if (files === 0) throw nothing(store, selection, seen)
   return { files, bytes, digest: hash.digest('hex'), entries: () => readEntries(path) }
 }
 
@@ -98,62 +98,8 @@ export async function* readEntries(path: string): AsyncGenerator<Entry> {
   }
 }
 
-async function* listObjects(bucket: Bucket, { place }: Selection, signal: AbortSignal): AsyncGenerator<ListedObject> {
-  if (!place.recursive) {
-    // Credentials that can read an object may be forbidden to list the bucket.
-    const { headers } = await bucket.send({ method: 'HEAD', key: place.key }, signal)
-    const length = headers['content-length'] ?? ''
-    const size = /^\d{1,16}$/.test(length) ? Number(length) : Number.NaN
-    if (!isCount(size)) {
-      throw new MoverError('Rejected', `${bucket.nameOf(place.key)}: the server sends no valid content-length`)
-    }
-    yield {
-      key: place.key,
-      size,
-      etag: (headers['etag'] ?? '').replace(/^(?:W\/)?"|"$/g, ''),
-    }
-    return
-  }
-  yield* listBelow(bucket, place.key, signal)
-}
-
-/** The most pages without an object in a row. S3 sends a few after many objects were deleted; a server that sends more is broken. */
-const MAX_EMPTY_PAGES = 1000
-/** The most objects of one listing. A mover keeps some bytes of each object in memory. */
-const MAX_LISTED = 10_000_000
-
-/** Lists all objects below a prefix, page by page. Throws `Rejected` for a listing that is invalid or too long. */
-export async function* listBelow(bucket: Bucket, prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject> {
-  let token: string | undefined
-  let [listed, empty] = [0, 0]
-  const refuse = (message: string) => new MoverError('Rejected', `${bucket.nameOf('')}: ${message}`)
-  do {
-    const query = {
-      'list-type': '2',
-      // Without it, a key with a control character makes the XML invalid.
-      'encoding-type': 'url',
-      ...(prefix !== '' && { prefix }),
-      ...(token !== undefined && { 'continuation-token': token }),
-    }
-    const { text } = await bucket.send({ method: 'GET', key: '', query }, signal)
-    const page = parseListing(text)
-    if (page === undefined) throw refuse('the answer is not a page of ListObjectsV2; is the endpoint an S3 server?')
-    const foreign = page.objects.find(({ key }) => !key.startsWith(prefix))
-    if (foreign)
-      throw refuse(`the server lists ${JSON.stringify(foreign.key.slice(0, 200))}, which is not below ${prefix}`)
-    listed += page.objects.length
-    empty = page.objects.length === 0 ? empty + 1 : 0
-    if (listed > MAX_LISTED) throw refuse(`the listing has more than ${MAX_LISTED} objects; name a longer prefix`)
-    if (empty > MAX_EMPTY_PAGES)
-      throw refuse(`the listing has more than ${MAX_EMPTY_PAGES} pages in a row without an object`)
-    yield* page.objects
-    if (page.next !== undefined && page.next === token) throw refuse('the server repeats a page of the listing')
-    token = page.next
-  } while (token !== undefined)
-}
-
-function nothing(bucket: Bucket, { place, match }: Selection, seen: number): MoverError {
-  const where = bucket.nameOf(place.key)
+function nothing(store: ObjectStore, { place, match }: Selection, seen: number): MoverError {
+  const where = store.nameOf(place.key)
   if (seen === 0) return new MoverError('NotFound', `no object below ${where}; check the source`)
   return new MoverError(
     'NothingSelected',

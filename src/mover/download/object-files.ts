@@ -2,21 +2,21 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Checksum, checksumOf } from '../../core/mover/checksum.ts'
+import type { Checksum } from '../../core/mover/checksum.ts'
 import { type CrcPiece, combineCrcs, isCrc } from '../../core/mover/crc.ts'
 import { type Part, partAt, partCount } from '../../core/mover/parts.ts'
 import { MoverError } from '../mover-error.ts'
+import { fetchRange } from '../objects/fetch-range.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
 import type { Job } from '../pool.ts'
 import type { Progress } from '../progress.ts'
-import { fetchRange } from '../s3/fetch-range.ts'
-import type { Bucket } from '../s3/s3.ts'
 import { FileWriter } from './file-writer.ts'
 import { createHasher, type Hasher, hashFile } from './hashing.ts'
 import type { Journal } from './journal.ts'
 import { type Entry, idOf } from './manifest.ts'
 
 export interface ObjectFilesInput {
-  bucket: Bucket
+  store: ObjectStore
   folder: string
   /** The directory of incomplete files; absent to write them in the folder itself. */
   parts?: string
@@ -71,14 +71,14 @@ export class ObjectFiles {
 
   /** Fetches an object and returns whether its checksum matches. Throws after the last attempt. */
   async #fetchAndVerify(entry: Entry, file: FileHandle, attempt: number, signal: AbortSignal): Promise<boolean> {
-    const { bucket, verify, progress } = this.#input
+    const { store, verify, progress } = this.#input
     const check: { wanted?: Checksum; hasher?: Hasher } = {}
     const begin = (headers: Record<string, string | undefined>) => {
-      const wanted = verify === 'size' ? undefined : checksumOf({ etag: entry.etag, ...headers })
+      const wanted = verify === 'size' ? undefined : store.checksumOf({ etag: entry.etag, ...headers })
       if (wanted) Object.assign(check, { wanted, hasher: createHasher(wanted.algorithm) })
     }
     const sink = this.#sink(new FileWriter(file, 0), (piece) => check.hasher?.update(piece))
-    await fetchRange(bucket, entry, { start: 0, end: entry.size }, sink, signal, begin)
+    await fetchRange(store, entry, { start: 0, end: entry.size }, sink, signal, begin)
     const { wanted, hasher } = check
     if (!wanted || !hasher) return true
     const value = hasher.digest()
@@ -118,7 +118,7 @@ export class ObjectFiles {
       yield async () => {
         const crc = wanted && isCrc(wanted.algorithm) ? createHasher(wanted.algorithm) : undefined
         const sink = this.#sink(new FileWriter(file, start), (piece) => crc?.update(piece))
-        await fetchRange(this.#input.bucket, entry, { start, end }, sink, signal)
+        await fetchRange(this.#input.store, entry, { start, end }, sink, signal)
         if (crc) crcs.set(index, crc.digest())
         journal.add(id, index)
         left -= 1
@@ -132,12 +132,10 @@ export class ObjectFiles {
    * gone.
    */
   async #requestChecksum(entry: Entry, signal: AbortSignal): Promise<Checksum | undefined> {
-    const { bucket, verify } = this.#input
+    const { store, verify } = this.#input
     if (verify === 'size') return undefined
-    const request = { method: 'HEAD', key: entry.key, headers: { 'x-amz-checksum-mode': 'ENABLED' } } as const
     try {
-      const { headers } = await bucket.send(request, signal)
-      return checksumOf(headers)
+      return store.checksumOf(await store.head(entry.key, signal))
     } catch (error) {
       const isGone = error instanceof MoverError && error.code === 'NotFound'
       throw isGone ? new MoverError('SourceChanged', error.message) : error
@@ -196,8 +194,8 @@ export class ObjectFiles {
   #mismatch(entry: Entry, { algorithm, value }: Checksum, got: string): MoverError {
     return new MoverError(
       'ChecksumMismatch',
-      `${this.#input.bucket.nameOf(entry.key)}: its ${algorithm} is ${got}, expected ${value}; ` +
-        'the data is damaged, or the ETags of the server are not MD5 sums: then set --verify size',
+      `${this.#input.store.nameOf(entry.key)}: its ${algorithm} is ${got}, expected ${value}; ` +
+        'the data is damaged, or the server has a wrong checksum: then set --verify size',
     )
   }
 

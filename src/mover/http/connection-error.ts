@@ -1,6 +1,6 @@
 /** Converts errors of connections: whether a retry may succeed, and the message for the user. */
 import { MoverError } from '../mover-error.ts'
-import { RetryableError } from '../s3/backoff.ts'
+import { RetryableError } from './backoff.ts'
 import type { HttpRequest } from './messages.ts'
 
 /** An error of the connection, as opposed to an error of a sink. */

@@ -1,16 +1,12 @@
 /** Redirects of S3 servers with status 307 or 308: followed once, and only to the origin that gets the credentials. */
 import type { HttpResponse } from '../http/messages.ts'
+import { isRedirect } from '../http/server-error.ts'
 
 export interface Target {
   /** Encoded, without the query. */
   path: string
   /** Decoded. */
   query: [name: string, value: string][]
-}
-
-/** Whether a status redirects the same request to another URL. */
-export function isRedirect(status: number): boolean {
-  return status === 307 || status === 308
 }
 
 /** Where to send a request again; undefined when the response is no redirect to the same origin. */

@@ -2,24 +2,23 @@
 import { type FileHandle, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ListedObject, ObjectPlace } from '../../core/mover/objects.ts'
 import { uploadPartSize } from '../../core/mover/parts.ts'
-import type { S3Place } from '../../core/mover/source.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import type { Done } from '../download/download.ts'
-import { listBelow } from '../download/manifest.ts'
 import { locate } from '../download/staging.ts'
 import { MoverError } from '../mover-error.ts'
+import { listBelow } from '../objects/listing.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
-import type { Bucket } from '../s3/s3.ts'
 import { openBelow } from './open-below.ts'
-import { localEtag, sendFile } from './upload-file.ts'
 
 export interface UploadInput {
-  openBucket: (signal: AbortSignal) => Promise<Bucket>
+  openStore: (signal: AbortSignal) => Promise<ObjectStore>
   root: string
   source: string
-  place: S3Place
+  place: ObjectPlace
   partSize: number
   parallel: number
   /** Milliseconds between rounds of a continuous upload; absent for an upload that ends. */
@@ -37,10 +36,10 @@ const MAX_ROUNDS = 3
 /** Uploads the directory. Throws a `MoverError`, or the reason of the signal. */
 export async function upload(input: UploadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const { target: folder } = await locate(input.root, input.source)
-  const bucket = await input.openBucket(signal)
+  const store = await input.openStore(signal)
   const seen = new Map<string, Seen>()
   for (let round = 1; ; round++) {
-    const { files, bytes, changing } = await uploadOnce(input, folder, bucket, seen, progress, signal)
+    const { files, bytes, changing } = await uploadOnce(input, folder, store, seen, progress, signal)
     if (input.watchMs !== undefined) {
       await sleep(input.watchMs, undefined, { signal })
     } else if (changing.length === 0) {
@@ -54,13 +53,13 @@ export async function upload(input: UploadInput, progress: Progress, signal: Abo
 async function uploadOnce(
   input: UploadInput,
   folder: string,
-  bucket: Bucket,
+  store: ObjectStore,
   seen: Map<string, Seen>,
   progress: Progress,
   outer: AbortSignal,
 ) {
-  const there = new Map<string, { size: number; etag: string }>()
-  for await (const { key, size, etag } of listBelow(bucket, input.place.key, outer)) there.set(key, { size, etag })
+  const there = new Map<string, ListedObject>()
+  for await (const object of listBelow(store, input.place.key, outer)) there.set(object.key, object)
   const changing: string[] = []
   let [files, bytes] = [0, 0]
   for await (const { stats } of walk(folder, outer)) {
@@ -71,7 +70,7 @@ async function uploadOnce(
 
   async function handle(path: string, stats: Seen, file: FileHandle, signal: AbortSignal): Promise<void> {
     const key = `${input.place.key}${path}`
-    const partSize = uploadPartSize(stats.size, input.partSize)
+    const local = { file, size: stats.size, partSize: uploadPartSize(stats.size, input.partSize) }
     const known = there.get(key)
     const last = seen.get(path)
     // The comparison of a large file takes long. Its progress is reported, so that it does not count as stalled.
@@ -83,9 +82,9 @@ async function uploadOnce(
     const isUnchanged =
       known?.size === stats.size &&
       ((last?.mtimeMs === stats.mtimeMs && last.size === stats.size) ||
-        (await localEtag(file, stats.size, partSize, signal, look)) === known.etag)
+        (await store.hasContent(known, local, signal, look)))
     progress.adjust((isUnchanged ? stats.size : 0) - compared)
-    if (!isUnchanged) await sendFile({ bucket, key, file, size: stats.size, partSize, progress }, signal)
+    if (!isUnchanged) await store.upload(key, local, progress, signal)
     const { mtimeMs, size } = await file.stat()
     if (mtimeMs !== stats.mtimeMs || size !== stats.size) changing.push(path)
     else seen.set(path, stats)

@@ -1,4 +1,4 @@
-/** Reads S3's responses. They are flat XML of a few known shapes, so no XML parser is needed. */
+/** Reads the responses of object stores. They are flat XML of a few known shapes, so no XML parser is needed. */
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
 

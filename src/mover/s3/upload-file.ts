@@ -1,21 +1,19 @@
 /** Uploads one file, in one piece or in parts, and computes its ETag. */
 import { createHash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
-import { checksumOf } from '../../core/mover/checksum.ts'
 import { partAt, partCount } from '../../core/mover/parts.ts'
+import { checksumOf } from '../../core/s3/checksum.ts'
 import { completeMultipartBody } from '../../core/s3/multipart.ts'
-import { textOf } from '../../core/s3/xml.ts'
+import { textOf } from '../../core/xml.ts'
 import type { HttpResponse } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
+import type { LocalFile } from '../objects/object-store.ts'
+import { readPart } from '../objects/read-part.ts'
 import type { Progress } from '../progress.ts'
-import type { Bucket } from '../s3/s3.ts'
+import type { Bucket } from './s3.ts'
 
-interface SendInput {
+interface SendInput extends LocalFile {
   bucket: Bucket
   key: string
-  file: FileHandle
-  size: number
-  partSize: number
   progress: Progress
 }
 
@@ -40,7 +38,7 @@ export async function sendFile(input: SendInput, signal: AbortSignal): Promise<v
 }
 
 async function sendWhole({ bucket, key, file, size, progress }: SendInput, signal: AbortSignal): Promise<void> {
-  const body = await read(file, 0, size)
+  const body = await readPart(file, 0, size)
   const { headers } = await bucket.send({ method: 'PUT', key, body }, signal)
   checkSent(bucket.nameOf(key), headers, md5(body))
   progress.moved(body.length)
@@ -53,7 +51,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
   // Parts are sent one after another: several files are sent concurrently, and each part is in memory.
   for (let index = 0; index < partCount(size, partSize); index++) {
     const { start, end } = partAt(index, size, partSize)
-    const body = await read(file, start, end)
+    const body = await readPart(file, start, end)
     const query = { partNumber: `${index + 1}`, uploadId }
     const { headers } = await bucket.send({ method: 'PUT', key, query, body }, signal)
     const hash = md5(body)
@@ -78,9 +76,7 @@ async function sendParts(input: SendInput, uploadId: string, signal: AbortSignal
 
 /** The ETag that S3 gives a file with parts of this size. It calls `looked` with the number of bytes of each part that it read. */
 export async function localEtag(
-  file: FileHandle,
-  size: number,
-  partSize: number,
+  { file, size, partSize }: LocalFile,
   signal: AbortSignal,
   looked: (bytes: number) => void,
 ): Promise<string> {
@@ -88,7 +84,7 @@ export async function localEtag(
   for (let index = 0; index < partCount(size, partSize); index++) {
     signal.throwIfAborted()
     const { start, end } = partAt(index, size, partSize)
-    hashes.push(md5(await read(file, start, end)))
+    hashes.push(md5(await readPart(file, start, end)))
     looked(end - start)
   }
   return size <= partSize ? (hashes[0] ?? md5(Buffer.alloc(0))).toString('hex') : composite(hashes)
@@ -118,16 +114,4 @@ function mismatch(what: string, got: string, wanted: string): MoverError {
 
 function unquote(etag: string): string {
   return etag.replace(/^(?:W\/)?"|"$/g, '')
-}
-
-async function read(file: FileHandle, start: number, end: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(end - start)
-  let at = 0
-  while (at < buffer.length) {
-    const { bytesRead } = await file.read(buffer, at, buffer.length - at, start + at)
-    // The file became shorter. The rest is not sent, and the file is checked again later.
-    if (bytesRead === 0) break
-    at += bytesRead
-  }
-  return buffer.subarray(0, at)
 }

@@ -1,10 +1,9 @@
 /** Fetches a range of an object into a sink. After a failure, it resumes at the first missing byte. */
-import type { ListedObject } from '../../core/s3/listing.ts'
+import type { ListedObject } from '../../core/mover/objects.ts'
+import { RequestBackoff, RetryableError } from '../http/backoff.ts'
 import type { HttpResponse, Sink } from '../http/messages.ts'
 import { MoverError } from '../mover-error.ts'
-import { RequestBackoff, RetryableError } from './backoff.ts'
-import type { Bucket } from './s3.ts'
-import { errorOfResponse } from './s3-error.ts'
+import type { ObjectStore, ReadHeaders } from './object-store.ts'
 
 export interface Range {
   start: number
@@ -19,36 +18,36 @@ export interface Range {
  * @throws MoverError `SourceChanged` when the object differs from the listed one
  */
 export async function fetchRange(
-  bucket: Bucket,
+  store: ObjectStore,
   object: ListedObject,
   { start, end }: Range,
   sink: Sink,
   signal: AbortSignal,
   begin?: (headers: HttpResponse['headers']) => void,
 ): Promise<void> {
-  const backoff = new RequestBackoff(bucket.retry)
+  const backoff = new RequestBackoff(store.retry)
   let at = start
   let hasBegun = false
+  const what = store.nameOf(object.key)
 
   for (;;) {
     const begun = at
     try {
       const isWhole = at === 0 && end === object.size
-      const request = { method: 'GET', key: object.key, headers: headersFor(object, isWhole, at, end) } as const
-      const answer = await bucket.exchange(request, signal, ({ status, headers }) => {
+      const request = headersFor(object, isWhole, at, end)
+      const answer = await store.get(object.key, request, signal, ({ status, headers }) => {
         if (status !== 200 && status !== 206) return undefined
-        checkAnswer(bucket.nameOf(object.key), object, { status, headers }, at, end)
+        checkAnswer(what, object, { status, headers }, at, end)
         if (!hasBegun) begin?.(headers)
         hasBegun = true
         return (chunk) => {
-          if (at + chunk.length > end)
-            throw changed(bucket.nameOf(object.key), 'the server sends more bytes than its size')
+          if (at + chunk.length > end) throw changed(what, 'the server sends more bytes than its size')
           at += chunk.length
           return sink(chunk)
         }
       })
-      if (answer.status !== 200 && answer.status !== 206) throw refusal(bucket.nameOf(object.key), answer)
-      if (at < end) throw new RetryableError(`${bucket.nameOf(object.key)}: the body ended after ${at - begun} bytes`)
+      if (answer.status !== 200 && answer.status !== 206) throw refusal(store, object.key, answer)
+      if (at < end) throw new RetryableError(`${what}: the body ended after ${at - begun} bytes`)
       return
     } catch (error) {
       // The connection failed after the last byte. A request for the empty rest would be answered with the whole object.
@@ -59,18 +58,16 @@ export async function fetchRange(
   }
 }
 
-function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: number): Record<string, string> {
+function headersFor({ etag }: ListedObject, isWhole: boolean, at: number, end: number): ReadHeaders {
   return {
-    ...(isWhole ? { 'x-amz-checksum-mode': 'ENABLED' } : { range: `bytes=${at}-${end - 1}` }),
+    ...(!isWhole && { range: `bytes=${at}-${end - 1}` }),
     ...(etag !== '' && { 'if-match': `"${etag}"` }),
   }
 }
 
 /** The error for a response without data. An object that is missing although it was listed has changed; the next attempt lists it again. */
-function refusal(what: string, answer: HttpResponse) {
-  return answer.status === 404 && !answer.text.includes('NoSuchBucket')
-    ? changed(what, 'it was deleted')
-    : errorOfResponse(what, answer)
+function refusal(store: ObjectStore, key: string, answer: HttpResponse) {
+  return store.isObjectMissing(answer) ? changed(store.nameOf(key), 'it was deleted') : store.errorOf(key, answer)
 }
 
 function checkAnswer(

@@ -1,4 +1,4 @@
-/** Retries S3 requests with exponential delays and jitter. A longer Retry-After of the server is honored. */
+/** Retries requests with exponential delays and jitter. A longer Retry-After of the server is honored. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, equalJitter } from '../../core/backoff.ts'
 import { MoverError } from '../mover-error.ts'

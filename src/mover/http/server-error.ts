@@ -1,0 +1,69 @@
+/** Converts error responses of servers: whether a retry may succeed, and the remedy for the user. Each protocol has a table of its codes. */
+import type { FailureCode } from '../../core/mover/contract.ts'
+import { MoverError } from '../mover-error.ts'
+import { RetryableError } from './backoff.ts'
+import type { HttpResponse } from './messages.ts'
+
+export type RefusalError = RetryableError | MoverError
+
+interface KnownError {
+  code: FailureCode
+  message: string
+}
+
+/** The errors of a protocol. */
+export interface ErrorTable {
+  /** By the code in the response, which is more specific than the status. */
+  byCode: Readonly<Record<string, KnownError>>
+  byStatus: Readonly<Record<number, KnownError>>
+  /** The codes after which a retry may succeed, with any status. */
+  retryable: ReadonlySet<string>
+  /** The remedy after a redirect. */
+  redirected: string
+}
+
+/** In characters, for a message. */
+const MAX_LOCATION = 300
+const MAX_DETAILS = 500
+
+/**
+ * Returns the error for a response of status 300 or above.
+ *
+ * @param what names the object
+ * @param reason the code and the message in the response, if it has them
+ */
+export function serverError(
+  table: ErrorTable,
+  what: string,
+  { status, headers }: HttpResponse,
+  { code = '', message }: { code?: string | undefined; message?: string | undefined },
+): RefusalError {
+  const details = [`${status}`, code, message].filter(Boolean).join(' ').slice(0, MAX_DETAILS)
+  if (isRetryable(status) || table.retryable.has(code)) {
+    return new RetryableError(`${what}: ${details}`, { retryAfterMs: readRetryAfter(headers['retry-after']) })
+  }
+  if (isRedirect(status)) {
+    // The credentials are for this endpoint only. The query of the new location may contain one.
+    const to = headers['location']?.replace(/\?.*/s, '').slice(0, MAX_LOCATION) ?? 'nowhere'
+    return new MoverError('Rejected', `${what}: the server redirects to ${to}; ${table.redirected} (${details})`)
+  }
+  const known = (Object.hasOwn(table.byCode, code) ? table.byCode[code] : undefined) ?? table.byStatus[status]
+  if (known === undefined) return new MoverError('Rejected', `${what}: the server answers ${details}`)
+  return new MoverError(known.code, `${what}: ${known.message} (${details})`)
+}
+
+/** Whether a status redirects the same request to another URL. */
+export function isRedirect(status: number): boolean {
+  return status === 307 || status === 308
+}
+
+function isRetryable(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501 && status !== 505)
+}
+
+/** Parses Retry-After, in seconds or as a date, to milliseconds. */
+function readRetryAfter(header: string | undefined): number {
+  if (header === undefined) return 0
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0
+}

@@ -1,0 +1,76 @@
+/** The interface of a protocol: what downloads and uploads need from a server of objects. */
+import type { FileHandle } from 'node:fs/promises'
+import type { Checksum } from '../../core/mover/checksum.ts'
+import type { ListedObject, ListingPage, ObjectPlace } from '../../core/mover/objects.ts'
+import type { RetryOptions } from '../http/backoff.ts'
+import type { HttpClient } from '../http/client.ts'
+import type { HttpResponse, SinkFor } from '../http/messages.ts'
+import type { RefusalError } from '../http/server-error.ts'
+import type { Progress } from '../progress.ts'
+
+/** The objects of one bucket or container. */
+export interface ObjectStore {
+  readonly retry: RetryOptions
+  /** The URL of an object for messages, without credentials. */
+  nameOf(key: string): string
+  /** Lists one page of the objects below a prefix, with retries. Throws a `MoverError`, also for an answer that is no page. */
+  list(prefix: string, token: string | undefined, signal: AbortSignal): Promise<ListingPage>
+  /** Requests the attributes of an object, with retries. Throws a `MoverError`. */
+  head(key: string, signal: AbortSignal): Promise<HttpResponse['headers']>
+  /** Makes one attempt to read an object, or a range of it, and returns the response of any status. */
+  get(key: string, headers: ReadHeaders, signal: AbortSignal, receive: SinkFor): Promise<HttpResponse>
+  /** The checksum of the whole object; undefined without one. The headers may be incomplete: the ETag of the listing is enough. */
+  checksumOf(headers: Readonly<Record<string, string | undefined>>): Checksum | undefined
+  /** The error for a response of status 300 or above to a request for an object. */
+  errorOf(key: string, answer: HttpResponse): RefusalError
+  /** Whether a response of status 404 says that the object is missing, and not its bucket or container. */
+  isObjectMissing(answer: HttpResponse): boolean
+  /** Whether an object has the content of a file of the same size. It calls `looked` with the number of bytes of each part that it read. */
+  hasContent(
+    object: ListedObject,
+    file: LocalFile,
+    signal: AbortSignal,
+    looked: (bytes: number) => void,
+  ): Promise<boolean>
+  /** Uploads a file. Throws a `MoverError`; `ChecksumMismatch` when the server stored other data. */
+  upload(key: string, file: LocalFile, progress: Progress, signal: AbortSignal): Promise<void>
+}
+
+/** A file of one part is sent whole. */
+export interface LocalFile {
+  file: FileHandle
+  size: number
+  partSize: number
+}
+
+export interface ReadHeaders {
+  range?: string
+  'if-match'?: string
+}
+
+/** How to reach a server. The options that only one protocol has come from the command line. */
+export interface ServerOptions {
+  place: ObjectPlace
+  /** Without a slash at the end. */
+  endpoint: string
+  region: string | undefined
+  pathStyle: boolean | undefined
+  /** The directory of a mounted Secret; without it, the credentials are in the environment. */
+  credentials: string | undefined
+  env: Readonly<Record<string, string | undefined>>
+  retry: RetryOptions
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** An entry of the table of protocols. */
+export interface Protocol {
+  /** The forms of a URL, for messages. */
+  forms: string
+  /** Undefined if the server must be named. */
+  defaultEndpoint?: string
+  /** The place of a URL; undefined for the URL of another protocol. */
+  parse(url: string): ObjectPlace | undefined
+  /** Opens the bucket or container. It is called only when there is data to move. */
+  open(options: ServerOptions, http: HttpClient, signal: AbortSignal): Promise<ObjectStore>
+}

@@ -1,0 +1,15 @@
+/** The table of protocols that the mover speaks. The scheme of the URL selects one. */
+import type { ObjectPlace } from '../../core/mover/objects.ts'
+import { S3_PROTOCOL } from '../s3/protocol.ts'
+import type { Protocol } from './object-store.ts'
+
+export const PROTOCOLS: readonly Protocol[] = [S3_PROTOCOL]
+
+/** The protocol and the place of a URL; undefined for a URL that no protocol reads. */
+export function protocolOf(url: string): { protocol: Protocol; place: ObjectPlace } | undefined {
+  for (const protocol of PROTOCOLS) {
+    const place = protocol.parse(url)
+    if (place !== undefined) return { protocol, place }
+  }
+  return undefined
+}
