@@ -9,7 +9,8 @@ import {
 } from '../src/api/lodestone.ts'
 import type { K8sObject } from '../src/api/meta.ts'
 import type { PodSpec } from '../src/api/pod.ts'
-import { webhooks } from '../src/webhooks/index.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { webhooksOf } from '../src/webhooks/index.ts'
 import {
   makeBinding,
   makeClaim,
@@ -19,6 +20,8 @@ import {
   makeSource,
   makeVolumeManager,
 } from '../test/builders.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 /** A class of bodies: the same shape in any size. */
 export interface HostileBody {

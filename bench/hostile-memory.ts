@@ -6,7 +6,8 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import type { Client } from 'undici'
-import { webhooks } from '../src/webhooks/index.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { webhooksOf } from '../src/webhooks/index.ts'
 import { resolvedFleet } from './harness/fleet.ts'
 import { stopControllers, withPlane } from './harness/plane.ts'
 import { memoryMiB } from './harness/process.ts'
@@ -14,6 +15,8 @@ import { log, options, print, table } from './harness/report.ts'
 import { seed } from './harness/seed.ts'
 import { CREATE, connectTo, lodestoneServer, post, type Server } from './harness/server.ts'
 import { hostileBodies, reviewOf } from './hostile-bodies.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const { seconds, bindings } = options({ seconds: 120, bindings: 100_000 })
 const claims = Math.ceil(bindings / 10)

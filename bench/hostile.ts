@@ -2,15 +2,19 @@
  * `npm run bench:hostile`: CPU time of the most expensive bodies and stored objects, beside `JSON.parse` of the same text. CPU time of the
  * thread is measured, so that a busy machine changes little. Exits with 1 if a limit is exceeded. `--only` selects rows by a part of the name.
  */
+
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import { serveWebhook } from '../src/server/admission.ts'
 import { openLogger } from '../src/telemetry/logger.ts'
 import { openMetrics } from '../src/telemetry/metrics.ts'
-import { webhooks } from '../src/webhooks/index.ts'
+import { webhooksOf } from '../src/webhooks/index.ts'
 import { openHostileStore } from './harness/hostile-store.ts'
 import { options, print, table } from './harness/report.ts'
 import { leastCpuMs } from './harness/rounds.ts'
 import { hostileBodies, reviewOf } from './hostile-bodies.ts'
 import { hostileObjects } from './hostile-objects.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const { only } = options({ only: '' })
 const MEBIBYTE = 1024 * 1024

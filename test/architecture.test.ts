@@ -7,9 +7,12 @@ import { clusterRoles, dependencyRoles } from '../src/app/rbac.ts'
 import { userRoles } from '../src/app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../src/app/volume-roles.ts'
 import { loadCommands } from '../src/cli/index.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
 import type { AnyCachedKind } from '../src/store/kinds/any-kind.ts'
 import { cachedKinds, kindsFor, placementKinds } from '../src/store/kinds/cached-kinds.ts'
-import { webhooks } from '../src/webhooks/index.ts'
+import { webhooksOf } from '../src/webhooks/index.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const commands = await loadCommands()
 
@@ -173,27 +176,34 @@ const watchedBy = (rules: Role['rules']) =>
 const namesOf = (kinds: readonly AnyCachedKind[]) => kinds.map(({ type }) => `${type.plural}.${type.group}`).sort()
 
 describe('the ClusterRoles', () => {
-  const rulesOfAll = rulesOf([...clusterRoles(), ...dependencyRoles(), ...gateRoles(), ...volumeRoles()])
+  const rulesOfAll = rulesOf([
+    ...clusterRoles(SHIPPED_KINDS),
+    ...dependencyRoles(SHIPPED_KINDS),
+    ...gateRoles(),
+    ...volumeRoles(),
+  ])
   const choices = [true, false].flatMap((dependencies) =>
     [true, false].map((movesData) => ({ dependencies, movesData })),
   )
   const rulesFor = ({ dependencies, movesData }: (typeof choices)[number]) =>
     rulesOf([
-      ...clusterRoles(),
-      ...(dependencies ? dependencyRoles() : []),
+      ...clusterRoles(SHIPPED_KINDS),
+      ...(dependencies ? dependencyRoles(SHIPPED_KINDS) : []),
       ...(movesData ? [...gateRoles(), ...volumeRoles()] : []),
     ])
   const resourcesOf = (rules: Role['rules']) => rules.flatMap(({ resources }) => resources)
 
   test.each(choices)('let exactly the kinds be read that are cached with $dependencies and $movesData', (choice) => {
     const rules = rulesFor(choice)
-    expect([...new Set(watchedBy(rules))]).toEqual(namesOf(kindsFor(choice)))
+    expect([...new Set(watchedBy(rules))]).toEqual(namesOf(kindsFor({ workloads: SHIPPED_KINDS, ...choice })))
     const read = rules.filter(({ verbs }) => verbs.includes('watch') && !verbs.includes('patch'))
     for (const { verbs } of read) expect(['get,list,watch', 'list,watch']).toContain(verbs.join())
   })
 
   test('let every cached kind be read where all is on', () => {
-    expect(namesOf(kindsFor({ dependencies: true, movesData: true }))).toEqual(namesOf(cachedKinds))
+    expect(namesOf(kindsFor({ workloads: SHIPPED_KINDS, dependencies: true, movesData: true }))).toEqual(
+      namesOf(cachedKinds),
+    )
   })
 
   test('let Secrets be listed only where dependencies are distributed, and none be read by itself', () => {
@@ -230,7 +240,11 @@ describe('the ClusterRoles', () => {
   test('let pods be patched by the role for gates only', () => {
     const patching = (objects: K8sObject[]) =>
       rulesOf(objects).some(({ resources, verbs }) => resources.includes('pods') && verbs.includes('patch'))
-    expect([clusterRoles(), dependencyRoles(), volumeRoles()].map(patching)).toEqual([false, false, false])
+    expect([clusterRoles(SHIPPED_KINDS), dependencyRoles(SHIPPED_KINDS), volumeRoles()].map(patching)).toEqual([
+      false,
+      false,
+      false,
+    ])
     expect(patching(gateRoles())).toBe(true)
   })
 

@@ -8,8 +8,11 @@ import { apiVersionOf, type K8sObject, type ResourceType } from '../src/api/meta
 import { type Config, DEFAULT_CONFIG } from '../src/app/config.ts'
 import { generatedFiles } from '../src/cli/manifests.ts'
 import { encodeResponse } from '../src/core/admission/review.ts'
-import { webhooks } from '../src/webhooks/index.ts'
+import { SHIPPED_KINDS } from '../src/core/workload-kinds/kinds.ts'
+import { webhooksOf } from '../src/webhooks/index.ts'
 import { storeOf } from './stores.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 /** `UPDATE_EXAMPLES=1 npm test` writes the answers anew, to be read as a diff. */

@@ -59,6 +59,8 @@ export interface LabelSelector {
 export interface ResourceType<T extends K8sObject = K8sObject> {
   group: string
   version: string
+  /** Versions to read if the server does not serve `version`. */
+  otherVersions?: readonly string[]
   kind: string
   plural: string
   namespaced: boolean

@@ -4,7 +4,7 @@ import { type HealthServer, openHealthServer } from '../server/health.ts'
 import { type AdmissionServer, buildServer, type TlsMaterial } from '../server/server.ts'
 import type { ObjectStore } from '../store/store.ts'
 import type { CertificateSource } from '../tls/source.ts'
-import { webhooks } from '../webhooks/index.ts'
+import { webhooksOf } from '../webhooks/index.ts'
 import { type Interpreter, interpreterTypes } from '../webhooks/interpreter.ts'
 import { openServingCertificates } from './certificates.ts'
 import { type ClientCa, openClientCa } from './client-ca.ts'
@@ -15,6 +15,7 @@ import { observeCertificates } from './observe.ts'
 import type { Part } from './parts.ts'
 import { startRegistration } from './registration.ts'
 import { limitsOf } from './server-config.ts'
+import { workloadKindsOf } from './workload-kinds-config.ts'
 
 /** The state that parts share. A part sets the resource that it opens, and later parts read it. */
 export interface AppState extends Omit<LoopsInput, 'live'> {
@@ -110,7 +111,7 @@ function serverPart(app: AppState, interpreter: Interpreter | undefined): Part {
     async start() {
       const { config, live, store, now, log, metrics } = app
       const server = buildServer({
-        webhooks,
+        webhooks: webhooksOf(workloadKindsOf(config)),
         ...(interpreter && { interpreter }),
         store,
         now,
@@ -192,11 +193,13 @@ function opened<T>(part: T | undefined): T {
 }
 
 /** Answers the queries of Karmada's resource interpreter; undefined if dependencies are disabled and not cached. */
-function openInterpreter({ claims, dependencies }: Config, store: ObjectStore): Interpreter | undefined {
+function openInterpreter(config: Config, store: ObjectStore): Interpreter | undefined {
+  const { claims, dependencies } = config
   if (dependencies.distribution === 'none') return undefined
+  const kinds = workloadKindsOf(config)
   return {
-    types: interpreterTypes,
+    types: interpreterTypes(kinds),
     isStored: (object) => isStoredWorkload(object, store),
-    interpret: (object) => interpretObject(object, store, claims.clusterScoped),
+    interpret: (object) => interpretObject(object, store, kinds, claims.clusterScoped),
   }
 }

@@ -27,6 +27,8 @@ function settingsOf(schema: object, path: string[] = []): { path: string[]; sche
 const settings = settingsOf(configSchema)
 const at = (path: string[], value: unknown) => path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
 
+const GADGET = { group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }
+
 describe('the defaults are used', () => {
   test.each([{ given: undefined }, { given: null }, { given: {} }, { given: { server: {}, log: {} } }])(
     '$given',
@@ -157,6 +159,15 @@ describe('a value outside of its range is reported by its path', () => {
       given: { volumes: { movers: { resources: { limits: { memory: '..' } } } } },
       want: 'volumes.movers.resources.limits.memory',
     },
+    { given: { workloadKinds: [{ ...GADGET, templates: 'spec.template' }] }, want: 'workloadKinds[0].templates' },
+    { given: { workloadKinds: [{ ...GADGET, template: [] }] }, want: 'workloadKinds[0].template' },
+    { given: { workloadKinds: [{ ...GADGET, templates: ['spec[0]'] }] }, want: 'workloadKinds[0].templates[0]' },
+    { given: { workloadKinds: [GADGET, GADGET] }, want: 'workloadKinds[1].kind' },
+    {
+      given: { workloadKinds: [{ ...GADGET, group: '', kind: 'Pod', plural: 'pods' }] },
+      want: 'workloadKinds[0].kind',
+    },
+    { given: { workloadKinds: [{ ...GADGET, group: '', kind: 'Secret' }] }, want: 'workloadKinds[0].kind' },
     { given: { log: { level: 'loud' } }, want: 'log.level' },
     { given: { log: { format: 'xml' } }, want: 'log.format' },
   ])('$want of $given', ({ given, want }) => {

@@ -7,9 +7,11 @@ import { isObject } from '../core/json.ts'
 import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { UserError } from '../core/user-error.ts'
+import { type WorkloadKindEntry, workloadKindsSchema } from '../core/workload-kinds/entry.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
+import { workloadKindErrors } from './workload-kinds-config.ts'
 
 export interface Config {
   server: ServerConfig
@@ -55,6 +57,8 @@ export interface Config {
     distribution: 'karmada' | 'builtin' | 'none'
   }
   volumes: VolumesConfig
+  /** Further kinds with pods or dependencies, and replacements of shipped ones. */
+  workloadKinds: WorkloadKindEntry[]
   leaderElection: {
     /** Only the holder of the Lease runs the loops; every replica serves admission. */
     enabled: boolean
@@ -90,6 +94,7 @@ export const DEFAULT_CONFIG: Config = {
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
   dependencies: { propagate: 'dataBound', distribution: 'karmada' },
   volumes: DEFAULT_VOLUMES,
+  workloadKinds: [],
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
   log: { level: 'info', format: 'auto' },
 }
@@ -142,6 +147,7 @@ export const configSchema = {
       },
     },
     volumes: volumesSchema,
+    workloadKinds: workloadKindsSchema,
     leaderElection: {
       type: 'object',
       properties: { enabled: { type: 'boolean' }, namespace: text, name: text },
@@ -172,7 +178,12 @@ export function completeConfig(given: unknown, file: string): Config {
   const errors = validate(given ?? {})
   if (errors.length > 0) throw new ConfigError(`${file}: ${describeErrors(errors)}`)
   const config = overlay(DEFAULT_CONFIG, given ?? {})
-  const wrong = [...serverErrors(config.server), ...registrationErrors(config), ...volumesErrors(config.volumes)]
+  const wrong = [
+    ...serverErrors(config.server),
+    ...registrationErrors(config),
+    ...volumesErrors(config.volumes),
+    ...workloadKindErrors(config.workloadKinds),
+  ]
   if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)
   return config
 }

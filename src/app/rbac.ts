@@ -15,7 +15,8 @@ import {
   REGISTRATION_NAME,
   validatingWebhookConfigurations,
 } from '../api/registration.ts'
-import type { AnyCachedKind } from '../store/kinds/any-kind.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { type AnyCachedKind, kindKey } from '../store/kinds/any-kind.ts'
 import { kindsFor } from '../store/kinds/cached-kinds.ts'
 
 /** The ServiceAccount in the manifests, unless another one is given. */
@@ -26,10 +27,10 @@ export const LODESTONE = { name: 'lodestone', namespace: 'lodestone-system' }
  * It does not allow to write pods or to read nodes or Secrets. `dependencyRoles` adds the rights for dependencies, volume-roles.ts those
  * for pods.
  */
-export function clusterRoles(): K8sObject[] {
+export function clusterRoles(workloads: WorkloadKinds): K8sObject[] {
   const { name } = LODESTONE
   const rules: PolicyRule[] = [
-    ...readRules(kindsFor({ dependencies: false, movesData: false })),
+    ...readRules(kindsFor({ workloads, dependencies: false, movesData: false })),
     // The objects that the loops write.
     {
       apiGroups: [dataSourceClaims.group],
@@ -54,12 +55,14 @@ export function clusterRoles(): K8sObject[] {
  * Returns the rights to find the dependencies of workloads and to attach them to clusters: on a hub, unless `dependencies.distribution` is
  * `none`.
  */
-export function dependencyRoles(): K8sObject[] {
+export function dependencyRoles(workloads: WorkloadKinds): K8sObject[] {
   const name = 'lodestone-dependencies'
-  const common = new Set(kindsFor({ dependencies: false, movesData: false }))
-  const more = kindsFor({ dependencies: true, movesData: false }).filter((kind) => !common.has(kind))
+  const common = new Set(
+    kindsFor({ workloads, dependencies: false, movesData: false }).map(({ type }) => kindKey(type)),
+  )
+  const more = kindsFor({ workloads, dependencies: true, movesData: false })
   const rules: PolicyRule[] = [
-    ...readRules(more),
+    ...readRules(more.filter(({ type }) => !common.has(kindKey(type)))),
     { apiGroups: [resourceBindings.group], resources: BINDINGS, verbs: ['create'] },
     ownRegistrations([interpreterWebhookConfigurations]),
   ]

@@ -3,16 +3,19 @@ import { interpreterWebhookConfigurations } from '../api/interpreter.ts'
 import { resourceBindings } from '../api/karmada.ts'
 import type { ResourceType } from '../api/meta.ts'
 import type { WebhookConfiguration, WebhookEntry } from '../api/registration.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { createConnection } from '../store/cluster/api-connection.ts'
 import { FakeApiServer } from '../store/cluster/api-server.fake.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { pathOf } from '../webhooks/define.ts'
-import { webhooks } from '../webhooks/index.ts'
+import { webhooksOf } from '../webhooks/index.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { servingHosts } from './certificates.ts'
 import { type Config, DEFAULT_CONFIG } from './config.ts'
 import { registerInterpreter, wantedInterpreterRegistration, wantedRegistration } from './registration.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 
@@ -208,7 +211,7 @@ describe('the registration with the resource interpreter', () => {
   })
 
   test('has namespaced kinds with pods only, since Karmada finds the dependencies of other kinds itself', () => {
-    const kinds = interpreterTypes.map(({ kind }) => kind)
+    const kinds = interpreterTypes(SHIPPED_KINDS).map(({ kind }) => kind)
 
     expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'CronJob', 'Pod', 'RayCluster', 'Workflow']))
     for (const kind of ['Ingress', 'ServiceImport', 'PersistentVolume', 'SidecarSet']) expect(kinds).not.toContain(kind)

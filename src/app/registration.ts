@@ -9,17 +9,18 @@ import type { ObjectStore } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CertificateSource, ServingCertificates } from '../tls/source.ts'
-import { webhooks } from '../webhooks/index.ts'
+import { webhooksOf } from '../webhooks/index.ts'
 import { type Interpreter, interpreterRegistrationOf } from '../webhooks/interpreter.ts'
 import { type Registration, registrationOf } from '../webhooks/registration.ts'
 import type { Config } from './config.ts'
+import { workloadKindsOf } from './workload-kinds-config.ts'
 
 /** Returns the webhook configurations that the API server should have, with the present CA bundle. */
 export function wantedRegistration(
   config: Config,
   certificates?: Pick<ServingCertificates, 'caBundlePem'>,
 ): WebhookConfiguration[] {
-  return registrationOf(webhooks, registrationTerms(config, certificates), toBase64)
+  return registrationOf(webhooksOf(workloadKindsOf(config)), registrationTerms(config, certificates), toBase64)
 }
 
 /** Returns the configuration for Karmada's resource interpreter; undefined if Lodestone does not serve it. */

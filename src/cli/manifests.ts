@@ -9,7 +9,9 @@ import { clusterRoles, dependencyRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { userRoles } from '../app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../app/volume-roles.ts'
+import { workloadKindsOf } from '../app/workload-kinds-config.ts'
 import { suggest } from '../core/suggest.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { interpreterTypes } from '../webhooks/interpreter.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from './command.ts'
 
@@ -100,8 +102,8 @@ export function generatedFiles(): Record<string, string> {
     'webhooks/volumes.yaml': generated(podRightsOf(undefined)),
     'webhooks/interpreter.yaml': generated(interpreterRegistration(config)),
     'charts/lodestone/crds/lodestone.yaml': generated(crds),
-    'charts/lodestone/files/cluster-role.yaml': rolesIn(clusterRoles()),
-    'charts/lodestone/files/dependency-roles.yaml': rolesIn(dependencyRoles()),
+    'charts/lodestone/files/cluster-role.yaml': rolesIn(clusterRoles(SHIPPED_KINDS)),
+    'charts/lodestone/files/dependency-roles.yaml': rolesIn(dependencyRoles(SHIPPED_KINDS)),
     'charts/lodestone/files/user-roles.yaml': rolesIn(userRoles()),
     'charts/lodestone/files/gate-roles.yaml': rolesIn(gateRoles()),
     'charts/lodestone/files/volume-roles.yaml': rolesIn(volumeRoles()),
@@ -123,7 +125,7 @@ function registrationOf(args: Arguments): [Config, { caBundlePem: string | undef
 }
 
 function interpreterRegistration(config: Config, ca?: { caBundlePem: string | undefined }): K8sObject[] {
-  const wanted = wantedInterpreterRegistration(config, interpreterTypes, ca)
+  const wanted = wantedInterpreterRegistration(config, interpreterTypes(workloadKindsOf(config)), ca)
   return wanted ? [wanted] : []
 }
 
@@ -147,7 +149,8 @@ function givenConfig(args: Arguments): Config | undefined {
 
 function rightsOf(config: Config | undefined): K8sObject[] {
   const distributes = config?.dependencies.distribution !== 'none'
-  return [...clusterRoles(), ...(distributes ? dependencyRoles() : []), ...userRoles()]
+  const kinds = config ? workloadKindsOf(config) : SHIPPED_KINDS
+  return [...clusterRoles(kinds), ...(distributes ? dependencyRoles(kinds) : []), ...userRoles()]
 }
 
 function podRightsOf(config: Config | undefined): K8sObject[] {

@@ -1,4 +1,5 @@
 /** Properties of a served folder with any content: no crash, and an invalid file does not hide the others. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeBinding } from '../../test/builders.ts'
 import { resourceBindings } from '../api/karmada.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { openFolder } from './open-folder.ts'
 
 const binding = (name: string) => JSON.stringify(makeBinding({}, { name }))
@@ -23,7 +25,11 @@ test('a file of random bytes does not affect the others, and is reported once wi
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   await writeFile(join(directory, 'good.yaml'), binding('good'))
   const reported: string[] = []
-  const store = openFolder(directory, { observer: { fileError: ({ file }) => reported.push(file) }, watch: false })
+  const store = openFolder(directory, {
+    observer: { fileError: ({ file }) => reported.push(file) },
+    watch: false,
+    workloads: SHIPPED_KINDS,
+  })
   onTestFinished(() => store.stop())
   await store.start(new AbortController().signal)
   let written = 0

@@ -1,20 +1,21 @@
 /** Opens a folder of manifests for a command, with the cached kinds and the validation of admission. */
 
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { type FolderStore, type FolderStoreInput, openFolderStore } from '../store/folder/folder.ts'
-import { cachedKinds } from '../store/kinds/cached-kinds.ts'
+import { allKinds } from '../store/kinds/cached-kinds.ts'
 import { validateManifest } from './check/validate-manifest.ts'
 import { UsageError } from './command.ts'
 
 /** Throws `UsageError` if the folder does not exist. Without a directory the store is empty. */
 export function openFolder(
   directory: string | undefined,
-  options: Pick<FolderStoreInput, 'observer' | 'watch'>,
+  { workloads, ...options }: Pick<FolderStoreInput, 'observer' | 'watch'> & { workloads: WorkloadKinds },
 ): FolderStore {
   try {
     return openFolderStore({
       ...options,
       ...(directory !== undefined && { directory }),
-      kinds: cachedKinds,
+      kinds: allKinds(workloads),
       validate: validateManifest,
     })
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Opens the objects of a read-only command: a folder, a hub, or the cluster of the pod. */
 import { isBinding } from '../api/karmada.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { openClusterStore } from '../store/cluster/cluster.ts'
 import { openConnection } from '../store/cluster/connection.ts'
 import { placementKinds, relatedKinds } from '../store/kinds/cached-kinds.ts'
@@ -29,7 +30,7 @@ export function openSource(
   command: string,
   args: Arguments,
   io: CommandIo,
-  { bindings }: { bindings: boolean },
+  { bindings, workloads }: { bindings: boolean; workloads: WorkloadKinds },
 ): { store: ObjectStore; close: () => Promise<void> } {
   const folder = args.text('folder')
   const kubeconfig = args.text('kubeconfig')
@@ -42,13 +43,13 @@ export function openSource(
       fileError: ({ file, line, message }: { file: string; line?: number; message: string }) =>
         complain(`${file}${line ? `:${line}` : ''}: ${message}`),
     }
-    return { store: openFolder(folder, { watch: false, observer }), close: async () => undefined }
+    return { store: openFolder(folder, { watch: false, observer, workloads }), close: async () => undefined }
   }
   const context = args.text('context')
   const connection = openConnection(kubeconfig ? { kubeconfig, ...(context && { context }) } : { inCluster: true })
   const kinds = bindings
     ? placementKinds
-    : [...placementKinds.filter(({ type }) => !isBinding(type.kind)), ...relatedKinds]
+    : [...placementKinds.filter(({ type }) => !isBinding(type.kind)), ...relatedKinds(workloads)]
   const observer = { error: ({ kind, message }: { kind: string; message: string }) => complain(`${kind}: ${message}`) }
   return { store: openClusterStore({ connection, kinds, observer }), close: () => connection.close() }
 }

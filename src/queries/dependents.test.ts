@@ -5,6 +5,7 @@ import { storeOf, typeOf } from '../../test/stores.ts'
 import type { ResourceBinding } from '../api/karmada.ts'
 import type { K8sObject } from '../api/meta.ts'
 import { dependencyKey } from '../core/dependencies/keys.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { openFolderStore } from '../store/folder/folder.ts'
 import { cachedKinds } from '../store/kinds/cached-kinds.ts'
 import { NotSyncedError, type ObjectStore } from '../store/store.ts'
@@ -113,7 +114,7 @@ describe('objects of a kind that no member serves', () => {
       makeCluster('member1'),
     ])
 
-    expect(interpretObject(makeDeployment({}, ['data']), store)).toEqual([])
+    expect(interpretObject(makeDeployment({}, ['data']), store, SHIPPED_KINDS)).toEqual([])
   })
 })
 
@@ -137,5 +138,5 @@ describe('an object in a request', () => {
 test('with a store that is not synced, NotSyncedError is thrown', () => {
   const store = openFolderStore({ kinds: cachedKinds })
 
-  expect(() => interpretObject(makeDeployment(), store)).toThrow(NotSyncedError)
+  expect(() => interpretObject(makeDeployment(), store, SHIPPED_KINDS)).toThrow(NotSyncedError)
 })

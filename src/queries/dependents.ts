@@ -32,8 +32,9 @@ import { propagates, refersTo } from '../core/dependencies/needs.ts'
 import type { RelatedObjects } from '../core/dependencies/related.ts'
 import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
 import { matchesLabels } from '../core/selectors.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/kinds/any-kind.ts'
-import { labelKey, selectorKey, workloadTypes } from '../store/kinds/dependencies.ts'
+import { labelKey, selectorKey } from '../store/kinds/dependencies.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from './workload.ts'
@@ -53,8 +54,15 @@ const dependentTypes = new Map<string, ResourceType<Dependent>>(
   ].map((type) => [kindKey(type), type]),
 )
 
+type WorkloadType = ResourceType<Workload>
+
 /** By kind only, since few groups have the same kind: a look-up in a hot path should not build a key. */
-const workloadTypesByKind = Map.groupBy(workloadTypes, ({ kind }) => kind)
+const workloadTypesByKind = new WeakMap<ObjectStore, Map<string, WorkloadType[]>>()
+
+/** The kinds with dependencies that a store caches: those of the table of workload kinds. */
+function workloadTypesOf(store: ObjectStore): readonly WorkloadType[] {
+  return store.typesWithIndex('references') as readonly WorkloadType[]
+}
 
 /** Returns the type of a dependency; undefined for a kind that is never one. */
 export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
@@ -81,28 +89,37 @@ function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects
 export function interpretObject(
   object: K8sObject,
   store: ObjectStore,
+  kinds: WorkloadKinds,
   scope?: ClusterScope,
 ): DependentObjectReference[] {
-  return interpretDependencies(workloadOf(object), relatedObjects(store, scope))
+  return interpretDependencies(workloadOf(object, kinds), relatedObjects(store, scope))
 }
 
 /**
  * Whether the cluster has this object, with the same uid, and its kind is interpreted. Only clients that can read the object know its uid.
  */
 export function isStoredWorkload(object: K8sObject, store: ObjectStore): boolean {
-  const type = workloadTypeOf(object)
+  const type = workloadTypeOf(object, store)
   const { namespace, name = '', uid } = object.metadata
   return uid !== undefined && type !== undefined && store.get(type, namespace, name)?.metadata.uid === uid
 }
 
-/** Returns the type of an interpreted kind, for any of its versions. */
-export function workloadTypeOf({ apiVersion, kind }: { apiVersion: string; kind: string }) {
-  return workloadTypesByKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))
+/** Returns the type of a kind with dependencies, for any of its versions; undefined if the store does not cache it. */
+export function workloadTypeOf(
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+  store: ObjectStore,
+): WorkloadType | undefined {
+  let byKind = workloadTypesByKind.get(store)
+  if (byKind === undefined) {
+    byKind = Map.groupBy(workloadTypesOf(store), (type) => type.kind)
+    workloadTypesByKind.set(store, byKind)
+  }
+  return byKind.get(kind)?.find(({ group }) => group === groupOf(apiVersion))
 }
 
 /** The workload of a binding; undefined if it does not exist or its kind is not interpreted. */
 export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore): Workload | undefined {
-  const type = workloadTypeOf(spec.resource)
+  const type = workloadTypeOf(spec.resource, store)
   return type && store.get(type, spec.resource.namespace, spec.resource.name)
 }
 
@@ -156,10 +173,12 @@ export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Work
 }
 
 function workloadsNaming(object: K8sObject, key: string, store: ObjectStore): Workload[] {
-  const naming = workloadTypes.flatMap((type) => store.byIndex(type, 'references', key))
+  const naming = workloadTypesOf(store).flatMap((type) => store.byIndex(type, 'references', key))
   switch (object.kind) {
     case endpointSlices.kind:
-      return naming.concat(workloadTypes.flatMap((type) => store.byIndex(type, 'selectors', selectorKey(object))))
+      return naming.concat(
+        workloadTypesOf(store).flatMap((type) => store.byIndex(type, 'selectors', selectorKey(object))),
+      )
     case services.kind:
       return naming.concat(workloadsBehind(object, store))
     case dataSourceClaims.kind:
@@ -185,7 +204,7 @@ const carriers: Record<string, (object: K8sObject, store: ObjectStore) => Iterab
 function workloadsBehind(service: Service, store: ObjectStore): Workload[] {
   const { namespace } = service.metadata
   const pairs = Object.entries(service.spec?.selector ?? {})
-  return workloadTypes.flatMap((type) => {
+  return workloadTypesOf(store).flatMap((type) => {
     const [rarest] = pairs
       .map((pair) => store.byIndex(type, 'podLabels', labelKey(namespace, pair)))
       .sort((a, b) => a.length - b.length)

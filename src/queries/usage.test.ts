@@ -11,6 +11,7 @@ import { makeChange, storeOf } from '../../test/stores.ts'
 import type { ResourceBinding } from '../api/karmada.ts'
 import { BASE_AFFINITY_ANNOTATION, VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { placementKinds } from '../store/kinds/cached-kinds.ts'
 import { bindingsByVolume, locateVolumes, readVolumes } from './usage.ts'
 
@@ -128,10 +129,10 @@ describe('the locations of the VolumeManagers of a bound workload are', () => {
 test('the VolumeManagers of a workload that is not stored are read from the API server', async () => {
   const store = await storeOf([manager, placed])
 
-  expect(await readVolumes(app, false, store)).toEqual(
+  expect(await readVolumes(app, false, store, SHIPPED_KINDS)).toEqual(
     locateVolumes(makeBinding(), await storeOf([app, manager, placed])),
   )
-  expect(await readVolumes(makeDeployment({}, ['orders']), false, store)).toMatchObject([
+  expect(await readVolumes(makeDeployment({}, ['orders']), false, store, SHIPPED_KINDS)).toMatchObject([
     { claim: 'VolumeManager default/orders', answer: { kind: 'unknown', reason: 'it is not on this hub yet' } },
   ])
 })

@@ -9,6 +9,7 @@ import { type Workload, workloadOf } from '../core/dependencies/workload.ts'
 import { hasOurAnnotations } from '../core/resource-binding/annotations.ts'
 import { bindingName } from '../core/resource-binding/derive.ts'
 import { locateUnread, locateVolumeManager, type VolumeUse } from '../core/volume-manager/locate.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { kindKey } from '../store/kinds/any-kind.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 import { workloadTypeOf } from './dependents.ts'
@@ -19,8 +20,8 @@ import { bindingNamed, bindingsOfWorkload } from './workload.ts'
 export function locateVolumes(bound: ResourceBinding, store: ObjectStore): ClaimAnswer[] {
   const { resource, propagateDeps = false } = bound.spec
   const { namespace } = resource
-  const type = workloadTypeOf(resource)
-  if (!type || namespace === undefined || !store.typesWithIndex('references').includes(type)) return []
+  const type = workloadTypeOf(resource, store)
+  if (!type || namespace === undefined) return []
   const workload = store.get(type, namespace, resource.name)
   if (!workload) return mayUseVolumes(bound, store) ? [locateUnread(resource)] : []
   return usesOf(workload, propagateDeps).flatMap((use) => {
@@ -47,10 +48,11 @@ export async function readVolumes(
   object: K8sObject,
   dependenciesFollow: boolean,
   store: ObjectStore,
+  kinds: WorkloadKinds,
 ): Promise<ClaimAnswer[]> {
   const { namespace } = object.metadata
   const located = await Promise.all(
-    usesOf(workloadOf(object), dependenciesFollow).map(async (use) => {
+    usesOf(workloadOf(object, kinds), dependenciesFollow).map(async (use) => {
       const manager = await store.read(volumeManagers, namespace, use.name)
       const binding = await store.read(resourceBindings, namespace, bindingName(volumeManagers.kind, use.name))
       return locateVolumeManager({ ...use, manager, binding, isSelected: isSelected(manager, binding, store) })

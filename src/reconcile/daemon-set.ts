@@ -2,11 +2,11 @@
 import type { K8sObject } from '../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { dependencyKey, objectOfKey } from '../core/dependencies/keys.ts'
-import { interpretedKind } from '../core/dependencies/kinds.ts'
 import type { Workload } from '../core/dependencies/workload.ts'
 import { jsonEqual } from '../core/json.ts'
 import { isDaemonSet, planDaemonSet } from '../core/workload/daemon-set.ts'
 import { decideWorkload } from '../core/workload/decide-workload.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { workloadTypeOf } from '../queries/dependents.ts'
 import { workloadsWithVolumes } from '../queries/usage.ts'
 import { isHub, volumeManagersOf } from '../queries/volumes.ts'
@@ -37,7 +37,7 @@ export const daemonSetLoop: ReconcileLoop = {
   },
   async reconcile(key, { store, events }) {
     const { apiVersion, kind, metadata } = objectOfKey(key)
-    const type = workloadTypeOf({ apiVersion, kind })
+    const type = workloadTypeOf({ apiVersion, kind }, store)
     const { namespace, name = '' } = metadata
     if (!type || isHub(store) || !store.get(type, namespace, name)) return undefined
     // The cache has no pod templates.
@@ -46,7 +46,8 @@ export const daemonSetLoop: ReconcileLoop = {
     const outcome = decideWorkload({
       object,
       stored: undefined,
-      templatePaths: interpretedKind(apiVersion, kind)?.templates ?? [],
+      // The role allows to patch DaemonSets of the shipped table only.
+      kind: SHIPPED_KINDS.find(apiVersion, kind),
       managers: volumeManagersOf(store, namespace),
       isHub: false,
     })

@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { storeOf } from '../../test/stores.ts'
 import type { AdmissionRequest } from '../api/admission.ts'
+import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
 import { openLogger } from '../telemetry/logger.ts'
 import { openMetrics } from '../telemetry/metrics.ts'
 import type { Webhook } from '../webhooks/define.ts'
-import { webhooks } from '../webhooks/index.ts'
+import { webhooksOf } from '../webhooks/index.ts'
 import { serveWebhook } from './admission.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const recorded = (name: string): { request: AdmissionRequest } =>
   JSON.parse(readFileSync(`test/data/reviews/${name}.json`, 'utf8'))

@@ -1,4 +1,5 @@
 /** The table of admission points, in the order of their registration. */
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
@@ -6,16 +7,19 @@ import { pod } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
 import { volumeManager } from './volume-manager.ts'
-import { workload } from './workload.ts'
+import { workloadWebhook } from './workload.ts'
 
-export const webhooks: readonly Webhook[] = [
-  resourceBinding,
-  clusterResourceBinding,
-  propagationPolicy,
-  clusterPropagationPolicy,
-  pod,
-  workload,
-  dataSourceClaim,
-  dataSource,
-  volumeManager,
-]
+/** Returns all admission points, for workloads of these kinds. */
+export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
+  return [
+    resourceBinding,
+    clusterResourceBinding,
+    propagationPolicy,
+    clusterPropagationPolicy,
+    pod,
+    workloadWebhook(kinds),
+    dataSourceClaim,
+    dataSource,
+    volumeManager,
+  ]
+}

@@ -7,7 +7,7 @@ import {
 } from '../api/interpreter.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
 import { REGISTRATION_LABELS, REGISTRATION_NAME } from '../api/registration.ts'
-import { interpretedKinds } from '../core/dependencies/kinds.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { clientConfigOf, type Registration } from './registration.ts'
 
 /** Answers the queries of Karmada's resource interpreter. */
@@ -24,19 +24,21 @@ export interface Interpreter {
 }
 
 /**
- * The kinds that Karmada sends to Lodestone: namespaced kinds with pods, for which Lodestone finds more dependencies than Karmada. Karmada
+ * Returns the kinds that Karmada sends to Lodestone: namespaced kinds with pods, for which Lodestone finds more dependencies than Karmada. Karmada
  * interprets all other kinds itself, also while Lodestone is down. Karmada attaches nothing to objects without a namespace.
  */
-export const interpreterTypes: readonly ResourceType[] = interpretedKinds
-  .filter(({ type, templates, podSpecs }) => type.namespaced && (templates ?? podSpecs) !== undefined)
-  .map(({ type }) => type)
+export function interpreterTypes(kinds: WorkloadKinds): ResourceType[] {
+  return kinds.all
+    .filter(({ type, templates, podSpecs }) => type.namespaced && (templates ?? podSpecs) !== undefined)
+    .map(({ type }) => type)
+}
 
 /** The name in log lines and metrics; the registered name is `<name>.lodestone.dev`. */
 export const INTERPRETER_NAME = 'dependencies'
 export const INTERPRETER_PATH = '/interpret/dependencies'
 
 /**
- * Returns the configuration with which Karmada sends these kinds, in any version (core/dependencies/kinds.ts). It is valid for Karmada's
+ * Returns the configuration with which Karmada sends these kinds, in any version. It is valid for Karmada's
  * own webhook (pkg/webhook/configuration/validating.go). There is one rule per group, because a rule matches every combination of its
  * values.
  */

@@ -47,6 +47,12 @@ describe('the API server accepts what helm renders', () => {
     { what: 'where data is moved', values: { config: { volumes: { enabled: true } } } },
     { what: 'with a NetworkPolicy', values: { networkPolicy } },
     {
+      what: 'with workload kinds of its own',
+      values: {
+        config: { workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }] },
+      },
+    },
+    {
       what: 'for a hub, with data systems and a NetworkPolicy',
       values: {
         kubeconfigSecret: { name: 'hub' },

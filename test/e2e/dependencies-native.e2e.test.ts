@@ -1,9 +1,10 @@
 // For every kind that Karmada interprets and Lodestone knows too: both find the same dependencies, and where not, it is said why.
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DependentObjectReference } from '../../src/api/dependencies.ts'
 import { apiVersionOf } from '../../src/api/meta.ts'
-import { interpretedKinds } from '../../src/core/dependencies/kinds.ts'
 import { workloadOf } from '../../src/core/dependencies/workload.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { bindings, type Hub, hubOn } from './hub.ts'
@@ -23,10 +24,22 @@ const cases = [...builtIn, ...thirdParty]
 /** Karmada does not look into these: it has no script, or the kind has no namespace, which its distributor passes over. */
 const onlyOurs = [
   'apps.kruise.io/v1alpha1 SidecarSet',
+  'argoproj.io/v1alpha1 CronWorkflow',
+  'argoproj.io/v1alpha1 Rollout',
   'batch.volcano.sh/v1alpha1 Job',
+  'flink.apache.org/v1beta1 FlinkDeployment',
+  'jobset.x-k8s.io/v1alpha2 JobSet',
+  'kubeflow.org/v1 JAXJob',
+  'kubeflow.org/v1 Notebook',
+  'kubeflow.org/v1 PaddleJob',
+  'kubeflow.org/v1 XGBoostJob',
   'kubeflow.org/v2beta1 MPIJob',
+  'leaderworkerset.x-k8s.io/v1 LeaderWorkerSet',
   'ray.io/v1 RayCluster',
+  'serving.kserve.io/v1beta1 InferenceService',
+  'sparkoperator.k8s.io/v1beta2 ScheduledSparkApplication',
   'sparkoperator.k8s.io/v1beta2 SparkApplication',
+  'trainer.kubeflow.org/v1alpha1 TrainJob',
   'v1 PersistentVolume',
 ]
 
@@ -50,7 +63,7 @@ afterAll(async () => {
 
 test('every kind that Lodestone interprets is compared, or Karmada has nothing to compare it with', () => {
   const compared = cases.map(({ workload: { apiVersion, kind } }) => `${apiVersion} ${kind}`)
-  const known = interpretedKinds.map(({ type }) => `${apiVersionOf(type)} ${type.kind}`)
+  const known = SHIPPED_KINDS.all.map(({ type }) => `${apiVersionOf(type)} ${type.kind}`)
   expect(known.filter((kind) => !compared.includes(kind)).sort()).toEqual(onlyOurs)
 })
 

@@ -3,13 +3,16 @@ import { isDeepStrictEqual } from 'node:util'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import type { AdmissionRequest, AdmissionResponse } from '../../src/api/admission.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import type { ObjectStore } from '../../src/store/store.ts'
 import { type GatherContext, pathOf, type Webhook } from '../../src/webhooks/define.ts'
-import { webhooks } from '../../src/webhooks/index.ts'
+import { webhooksOf } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { judgeBinding } from './binding-oracle.ts'
 import type { HttpResponse, NoResponse } from './http-client.ts'
 import type { Case } from './requests.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 /** A fault of an answer: its kind, which stays the same while a body is minimized, and a message. */
 export interface Wrong {

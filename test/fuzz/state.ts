@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { AdmissionRequest } from '../../src/api/admission.ts'
 import { apiVersionOf, type K8sObject, keyOfObject, type ResourceType } from '../../src/api/meta.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { pathOf } from '../../src/webhooks/define.ts'
-import { webhooks } from '../../src/webhooks/index.ts'
+import { webhooksOf } from '../../src/webhooks/index.ts'
 import { INTERPRETER_PATH } from '../../src/webhooks/interpreter.ts'
 import { makeClaim, makeCluster, makeSource } from '../builders.ts'
 import type { Seed } from './mutate.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 interface Example {
   given: K8sObject[]

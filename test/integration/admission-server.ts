@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from '../../src/server/limits.ts'
 import { type AdmissionServer, buildServer, type ServerOptions } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
@@ -10,7 +11,9 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
-import { webhooks } from '../../src/webhooks/index.ts'
+import { webhooksOf } from '../../src/webhooks/index.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 export const REVIEW_PATH = '/mutate/resource-binding'
 export const review = readFileSync('examples/review.json', 'utf8')

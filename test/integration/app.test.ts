@@ -1,4 +1,5 @@
 /** The whole application on a folder of manifests: readiness, certificates, shutdown and edits, over real sockets. */
+
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -17,6 +18,7 @@ import { observeStore } from '../../src/app/observe.ts'
 import { wantedInterpreterRegistration } from '../../src/app/registration.ts'
 import { validateManifest } from '../../src/cli/check/validate-manifest.ts'
 import { runCli } from '../../src/cli/index.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { type FolderStore, openFolderStore } from '../../src/store/folder/folder.ts'
 import { cachedKinds } from '../../src/store/kinds/cached-kinds.ts'
 import { openLogger } from '../../src/telemetry/logger.ts'
@@ -256,7 +258,10 @@ describe('probes and metrics', () => {
 
     test('no longer, where it was and Lodestone distributes them now', async () => {
       const dependencies = { ...DEFAULT_CONFIG.dependencies, distribution: 'builtin' as const }
-      const before = wantedInterpreterRegistration(DEFAULT_CONFIG, interpreterTypes) as InterpreterWebhookConfiguration
+      const before = wantedInterpreterRegistration(
+        DEFAULT_CONFIG,
+        interpreterTypes(SHIPPED_KINDS),
+      ) as InterpreterWebhookConfiguration
       const running = await startReady({ registration: hub, dependencies, given: [before] })
 
       await expect.poll(async () => (await told(running))?.webhooks, PATIENCE).toEqual([])

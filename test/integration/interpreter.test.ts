@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { services } from '../../src/api/dependencies.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { DEFAULT_LIMITS } from '../../src/server/limits.ts'
 import { type AdmissionServer, buildServer } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
@@ -9,10 +10,12 @@ import { openLogger } from '../../src/telemetry/logger.ts'
 import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
-import { webhooks } from '../../src/webhooks/index.ts'
+import { webhooksOf } from '../../src/webhooks/index.ts'
 import type { Interpreter } from '../../src/webhooks/interpreter.ts'
 import { typeOf } from '../stores.ts'
 import { type CallOptions, call } from './https-client.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const PATH = '/interpret/dependencies'
 /** Of the workloads of this test. */

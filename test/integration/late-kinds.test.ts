@@ -1,4 +1,5 @@
 /** Things are installed in any order: the whole application on an API server that comes to serve VolumeManagers later. */
+
 import { expect, test } from 'vitest'
 import { MOVER_LABEL, MOVER_TASK_ANNOTATION } from '../../src/api/lodestone.ts'
 import type { K8sObject } from '../../src/api/meta.ts'
@@ -6,6 +7,7 @@ import { nodes } from '../../src/api/node.ts'
 import { type Pod, pods } from '../../src/api/pod.ts'
 import { volumeManagers } from '../../src/api/volume-manager.ts'
 import { DEFAULT_CONFIG } from '../../src/app/config.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { makeVolumeManager } from '../builders.ts'
 import { openAppOnApiServer } from './app-on-api-server.ts'
@@ -16,7 +18,7 @@ const PATIENCE = { timeout: 10_000 }
 /** Starts everything in a cluster of its own that has a node, and whose API server does not serve VolumeManagers. */
 async function start() {
   const volumes = { ...DEFAULT_CONFIG.volumes, enabled: true }
-  const kinds = kindsFor({ dependencies: true, movesData: true })
+  const kinds = kindsFor({ workloads: SHIPPED_KINDS, dependencies: true, movesData: true })
   const { server, store, start } = await openAppOnApiServer(kinds, { volumes })
   server.serve(volumeManagers, false)
   const status = { conditions: [{ type: 'Ready', status: 'True' }] }

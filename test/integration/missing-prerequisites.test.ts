@@ -1,6 +1,8 @@
 /** A cluster without a kind that a loop writes: the whole application on an API server that ceases to serve DataSourceClaims. */
+
 import { expect, test } from 'vitest'
 import { dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { kindsFor } from '../../src/store/kinds/cached-kinds.ts'
 import { makeClaim } from '../builders.ts'
 import { openAppOnApiServer } from './app-on-api-server.ts'
@@ -8,7 +10,9 @@ import { openAppOnApiServer } from './app-on-api-server.ts'
 const PATIENCE = { timeout: 10_000 }
 
 test('a kind without its CRD is logged once, however many writes fail for it', async () => {
-  const { server, lines, start } = await openAppOnApiServer(kindsFor({ dependencies: false, movesData: false }))
+  const { server, lines, start } = await openAppOnApiServer(
+    kindsFor({ workloads: SHIPPED_KINDS, dependencies: false, movesData: false }),
+  )
   await start()
   await expect.poll(() => server.watches(dataSourceClaims).length, PATIENCE).toBe(1)
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { resourceBindings } from '../../src/api/karmada.ts'
+import { SHIPPED_KINDS } from '../../src/core/workload-kinds/kinds.ts'
 import { DEFAULT_LIMITS } from '../../src/server/limits.ts'
 import { buildServer } from '../../src/server/server.ts'
 import { openFolderStore } from '../../src/store/folder/folder.ts'
@@ -15,8 +16,10 @@ import { openMetrics } from '../../src/telemetry/metrics.ts'
 import { openMemoryStorage } from '../../src/tls/memory-storage.ts'
 import { openCertificates } from '../../src/tls/rotation.ts'
 import { defineWebhook } from '../../src/webhooks/define.ts'
-import { webhooks } from '../../src/webhooks/index.ts'
+import { webhooksOf } from '../../src/webhooks/index.ts'
 import { type CallOptions, call, raw } from './https-client.ts'
+
+const webhooks = webhooksOf(SHIPPED_KINDS)
 
 const PATH = '/mutate/resource-binding'
 const review = readFileSync('examples/review.json', 'utf8')

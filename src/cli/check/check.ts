@@ -2,7 +2,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { K8sObject } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config.ts'
+import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { suggest } from '../../core/suggest.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import { parseManifests } from '../../store/folder/manifests.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
@@ -64,10 +66,12 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
   const files = [...args.texts('file'), ...args.positionals]
   if (files.length === 0)
     throw new UsageError("missing -f FILE: a file, a folder, or - for standard input\nSee 'lodestone check --help'.")
-  const { claims, dependencies, volumes } = loadConfig(args.text('config'))
+  const config = loadConfig(args.text('config'))
+  const { claims, dependencies, volumes } = config
+  const workloads = workloadKindsOf(config)
   const mistakes: string[] = []
-  const objects = await readObjects(files, mistakes)
-  const store = await openContext(args.text('folder'), mistakes)
+  const objects = await readObjects(files, workloads, mistakes)
+  const store = await openContext(args.text('folder'), workloads, mistakes)
   try {
     for (const mistake of mistakes) io.stderr.write(`${mistake}\n`)
     if (objects.length === 0 && mistakes.length === 0) {
@@ -77,6 +81,7 @@ async function runCheck(args: Arguments, io: CommandIo): Promise<number> {
     }
     const decided = await reviewObjects(objects, {
       store,
+      workloads,
       now: io.now(),
       propagateDeps: dependencies.propagate,
       clusterScopedClaims: claims.clusterScoped,
@@ -106,11 +111,11 @@ function formatOf(args: Arguments): (typeof FORMATS)[number] {
   return format
 }
 
-async function readObjects(files: string[], mistakes: string[]): Promise<K8sObject[]> {
+async function readObjects(files: string[], workloads: WorkloadKinds, mistakes: string[]): Promise<K8sObject[]> {
   const objects: K8sObject[] = []
   for (const file of files) {
     if (file !== '-' && isFolder(file)) {
-      const store = await openContext(file, mistakes)
+      const store = await openContext(file, workloads, mistakes)
       objects.push(...store.objects().map(({ object }) => withoutVersion(object)))
       await store.stop()
       continue
@@ -123,9 +128,14 @@ async function readObjects(files: string[], mistakes: string[]): Promise<K8sObje
 }
 
 /** A folder store that is read once. Its errors are added to `mistakes`. */
-async function openContext(directory: string | undefined, mistakes: string[]): Promise<FolderStore> {
+async function openContext(
+  directory: string | undefined,
+  workloads: WorkloadKinds,
+  mistakes: string[],
+): Promise<FolderStore> {
   const store = openFolder(directory, {
     watch: false,
+    workloads,
     observer: { fileError: ({ file, line, message }) => mistakes.push(`${file}${line ? `:${line}` : ''}: ${message}`) },
   })
   await store.start(new AbortController().signal)

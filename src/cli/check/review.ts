@@ -12,13 +12,13 @@ import { apiVersionOf, groupOf, type K8sObject, objectKey, type ResourceType } f
 import { namespaces } from '../../api/namespace.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { encodeResponse } from '../../core/admission/review.ts'
-import { interpretedKind } from '../../core/dependencies/kinds.ts'
 import type { FieldError } from '../../core/field-errors.ts'
 import { deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import { isVolumeManager } from '../../core/volume-manager/spec/validate.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { GatherContext, Webhook } from '../../webhooks/define.ts'
-import { webhooks } from '../../webhooks/index.ts'
+import { webhooksOf } from '../../webhooks/index.ts'
 import { isOf } from './validate-manifest.ts'
 
 export interface Reviewed {
@@ -53,6 +53,7 @@ const CLUSTER_SCOPED = new Set([
 /** The inputs of reviews: the store, and the settings of decisions. */
 export interface ReviewContext extends GatherContext {
   store: FolderStore
+  workloads: WorkloadKinds
 }
 
 /**
@@ -60,18 +61,20 @@ export interface ReviewContext extends GatherContext {
  * workloads, those on bindings on all of them. They are made in that order, so the order of the manifests does not matter.
  */
 export async function reviewObjects(objects: readonly K8sObject[], context: ReviewContext): Promise<Reviewed[]> {
-  const placed = objects.map(inNamespace)
+  const { store, workloads } = context
+  const placed = objects.map((object) => inNamespace(object, workloads))
   const reviews = new Map<K8sObject, Reviewed>()
-  for (const object of placed.toSorted((a, b) => rankOf(a) - rankOf(b))) {
-    const review = await reviewOne(object, webhookFor(object), context)
+  for (const object of placed.toSorted((a, b) => rankOf(a, workloads) - rankOf(b, workloads))) {
+    const review = await reviewOne(object, webhookFor(object, workloads), context)
     reviews.set(object, review)
-    if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(context.store, review.after)
+    if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(store, workloads, review.after)
   }
   const results: Reviewed[] = []
   for (const object of placed) {
     const review = reviews.get(object)
     if (!review) continue
-    const derived = isTemplate(object) && review.outcome !== 'denied' ? await reviewDerived(object, context) : undefined
+    const derived =
+      isTemplate(object, workloads) && review.outcome !== 'denied' ? await reviewDerived(object, context) : undefined
     // A workload without a decision is not shown: its binding is.
     const isSilent = review.outcome === 'allowed' && review.warnings.length === 0
     if (!derived || !isSilent) results.push(review)
@@ -91,29 +94,29 @@ export function withoutDecision(review: Reviewed): Reviewed {
   return { ...rest, outcome: 'unknown', reason, warnings: [], after: review.before }
 }
 
-function rankOf(object: K8sObject): number {
+function rankOf(object: K8sObject, workloads: WorkloadKinds): number {
   // Namespaces come first, because they grant permissions to claims.
   if (isOf(namespaces, object)) return -1
-  if (webhookFor(object)?.type !== 'mutating') return 0
-  if (isTemplate(object)) return 1
+  if (webhookFor(object, workloads)?.type !== 'mutating') return 0
+  if (isTemplate(object, workloads)) return 1
   return isBinding(object.kind) ? 3 : 2
 }
 
 /** Whether policies may select the object: workloads, and kinds that neither Lodestone nor Karmada owns. */
-function isTemplate(object: K8sObject): boolean {
-  return !webhookFor(object) || interpretedKind(object.apiVersion, object.kind) !== undefined
+function isTemplate(object: K8sObject, workloads: WorkloadKinds): boolean {
+  return !webhookFor(object, workloads) || workloads.find(object.apiVersion, object.kind) !== undefined
 }
 
 /** The binding of a template, as the detector would create or update it. */
 async function reviewDerived(template: K8sObject, context: ReviewContext): Promise<Reviewed | undefined> {
-  const { store } = context
+  const { store, workloads } = context
   const policy = policyFor(template, store)
   if (!policy) return undefined
   const binding = deriveBinding(template, policy)
-  const webhook = webhookFor(binding)
+  const webhook = webhookFor(binding, workloads)
   if (!webhook) return undefined
   const stored = await store.read(
-    typeOf(binding) as ResourceType<ResourceBinding>,
+    typeOf(binding, workloads) as ResourceType<ResourceBinding>,
     binding.metadata.namespace,
     binding.metadata.name ?? '',
   )
@@ -132,8 +135,8 @@ function policyFor(template: K8sObject, store: FolderStore): PropagationPolicy |
 }
 
 async function reviewOne(object: K8sObject, webhook: Webhook | undefined, context: ReviewContext): Promise<Reviewed> {
-  const { store } = context
-  const stored = await store.read(typeOf(object), object.metadata.namespace, object.metadata.name ?? '')
+  const { store, workloads } = context
+  const stored = await store.read(typeOf(object, workloads), object.metadata.namespace, object.metadata.name ?? '')
   const base = {
     object: titleOf(object),
     operation: stored ? ('UPDATE' as const) : ('CREATE' as const),
@@ -143,7 +146,7 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
     after: object,
   }
   if (!webhook) return { ...base, outcome: 'allowed' }
-  const { group, version, kind, plural } = typeOf(object)
+  const { group, version, kind, plural } = typeOf(object, workloads)
   const request: AdmissionRequest = {
     uid: 'check',
     kind: { group, version, kind },
@@ -171,30 +174,30 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
 }
 
 /** The webhook of a kind; for a binding, the mutating one. */
-function webhookFor(object: K8sObject): Webhook | undefined {
+function webhookFor(object: K8sObject, workloads: WorkloadKinds): Webhook | undefined {
   // A version that is no longer served gets an error with the new form.
   const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
-  return webhooks.find(({ resources }) => resources.some((type) => isOf(type, current)))
+  return webhooksOf(workloads).find(({ resources }) => resources.some((type) => isOf(type, current)))
 }
 
-async function put(store: FolderStore, object: K8sObject): Promise<void> {
-  const type = typeOf(object)
+async function put(store: FolderStore, workloads: WorkloadKinds, object: K8sObject): Promise<void> {
+  const type = typeOf(object, workloads)
   const stored = await store.read(type, object.metadata.namespace, object.metadata.name ?? '')
   if (!stored) return void (await store.create(type, object))
   const { resourceVersion } = stored.metadata
   await store.update(type, { ...object, metadata: { ...object.metadata, ...(resourceVersion && { resourceVersion }) } })
 }
 
-function inNamespace(object: K8sObject): K8sObject {
-  const namespaced = knownType(object)?.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
+function inNamespace(object: K8sObject, workloads: WorkloadKinds): K8sObject {
+  const namespaced = knownType(object, workloads)?.namespaced ?? !CLUSTER_SCOPED.has(object.kind)
   if (!namespaced || object.metadata.namespace) return object
   return { ...object, metadata: { ...object.metadata, namespace: 'default' } }
 }
 
-function typeOf(object: K8sObject): ResourceType {
+function typeOf(object: K8sObject, workloads: WorkloadKinds): ResourceType {
   const version = object.apiVersion.slice(object.apiVersion.indexOf('/') + 1)
   return (
-    knownType(object) ?? {
+    knownType(object, workloads) ?? {
       group: groupOf(object.apiVersion),
       version,
       kind: object.kind,
@@ -204,8 +207,8 @@ function typeOf(object: K8sObject): ResourceType {
   )
 }
 
-function knownType(object: K8sObject): ResourceType | undefined {
-  return webhookFor(object)?.resources.find((type) => isOf(type, object))
+function knownType(object: K8sObject, workloads: WorkloadKinds): ResourceType | undefined {
+  return webhookFor(object, workloads)?.resources.find((type) => isOf(type, object))
 }
 
 function titleOf({ kind, metadata }: K8sObject): string {

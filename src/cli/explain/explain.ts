@@ -4,6 +4,7 @@ import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-cl
 import { clusterResourceBindings, type ResourceBinding, resourceBindings } from '../../api/karmada.ts'
 import { objectKey } from '../../api/meta.ts'
 import { loadConfig } from '../../app/config.ts'
+import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { claimsOfSource } from '../../queries/source.ts'
 import type { ObjectStore } from '../../store/store.ts'
 import { type Arguments, type Command, type CommandIo, HELP_OPTION, painter, UsageError } from '../command.ts'
@@ -42,9 +43,10 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     throw new UsageError("expected one argument KIND/NAME\nSee 'lodestone explain --help'.")
   const target = readTarget(word)
   const namespace = target.namespaced ? (args.text('namespace') ?? 'default') : undefined
-  const { claims } = loadConfig(args.text('config'))
+  const config = loadConfig(args.text('config'))
+  const kinds = workloadKindsOf(config)
   // Bindings are read one by one: a hub has 100,000 of them, and one is needed.
-  const { store, close } = openSource('explain', args, io, { bindings: false })
+  const { store, close } = openSource('explain', args, io, { bindings: false, workloads: kinds })
   try {
     await startSource(store, io)
     const workloads = await workloadsOf(target, namespace, store)
@@ -56,7 +58,9 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
     }
     const paint = painter(io.stdout, io.env)
     for (const workload of workloads) {
-      const [title = '', ...lines] = drawTree(await explainWorkload(workload, store, io.now(), claims.clusterScoped))
+      const [title = '', ...lines] = drawTree(
+        await explainWorkload(workload, store, io.now(), { kinds, scope: config.claims.clusterScoped }),
+      )
       io.stdout.write(`${paint('bold', title)}\n${lines.map((line) => `${line}\n`).join('')}`)
     }
     return 0

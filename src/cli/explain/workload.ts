@@ -2,6 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import type { DependentObjectReference } from '../../api/dependencies.ts'
 import {
   clusterPropagationPolicies,
   clusterResourceBindings,
@@ -21,8 +22,9 @@ import { BASE_OF_POLICY, readAnnotations } from '../../core/resource-binding/ann
 import { decideBinding } from '../../core/resource-binding/decide.ts'
 import { bindingName, deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
 import type { BindingInput } from '../../core/resource-binding/input.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import { gatherBindingInput, policyOf } from '../../queries/binding.ts'
-import { interpretObject, workloadTypeOf } from '../../queries/dependents.ts'
+import { interpretObject } from '../../queries/dependents.ts'
 import { type ClusterScope, refusalFor } from '../../queries/permission.ts'
 import { sourceOf } from '../../queries/source.ts'
 import { readVolumes } from '../../queries/usage.ts'
@@ -42,15 +44,15 @@ export async function explainWorkload(
   workload: Workload,
   store: ObjectStore,
   now: number,
-  scope: ClusterScope,
+  { kinds, scope }: { kinds: WorkloadKinds; scope: ClusterScope },
 ): Promise<TreeNode> {
   const claims = store.byIndex(dataSourceClaims, 'workload', workloadKey(workload))
   const binding = await bindingOf(workload, store)
   const policy = findPolicy(workload, binding, store)
   const derived = binding ?? (policy && deriveBinding({ ...workload, metadata: metadataOf(workload) }, policy))
-  const type = workloadTypeOf(workload)
+  const type = kinds.find(workload.apiVersion, workload.kind)?.type
   const object = type && (await store.read<K8sObject>(type, workload.namespace, workload.name))
-  const volumes = object ? await readVolumes(object, derived?.spec.propagateDeps ?? false, store) : []
+  const volumes = object ? await readVolumes(object, derived?.spec.propagateDeps ?? false, store, kinds) : []
   return {
     text: `${workload.kind} ${objectKey(workload.namespace, workload.name)}`,
     children: [
@@ -70,7 +72,7 @@ export async function explainWorkload(
             ),
           ]
         : []),
-      ...(object ? await dependencyNodes(workload, object, store, scope) : []),
+      ...(object ? await dependencyNodes(workload, interpretObject(object, store, kinds, scope), store) : []),
     ],
   }
 }
@@ -152,11 +154,9 @@ function bindingNode(binding: ResourceBinding, input: BindingInput): TreeNode {
 /** Dependencies of the workload, and the clusters to which they are attached. */
 async function dependencyNodes(
   workload: Workload,
-  object: K8sObject,
+  references: readonly DependentObjectReference[],
   store: ObjectStore,
-  scope: ClusterScope,
 ): Promise<TreeNode[]> {
-  const references = interpretObject(object, store, scope)
   if (references.length === 0) return []
   const children = await Promise.all(
     references.map(async ({ kind, namespace, name }): Promise<TreeNode> => {

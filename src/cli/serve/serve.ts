@@ -4,6 +4,7 @@ import { type App, type AppInput, startApp } from '../../app/app.ts'
 import { type Config, loadConfig } from '../../app/config.ts'
 import { observeStore } from '../../app/observe.ts'
 import { limitsOf } from '../../app/server-config.ts'
+import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { memoryWarning } from '../../core/memory.ts'
 import { suggest } from '../../core/suggest.ts'
 import { openClusterStore } from '../../store/cluster/cluster.ts'
@@ -132,7 +133,7 @@ function openStores(
   const observer = observeStore(log, metrics)
   const folder = args.text('folder')
   if (folder !== undefined) {
-    const store = openFolder(folder, { observer })
+    const store = openFolder(folder, { observer, workloads: workloadKindsOf(config) })
     return { store }
   }
   const { writesPerSecond } = config.loops
@@ -144,6 +145,7 @@ function openStores(
     store: openClusterStore({
       connection,
       kinds: kindsFor({
+        workloads: workloadKindsOf(config),
         dependencies: config.dependencies.distribution !== 'none',
         movesData: config.volumes.enabled,
       }),

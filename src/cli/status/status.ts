@@ -4,6 +4,7 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../../api/karmada.ts'
 import { keyOfObject } from '../../api/meta.ts'
 import { type Config, loadConfig } from '../../app/config.ts'
+import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { locateClaim } from '../../core/data-source-claim/locate.ts'
 import { formatSize } from '../../core/quantity.ts'
 import { readAnnotations } from '../../core/resource-binding/annotations.ts'
@@ -43,9 +44,9 @@ export const status: Command = {
 const REFRESH_MS = 500
 
 async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
-  const { store, close } = openSource('status', args, io, { bindings: true })
-  const namespace = args.text('namespace')
   const config = loadConfig(args.text('config'))
+  const { store, close } = openSource('status', args, io, { bindings: true, workloads: workloadKindsOf(config) })
+  const namespace = args.text('namespace')
   const scope = config.claims.clusterScoped
   try {
     await startSource(store, io)

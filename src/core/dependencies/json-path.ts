@@ -1,12 +1,36 @@
-/** Paths into objects of any shape. The table of kinds uses them for the places of references. */
+/** JSONPath into objects of any shape, as far as the table of workload kinds needs it. */
+
+export type ParsedPath = { segments: readonly string[] } | { error: string }
+
+/** One step: `..` before a name, `.name`, `[*]`, or a quoted name. */
+const STEP = /(\.\.?)?(?:(\*?[A-Za-z_][\w-]*|\*)|\[(\*)\]|\['([^']+)'\])/y
 
 /**
- * Returns the values at a dotted path; an empty list if the path does not exist in the value. A segment is the name of a member or a
- * wildcard. `*` matches every item or member, and `*Suffix` every member whose name ends with the suffix. `**` matches the value itself and
- * every object and list below it. The empty path is the value itself.
+ * Parses a path into its segments: names and wildcards.
+ *
+ * - `.name`, `['name.with.dots']`: a member. The first dot and `$` may be absent.
+ * - `[*]`, `.*`: every item or member. `.*Suffix`: every member whose name ends with the suffix, an extension of JSONPath.
+ * - `..name`: the member of the value itself and of every object and list below it. `..*`: these objects and lists.
  */
+export function parseJsonPath(path: string): ParsedPath {
+  const segments: string[] = []
+  STEP.lastIndex = path.startsWith('$') ? 1 : 0
+  while (STEP.lastIndex < path.length) {
+    const at = STEP.lastIndex
+    const step = STEP.exec(path)
+    const [, dots, name, star, quoted] = step ?? []
+    const isJoined = name !== undefined && dots === undefined && segments.length > 0
+    if (!step || isJoined) return { error: `must be a JSONPath, e.g. spec.tasks[*].template; not "${path.slice(at)}"` }
+    const deep = dots === '..'
+    const segment = name ?? star ?? quoted ?? ''
+    if (deep) segments.push('**')
+    if (!deep || segment !== '*') segments.push(segment)
+  }
+  return { segments }
+}
+
+/** Returns the values at a path; an empty list if the path does not exist in the value. The empty path is the value itself. */
 export function valuesAt(value: unknown, path: string): unknown[] {
-  if (path === '') return [value]
   let found = [value]
   for (const segment of segmentsOf(path)) {
     if (found.length === 0) return found
@@ -15,13 +39,17 @@ export function valuesAt(value: unknown, path: string): unknown[] {
   return found
 }
 
-/** The segments of each path, split once: the table of kinds has few paths, and each is read many times. */
+/** The segments of each path, split once: the tables have few paths, and each is read many times. */
 const segments = new Map<string, readonly string[]>()
 
-function segmentsOf(path: string): readonly string[] {
-  const known = segments.get(path) ?? path.split('.')
-  segments.set(path, known)
-  return known
+/** Returns the segments of a valid path. Throws for an invalid path, since the configuration is validated before. */
+export function segmentsOf(path: string): readonly string[] {
+  const known = segments.get(path)
+  if (known) return known
+  const parsed = parseJsonPath(path)
+  if ('error' in parsed) throw new Error(`path ${path}: ${parsed.error}`)
+  segments.set(path, parsed.segments)
+  return parsed.segments
 }
 
 /** The strings at a path that are not empty. */
@@ -58,22 +86,21 @@ function membersEndingIn(suffix: string, value: unknown, found: unknown[]): void
 }
 
 /**
- * Prepares a value for many paths. The part of the paths up to `**` is evaluated once.
+ * Prepares a value for many paths. The part of the paths up to `..` is evaluated once.
  *
  * @returns `valuesAt` for this value
  */
 export function openPaths(root: unknown): (path: string) => unknown[] {
   const walked = new Map<string, unknown[]>()
   return (path) => {
-    const end = path.indexOf('**')
-    if (end < 0) return valuesAt(root, path)
-    const prefix = path.slice(0, end + 2)
-    const found = walked.get(prefix) ?? valuesAt(root, prefix)
-    walked.set(prefix, found)
-    return segmentsOf(path.slice(prefix.length + 1)).reduce(
-      (values, segment) => (segment === '' ? values : below(values, segment)),
-      found,
-    )
+    const all = segmentsOf(path)
+    const end = all.indexOf('**') + 1
+    if (end === 0) return valuesAt(root, path)
+    const prefix = all.slice(0, end)
+    const key = prefix.join('.')
+    const found = walked.get(key) ?? prefix.reduce<unknown[]>(below, [root])
+    walked.set(key, found)
+    return all.slice(end).reduce<unknown[]>(below, found)
   }
 }
 

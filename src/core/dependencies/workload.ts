@@ -4,8 +4,8 @@ import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { isObject, sortedUnique } from '../json.ts'
+import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { isName, openPaths, stringsAt, valuesAt } from './json-path.ts'
-import { type InterpretedKind, interpretedKind } from './kinds.ts'
 import { containerObjects, ephemeralVolumeObjects, isContainer, isPodSpec, podSpecObjects } from './pod-spec.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
@@ -43,15 +43,15 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
 
 /**
  * Returns the object with its dependencies instead of its spec. Parts of the wrong shape add no dependencies, and neither does a kind that
- * is not interpreted (kinds.ts). It throws nothing for an object that an API server accepted.
+ * is not in the table. It throws nothing for an object that an API server accepted.
  */
-export function workloadOf(raw: K8sObject): Workload {
+export function workloadOf(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): Workload {
   const { apiVersion, kind, metadata } = raw
-  const interpreted = interpretedKind(apiVersion, kind)
+  const interpreted = kinds.find(apiVersion, kind)
   return { apiVersion, kind, metadata, dependencies: interpreted ? dependenciesOf(raw, interpreted) : NO_DEPENDENCIES }
 }
 
-function dependenciesOf(raw: K8sObject, kind: InterpretedKind): WorkloadDependencies {
+function dependenciesOf(raw: K8sObject, kind: WorkloadKind): WorkloadDependencies {
   const valuesIn = openPaths(raw)
   const at = (paths: readonly string[] = []) => paths.map(valuesIn).reduce(joined, [])
   const templates = at(kind.templates)
@@ -59,14 +59,14 @@ function dependenciesOf(raw: K8sObject, kind: InterpretedKind): WorkloadDependen
     ...templates.flatMap((template) => valuesAt(template, 'spec')),
     ...at(kind.podSpecs).filter(isPodSpec),
   ]
-  const podMetadata = [...templates.flatMap((template) => valuesAt(template, 'metadata')), ...at(kind.podMetadata)]
+  const podMetadata = at(kind.allPodMetadata)
   const objects = [
     ...podSpecs.flatMap(podSpecObjects),
     ...at(kind.containers).filter(isContainer).flatMap(containerObjects),
-    ...(kind.names ?? []).flatMap(([type, path]) => named(type, valuesIn(path).filter(isName))),
+    ...kind.names.flatMap(([type, path]) => named(type, valuesIn(path).filter(isName))),
   ]
-  const ownClaims = new Set(at(kind.ownClaims))
-  const requests = podMetadata.flatMap(volumeRequestsOf)
+  const ownClaims = new Set(at(kind.claimTemplates).flatMap((template) => valuesAt(template, 'metadata.name')))
+  const requests = [...podMetadata, ...(kind.inherits ? [raw.metadata] : [])].flatMap(volumeRequestsOf)
   const required = new Set(requests.filter(isRequired).flatMap(nameOf))
   const volumeManagers = sortedUnique(requests.flatMap(nameOf))
   const isLeftOut = ({ type, name }: NamedObject) =>
@@ -95,7 +95,7 @@ function joined(all: unknown[], more: unknown[]): unknown[] {
 }
 
 /** The namespace of a cluster-scoped object's references may be unknown. Such references find nothing, so they are left out. */
-function referencesFrom(raw: K8sObject, kind: InterpretedKind, objects: NamedObject[]): DependentObjectReference[] {
+function referencesFrom(raw: K8sObject, kind: WorkloadKind, objects: NamedObject[]): DependentObjectReference[] {
   const [namespace] = kind.namespace === undefined ? [] : stringsAt(raw, kind.namespace)
   if (namespace === undefined && !kind.type.namespaced) return []
   return objects.map((object) => referenceTo(object, namespace))

@@ -3,13 +3,13 @@ import { makeUsable, nodesWith } from '../../../test/builders.ts'
 import { NODE_REQUIREMENTS_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ResourceType } from '../../api/meta.ts'
 import type { NodeAffinity } from '../../api/node.ts'
-import type { PodTemplate } from '../../api/pod.ts'
+import type { PodSpec } from '../../api/pod.ts'
 import { isDaemonSet, narrowDaemonSet, planDaemonSet } from './daemon-set.ts'
 import type { WantedVolume } from './resolve.ts'
-import { templatesOf } from './templates.ts'
+import { podPlacesOf } from './templates.ts'
 
 interface DaemonSet extends K8sObject {
-  spec: { template: PodTemplate }
+  spec: { template: { spec: PodSpec } }
 }
 
 function daemonSet(nodeAffinity?: NodeAffinity, annotations?: Record<string, string>): DaemonSet {
@@ -31,9 +31,9 @@ const wants = (label: string, enforcement: 'Required' | 'Preferred' = 'Required'
 })
 
 function narrowed(object: DaemonSet, ...wanted: WantedVolume[]): DaemonSet {
-  const [placed] = templatesOf(object, ['spec.template'])
-  if (!placed) throw new Error('no template')
-  return narrowDaemonSet(object, placed, wanted)
+  const [place] = podPlacesOf(object, { templates: ['spec.template'] })
+  if (!place?.pod) throw new Error('no template')
+  return narrowDaemonSet(object, place.pod, wanted)
 }
 
 const affinityOf = ({ spec }: DaemonSet) => spec.template.spec.affinity?.nodeAffinity

@@ -8,7 +8,7 @@ import type { Outcome } from '../outcome.ts'
 import { NOTHING, type Plan } from '../plan.ts'
 import { requirementKey, termKey } from './requirement-key.ts'
 import type { WantedVolume } from './resolve.ts'
-import { type PlacedTemplate, withValueAt } from './templates.ts'
+import { type PlacedPodSpec, withValueAt } from './templates.ts'
 import { narrowToVolumes } from './volume-affinity.ts'
 
 /** Whether the controller of a kind creates one pod for each node that its pod template allows: apps/v1, and Kruise's own kind. */
@@ -24,10 +24,9 @@ export function isDaemonSet({ kind }: Pick<K8sObject, 'kind'>): boolean {
  */
 export function narrowDaemonSet<T extends K8sObject>(
   object: T,
-  { keys, template }: PlacedTemplate,
+  { keys, spec: { affinity } }: PlacedPodSpec,
   wanted: readonly WantedVolume[],
 ): T {
-  const { affinity } = template.spec
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const own = withoutAdded(required?.nodeSelectorTerms, new Set(addedTo(object).map(requirementKey)))
   const terms = narrowToVolumes(own, wanted)
@@ -41,7 +40,7 @@ export function narrowDaemonSet<T extends K8sObject>(
   const { [NODE_REQUIREMENTS_ANNOTATION]: __, ...annotations } = object.metadata.annotations ?? {}
   const note = added.length > 0 ? { [NODE_REQUIREMENTS_ANNOTATION]: JSON.stringify(added) } : {}
   const annotated = { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...note } } }
-  return withValueAt(annotated, [...keys, 'spec', 'affinity'], { ...affinity, nodeAffinity })
+  return withValueAt(annotated, [...keys, 'affinity'], { ...affinity, nodeAffinity })
 }
 
 /** Plans the change of a stored DaemonSet by the decision of admission, which may not have known the volumes. */

@@ -3,7 +3,7 @@ import { makeUsable, managers } from '../../../test/builders.ts'
 import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
 import { valuesAt } from '../dependencies/json-path.ts'
-import { interpretedKind } from '../dependencies/kinds.ts'
+import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { decideWorkload, type WorkloadInput } from './decide-workload.ts'
 import { volumeName } from './volume-name.ts'
 
@@ -28,8 +28,8 @@ const job = (inTemplate: ObjectMeta = {}, metadata: ObjectMeta = {}) =>
 const ready = managers({ name: 'mnist', volumes: [makeUsable('vol1')] })
 
 function decide(object: K8sObject, stored?: K8sObject, rest: Partial<WorkloadInput> = {}) {
-  const templatePaths = interpretedKind(object.apiVersion, object.kind)?.templates ?? []
-  return decideWorkload({ object, stored, templatePaths, managers: ready, isHub: false, ...rest })
+  const kind = SHIPPED_KINDS.find(object.apiVersion, object.kind)
+  return decideWorkload({ object, stored, kind, managers: ready, isHub: false, ...rest })
 }
 
 function refused(object: K8sObject, rest?: Partial<WorkloadInput>) {
@@ -285,11 +285,95 @@ describe('a workload is not changed', () => {
       'whose template has inject false',
       deployment({ labels: { [INJECT_LABEL]: 'false' } }, { annotations: asks('x') }),
     ],
-    [
-      'whose template is not a pod template',
-      workload('Deployment', { template: { spec: {} } }, { annotations: asks() }),
-    ],
   ])('%s', (_name, object) => {
     expect(decide(object)).toEqual({ kind: 'allow' })
+  })
+})
+
+test('a workload without a pod template gets a warning', () => {
+  expect(decide(workload('Rollout', { workloadRef: {} }, { annotations: asks() }, 'argoproj.io/v1alpha1'))).toEqual({
+    kind: 'allow',
+    warnings: ['lodestone: no pod gets the volumes: this Rollout has no pod template'],
+  })
+})
+
+describe('the annotation of a workload is written', () => {
+  const metadata = { labels: LABELLED, annotations: asks() }
+  const podTemplate = { metadata: { labels: { app: 'x' } }, spec: { nodeName: 'n' } }
+
+  test.each<[string, string, string, object, object]>([
+    ['for all pods, where a kind has such a place', 'argoproj.io/v1alpha1', 'Workflow', {}, { podMetadata: metadata }],
+    [
+      'for all pods, instead of in each template',
+      'flink.apache.org/v1beta1',
+      'FlinkDeployment',
+      { podTemplate, taskManager: { podTemplate: { spec: {} } } },
+      {
+        podTemplate: { metadata: { ...metadata, labels: { app: 'x', ...LABELLED } }, spec: { nodeName: 'n' } },
+        taskManager: { podTemplate: { spec: {} } },
+      },
+    ],
+    [
+      'in fields with the metadata of pods, and in the templates below them',
+      'sparkoperator.k8s.io/v1beta2',
+      'SparkApplication',
+      { driver: { template: template() }, executor: {} },
+      { driver: { ...metadata, template: { ...template(), metadata } }, executor: metadata },
+    ],
+    [
+      'in the components of a service, but creates none',
+      'serving.kserve.io/v1beta1',
+      'InferenceService',
+      { predictor: { model: {} } },
+      { predictor: { model: {}, ...metadata } },
+    ],
+  ])('%s', (_name, apiVersion, kind, spec, want) => {
+    expect(decide(workload(kind, spec, { annotations: asks() }, apiVersion))).toMatchObject({
+      kind: 'patch',
+      object: workload(kind, want, { annotations: asks() }, apiVersion),
+    })
+  })
+})
+
+describe('a workload that inherits the annotation of its owner', () => {
+  const ownerReferences = [
+    { apiVersion: 'trainer.kubeflow.org/v1alpha1', kind: 'TrainJob', name: 't', uid: 'u', controller: true },
+  ]
+  const jobSet = (inTemplate: ObjectMeta = {}) =>
+    workload(
+      'JobSet',
+      { replicatedJobs: [{ name: 'node', template: { spec: { template: template(inTemplate) } } }] },
+      { ownerReferences },
+      'jobset.x-k8s.io/v1alpha2',
+    )
+
+  test('gets it in its templates', () => {
+    const outcome = decide(jobSet(), undefined, { owner: { title: 'TrainJob t', annotation: MNIST } })
+    expect(outcome).toMatchObject({ kind: 'patch', object: jobSet({ labels: LABELLED, annotations: asks() }) })
+  })
+
+  test('is not changed if the owner requests nothing', () => {
+    expect(decide(jobSet(), undefined, { owner: { title: 'TrainJob t', annotation: undefined } })).toEqual({
+      kind: 'allow',
+    })
+  })
+
+  test('is rejected until the owner is known, since its controller retries', () => {
+    const owner = { title: 'TrainJob t', isUnknown: true } as const
+    expect(decide(jobSet(), undefined, { owner })).toEqual({
+      kind: 'deny',
+      errors: [{ path: 'metadata.ownerReferences', code: 'Invalid', message: expect.stringContaining('TrainJob t') }],
+    })
+    expect(decide(jobSet(), jobSet(), { owner })).toEqual({ kind: 'allow' })
+  })
+
+  test('names no wrong volume: its owner was checked', () => {
+    const trainJob = workload('TrainJob', {}, { annotations: asks('x') }, 'trainer.kubeflow.org/v1alpha1')
+    expect(refused(trainJob)).toEqual([['metadata.annotations[lodestone.dev/volumes]', expect.any(String)]])
+    const missing = { ...trainJob, metadata: { ...trainJob.metadata, annotations: asks('{"name":"absent"}') } }
+    expect(decide(missing)).toEqual({
+      kind: 'allow',
+      warnings: ['lodestone: there is no VolumeManager absent in this namespace; create it first'],
+    })
   })
 })

@@ -1,11 +1,12 @@
 /** Decides on a workload that requests volumes: rejects it if its pods would be rejected, and labels its pod templates for admission. */
-import { INJECT_LABEL, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
-import type { PodTemplate } from '../../api/pod.ts'
 import { valuesAt } from '../dependencies/json-path.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject, jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
+import type { WorkloadKind } from '../workload-kinds/kinds.ts'
+import { mistypedAnnotations, ourAnnotations } from './annotation-keys.ts'
 import { isDaemonSet, narrowDaemonSet } from './daemon-set.ts'
 import { injectVolumes } from './inject.ts'
 import { MAX_TEMPLATES, type MountCount, mountCountErrors } from './limits.ts'
@@ -13,189 +14,170 @@ import type { VolumeManagerLookup } from './mountable-volumes.ts'
 import { unknownContainers } from './mounts.ts'
 import { operatingSystemErrors } from './operating-system.ts'
 import { resolveRequests, type WantedVolume } from './resolve.ts'
-import { type PlacedTemplate, templatesOf, withValueAt } from './templates.ts'
-import { type ParsedRequests, parseVolumeRequests } from './volume-requests.ts'
+import { podPlacesOf } from './templates.ts'
+import { parseVolumeRequests } from './volume-requests.ts'
+import {
+  OWN_ANNOTATIONS,
+  ownAnnotation,
+  type ParsedAnnotation,
+  type PlacedAnnotation,
+  parseAll,
+  requestsOf,
+  withRequest,
+} from './workload-requests.ts'
+
+/** The annotation of the owner, for a workload that inherits it. `isUnknown`: the cache does not have the owner yet. */
+export type OwnerRequest = { title: string } & ({ annotation: string | undefined } | { isUnknown: true })
 
 export interface WorkloadInput {
   object: K8sObject
   /** The stored workload; absent if the request creates it. */
   stored: K8sObject | undefined
-  /** The paths of its pod templates (core/dependencies/kinds.ts). */
-  templatePaths: readonly string[]
+  /** Its entry in the table of workload kinds. */
+  kind: WorkloadKind | undefined
+  /** Absent if the workload inherits nothing. */
+  owner?: OwnerRequest | undefined
   managers: VolumeManagerLookup
   /** On a hub, only the VolumeManagers of the member clusters are relevant. */
   isHub: boolean
 }
 
-/** Kinds whose pod templates are immutable (pkg/apis/batch/validation; Volcano's own webhook). */
-const UNCHANGEABLE: ReadonlySet<string> = new Set(['batch/v1 Job', 'batch.volcano.sh/v1alpha1 Job'])
-
 /**
  * Decides on a workload. The annotation of the workload itself applies to all of its pods, unless a template has its own.
  *
  * A workload that has a controller as owner is not changed, since its owner was decided already. The controller would revert each change.
+ * Only the workloads of an owner that cannot pass its annotation on are changed: they inherit it.
  */
 export function decideWorkload(input: WorkloadInput): Outcome {
-  const { object, stored, templatePaths } = input
-  if (object.metadata.deletionTimestamp || object.metadata.ownerReferences?.some(({ controller }) => controller)) {
-    return { kind: 'allow' }
-  }
-  const tooManyTemplates = templateCountErrors(object, templatePaths)
+  const { object, stored, kind, owner } = input
+  const isOwned = object.metadata.ownerReferences?.some(({ controller }) => controller) ?? false
+  if (!kind || object.metadata.deletionTimestamp || (isOwned && !owner)) return { kind: 'allow' }
+  if (owner && 'isUnknown' in owner)
+    return stored ? { kind: 'allow' } : { kind: 'deny', errors: [notRead(owner.title)] }
+  const tooManyTemplates = templateCountErrors(object, kind)
   if (tooManyTemplates.length > 0) {
     // A stored workload with too many templates is not rejected, since otherwise no user could change it.
-    const wasStored = stored && templateCountErrors(stored, templatePaths).length > 0
+    const wasStored = stored && templateCountErrors(stored, kind).length > 0
     return wasStored ? { kind: 'allow' } : { kind: 'deny', errors: tooManyTemplates }
   }
-  const templates = templatesOf(object, templatePaths)
-  if (stored && isSame(object, templates, stored, templatePaths)) return { kind: 'allow' }
-  if (stored && UNCHANGEABLE.has(`${object.apiVersion} ${object.kind}`)) {
+  if (stored && isSame(object, stored, kind)) return { kind: 'allow' }
+  return decideRequests(input, kind, requestsOf(object, kind, stored, owner?.annotation))
+}
+
+function decideRequests(input: WorkloadInput, kind: WorkloadKind, requests: readonly PlacedAnnotation[]): Outcome {
+  const { object, stored } = input
+  if (stored && kind.immutable) {
     const warning = `lodestone: the pod template of a ${object.kind} is immutable; recreate the ${object.kind} to change its volumes`
     return { kind: 'allow', warnings: [warning] }
   }
-  const requests = templates.flatMap((placed) => requestOf(placed, object, stored) ?? [])
   const [first] = requests
   const parsed = parseAll(requests)
   const tooLarge = first ? mountCountErrors(annotationPath(first), countsOf(parsed)) : []
   if (tooLarge.length > 0) return { kind: 'deny', errors: tooLarge }
-  const checks = parsed.map((request) => check(request, input))
+  const checks = requests.length > 0 ? parsed.map((request) => check(request, input)) : [checkOwn(input, kind)]
   const errors = distinct(checks.flatMap((found) => found.errors))
-  const warnings = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
-  if (errors.length > 0) return { kind: 'deny', errors, ...(warnings.length > 0 && { warnings }) }
+  const texts = distinct(checks.flatMap((found) => found.warnings)).map((text) => cut(`lodestone: ${text}`))
+  const warnings = [...texts, ...mistyped(object, kind)]
+  const details = warnings.length > 0 ? { warnings } : {}
+  if (errors.length > 0) return { kind: 'deny', errors, ...details }
   const labeled = requests.reduce((whole, request) => withRequest(whole, request), object)
   const changed = parsed.reduce((whole, request, i) => withNodes(whole, request, checks[i]?.wanted), labeled)
-  if (changed === object) return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
+  if (changed === object) return { kind: 'allow', ...details }
   return {
     kind: 'patch',
     object: changed,
-    ...(warnings.length > 0 && { warnings }),
+    ...details,
     auditAnnotations: { decision: 'Labeled', reason: `its pods get their volumes when they are created` },
   }
 }
 
-/** The path of the annotations of the workload itself. */
-const OWN_ANNOTATIONS = 'metadata.annotations'
-
-interface TemplateRequest extends PlacedTemplate {
-  annotation: string
-  /** The path of the annotation: in the template, or in the workload's own metadata for all templates. */
-  writtenAt: string
-}
-
-function isSame(
-  object: K8sObject,
-  templates: readonly PlacedTemplate[],
-  stored: K8sObject,
-  paths: readonly string[],
-): boolean {
-  return (
-    ownAnnotation(object) === ownAnnotation(stored) &&
-    jsonEqual(
-      templates.map(({ template }) => template),
-      templatesOf(stored, paths).map(({ template }) => template),
-    )
-  )
-}
-
-/** The request for the pods of a template; undefined if they request nothing or opt out. */
-function requestOf(
-  placed: PlacedTemplate,
-  object: K8sObject,
-  stored: K8sObject | undefined,
-): TemplateRequest | undefined {
-  const { labels, annotations } = placed.template.metadata ?? {}
-  if ((labels?.[INJECT_LABEL] ?? 'true') !== 'true') return undefined
-  const own = ownAnnotation(object)
-  const inTemplate = annotations?.[VOLUMES_ANNOTATION]
-  // If the template has the workload's old annotation, it is our copy: the new annotation replaces it.
-  const isCopy = own !== undefined && stored !== undefined && inTemplate === ownAnnotation(stored)
-  if (inTemplate !== undefined && !isCopy) {
-    return { ...placed, annotation: inTemplate, writtenAt: `${placed.path}.metadata.annotations` }
+function notRead(title: string): FieldError {
+  return {
+    path: 'metadata.ownerReferences',
+    code: 'Invalid',
+    message: `Lodestone has not read ${title} yet, which may request volumes; its controller retries`,
   }
-  return own === undefined ? undefined : { ...placed, annotation: own, writtenAt: OWN_ANNOTATIONS }
 }
 
-function ownAnnotation({ metadata }: K8sObject): string | undefined {
-  return metadata.annotations?.[VOLUMES_ANNOTATION]
+function isSame(object: K8sObject, stored: K8sObject, kind: WorkloadKind): boolean {
+  const read = (one: K8sObject) => podPlacesOf(one, kind).map(({ path, metadata, pod }) => [path, metadata, pod?.spec])
+  return jsonEqual(ourAnnotations(object), ourAnnotations(stored)) && jsonEqual(read(object), read(stored))
 }
 
-interface ParsedTemplateRequest extends TemplateRequest {
-  parsed: ParsedRequests
+function mistyped(object: K8sObject, kind: WorkloadKind): string[] {
+  const places = podPlacesOf(object, kind).map(({ metadata }) => metadata)
+  return distinct([object.metadata, ...places].flatMap(({ annotations }) => mistypedAnnotations(annotations)))
 }
 
-/** Parses each annotation once, since that of the workload applies to all of its templates. */
-function parseAll(requests: readonly TemplateRequest[]): ParsedTemplateRequest[] {
-  const ofWorkload = new Map<string, ParsedRequests>()
-  return requests.map((request) => {
-    const { annotation, writtenAt } = request
-    if (writtenAt !== OWN_ANNOTATIONS) return { ...request, parsed: parseVolumeRequests(annotation, writtenAt) }
-    const parsed = ofWorkload.get(annotation) ?? parseVolumeRequests(annotation, writtenAt)
-    ofWorkload.set(annotation, parsed)
-    return { ...request, parsed }
-  })
-}
-
-function annotationPath({ writtenAt }: TemplateRequest): string {
+function annotationPath({ writtenAt }: PlacedAnnotation): string {
   return `${writtenAt}[${VOLUMES_ANNOTATION}]`
 }
 
 /** Returns an error if a workload that requests volumes has too many pod templates to check. */
-function templateCountErrors(object: K8sObject, paths: readonly string[]): FieldError[] {
-  const count = paths.reduce((sum, path) => sum + valuesAt(object, path).length, 0)
+function templateCountErrors(object: K8sObject, { templates = [], podMetadata = [], allPodMetadata }: WorkloadKind) {
+  const count = [...templates, ...podMetadata].reduce((sum, path) => sum + valuesAt(object, path).length, 0)
   if (count <= MAX_TEMPLATES) return []
-  const inTemplates = paths.flatMap((path) => valuesAt(object, `${path}.metadata.annotations`)).some(hasRequest)
+  const inTemplates = allPodMetadata.flatMap((path) => valuesAt(object, `${path}.annotations`)).some(hasRequest)
   if (!hasRequest(object.metadata.annotations) && !inTemplates) return []
   const message = `the workload has ${count} pod templates, more than ${MAX_TEMPLATES}; divide it`
-  return [{ path: `${OWN_ANNOTATIONS}[${VOLUMES_ANNOTATION}]`, code: 'TooLong', message }]
+  return [{ path: `${OWN_ANNOTATIONS}[${VOLUMES_ANNOTATION}]`, code: 'TooLong' as const, message }]
 }
 
 function hasRequest(annotations: unknown): boolean {
   return isObject(annotations) && annotations[VOLUMES_ANNOTATION] !== undefined
 }
 
-function countsOf(requests: readonly ParsedTemplateRequest[]): MountCount[] {
-  return requests.flatMap(({ template, parsed }) =>
-    'requests' in parsed ? [{ spec: template.spec, requests: parsed.requests }] : [],
+function countsOf(requests: readonly ParsedAnnotation[]): MountCount[] {
+  return requests.flatMap(({ place: { pod }, parsed }) =>
+    pod && 'requests' in parsed ? [{ spec: pod.spec, requests: parsed.requests }] : [],
   )
 }
 
+interface Check {
+  errors: FieldError[]
+  warnings: string[]
+  /** The volumes of the pods, if all are known. */
+  wanted?: readonly WantedVolume[]
+}
+
+/** Checks the annotation of a workload without a place for it: its form, and whether it has an effect. */
+function checkOwn({ object, managers, isHub, owner }: WorkloadInput, kind: WorkloadKind): Check {
+  const annotation = ownAnnotation(object, owner && 'annotation' in owner ? owner.annotation : undefined)
+  const optedOut = !kind.inherits && podPlacesOf(object, kind).length > 0
+  if (annotation === undefined || optedOut) return { errors: [], warnings: [] }
+  const parsed = parseVolumeRequests(annotation, OWN_ANNOTATIONS)
+  if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
+  const { errors, unusable } = resolveRequests(parsed.requests, managers)
+  if (kind.inherits) return { errors, warnings: isHub ? [] : unusable.map(({ message }) => message) }
+  return { errors, warnings: [`no pod gets the volumes: this ${object.kind} has no pod template`] }
+}
+
 /** Returns the errors that the pods would get. A missing VolumeManager is only a warning, since manifests are applied in any order. */
-function check(
-  { path, template, parsed }: ParsedTemplateRequest,
-  { managers, isHub }: WorkloadInput,
-): { errors: FieldError[]; warnings: string[]; wanted?: readonly WantedVolume[] } {
+function check({ place, parsed }: ParsedAnnotation, { managers, isHub }: WorkloadInput): Check {
   if ('errors' in parsed) return { errors: parsed.errors, warnings: [] }
   const { wanted, errors, unusable } = resolveRequests(parsed.requests, managers)
-  const injected = injectVolumes(template.spec, wanted, `${path}.spec`)
-  const { containers, initContainers } = template.spec
+  const warnings = isHub ? [] : unusable.map(({ message }) => message)
+  if (!place.pod) return { errors, warnings }
+  const { path, spec } = place.pod
+  const injected = injectVolumes(spec, wanted, path)
   const found = new Set(wanted.map((one) => one.path))
   const unresolved = parsed.requests.filter((one) => !found.has(one.path))
   return {
     errors: [
-      ...operatingSystemErrors(template.spec, `${path}.spec`),
+      ...operatingSystemErrors(spec, path),
       ...errors,
       ...('errors' in injected ? injected.errors : []),
-      ...unknownContainers([...containers, ...(initContainers ?? [])], unresolved),
+      ...unknownContainers([...spec.containers, ...(spec.initContainers ?? [])], unresolved),
     ],
-    warnings: isHub ? [] : unusable.map(({ message }) => message),
+    warnings,
     // Until all volumes are known, the nodes of a DaemonSet stay as they are. On a hub, the member narrows it.
     ...(unresolved.length === 0 && !isHub && { wanted }),
   }
 }
 
-function withRequest(whole: K8sObject, { keys, template, annotation }: TemplateRequest): K8sObject {
-  const { labels, annotations, ...metadata } = template.metadata ?? {}
-  if (labels?.[INJECT_LABEL] === 'true' && annotations?.[VOLUMES_ANNOTATION] === annotation) return whole
-  const changed: PodTemplate['metadata'] = {
-    ...metadata,
-    labels: { ...labels, [INJECT_LABEL]: 'true' },
-    annotations: { ...annotations, [VOLUMES_ANNOTATION]: annotation },
-  }
-  return withValueAt(whole, [...keys, 'metadata'], changed)
-}
-
 /** Narrows a DaemonSet to the nodes with the volumes of its pods. */
-function withNodes(whole: K8sObject, { keys, path, template }: PlacedTemplate, wanted?: readonly WantedVolume[]) {
-  return wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, { keys, path, template }, wanted) : whole
+function withNodes(whole: K8sObject, { place: { pod } }: ParsedAnnotation, wanted?: readonly WantedVolume[]) {
+  return pod && wanted && isDaemonSet(whole) ? narrowDaemonSet(whole, pod, wanted) : whole
 }
 
 function distinct<T>(items: readonly T[]): T[] {

@@ -3,6 +3,7 @@ import { makeObject, makePod, makeUsable, managers } from '../../../test/builder
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { Outcome } from '../outcome.ts'
+import { SHIPPED_KINDS } from '../workload-kinds/kinds.ts'
 import { decidePod } from './decide-pod.ts'
 import { decideWorkload } from './decide-workload.ts'
 import { MAX_TEMPLATES, mountCountErrors } from './limits.ts'
@@ -78,7 +79,12 @@ function volcanoJob(templates: number, containersEach: number): K8sObject {
   return { ...object, metadata: { ...object.metadata, annotations } }
 }
 
-const input = { stored: undefined, templatePaths: ['spec.tasks.*.template'], managers: mnist, isHub: false }
+const input = {
+  stored: undefined,
+  kind: SHIPPED_KINDS.find('batch.volcano.sh/v1alpha1', 'Job'),
+  managers: mnist,
+  isHub: false,
+}
 
 describe('a workload that is too large to check is rejected', () => {
   test.each([

@@ -1,40 +1,78 @@
-/** Finds the pod templates of a workload at the paths of its kind, and writes changed values back. */
-import type { K8sObject } from '../../api/meta.ts'
-import type { PodTemplate } from '../../api/pod.ts'
+/** Finds the places of a workload that have the labels and annotations of its pods, and writes changed values back. */
+import type { K8sObject, ObjectMeta } from '../../api/meta.ts'
+import type { PodSpec } from '../../api/pod.ts'
+import { segmentsOf } from '../dependencies/json-path.ts'
 import { isObject } from '../json.ts'
+import type { WorkloadKind } from '../workload-kinds/kinds.ts'
 import { validatePodSpec } from './validate.ts'
 
 type Key = string | number
 
-export interface PlacedTemplate {
-  /** In the notation of users: `spec.tasks[0].template`. */
+export interface PlacedPodSpec {
   path: string
   keys: readonly Key[]
-  template: PodTemplate
+  spec: PodSpec
 }
 
-/**
- * Returns every pod template at these paths (core/dependencies/json-path.ts). A value of another shape is left out: its own API rejects it.
- */
-export function templatesOf(object: K8sObject, paths: readonly string[]): PlacedTemplate[] {
-  return paths
-    .flatMap((path) => placesOf(object, path.split('.')))
-    .filter(
-      ({ value }) =>
-        isObject(value) && isAbsentOrObject(value['metadata']) && validatePodSpec(value['spec']).length === 0,
-    )
-    .map(({ keys, value }) => ({ keys, path: pathOf(keys), template: value as PodTemplate }))
+/** An object with the labels and annotations of pods: the metadata of a pod template, or a field such as `spec.podMetadata`. */
+export interface PodPlace {
+  /** In the notation of users: `spec.tasks[0].template.metadata`. */
+  path: string
+  keys: readonly Key[]
+  metadata: Pick<ObjectMeta, 'labels' | 'annotations'>
+  /** The pod spec of the template, with its path; absent if the place has none, or only a part of one. */
+  pod?: PlacedPodSpec
+  /** Whether the place has the labels and annotations of all pods. */
+  forAll: boolean
 }
 
-/** Returns a copy of the object with another value at the path; all unchanged parts are shared. */
+type Kind = Pick<WorkloadKind, 'templates' | 'podMetadata' | 'allPods'>
+
+/** Returns every place of a workload. A value of another shape is left out: its own API rejects it. The place for all pods may be absent. */
+export function podPlacesOf(object: K8sObject, { templates = [], podMetadata = [], allPods }: Kind): PodPlace[] {
+  const found = [
+    ...templates.flatMap((path) => placesAt(object, segmentsOf(path))).flatMap(templatePlace),
+    ...podMetadata.flatMap((path) => placesAt(object, segmentsOf(path))).flatMap(metadataPlace),
+  ].map((place) => ({ ...place, forAll: place.path === allPods }))
+  if (allPods === undefined || found.some(({ forAll }) => forAll)) return found
+  const keys = segmentsOf(allPods)
+  const [value] = placesAt(object, keys)
+  const place = metadataPlace({ keys, value: value?.value ?? {} })
+  return [...found, ...place.map((one) => ({ ...one, forAll: true }))]
+}
+
+/** Returns a copy of the object with another value at the path; all unchanged parts are shared, and absent objects are created. */
 export function withValueAt<T>(root: T, [key, ...rest]: readonly Key[], value: unknown): T {
   if (key === undefined) return value as T
-  const below = withValueAt((root as Record<Key, unknown>)[key], rest, value)
+  const below = withValueAt((root as Record<Key, unknown> | undefined)?.[key], rest, value)
   if (Array.isArray(root)) return root.with(Number(key), below) as T
-  return { ...root, [key]: below }
+  return { ...root, [key]: below } as T
 }
 
-function placesOf(root: unknown, segments: readonly string[]): { keys: readonly Key[]; value: unknown }[] {
+interface Place {
+  keys: readonly Key[]
+  value: unknown
+}
+
+type FoundPlace = Omit<PodPlace, 'forAll'>
+
+function templatePlace({ keys, value }: Place): FoundPlace[] {
+  if (!isObject(value)) return []
+  const { metadata = {}, spec } = value
+  const isPartial = spec === undefined || (isObject(spec) && spec['containers'] === undefined)
+  if (!isPartial && validatePodSpec(spec).length > 0) return []
+  const [place] = metadataPlace({ keys: [...keys, 'metadata'], value: metadata })
+  if (!place) return []
+  const at = [...keys, 'spec']
+  return [{ ...place, ...(!isPartial && { pod: { path: pathOf(at), keys: at, spec: spec as unknown as PodSpec } }) }]
+}
+
+function metadataPlace({ keys, value }: Place): FoundPlace[] {
+  if (!isObject(value) || ![value['labels'], value['annotations']].every(isAbsentOrObject)) return []
+  return [{ path: pathOf(keys), keys, metadata: value }]
+}
+
+function placesAt(root: unknown, segments: readonly string[]): Place[] {
   const [segment, ...rest] = segments
   if (segment === undefined) return [{ keys: [], value: root }]
   const keys: Key[] = Array.isArray(root)
@@ -47,7 +85,7 @@ function placesOf(root: unknown, segments: readonly string[]): { keys: readonly 
         : [segment].filter((name) => Object.hasOwn(root, name))
       : []
   return keys.flatMap((key) =>
-    placesOf((root as Record<Key, unknown>)[key], rest).map((place) => ({ ...place, keys: [key, ...place.keys] })),
+    placesAt((root as Record<Key, unknown>)[key], rest).map((place) => ({ ...place, keys: [key, ...place.keys] })),
   )
 }
 

@@ -77,12 +77,15 @@ export async function readObject<T extends K8sObject>(
   namespace: string | undefined,
   name: string,
 ): Promise<T | undefined> {
-  try {
-    return withType(type, (await connection.request('GET', objectPath(type, namespace, name))) as T) as T
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined
-    throw error
+  for (const version of [type.version, ...(type.otherVersions ?? [])]) {
+    const served = { ...type, version }
+    try {
+      return withType(served, (await connection.request('GET', objectPath(served, namespace, name))) as T) as T
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error
+    }
   }
+  return undefined
 }
 
 /** Throws for an object without a resource version: a replacement without one would overwrite changes of other clients. */

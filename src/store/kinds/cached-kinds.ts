@@ -21,10 +21,11 @@ import { type GrantingNamespace, readClaimGrant } from '../../core/data-source-c
 import { otherNamespaceOf, queryOfClaim, workloadKeysOfClaim } from '../../core/data-source-claim/keys.ts'
 import { declaredPropagateDeps } from '../../core/propagation-policy/declared.ts'
 import { selectableKeysOfClaim, selectorKeys } from '../../core/propagation-policy/select.ts'
+import { SHIPPED_KINDS, type WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { CachedKind } from '../store.ts'
 import { type AnyCachedKind, kindKey } from './any-kind.ts'
 import { bindingKinds } from './bindings.ts'
-import { dependencyKinds, workloadKinds } from './dependencies.ts'
+import { dependencyKinds, workloadKindsOf } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
 import { injectionKinds, nodeKinds, volumeClaimKinds } from './volumes.ts'
@@ -146,15 +147,26 @@ export const placementKinds: readonly AnyCachedKind[] = [
 
 const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
 
-/** Every kind that may be cached. */
-export const cachedKinds: readonly AnyCachedKind[] = [...placementKinds, ...dependencyKinds, ...volumeKinds]
+/** Returns every kind that may be cached. */
+export function allKinds(workloads: WorkloadKinds): AnyCachedKind[] {
+  return [...placementKinds, ...workloadKindsOf(workloads), ...dependencyKinds, ...volumeKinds]
+}
+
+/** Every kind that may be cached without configured workload kinds. */
+export const cachedKinds: readonly AnyCachedKind[] = allKinds(SHIPPED_KINDS)
+
+interface Features {
+  workloads: WorkloadKinds
+  dependencies: boolean
+  movesData: boolean
+}
 
 /** The kinds to cache from an API server for the enabled features. */
-export function kindsFor({ dependencies, movesData }: { dependencies: boolean; movesData: boolean }): AnyCachedKind[] {
+export function kindsFor({ workloads, dependencies, movesData }: Features): AnyCachedKind[] {
   const kinds = [
     ...placementKinds,
     // Workloads name volumes, and are placed where the data of these is.
-    ...workloadKinds,
+    ...workloadKindsOf(workloads),
     ...injectionKinds,
     ...(dependencies ? [...dependencyKinds, ...volumeClaimKinds] : []),
     ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),
@@ -163,6 +175,8 @@ export function kindsFor({ dependencies, movesData }: { dependencies: boolean; m
 }
 
 /** The kinds that the interpretation of one workload reads besides the workload. */
-export const relatedKinds = cachedKinds.filter(({ type }) =>
-  [ingresses, services, serviceAccounts, volumeManagers].some((related) => kindKey(related) === kindKey(type)),
-)
+export function relatedKinds(workloads: WorkloadKinds): AnyCachedKind[] {
+  return allKinds(workloads).filter(({ type }) =>
+    [ingresses, services, serviceAccounts, volumeManagers].some((related) => kindKey(related) === kindKey(type)),
+  )
+}

@@ -10,37 +10,38 @@ import {
   serviceAccounts,
   services,
 } from '../../api/dependencies.ts'
+import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { type K8sObject, type ObjectMeta, objectKey, type ResourceType, referenceOf } from '../../api/meta.ts'
 import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
-import { interpretedKinds } from '../../core/dependencies/kinds.ts'
 import { type Workload, workloadOf } from '../../core/dependencies/workload.ts'
 import { isObject } from '../../core/json.ts'
 import { selectableKeys } from '../../core/propagation-policy/select.ts'
+import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { CachedKind } from '../store.ts'
-import type { AnyCachedKind } from './any-kind.ts'
-
-/** The kinds whose objects have dependencies. An Ingress needs Secrets, and is itself a dependency of the pods behind it. */
-export const workloadTypes: readonly ResourceType<Workload>[] = interpretedKinds.map(
-  ({ type }) => type as ResourceType<Workload>,
-)
+import { type AnyCachedKind, kindKey } from './any-kind.ts'
 
 /** Workloads that are also cached for volumes (volumes.ts). */
-const SHARED: readonly string[] = [pods.kind, persistentVolumes.kind]
-export const workloadKinds = workloadTypes.filter(({ kind }) => !SHARED.includes(kind)).map(workloadKind)
+const SHARED: readonly string[] = [pods, persistentVolumes].map(kindKey)
+
+/** Returns the kinds whose objects have dependencies. An Ingress is itself a dependency of the pods behind it. */
+export function workloadKindsOf(kinds: WorkloadKinds): CachedKind<Workload & Dependent>[] {
+  return kinds.all.filter(({ type }) => !SHARED.includes(kindKey(type))).map(({ type }) => workloadKind(type, kinds))
+}
 
 /** The cached parts of a workload: its dependencies, and the keys by which they are found. */
-export function workloadKind(type: ResourceType): CachedKind<Workload & Dependent> {
+export function workloadKind(type: ResourceType, kinds: WorkloadKinds): CachedKind<Workload & Dependent> {
+  const inherits = kinds.all.some((kind) => kind.type === type && kind.inherits)
   return {
     type: type as ResourceType<Workload & Dependent>,
     keep(raw) {
-      const { apiVersion, kind, metadata, dependencies } = workloadOf(raw)
+      const { apiVersion, kind, metadata, dependencies } = workloadOf(raw, kinds)
       return {
         apiVersion,
         kind,
-        metadata: keepIdentity(metadata),
+        metadata: { ...keepIdentity(metadata), ...(inherits && keepAnnotation(metadata)) },
         dependencies,
         ...(type.kind === ingresses.kind && contentOf(raw)),
       }
@@ -104,9 +105,8 @@ function metadataOnly(type: ResourceType): CachedKind<Dependent> {
 /** Secrets, as dependencies of workloads. The right to list Secrets exposes their content, so no other feature reads them. */
 const secretKind = metadataOnly(secrets)
 
-/** The kinds that are cached only when Lodestone distributes dependencies. */
+/** The kinds that are cached only when Lodestone distributes dependencies, besides workloads. */
 export const dependencyKinds: readonly AnyCachedKind[] = [
-  ...workloadKinds,
   serviceKind,
   serviceAccountKind,
   metadataOnly(configMaps),
@@ -138,6 +138,12 @@ function keepIdentity({ name, namespace, uid, resourceVersion, deletionTimestamp
     ...(deletionTimestamp && { deletionTimestamp }),
     ...(labels && { labels }),
   }
+}
+
+/** Keeps the annotation that the workloads of its controller inherit. */
+function keepAnnotation({ annotations }: ObjectMeta): ObjectMeta {
+  const volumes = annotations?.[VOLUMES_ANNOTATION]
+  return volumes === undefined ? {} : { annotations: { [VOLUMES_ANNOTATION]: volumes } }
 }
 
 /** A digest of the object without its status, resourceVersion and managedFields. */

@@ -26,6 +26,7 @@ import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core
 import { isInQueue } from '../../core/volume-manager/schedule/queue.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfVolumeKey } from '../../core/volume-manager/spec/names.ts'
 import { isGated } from '../../core/workload/plan-gate.ts'
+import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { CachedKind } from '../store.ts'
 import type { AnyCachedKind } from './any-kind.ts'
 import { keepContent, workloadKind } from './dependencies.ts'
@@ -123,7 +124,8 @@ const nodeKind: CachedKind<Node> = {
   optional: true,
 }
 
-const asWorkload = workloadKind(pods)
+// A configured table cannot replace the entries of these two: their paths are those of Kubernetes.
+const asWorkload = workloadKind(pods, SHIPPED_KINDS)
 
 /** A cached pod. Only movers and pods that wait for volumes have more than their dependencies and the data that they use. */
 export interface CachedPod extends Workload, Dependent, CachedUse {
@@ -202,7 +204,7 @@ function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod 
   }
 }
 
-const volumeAsWorkload = workloadKind(persistentVolumes)
+const volumeAsWorkload = workloadKind(persistentVolumes, SHIPPED_KINDS)
 
 const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVolume, 'status'>> = {
   ...volumeAsWorkload,

@@ -72,3 +72,30 @@ describe('an optional kind that the server does not serve', () => {
     expect(changes).toEqual([])
   })
 })
+
+describe('a kind with several versions', () => {
+  const older = { ...clusters, version: 'v1alpha0' }
+  const kind = { ...optionalClusters, type: { ...clusters, otherVersions: ['v1alpha0'] } }
+
+  test('is read in the first one that the server serves', async () => {
+    const { server, store, changes } = await openStage({ kinds: [kind] })
+    server.serve(clusters, false)
+    server.put(older, { ...buildCluster('north-1'), apiVersion: 'cluster.karmada.io/v1alpha0' })
+    await store.start(new AbortController().signal)
+    expect([...store.list(clusters)].map(({ apiVersion }) => apiVersion)).toEqual(['cluster.karmada.io/v1alpha0'])
+    expect(store.serves(clusters)).toBe(true)
+    await until(() => server.watches(older).length === 1)
+    server.put(older, { ...buildCluster('north-2'), apiVersion: 'cluster.karmada.io/v1alpha0' })
+    await until(() => changes.length > 0)
+    expect(changes).toEqual(['+north-2'])
+    expect((await store.read(kind.type, undefined, 'north-1'))?.metadata.name).toBe('north-1')
+  })
+
+  test('is not served if the server has none of them', async () => {
+    const { server, store } = await openStage({ kinds: [kind] })
+    server.serve(clusters, false)
+    server.serve(older, false)
+    await store.start(new AbortController().signal)
+    expect(store.serves(clusters)).toBe(false)
+  })
+})

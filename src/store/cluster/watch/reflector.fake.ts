@@ -27,7 +27,10 @@ export interface Stage {
 export async function openStage(
   options: Partial<ClusterStoreInput> & { kinds?: readonly AnyCachedKind[] } = {},
 ): Promise<Stage> {
-  const server = await new FakeApiServer([resourceBindings, clusters]).listen()
+  const older = (options.kinds ?? []).flatMap(({ type }) =>
+    (type.otherVersions ?? []).map((version) => ({ ...type, version })),
+  )
+  const server = await new FakeApiServer([resourceBindings, clusters, ...older]).listen()
   const clock = new TestClock()
   const heard: string[] = []
   const transport = { tls: {} }

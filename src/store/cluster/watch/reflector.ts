@@ -11,6 +11,7 @@ import type { RelistReason, StoreObserver } from '../../observer.ts'
 import type { ApiConnection } from '../api-connection.ts'
 import { ApiError, isExpired, isRefused } from '../api-error.ts'
 import { type ListOptions, listAll } from './pager.ts'
+import { ServedVersion } from './served-version.ts'
 import { MalformedEventError, type WatchEnd, watchOnce } from './watcher.ts'
 
 export interface ReflectorOptions extends ListOptions {
@@ -49,6 +50,7 @@ export class Reflector {
   readonly #abort = new AbortController()
   #running: Promise<void> | undefined
   #version: string | undefined
+  readonly #served: ServedVersion
   #reason: RelistReason = 'initial'
   #listedAt = Number.NEGATIVE_INFINITY
   #missing = 0
@@ -57,6 +59,7 @@ export class Reflector {
   constructor(input: ReflectorInput) {
     this.#input = input
     this.#backoff = new Backoff(input.clock, input.options.backoff)
+    this.#served = new ServedVersion(input.kind)
   }
 
   /** Milliseconds since the last response of the server for this kind; undefined before the first one. */
@@ -99,18 +102,16 @@ export class Reflector {
     let staged: StagedObjects<K8sObject> = kind.cache.stage()
     observer.relisted({ kind: kind.type.kind, reason: this.#reason })
     try {
-      const version = await listAll({
-        connection,
-        kind,
-        clock,
-        options,
-        signal: this.#abort.signal,
-        begin: () => {
-          staged = kind.cache.stage()
-        },
-        add: (raw) => this.#keep(raw, (object) => staged.add(object)),
-        contact: () => this.#contact(),
-      })
+      const version = await this.#served.find((served) =>
+        listAll({
+          ...{ connection, kind: served, clock, options, signal: this.#abort.signal },
+          begin: () => {
+            staged = kind.cache.stage()
+          },
+          add: (raw) => this.#keep(raw, (object) => staged.add(object)),
+          contact: () => this.#contact(),
+        }),
+      )
       const changes = await this.#commit(true)
       observer.listed({ kind: kind.type.kind, items: kind.cache.size, changes, durationMs: clock.now() - startedAt })
       this.#version = version
@@ -159,7 +160,7 @@ export class Reflector {
     const { kind, clock, observer, connection } = this.#input
     const end = await watchOnce({
       connection,
-      kind,
+      kind: this.#served.kind,
       clock,
       resourceVersion,
       timeoutSeconds: Math.round(MIN_WATCH_SECONDS * (1 + clock.random())),
@@ -216,7 +217,7 @@ export class Reflector {
   #keep(raw: K8sObject, put: (object: K8sObject) => void): void {
     const { kind, observer } = this.#input
     try {
-      put(kind.keep(withType(kind.type, raw)))
+      put(kind.keep(withType(this.#served.kind.type, raw)))
     } catch (error) {
       const message = `${raw.metadata?.namespace ?? ''}/${raw.metadata?.name ?? ''} cannot be cached`
       observer.error({ kind: kind.type.kind, message, error })

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
-import { interpretedKind, interpretedKinds } from './kinds.ts'
-import { workloadOf } from './workload.ts'
+import { workloadOf } from '../dependencies/workload.ts'
+import { compileSchema } from '../schema-errors.ts'
+import { type WorkloadKindEntry, workloadKindsSchema } from './entry.ts'
+import { buildWorkloadKinds, hasPods, SHIPPED_ENTRIES, SHIPPED_KINDS } from './kinds.ts'
+import { validateWorkloadKinds } from './validate.ts'
 
 /** A pod spec that names a ConfigMap, a Secret, a ServiceAccount and a claim, each with the given suffix. */
 function podSpec(ending: string): object {
@@ -35,7 +38,7 @@ interface Row {
 }
 
 function interpret({ apiVersion, kind, spec }: Row) {
-  const namespaced = interpretedKind(apiVersion, kind)?.type.namespaced
+  const namespaced = SHIPPED_KINDS.find(apiVersion, kind)?.type.namespaced
   const object: K8sObject = { apiVersion, kind, metadata: { name: 'w', ...(namespaced && { namespace: 'ns' }) } }
   return workloadOf({ ...object, ...{ spec } }).dependencies
 }
@@ -275,6 +278,140 @@ describe('third-party kinds:', () => {
       spec: { namespace: 'ns', ...podSpec('x'), imagePullSecrets: [{ name: 'pull' }] },
       want: [...allOf('x'), 'Secret ns/pull'],
     },
+    ...(
+      [
+        ['XGBoostJob', 'xgbReplicaSpecs'],
+        ['PaddleJob', 'paddleReplicaSpecs'],
+        ['JAXJob', 'jaxReplicaSpecs'],
+        ['MPIJob', 'mpiReplicaSpecs'],
+      ] as const
+    ).map(([kind, field]) => ({
+      apiVersion: 'kubeflow.org/v1',
+      kind,
+      spec: { [field]: { Worker: { template: template('w') } } },
+      want: allOf('w'),
+      labels: ['w'],
+    })),
+    {
+      apiVersion: 'kubeflow.org/v1beta1',
+      kind: 'Notebook',
+      spec: { template: { spec: podSpec('x') } },
+      want: allOf('x'),
+    },
+    {
+      apiVersion: 'trainer.kubeflow.org/v1alpha1',
+      kind: 'TrainJob',
+      spec: {
+        trainer: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'trainer', key: 'k' } } }] },
+        initializer: { dataset: { secretRef: { name: 'dataset' } }, model: { secretRef: { name: 'model' } } },
+        podSpecOverrides: [{ targetJobs: [{ name: 'node' }], serviceAccountName: 'oldest' }],
+        podTemplateOverrides: [{ targetJobs: [{ name: 'node' }], ...template('older') }],
+        runtimePatches: [
+          {
+            manager: 'example.com/team',
+            trainingRuntimeSpec: {
+              template: {
+                spec: { replicatedJobs: [{ name: 'node', template: { spec: { template: template('p') } } }] },
+              },
+            },
+          },
+        ],
+      },
+      want: [
+        ...['trainer', 'dataset', 'model'].map((name) => `Secret ns/${name}`),
+        'ServiceAccount ns/oldest',
+        ...allOf('older', 'p'),
+      ],
+      labels: ['older', 'p'],
+    },
+    {
+      apiVersion: 'jobset.x-k8s.io/v1alpha2',
+      kind: 'JobSet',
+      spec: { replicatedJobs: [{ name: 'a', template: { spec: { template: template('a') } } }] },
+      want: allOf('a'),
+      labels: ['a'],
+    },
+    {
+      apiVersion: 'leaderworkerset.x-k8s.io/v1',
+      kind: 'LeaderWorkerSet',
+      spec: { leaderWorkerTemplate: { leaderTemplate: template('l'), workerTemplate: template('w'), size: 2 } },
+      want: allOf('l', 'w'),
+      labels: ['l', 'w'],
+    },
+    {
+      apiVersion: 'ray.io/v1alpha1',
+      kind: 'RayJob',
+      spec: { rayClusterSpec },
+      want: RAY,
+      labels: ['head', 'w1', 'w2'],
+    },
+    {
+      apiVersion: 'sparkoperator.k8s.io/v1beta2',
+      kind: 'ScheduledSparkApplication',
+      spec: {
+        schedule: '@every 5m',
+        template: {
+          driver: { serviceAccount: 'spark', labels: { pod: 'driver' } },
+          executor: { template: template('e') },
+        },
+      },
+      want: ['ServiceAccount ns/spark', ...allOf('e')],
+      labels: ['driver', 'e'],
+    },
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'CronWorkflow',
+      spec: {
+        schedule: '0 * * * *',
+        workflowSpec: {
+          serviceAccountName: 'workflow',
+          podMetadata: { labels: { pod: 'all' } },
+          templates: [{ container: { envFrom: [{ configMapRef: { name: 'settings' } }] } }],
+        },
+      },
+      want: ['ConfigMap ns/settings', 'ServiceAccount ns/workflow'],
+      labels: ['all'],
+    },
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Rollout',
+      spec: {
+        template: template('x'),
+        strategy: {
+          blueGreen: { activeService: 'active', previewService: 'preview' },
+          canary: { stableService: 'stable' },
+        },
+      },
+      want: [...allOf('x'), 'Service ns/active', 'Service ns/preview', 'Service ns/stable'],
+      labels: ['x'],
+    },
+    {
+      apiVersion: 'flink.apache.org/v1beta1',
+      kind: 'FlinkDeployment',
+      spec: {
+        serviceAccount: 'flink',
+        podTemplate: template('both'),
+        jobManager: { podTemplate: template('job') },
+        taskManager: { podTemplate: template('task') },
+      },
+      want: ['ServiceAccount ns/flink', ...allOf('both', 'job', 'task')],
+      labels: ['both', 'job', 'task'],
+    },
+    {
+      apiVersion: 'serving.kserve.io/v1beta1',
+      kind: 'InferenceService',
+      spec: {
+        predictor: {
+          labels: { pod: 'predictor' },
+          serviceAccountName: 'reader',
+          model: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'model', key: 'k' } } }] },
+          workerSpec: { imagePullSecrets: [{ name: 'pull' }] },
+        },
+        transformer: { containers: [{ name: 'c', envFrom: [{ configMapRef: { name: 'transformer' } }] }] },
+      },
+      want: ['ConfigMap ns/transformer', 'Secret ns/model', 'Secret ns/pull', 'ServiceAccount ns/reader'],
+      labels: ['predictor'],
+    },
   ])('$apiVersion $kind', expectInterpreted)
 
   test('a SidecarSet for pods of any namespace has no references', () => {
@@ -315,18 +452,69 @@ describe('a PersistentVolume names its Secrets with their namespaces:', () => {
 
 describe('the table', () => {
   test('has each kind once, for all of its versions', () => {
-    const keys = interpretedKinds.map(({ type }) => `${type.group}/${type.kind}`)
+    const keys = SHIPPED_KINDS.all.map(({ type }) => `${type.group}/${type.kind}`)
     expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
   })
 
   test('finds a kind in another version', () => {
-    expect(interpretedKind('kubeflow.org/v1', 'MPIJob')?.type.version).toBe('v2beta1')
-    expect(interpretedKind('v1', 'Deployment')).toBeUndefined()
+    expect(SHIPPED_KINDS.find('kubeflow.org/v1', 'MPIJob')?.type.version).toBe('v2beta1')
+    expect(SHIPPED_KINDS.find('v1', 'Deployment')).toBeUndefined()
   })
 
-  test.each(interpretedKinds)('$type.kind has a valid name of a kind', ({ type }) => {
+  test.each(SHIPPED_KINDS.all)('$type.kind has a valid name of a kind', ({ type }) => {
     expect(apiVersionOf(type)).toMatch(/^([a-z0-9.-]+\/)?v\d+((alpha|beta)\d+)?$/)
     expect(type.plural).toMatch(/^[a-z]+s$/)
     expect(type.plural.startsWith(type.kind.toLowerCase().slice(0, -1))).toBe(true)
+  })
+
+  test('is valid as configuration is', () => {
+    expect(compileSchema(workloadKindsSchema, 'forbidden')(SHIPPED_ENTRIES)).toEqual([])
+    expect(validateWorkloadKinds(SHIPPED_ENTRIES, 'workloadKinds')).toEqual([])
+  })
+})
+
+describe('a configured kind', () => {
+  const gadget: WorkloadKindEntry = {
+    group: 'example.com',
+    versions: ['v2', 'v1'],
+    kind: 'Gadget',
+    plural: 'gadgets',
+    templates: ['spec.parts[*].template'],
+    references: [{ kind: 'Secret', path: 'spec.license' }],
+  }
+  const gadgetOf = (spec: object) => ({
+    apiVersion: 'example.com/v1',
+    kind: 'Gadget',
+    metadata: { name: 'w', namespace: 'ns' },
+    spec,
+  })
+
+  test('is interpreted as those of the table', () => {
+    const object = gadgetOf({ license: 'key', parts: [{ template: template('a') }] })
+    const { references } = workloadOf(object, buildWorkloadKinds([gadget])).dependencies
+    expect(references.map(({ kind, name }) => `${kind} ns/${name}`).sort()).toEqual(
+      [...allOf('a'), 'Secret ns/key'].sort(),
+    )
+    expect(workloadOf(object).dependencies.references).toEqual([])
+  })
+
+  test('has pods if it has templates or metadata of pods', () => {
+    const { templates: _, ...without } = gadget
+    const kinds = [
+      gadget,
+      without,
+      { ...without, allPods: 'spec.podMetadata' },
+      { ...gadget, scope: 'Cluster' as const },
+    ]
+    expect(
+      kinds.map((entry) => hasPods(buildWorkloadKinds([entry]).find('example.com/v1', 'Gadget') as never)),
+    ).toEqual([true, false, true, false])
+  })
+
+  test('replaces a shipped kind', () => {
+    const entry = { ...gadget, group: 'batch', kind: 'Job', plural: 'jobs', versions: ['v1'] }
+    const kinds = buildWorkloadKinds([entry])
+    expect(kinds.find('batch/v1', 'Job')?.templates).toEqual(gadget.templates)
+    expect(kinds.all).toHaveLength(SHIPPED_KINDS.all.length)
   })
 })

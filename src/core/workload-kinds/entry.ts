@@ -1,0 +1,77 @@
+/** An entry of the table of workload kinds, and its schema. The shipped table and the configuration have the same form. */
+
+/** The kinds of objects that a reference of the table may name. */
+export const REFERENCED_KINDS = ['ConfigMap', 'PersistentVolumeClaim', 'Secret', 'Service', 'ServiceAccount'] as const
+
+/** A kind with dependencies or pods. Paths are JSONPath as in kubectl: `spec.tasks[*].template` (core/dependencies/json-path.ts). */
+export interface WorkloadKindEntry {
+  group: string
+  /** The first version that the API server serves is read. All versions have the same paths. */
+  versions: string[]
+  kind: string
+  plural: string
+  /** Default: Namespaced. */
+  scope?: 'Namespaced' | 'Cluster'
+  /** For readers of the table. */
+  description?: string
+  /** Pod templates: objects with `metadata` and `spec`. */
+  templates?: string[]
+  /** Objects with labels and annotations of pods, in addition to the metadata of templates. */
+  podMetadata?: string[]
+  /** As `podMetadata`, for all pods of the workload. Admission writes the annotation only there, and creates the object if it is absent. */
+  allPods?: string
+  /** Workloads that the controller of this kind creates inherit the annotation: no field of this kind can pass it on. */
+  inherits?: boolean
+  /** Whether pod templates cannot be changed after the creation. */
+  immutable?: boolean
+  /** Labels that a controller adds to pods; `{name}` is the name of the workload, and a final `*` an ordinal. */
+  podLabels?: Record<string, string>
+  /** Objects with some of the fields of a pod spec. */
+  podSpecs?: string[]
+  /** Objects with the `env` and `envFrom` of a container. */
+  containers?: string[]
+  /** Templates of PersistentVolumeClaims that a controller creates. */
+  claimTemplates?: string[]
+  /** Names of other objects. */
+  references?: { kind: (typeof REFERENCED_KINDS)[number]; path: string }[]
+  /** The Services to which an Ingress sends requests. */
+  backends?: string[]
+  /** The namespace of all named objects; default: that of the workload. */
+  namespace?: string
+}
+
+const name = { type: 'string', minLength: 1, maxLength: 253 }
+const path = { type: 'string', maxLength: 1024 }
+const paths = { type: 'array', maxItems: 64, items: path }
+
+const workloadKindSchema = {
+  type: 'object',
+  required: ['group', 'versions', 'kind', 'plural'],
+  properties: {
+    group: { type: 'string', maxLength: 253 },
+    versions: { type: 'array', minItems: 1, maxItems: 8, items: name },
+    kind: name,
+    plural: name,
+    scope: { enum: ['Namespaced', 'Cluster'] },
+    description: { type: 'string' },
+    templates: paths,
+    podMetadata: paths,
+    allPods: path,
+    inherits: { type: 'boolean' },
+    immutable: { type: 'boolean' },
+    podLabels: { type: 'object', additionalProperties: { type: 'string', maxLength: 253 } },
+    podSpecs: paths,
+    containers: paths,
+    claimTemplates: paths,
+    references: {
+      type: 'array',
+      maxItems: 64,
+      items: { type: 'object', required: ['kind', 'path'], properties: { kind: { enum: REFERENCED_KINDS }, path } },
+    },
+    backends: paths,
+    namespace: path,
+  },
+}
+
+/** The form of a table: at most as many kinds as an API server can be asked to watch with reason. */
+export const workloadKindsSchema = { type: 'array', maxItems: 200, items: workloadKindSchema }

@@ -1,0 +1,77 @@
+/** The table of workload kinds: the shipped file, with the kinds of the configuration. */
+import { configMaps, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
+import { groupOf, type ResourceType } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import { computedReferences, type ReferenceFinder } from './computed-references.ts'
+import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
+import shipped from './workload-kinds.json' with { type: 'json' }
+
+/** A kind of the table, prepared for look-ups. */
+export interface WorkloadKind
+  extends Omit<WorkloadKindEntry, 'group' | 'versions' | 'kind' | 'plural' | 'scope' | 'references' | 'description'> {
+  type: ResourceType
+  /** Single names, with the kind of the named object. */
+  names: readonly (readonly [ResourceType, string])[]
+  /** The paths of all objects with the labels and annotations of pods: `podMetadata`, `allPods`, and the metadata of templates. */
+  allPodMetadata: readonly string[]
+  /** Finds references that no path can express. */
+  more?: ReferenceFinder
+}
+
+export interface WorkloadKinds {
+  readonly all: readonly WorkloadKind[]
+  /** Returns the entry of a kind, for any of its versions; undefined if the table does not have the kind. */
+  find(apiVersion: string, kind: string): WorkloadKind | undefined
+}
+
+const REFERENCED: Readonly<Record<(typeof REFERENCED_KINDS)[number], ResourceType>> = {
+  ConfigMap: configMaps,
+  PersistentVolumeClaim: persistentVolumeClaims,
+  Secret: secrets,
+  Service: services,
+  ServiceAccount: serviceAccounts,
+}
+
+/** The entries of the shipped file. */
+export const SHIPPED_ENTRIES = shipped as readonly WorkloadKindEntry[]
+
+/** Returns the shipped table with the given entries. An entry of a shipped kind replaces it. */
+export function buildWorkloadKinds(configured: readonly WorkloadKindEntry[] = []): WorkloadKinds {
+  const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOf(entry), kindOf(entry)]))
+  return {
+    all: [...byKey.values()],
+    find: (apiVersion, kind) => byKey.get(keyOf({ group: groupOf(apiVersion), kind })),
+  }
+}
+
+/** The table without configuration. */
+export const SHIPPED_KINDS = buildWorkloadKinds()
+
+function keyOf({ group, kind }: { group: string; kind: string }): string {
+  return `${group}/${kind}`
+}
+
+function kindOf(entry: WorkloadKindEntry): WorkloadKind {
+  const { group, versions, kind, plural, scope = 'Namespaced', references = [], description: _, ...places } = entry
+  const [version = '', ...otherVersions] = versions
+  const more = computedReferences[keyOf(entry)]
+  const namespaced = scope === 'Namespaced'
+  return {
+    ...(namespaced && { namespace: 'metadata.namespace' }),
+    ...places,
+    type: { group, version, kind, plural, namespaced, ...(otherVersions.length > 0 && { otherVersions }) },
+    names: references.map((reference) => [REFERENCED[reference.kind], reference.path] as const),
+    allPodMetadata: podMetadataPaths(entry),
+    ...(more && { more }),
+  }
+}
+
+/** Whether pods can get volumes from a workload of this kind: admission reviews it. */
+export function hasPods({ type, templates, podMetadata, allPods }: WorkloadKind): boolean {
+  return type.namespaced && [templates, podMetadata, allPods].some((places) => places !== undefined)
+}
+
+function podMetadataPaths({ templates = [], podMetadata = [], allPods }: WorkloadKindEntry): string[] {
+  const inTemplates = templates.map((path) => (path === '' ? 'metadata' : `${path}.metadata`))
+  return [...new Set([...inTemplates, ...podMetadata, ...(allPods === undefined ? [] : [allPods])])]
+}

@@ -1,0 +1,50 @@
+/** Builds the CEL expressions by which an API server filters objects with annotations of Lodestone. They need Kubernetes 1.28. */
+import { segmentsOf } from '../core/dependencies/json-path.ts'
+import { IN_OUR_KEYS } from '../core/workload/annotation-keys.ts'
+
+/**
+ * Returns an expression: whether the object itself, or an object at one of these paths, has an annotation of Lodestone or a similar key.
+ *
+ * The expression must not fail for any object, since a failure counts as a failure of Lodestone. So each step checks the type of its value.
+ */
+export function hasOurAnnotation(paths: readonly string[]): string {
+  return anyOf('object', [['metadata'], ...new Map(paths.map((path) => [path, segmentsOf(path)])).values()], 0)
+}
+
+/** Returns an expression: whether an object of one of these kinds owns the object. */
+export function hasOwnerOf(kinds: readonly string[]): string {
+  const list = [...new Set(kinds)].map((kind) => `'${kind}'`).join(', ')
+  return `has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind in [${list}])`
+}
+
+function anyOf(value: string, paths: readonly (readonly string[])[], depth: number): string {
+  const isEnd = paths.some((path) => path.length === 0)
+  const below = Map.groupBy(
+    paths.filter((path) => path.length > 0),
+    ([segment]) => segment as string,
+  )
+  const rest = (through: readonly (readonly string[])[]) => through.map((path) => path.slice(1))
+  const members = [...below].filter(([segment]) => segment !== '*')
+  const inMap = [
+    ...(isEnd ? [isAnnotated(value)] : []),
+    ...members.map(([name, through]) => {
+      return `'${name}' in ${value} && (${anyOf(`${value}['${name}']`, rest(through), depth)})`
+    }),
+  ]
+  const items = below.get('*')
+  return [
+    ...(inMap.length > 0 ? [`type(${value}) == map && (${inMap.join(' || ')})`] : []),
+    ...(items ? [`${itemsOf(value)}.exists(v${depth}, ${anyOf(`v${depth}`, rest(items), depth + 1)})`] : []),
+  ].join(' || ')
+}
+
+/** Returns an expression: whether a map has an annotation with our key. */
+function isAnnotated(value: string): string {
+  const annotations = `${value}['annotations']`
+  return `'annotations' in ${value} && type(${annotations}) == map && ${annotations}.exists(k, k.contains('${IN_OUR_KEYS}'))`
+}
+
+/** Returns an expression for the items of a list or the values of a map. CEL iterates over the keys of a map. */
+function itemsOf(value: string): string {
+  return `(type(${value}) == list || type(${value}) == map) && ${value}.map(k, type(${value}) == map ? ${value}[k] : k)`
+}
