@@ -295,6 +295,7 @@ export class VolumeWorld {
       if (verb === 'download' && !this.disks.has(place)) this.disks.set(place, 'part')
       return this.setStatus(pod, fate)
     }
+    if (verb === 'prepare' && place.includes(':/')) this.disks.set(place, 'whole')
     if (verb === 'delete') {
       if (this.#isUsed(place)) this.violations.push(`${place} was deleted under a pod`)
       this.disks.delete(place)

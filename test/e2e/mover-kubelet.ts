@@ -1,5 +1,6 @@
 // Replaces the kubelets of a cluster of kwok nodes, for mover pods only. Their command really runs, as a process of this machine,
 // with a folder per node in place of the node's disk. It writes the same statuses as a kubelet.
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -116,7 +117,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
       const terminated = { exitCode: 128, reason: 'StartError', message: broken }
       return writeStatus(pod, { phase: 'Failed', ...stateOf(container, { terminated }) })
     }
-    const unmountable = await unmountableOf(pod)
+    const unmountable = (await unmountableOf(pod)) ?? missingDirectoryOf(pod)
     if (unmountable !== undefined) return failMount(pod, unmountable)
     const env = await environmentOf(pod, container)
     if ('missing' in env) return wait(pod, 'CreateContainerConfigError', env.missing)
@@ -210,9 +211,20 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     return why && `MountVolume.SetUp failed for volume "${claimName}" : mount failed: exit status 32\nOutput: ${why}`
   }
 
+  function missingDirectoryOf({ spec }: Pod): string | undefined {
+    const missing = spec?.volumes?.find(
+      ({ hostPath }) => hostPath?.type === 'Directory' && !existsSync(pathOn(spec.nodeName ?? '', hostPath.path)),
+    )
+    return (
+      missing &&
+      `MountVolume.SetUp failed for volume "${missing.name}" : hostPath type check failed: ${missing.hostPath?.path} is not a directory`
+    )
+  }
+
   // Nothing in the status says why: kubelets only have an Event for it.
   async function failMount(pod: Pod, message: string): Promise<void> {
     await wait(pod, 'ContainerCreating')
+    await writeStatus(pod, { conditions: [...placed(pod), { type: 'PodReadyToStartContainers', status: 'False' }] })
     const { namespace = 'default', name = '', uid = '' } = pod.metadata
     const now = new Date().toISOString()
     const involvedObject = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }
@@ -310,6 +322,11 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
       await rm(join(disks, name), { recursive: true, force: true })
     },
   }
+}
+
+// The condition of the scheduler, which a merge patch of the list would drop.
+function placed({ status }: Pod) {
+  return (status?.conditions ?? []).filter(({ type }) => type === 'PodScheduled')
 }
 
 interface Mount {

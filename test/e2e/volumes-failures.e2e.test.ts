@@ -1,6 +1,8 @@
 // Movers that fail in every way that Kubernetes knows: what a user sees of it, and that the data comes all the same. The API server, the
 // scheduler and the controllers are real, and the movers really run. The replacement of the kubelets (mover-kubelet.ts) simulates a
 // shortage of memory or disk and a missing image or export.
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ReplicaStatus, VolumeConfig } from '../../src/api/volume-manager.ts'
 import type { GatedRequest } from './api-gate.ts'
@@ -25,7 +27,7 @@ let cluster: Member
 
 beforeAll(async () => {
   cluster = await startMember({
-    volumes: { allowedMoverImages: ['example.org/movers/*'] },
+    volumes: { allowedMoverImages: ['example.org/movers/*'], localRoots: ['/mnt/local'] },
     movers: { prepareTimeoutSeconds: 75 },
   })
   await cluster.putBucket('lake', FILES, 'train/')
@@ -51,6 +53,27 @@ describe.concurrent('what fails says why, and the data comes all the same', () =
 
     cluster.kubelet.addImage(LATE, [...lodestoneCommand, 'mover'])
     await isWholeOnOneNode('late-image')
+  })
+
+  test('Local data whose directory exists nowhere: nothing is Running, until it exists', {
+    timeout: 300_000,
+  }, async () => {
+    const path = '/mnt/local/nowhere'
+    const { capacity: _, ...volume } = s3Volume(cluster.proxy, '')
+    const nodeAffinity = onNodes('node-1')
+    await cluster.create(volumeManagerOf('absent', { ...volume, sourceType: 'Local', options: { path }, nodeAffinity }))
+    await cluster.create(podOf('hopeful', 'absent'))
+
+    const replica = await failed('absent', 120_000)
+
+    expect(replica).toMatchObject({ reason: 'PathNotMounted', node: 'node-1', isPermanent: true })
+    expect(replica.message).toContain('/mnt/local/nowhere cannot be mounted on node node-1; create it')
+    expect(await cluster.volumeManager('absent')).toMatchObject({ status: { state: 'Failed' } })
+    expect((await cluster.podsOf('hopeful'))[0]?.spec?.nodeName).toBeUndefined()
+    expect(existsSync(cluster.kubelet.pathOn('node-1', path))).toBe(false)
+    await mkdir(cluster.kubelet.pathOn('node-1', path), { recursive: true })
+    await cluster.reached('absent', 'Running', 120_000)
+    expect(await cluster.nodeOf('hopeful')).toBe('node-1')
   })
 
   test('an export that cannot be mounted: nothing is Running, until it can', { timeout: 240_000 }, async () => {

@@ -1389,7 +1389,7 @@ test('a VolumeManager that went without its finalizer leaves no movers behind', 
   expect(world.movers()).toEqual([])
 })
 
-test('Local data is where its nodes are, and nothing is moved or deleted', async () => {
+test('Local data is used on the nodes on which a mover found it, and nothing is moved or deleted', async () => {
   const nodeAffinity = {
     requiredDuringSchedulingIgnoredDuringExecution: {
       nodeSelectorTerms: [{ matchExpressions: [{ key: 'imagenet', operator: 'Exists' }] }],
@@ -1406,12 +1406,22 @@ test('Local data is where its nodes are, and nothing is moved or deleted', async
   expect(await world.volume()).toMatchObject({
     message: 'success',
     volumeSource: { hostPath: { path: '/mnt/local/imagenet' } },
-    nodeAffinity,
+    replicas: [{ state: 'Ready', node: 'n4' }],
   })
-  expect(world.movers()).toEqual([])
+  await world.addNode('n5', { labels: { imagenet: 'yes' } })
+  world.fate = () =>
+    ended('Failed', { message: moverSays({ code: 'Unexpected', message: 'EIO: i/o error', retry: false }) })
+  await world.settle()
+  expect(await world.volume()).toMatchObject({
+    message: 'success',
+    replicas: [{ state: 'Ready' }, { state: 'Failed', node: 'n5', message: 'EIO: i/o error' }],
+  })
+  expect(await world.nodesOf()).toEqual(['n4'])
+
   await world.deleteManager()
   await world.settle()
   expect(await world.manager()).toBeUndefined()
+  expect([...world.disks.keys()]).toEqual(['n4:/mnt/local/imagenet'])
 })
 
 const NAMED_N4 = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n4'] }] }

@@ -8,6 +8,7 @@ import { deletionMover, replicaMover, uploadMover } from './build.ts'
 
 const S3 = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' }
 const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs.example.com', path: '/' } }
+const LOCAL = { sourceType: 'Local', options: { path: '/mnt/local/sales' } }
 const inputOf = (volume: Partial<VolumeConfig>, networks: readonly string[] = []) => ({
   ...{ manager: makeVolumeManager(), config: makeVolume(volume), placement: { on: 'n1' }, slot: 0, networks },
   settings: VOLUME_SETTINGS.movers,
@@ -64,6 +65,7 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; networks?: string[]; sh
       ...['--endpoint', 'http://pachd.default.svc:30600', '--keep-free', '1Gi'],
     ],
   },
+  { name: 'Local data', volume: LOCAL, want: ['prepare', '--root', '/', '--target', '/volume'] },
   { name: 'NFS', volume: NFS, want: ['prepare', '--root', '/volume', '--target', '/volume/data'] },
 ])('the mover of a replica of $name has its arguments', ({ volume, networks, shard, want }) => {
   const replica = makeReplica({ state: 'Queued', ...(shard && { shard }) })
@@ -79,6 +81,17 @@ test('movers mount the directory of the volume, or its claim with the access mod
   expect(mountOf(deletionMover({ ...inputOf({}), id: 'vol1', deletion: makeDeletion() }))).toMatchObject(directory)
   expect(claim).toMatchObject({ persistentVolumeClaim: { readOnly: true } })
   expect(mount).toMatchObject({ mountPath: '/volume/data', readOnly: true })
+})
+
+test('the mover of Local data mounts an existing directory read-only, and may read private files', () => {
+  const replica = makeReplica({ path: LOCAL.options.path })
+  const pod = replicaMover({ ...inputOf(LOCAL), replica })
+
+  expect(mountOf(pod)).toMatchObject([
+    { hostPath: { path: '/mnt/local/sales', type: 'Directory' } },
+    { mountPath: '/volume', readOnly: true },
+  ])
+  expect(pod.spec.containers[0]?.securityContext).toMatchObject({ capabilities: { add: ['DAC_READ_SEARCH'] } })
 })
 
 test('the mover of a replica without a directory mounts no volume', () => {

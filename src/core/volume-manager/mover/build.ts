@@ -29,17 +29,19 @@ interface TransferInput {
 /** The mover that downloads the data of a replica to a node. */
 export function replicaMover({ manager, config, replica, placement, slot, settings, networks }: TransferInput): Pod {
   const source = moverSourceOf(config)
+  const isPresent = sourceTypeOf(config.sourceType).delivery === 'present'
   // A volume without a source has no download: its mover checks that the directory can be read.
   const verb = source ? 'download' : 'prepare'
   const target = source?.folder ? `${TARGET}/${source.folder}` : TARGET
+  // The directory of a user is mounted itself, and the root must be above it.
+  const place = isPresent ? ['--root', '/', '--target', MOUNT_PATH] : [...ROOT, '--target', target]
   return moverPod({
     manager,
     config,
     task: taskOf(manager, config.id, 'replica', replica),
     args: [
       verb,
-      ...ROOT,
-      ...['--target', target],
+      ...place,
       ...(source ? ['--source', source.url] : []),
       ...serverOf(source, networks),
       ...(source ? ['--keep-free', settings.keepFree] : []),
@@ -50,6 +52,8 @@ export function replicaMover({ manager, config, replica, placement, slot, settin
     ],
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
+    // The directory of a user may be readable only by its owner.
+    ...(isPresent && { capabilities: ['DAC_READ_SEARCH'] }),
     placement,
     slot,
     settings,
@@ -76,7 +80,12 @@ function serverOf(source: MoverSource | undefined, networks: readonly string[]):
 }
 
 function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
-  if (sourceTypeOf(config.sourceType).delivery === 'mounted') {
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'present') {
+    // The kubelet mounts the directory only if it exists, and creates nothing.
+    return { at: MOUNT_PATH, volume: { hostPath: { path: path ?? '', type: 'Directory' } }, readOnly: true }
+  }
+  if (delivery === 'mounted') {
     const readOnly = isReadOnly(config)
     const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
     return { at: TARGET, volume: { persistentVolumeClaim: claim }, ...(readOnly && { readOnly }) }

@@ -229,6 +229,33 @@ describe('a mover that has not begun', () => {
     })
   })
 
+  test.each([
+    { name: 'after a minute', waitedMs: 61_000, started: 'False', type: 'Directory', want: 'PathNotMounted' },
+    { name: 'at first', waitedMs: 59_000, started: 'False', type: 'Directory', want: undefined },
+    { name: 'that is mounted', waitedMs: 61_000, started: 'True', type: 'Directory', want: undefined },
+    { name: 'that is created', waitedMs: 61_000, started: 'False', type: 'DirectoryOrCreate', want: undefined },
+  ])('for a directory of a node $name fails with $want', ({ waitedMs, started, type, want }) => {
+    const status = {
+      ...waiting('ContainerCreating'),
+      conditions: [{ type: 'PodReadyToStartContainers', status: started }],
+    }
+    const pod = makeMover(status)
+    const spec = { ...pod.spec, volumes: [{ name: 'volume', hostPath: { path: '/mnt/x', type } }] }
+    const state = moverStateOf({ ...pod, spec }, waitedMs)
+
+    expect('code' in state ? state.code : undefined).toBe(want)
+    expect(state.kind).toBe(want ? 'failed' : 'waiting')
+  })
+
+  test('is given a minute from the time at which it was scheduled', () => {
+    const placed = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(-30) }
+    const pod = makeReplicaMover({}, { ...waiting('ImagePullBackOff'), conditions: [placed] }, 'n1')
+    const task = readTask(pod)
+    if (!task) throw new Error('the builder gives a mover with a task')
+
+    expect(observeMover(makeVolumeInput({ movers: [pod] }), task, at(-300)).mover).toMatchObject({ kind: 'waiting' })
+  })
+
   test('has the message of the scheduler', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' }]
     expect(moverStateOf(makeMover({ phase: 'Pending', conditions }), 0)).toMatchObject({

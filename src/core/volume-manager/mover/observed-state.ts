@@ -116,14 +116,14 @@ export function observeMover(
   const pod = moverOf(manager, task, movers)
   const refusal = refusals.get(name)
   const observed = { progress: pod && progress.get(name), retryTriggers: retryTriggers.get(name) ?? NO_TRIGGERS }
-  if (pod) return { ...observed, mover: moverStateOf(pod, now - (fromTime(since) ?? now)) }
+  if (pod) return { ...observed, mover: moverStateOf(pod, now - Math.max(fromTime(since) ?? now, scheduledAt(pod))) }
   return { ...observed, mover: refusal === undefined ? undefined : refused(refusal) }
 }
 
 /**
  * The state of a mover's Pod.
  *
- * @param waitedMs time since the replica, the upload or the deletion entered its state
+ * @param waitedMs time since the replica, the upload or the deletion entered its state, and since the Pod has a node
  */
 export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
   const node = pod.spec?.nodeName ? { node: pod.spec.nodeName } : {}
@@ -137,6 +137,12 @@ export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
   }
   if (pod.metadata.deletionTimestamp) return { ...node, ...DELETED }
   return pod.status?.phase === 'Running' ? { kind: 'running', ...node } : waiting(pod, waitedMs, node)
+}
+
+/** When the scheduler placed a Pod, in ms since the epoch; 0 if it is not known. */
+function scheduledAt({ status }: Pod): number {
+  const placed = status?.conditions?.find(({ type, status: holds }) => type === 'PodScheduled' && holds === 'True')
+  return fromTime(placed?.lastTransitionTime ?? undefined) ?? 0
 }
 
 /** The failure of a mover whose Pod was deleted by a user, by a drain, or with its node. */
@@ -224,11 +230,27 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
     const message = cut(unscheduled.message ?? 'no node can take the mover', MAX_MESSAGE_LENGTH)
     return { kind: 'waiting', ...node, reason: unscheduled.reason ?? 'Unschedulable', message }
   }
+  const path = unmountedDirectory(pod)
+  if (path !== undefined && waitedMs > GRACE_MS) {
+    const said = MESSAGES.PathNotMounted(path, pod.spec?.nodeName ?? '', pod.metadata.name ?? '')
+    return { ...node, ...failure('PathNotMounted', said, false) }
+  }
   // Every mover waits for some seconds. This is not worth a write of the status.
   if (!pod.spec?.nodeName || waitedMs <= GRACE_MS) return { kind: 'waiting', ...node, ...STARTING }
   // The kubelet reports only in Events why it does not create a container.
   const message = `its container was not created within a minute, for example because a volume cannot be mounted; see kubectl describe pod ${pod.metadata.name}`
   return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
+}
+
+/**
+ * The directory of a `Local` volume for which a Pod waits, since the kubelet mounts it only if it exists. The kubelet reports that it has
+ * mounted all volumes with the condition PodReadyToStartContainers, since Kubernetes 1.29.
+ */
+function unmountedDirectory({ spec, status }: Pod): string | undefined {
+  const isWaiting = status?.conditions?.some(
+    ({ type, status: holds }) => type === 'PodReadyToStartContainers' && holds === 'False',
+  )
+  return isWaiting ? spec?.volumes?.find(({ hostPath }) => hostPath?.type === 'Directory')?.hostPath?.path : undefined
 }
 
 function terminatedOf(pod: Pod) {

@@ -22,6 +22,8 @@ export interface MoverPodInput {
   env: EnvVar[]
   /** The mount at `/volume` or below it. */
   mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
+  /** The capabilities, if they differ from those of the role. */
+  capabilities?: readonly string[]
   placement: MoverPlacement
   /** Its per-node slot on every node (schedule/slots.ts). */
   slot: number
@@ -93,12 +95,12 @@ export function moverPod(input: MoverPodInput): Pod {
   }
 }
 
-function containerOf({ config, manager, task, args, env, mount, settings }: MoverPodInput): Container {
+function containerOf({ config, manager, task, args, env, mount, settings, capabilities }: MoverPodInput): Container {
   const { namespace = 'default', name = '', uid } = manager.metadata
   const about = { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name, uid }
   // Another image has its own entry point. Lodestone's image needs the name of the command.
   const command = config?.mover?.image === undefined ? ['mover'] : []
-  const more = CAPABILITIES[task.role]
+  const more = capabilities ?? CAPABILITIES[task.role]
   const field = (variable: string, fieldPath: string): EnvVar => ({
     name: variable,
     valueFrom: { fieldRef: { fieldPath } },

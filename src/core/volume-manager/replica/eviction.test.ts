@@ -64,6 +64,11 @@ describe('a node that is short of disk', () => {
       want: undefined,
     },
     {
+      name: 'keeps the directory of a Local volume',
+      managers: [manager('a', { path: '/mnt/local/a' })],
+      want: undefined,
+    },
+    {
       name: 'loses data among VolumeManagers and volumes without data',
       managers: [makeVolumeManager(), { ...makeVolumeManager(), status: {} }, withEmpty, manager('a', {})],
       want: 'default/a',

@@ -6,6 +6,7 @@ import type { Plan } from '../../plan.ts'
 import { NOTHING } from '../../plan.ts'
 import type { LastEnd, VolumeUser } from '../input.ts'
 import { hasDiskPressure } from '../schedule/node-health.ts'
+import { isOfVolume } from '../spec/names.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { type DeletionCause, MESSAGES } from '../status/codes.ts'
 import { toTime } from '../status/time.ts'
@@ -99,7 +100,10 @@ function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: Ev
     const config = manager.spec.volumeConfigs.find((one) => one.id === id)
     if (config?.evictionPolicy !== 'LeastRecentlyUsed') return []
     return replicas
-      .filter((replica) => replica.state === 'Ready' && replica.node === node && !replica.inUse && replica.path)
+      .filter(
+        (replica) =>
+          replica.state === 'Ready' && replica.node === node && !replica.inUse && isOfVolume(replica.path ?? ''),
+      )
       .map((replica) => recordEnd(replica, lastEnd, now))
       .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
       .map((replica) => ({ manager, id, replica }))

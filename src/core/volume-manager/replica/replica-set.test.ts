@@ -210,8 +210,12 @@ describe('a node that a failed mover left', () => {
     const once = abandonNode(setOf(), left, NOW)
 
     expect(abandonNode(once, left, NOW)).toEqual(once)
-    expect(abandonNode(once, { ...left, path: '/other' }, NOW).deletions).toHaveLength(2)
+    expect(abandonNode(once, { ...left, path: `${PATH}-2` }, NOW).deletions).toHaveLength(2)
     expect(abandonNode(once, { ...left, node: 'n2' }, NOW).deletions).toHaveLength(2)
+  })
+
+  test('keeps the directory of a Local volume', () => {
+    expect(abandonNode(setOf(), { ...left, path: '/mnt/local/sales' }, NOW).deletions).toEqual([])
   })
 })
 

@@ -1,5 +1,6 @@
 /** Arranges the replicas of a volume: adds missing replicas, and drops surplus or outdated ones. */
 import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
+import { isOfVolume } from '../spec/names.ts'
 import type { DeletionCause } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { isReady } from './replica.ts'
@@ -48,7 +49,7 @@ export function arrangeReplicas(set: ReplicaSet, wanted: Wanted, now: number): R
   return dropOutdated(complete, wanted, now)
 }
 
-/** Drops a replica, with a deletion for the data that it has, or may have, on a node. */
+/** Drops a replica, with a deletion for the data that it has, or may have, on a node. The data of `Local` volumes is never deleted. */
 export function dropReplica(
   set: ReplicaSet,
   replica: ReplicaStatus,
@@ -60,7 +61,7 @@ export function dropReplica(
   const { deletions, nextIndex } = set
   const replicas = set.replicas.filter(({ index }) => index !== replica.index)
   const { node, path, revision } = replica
-  if (node === undefined || path === undefined) return { ...set, replicas }
+  if (node === undefined || path === undefined || !isOfVolume(path)) return { ...set, replicas }
   const deletion = deletionFor({ index: nextIndex, node, path, revision, nodeLabels: labelsOf(replica), cause }, now)
   return { ...set, replicas, deletions: [...deletions, deletion], nextIndex: nextIndex + 1 }
 }
@@ -77,6 +78,7 @@ export function abandonNode(
   now: number,
 ): ReplicaSet {
   const { node, path, revision, code } = left
+  if (!isOfVolume(path)) return set
   if (set.deletions.some((deletion) => deletion.node === node && deletion.path === path)) return set
   const { deletions, nextIndex: index } = set
   const deletion = deletionFor({ index, node, path, revision, nodeLabels: [], cause: causeOfFailure(code) }, now)

@@ -71,7 +71,22 @@ describe('the plan of a volume', () => {
       replicas: ['0 Queued'],
     },
     { name: 'adds none when its spec is invalid', config: { options: {} }, replicas: [] },
-    { name: 'adds none for local data', config: LOCAL, replicas: [] },
+    { name: 'adds none for local data without a node', config: LOCAL, replicas: [] },
+    {
+      name: 'adds one replica for each node that may have local data, to check its directory',
+      config: LOCAL,
+      input: {
+        nodes: makeVolumeInput({ nodes: ['n1', 'n2'].map((name) => makeNode(name, { labels: { disk: '' } })) }).nodes,
+      },
+      replicas: ['0 Queued', '1 Queued'],
+    },
+    {
+      name: 'deletes nothing when local data is removed from the spec',
+      config: LOCAL,
+      isInSpec: false,
+      volume: ({ revision }) => ({ replicas: [makeReplica({ revision, path: LOCAL.options.path })] }),
+      replicas: [],
+    },
     {
       name: 'keeps the replica of NFS, whatever nodes are allowed',
       config: { ...NFS, nodeAffinity: nodesWith('disk') },
@@ -159,7 +174,7 @@ describe('the plan of a volume', () => {
       volume: (current) => ({ replicas: [makeReplica(current), makeReplica({ ...current, index: 1, node: 'n2' })] }),
       config: { replicas: 2 },
       movers: (path) => [
-        makeMover({ path: '/old', index: 9 }, { phase: 'Running' }, 'n1'),
+        makeMover({ path: `${path}-old`, index: 9 }, { phase: 'Running' }, 'n1'),
         makeMover({ path, index: 8 }, { phase: 'Running' }, 'n2'),
       ],
       replicas: ['0 Ready', '1 Ready'],

@@ -12,7 +12,7 @@ import { isClosedTo } from '../schedule/taints.ts'
 import { wantedReplicas } from '../spec/distribution.ts'
 import { directoryOf } from '../spec/names.ts'
 import { revisionOf, sourceTypeOf } from '../spec/source-types.ts'
-import { volumeProblems } from '../spec/volume-rules.ts'
+import { MAX_REPLICAS, volumeProblems } from '../spec/volume-rules.ts'
 import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
 import { isReady } from './replica.ts'
 import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
@@ -105,36 +105,60 @@ function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | un
   }
 }
 
-function wantedOf({ manager, nodes, settings }: VolumeManagerInput, config: VolumeConfig): Wanted {
+function wantedOf(input: VolumeManagerInput, config: VolumeConfig): Wanted {
+  const { manager, nodes, settings } = input
   const { delivery } = sourceTypeOf(config.sourceType)
-  const isMoved = delivery === 'moved'
-  const isMovedTo = (name: string, isAllowed: (node: Node) => boolean) => {
+  const isOnNodes = delivery !== 'mounted'
+  const isOn = (name: string, isAllowed: (node: Node) => boolean) => {
     const node = nodes.get(name)
-    return !isMoved || node === undefined || isAllowed(node)
+    return !isOnNodes || node === undefined || isAllowed(node)
   }
   const mayRun = (node: Node) => runsMovers(node, settings.movers.architectures)
   return {
     revision: revisionOf(config),
-    path: isMoved ? directoryOf(manager, config) : undefined,
-    // One mover checks data that is mounted over the network. Data that is present needs no mover.
-    counts: isMoved ? wantedReplicas(config) : new Map([[undefined, delivery === 'mounted' ? 1 : 0]]),
-    allows: (name) => isMovedTo(name, (node) => allowsNode(config.nodeAffinity, node)),
-    admits: (name) => isMovedTo(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
+    ...placesOf(input, config),
+    allows: (name) => isOn(name, (node) => allowsNode(config.nodeAffinity, node)),
+    admits: (name) => isOn(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
     ...dropRules(manager, config.id, config),
   }
 }
 
+/** The directory of the data, and the number of replicas of each part. */
+function placesOf(input: VolumeManagerInput, config: VolumeConfig): Pick<Wanted, 'path' | 'counts'> {
+  switch (sourceTypeOf(config.sourceType).delivery) {
+    case 'moved':
+      return { path: directoryOf(input.manager, config), counts: wantedReplicas(config) }
+    case 'mounted':
+      // One mover checks that the data can be mounted.
+      return { path: undefined, counts: new Map([[undefined, 1]]) }
+    default: {
+      // A mover checks the directory on every node that may have it: pods may go to any of them.
+      return {
+        path: config.options?.['path'],
+        counts: new Map([[undefined, allowedNodes(input, config, MAX_REPLICAS)]]),
+      }
+    }
+  }
+}
+
+/** The number of nodes that the affinity allows and on which movers run. It stops counting at `enough`. */
+function allowedNodes({ nodes, settings }: VolumeManagerInput, { nodeAffinity }: VolumeConfig, enough: number): number {
+  let allowed = 0
+  for (const node of nodes.all()) {
+    if (allowed >= enough) break
+    if (allowsNode(nodeAffinity, node) && runsMovers(node, settings.movers.architectures)) allowed++
+  }
+  return allowed
+}
+
 /** VCK's message when fewer nodes are allowed than replicas are wanted; undefined when there are enough nodes. */
-function shortageOf({ nodes, settings }: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
+function shortageOf(input: VolumeManagerInput, config: VolumeConfig, wanted: Wanted): string | undefined {
   const { delivery } = sourceTypeOf(config.sourceType)
   if (delivery === 'mounted') return undefined
   const moved = [...wanted.counts.values()].reduce((sum, one) => sum + one, 0)
   const count = delivery === 'present' ? (config.replicas ?? 1) : moved
-  let allowed = 0
-  for (const node of nodes.all()) {
-    if (allowsNode(config.nodeAffinity, node) && runsMovers(node, settings.movers.architectures)) allowed++
-    if (allowed >= count) return undefined
-  }
+  const allowed = allowedNodes(input, config, count)
+  if (allowed >= count) return undefined
   return `replicas [${count}] greater than number of nodes [${allowed}]`
 }
 

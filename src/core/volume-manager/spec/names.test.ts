@@ -6,6 +6,7 @@ import {
   claimNameOf,
   directoryAround,
   directoryOf,
+  isOfVolume,
   moverName,
   nodeLabelOf,
   ownerKey,
@@ -75,6 +76,14 @@ describe('the owner is derived from the name of', () => {
 })
 
 describe('the directory of a volume', () => {
+  test.each([
+    { path: '/var/datasets/vck-resource-4b1d-0123456789abc', want: true },
+    { path: '/mnt/local/sales', want: false },
+    { path: '', want: false },
+  ])('$path is one that Lodestone created: $want', ({ path, want }) => {
+    expect(isOfVolume(path)).toBe(want)
+  })
+
   const manager: VolumeManager = makeVolumeManager([], { uid: '6fa459ea-ee8a-4ca4-894e-db77e160355e' })
   const of = (overrides = {}) => directoryOf(manager, makeVolume(overrides))
   const options = makeVolume().options ?? {}

@@ -73,6 +73,11 @@ export function directoryAround(path: string): string | undefined {
   return DIRECTORY.exec(path)?.[0]
 }
 
+/** Whether Lodestone created the directory. The directory of a `Local` volume belongs to the user. */
+export function isOfVolume(path: string): boolean {
+  return directoryAround(path) !== undefined
+}
+
 /** Whether the name is that of a directory of a volume. */
 export function isVolumeDirectory(name: string): boolean {
   return name.startsWith(PREFIX)

@@ -6,6 +6,7 @@ import { isReadOnly, publishShards, publishVolume } from './published.ts'
 import { revisionOf } from './source-types.ts'
 
 const manager = makeVolumeManager()
+const LOCAL = makeVolume({ sourceType: 'Local', options: { path: '/mnt/a' }, nodeAffinity: nodesWith('disk') })
 const S3 = makeVolume()
 const NFS = makeVolume({ sourceType: 'NFS', accessMode: 'ReadWriteMany', options: { server: 's', path: '/' } })
 
@@ -30,10 +31,10 @@ describe('the published part of a volume', () => {
       nodeAffinity: {},
     },
     {
-      name: 'Local is its path on its nodes',
-      config: makeVolume({ sourceType: 'Local', options: { path: '/mnt/a' }, nodeAffinity: nodesWith('disk') }),
+      name: 'Local is its path on the nodes on which a mover has checked it',
+      config: LOCAL,
       volumeSource: { hostPath: { path: '/mnt/a' } },
-      nodeAffinity: nodesWith('disk'),
+      nodeAffinity: nodesWith(nodeLabelOf(manager, 'vol1', revisionOf(LOCAL))),
     },
   ])('$name', ({ config, volumeSource, nodeAffinity }) => {
     expect(publishVolume(manager, config)).toEqual({ id: 'vol1', volumeSource, nodeAffinity })

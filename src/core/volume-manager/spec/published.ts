@@ -21,6 +21,8 @@ export interface PublishedShard {
 /** The volume source and the node affinity of a volume. A pod may have them before the data arrives, if it does not start before that. */
 export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
   const { id, options = {} } = config
+  const revision = revisionOf(config)
+  const labelled = nodesWith(nodeLabelOf(manager, id, revision))
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'mounted': {
       const readOnly = isReadOnly(config)
@@ -28,19 +30,9 @@ export function publishVolume(manager: VolumeManager, config: VolumeConfig): Pub
       return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {} }
     }
     case 'present':
-      return {
-        id,
-        volumeSource: { hostPath: { path: options['path'] ?? '' } },
-        nodeAffinity: config.nodeAffinity ?? {},
-      }
-    default: {
-      const revision = revisionOf(config)
-      return {
-        id,
-        volumeSource: { hostPath: { path: dataPathOf(manager, config, revision) } },
-        nodeAffinity: nodesWith(nodeLabelOf(manager, id, revision)),
-      }
-    }
+      return { id, volumeSource: { hostPath: { path: options['path'] ?? '' } }, nodeAffinity: labelled }
+    default:
+      return { id, volumeSource: { hostPath: { path: dataPathOf(manager, config, revision) } }, nodeAffinity: labelled }
   }
 }
 

@@ -51,7 +51,7 @@ const labelSyntax: Rule = ({ labels: given = {} }) => {
 }
 
 /** The status has an entry for each replica, and an object has at most 1.5 MiB. */
-const MAX_REPLICAS = 1000
+export const MAX_REPLICAS = 1000
 
 const replicas: Rule = ({ replicas: count }) => {
   if (count === undefined || count < 1) {

@@ -22,6 +22,8 @@ export const MESSAGES = {
   NodeUnready: () => 'the node is not ready',
   // A mover that failed without a code in its termination message.
   PrepareTimeout: (waitedFor: string) => `did not start in time: ${waitedFor}`,
+  PathNotMounted: (path: string, node: string, pod: string) =>
+    `${path} cannot be mounted on node ${node}; create it, or correct the option path, and see kubectl describe pod ${pod}`,
   Stalled: () => 'made no progress for too long',
   PodDeleted: () => 'the mover pod was deleted',
   OOMKilled: () => 'the mover ran out of memory',

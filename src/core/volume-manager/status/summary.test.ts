@@ -259,12 +259,12 @@ describe('a volume', () => {
     expect(summary.status.message).toEqual(message instanceof RegExp ? expect.stringMatching(message) : message)
   })
 
-  test('that is Local counts the nodes that have its data', () => {
+  test('that is Local counts the nodes on which its directory was checked', () => {
     const local = makeVolume({ sourceType: 'Local', replicas: 2, nodeAffinity: nodesWith('data') })
-    const labelled = ['n1', 'n2'].map((name) => makeNode(name, { labels: { data: '' } }))
-    const states = [labelled, labelled.slice(1)].map(
-      (nodes) =>
-        summarize(makeVolumeInput({ nodes: [...nodes, makeNode('n3')] }), planOf({ config: local, count: 0 })).state,
+    const nodes = ['n1', 'n2', 'n3'].map((name) => makeNode(name, { labels: { data: '' } }))
+    const checked = [makeReplica(), makeReplica({ index: 1, node: 'n2' }), makeReplica({ index: 2, state: 'Failed' })]
+    const states = [checked, checked.slice(1)].map(
+      (replicas) => summarize(makeVolumeInput({ nodes }), planOf({ config: local, count: 3, replicas })).state,
     )
 
     expect(states).toEqual(['usable', 'pending'])

@@ -8,7 +8,6 @@ import { isReady, isUsable } from '../replica/replica.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
-import { allowsNode } from '../schedule/node-affinity.ts'
 import { publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from './codes.ts'
@@ -47,7 +46,7 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
   const published = wanted ? publishVolume(input.manager, config) : undefined
   const shards = wanted ? publishShards(input.manager, config) : []
   const usable = set.replicas.filter((one) => wanted && isCurrent(one, wanted) && isUsable(one, config.sourceType))
-  const counted = countShards(input, plan, usable)
+  const counted = countShards(plan, usable)
   const isComplete = counted.every(({ wanted: count, there }) => there >= count)
   const isKept =
     isDeployed(before) &&
@@ -91,14 +90,12 @@ function countShard(
 }
 
 function countShards(
-  { nodes }: VolumeManagerInput,
   { config, wanted }: VolumePlan,
   usable: readonly ReplicaStatus[],
 ): { wanted: number; there: number }[] {
   if (!wanted || !config) return []
   if (sourceTypeOf(config.sourceType).delivery === 'present') {
-    const there = [...nodes.all()].filter((node) => allowsNode(config.nodeAffinity, node)).length
-    return [{ wanted: config.replicas ?? 1, there }]
+    return [{ wanted: config.replicas ?? 1, there: usable.length }]
   }
   return [...wanted.counts].map(([shard, count]) => ({
     wanted: count,
