@@ -33,6 +33,20 @@ const VOLUMES: VolumeCase[] = [
     code: 'Invalid',
   },
   {
+    name: 'resync with two parts of one replica',
+    rule: rules.resyncReplicas,
+    options: { resync: 'true', distributionStrategy: '{"p0/*": 1, "p1/*": 1}' },
+    more: { replicas: 2 },
+    code: undefined,
+  },
+  {
+    name: 'resync with a part of two replicas',
+    rule: rules.resyncReplicas,
+    options: { resync: 'true', distributionStrategy: '{"p0/*": 2, "p1/*": 1}' },
+    more: { replicas: 3 },
+    code: 'Invalid',
+  },
+  {
     name: 'no resync with two replicas',
     rule: rules.resyncReplicas,
     options: { resync: 'false' },

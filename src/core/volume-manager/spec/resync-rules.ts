@@ -1,5 +1,6 @@
 /** The validation rules of resync, which writes changes back to the source. */
 import { parseDuration } from '../../locality/duration.ts'
+import { wantedReplicas } from './distribution.ts'
 import { problem, type Rule, whenSet } from './option-rules.ts'
 import { parseBoolean } from './options.ts'
 
@@ -19,8 +20,9 @@ export const resyncReadOnly: Rule = ({ readOnly, options = {} }) =>
     ? problem('readOnly', 'Invalid', 'readOnly cannot be set when resync is: pods could write nothing to write back.')
     : undefined
 
-export const resyncReplicas: Rule = ({ replicas = 1, options = {} }) =>
-  parseBoolean(options['resync'] ?? '') && replicas > 1
+/** Each part may have one replica: the changes of two replicas of the same data could overwrite each other. */
+export const resyncReplicas: Rule = (config) =>
+  parseBoolean(config.options?.['resync'] ?? '') && Math.max(...wantedReplicas(config).values()) > 1
     ? problem('replicas', 'Invalid', 'replicas cannot be > 1 when resync is set')
     : undefined
 
