@@ -6,6 +6,7 @@ import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.t
 import { endTimeOf } from '../replica/pod-use.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
+import { scheduledAt, unmountedDirectory } from './pod-conditions.ts'
 import { type MoverTask, moverOf, nameOfTask } from './task.ts'
 
 /**
@@ -139,12 +140,6 @@ export function moverStateOf(pod: Pod, waitedMs: number): MoverState {
   return pod.status?.phase === 'Running' ? { kind: 'running', ...node } : waiting(pod, waitedMs, node)
 }
 
-/** When the scheduler placed a Pod, in ms since the epoch; 0 if it is not known. */
-function scheduledAt({ status }: Pod): number {
-  const placed = status?.conditions?.find(({ type, status: holds }) => type === 'PodScheduled' && holds === 'True')
-  return fromTime(placed?.lastTransitionTime ?? undefined) ?? 0
-}
-
 /** The failure of a mover whose Pod was deleted by a user, by a drain, or with its node. */
 export const DELETED: MoverFailure = {
   kind: 'failed',
@@ -240,17 +235,6 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
   // The kubelet reports only in Events why it does not create a container.
   const message = `its container was not created within a minute, for example because a volume cannot be mounted; see kubectl describe pod ${pod.metadata.name}`
   return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
-}
-
-/**
- * The directory of a `Local` volume for which a Pod waits, since the kubelet mounts it only if it exists. The kubelet reports that it has
- * mounted all volumes with the condition PodReadyToStartContainers, since Kubernetes 1.29.
- */
-function unmountedDirectory({ spec, status }: Pod): string | undefined {
-  const isWaiting = status?.conditions?.some(
-    ({ type, status: holds }) => type === 'PodReadyToStartContainers' && holds === 'False',
-  )
-  return isWaiting ? spec?.volumes?.find(({ hostPath }) => hostPath?.type === 'Directory')?.hostPath?.path : undefined
 }
 
 function terminatedOf(pod: Pod) {
