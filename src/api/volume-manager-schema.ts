@@ -37,6 +37,11 @@ const volumeConfig: Schema = {
   properties: {
     id: { ...string('The name of the volume in its VolumeManager.', 253), minLength: 1 },
     replicas: { type: 'integer', format: 'int32', description: 'The number of nodes that get the data.' },
+    onEveryNode: {
+      type: 'boolean',
+      description:
+        'Whether every node that nodeAffinity allows gets the data, also nodes that join later. Excludes replicas.',
+    },
     sourceType: string('The source of the data: S3, NFS, Pachyderm, Local or Stream. S3-Dev means S3.', 63),
     accessMode: string('ReadWriteOnce, or ReadWriteMany or ReadOnlyMany for NFS.', 63),
     capacity: string('The size of the data, e.g. 5Gi; for NFS volumes, the request of the claim.', 63),

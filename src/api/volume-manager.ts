@@ -14,6 +14,8 @@ export interface VolumeConfig {
   replicas?: number
   /** S3, S3-Dev, NFS, Pachyderm, Local or Stream. */
   sourceType: string
+  /** Whether every node that `nodeAffinity` allows gets the data, also nodes that join later. It excludes `replicas`. */
+  onEveryNode?: boolean
   accessMode?: string
   capacity?: string
   labels?: Record<string, string>

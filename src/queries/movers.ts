@@ -205,7 +205,7 @@ function concernedByNode(before: Node | undefined, after: Node | undefined, stor
   const labelled = owners.flatMap((label) => ownersNamed(ownerOfNodeLabel(label), store))
   // A node label of Lodestone concerns only its owner, while many VolumeManagers may have data on one node.
   if (before && after && jsonEqual(withoutOwnLabels(before), withoutOwnLabels(after))) return labelled
-  const candidates = ['waiting', 'local'].flatMap((index) => managersBy(store, index, 'all'))
+  const candidates = ['waiting', 'everyNode'].flatMap((index) => managersBy(store, index, 'all'))
   return [...managersBy(store, 'node', name), ...labelled, ...candidates]
 }
 

@@ -60,6 +60,44 @@ describe('the deletion of a VolumeManager', () => {
   })
 })
 
+describe('a copy on every node of a selector', () => {
+  test('comes to nodes that join, and leaves nodes that the selector does not match any more', async () => {
+    const { plane } = cluster
+    const label = (node: string, change: string) => plane.kubectl(['label', 'node', node, change])
+    await label('node-2', 'pool=gpu')
+    const volume = s3Volume(cluster.proxy, 's3://lake/train/', { onEveryNode: true, nodeAffinity: selector('pool') })
+    const { replicas: _, ...config } = volume
+    await cluster.create(volumeManagerOf('cached', config))
+    const status = firstVolume(await cluster.reached('cached', 'Running'))
+    expect(cluster.nodesWith(status)).toEqual(['node-2'])
+    const refused = await cluster.tryCreate(volumeManagerOf('refused', { ...config, replicas: 2 }))
+    expect(refused.stderr).toContain('replicas cannot be set with onEveryNode')
+
+    await label('node-3', 'pool=gpu')
+    await plane.kubectl(['delete', 'node', 'node-5'])
+    const joined = nodeObject('node-5')
+    const labels = { ...joined.metadata.labels, pool: 'gpu' }
+    await plane.apply({ ...joined, metadata: { ...joined.metadata, labels } })
+
+    await plane.eventually('the joined nodes have a copy', async () => {
+      return cluster.nodesWith(status).join() === 'node-2,node-3,node-5'
+    })
+    await label('node-2', 'pool-')
+    await plane.eventually('the node that left has none', async () => {
+      return cluster.nodesWith(status).join() === 'node-3,node-5'
+    })
+    const after = await cluster.reached('cached', 'Running')
+    await plane.eventually('the labels are right', async () => {
+      return (await cluster.labeledNodes(after)).sort().join() === 'node-3,node-5'
+    })
+  })
+})
+
+function selector(key: string) {
+  const terms = [{ matchExpressions: [{ key, operator: 'Exists' }] }]
+  return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } }
+}
+
 async function goDown(node: string): Promise<void> {
   const { plane, kubelet } = cluster
   await plane.kubectl(['label', 'node', node, `${downLabel}=true`])

@@ -71,9 +71,11 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
         [...replicas, ...deletions].flatMap(({ node }) => (node ? [node] : [])),
       )
     },
-    // VolumeManagers with `Local` volumes: any node may have their data.
-    local: ({ spec }) =>
-      (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(({ sourceType }) => sourceType === 'Local')
+    // VolumeManagers that every node concerns: of `Local` volumes, and of those with a copy on every node.
+    everyNode: ({ spec }) =>
+      (Array.isArray(spec.volumeConfigs) ? spec.volumeConfigs : []).some(
+        ({ sourceType, onEveryNode }) => sourceType === 'Local' || onEveryNode,
+      )
         ? ['all']
         : [],
   },

@@ -3,6 +3,7 @@ import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/v
 import { isOfVolume } from '../spec/names.ts'
 import type { DeletionCause } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
+import type { EveryNode } from './every-node.ts'
 import { isReady } from './replica.ts'
 import { earliest, inQueue } from './transition.ts'
 
@@ -13,6 +14,8 @@ export interface Wanted {
   path: string | undefined
   /** The number of replicas of each part. The key undefined is all of the data. */
   counts: ReadonlyMap<string | undefined, number>
+  /** Only for a volume with a copy on every node. */
+  everyNode?: EveryNode
   /** Whether the data may be on the node. */
   allows(node: string): boolean
   /** Whether a mover may be scheduled to the node. */
@@ -136,14 +139,14 @@ function arrangeShard(
   const ofShard = set.replicas.filter(
     (one) => isCurrent(one, wanted) && one.shard === shard && one.state !== 'Unreachable',
   )
-  // A replica on a node that is no longer allowed stays until another replica is ready.
+  // A replica on a node that is no longer allowed stays until another replica is ready, unless every other node has one of its own.
   const isMisplaced = (one: ReplicaStatus) => isReady(one) && one.node !== undefined && !wanted.allows(one.node)
   const placed = ofShard.filter((one) => !isMisplaced(one))
   const missing = count - placed.length
   if (missing > 0) return addReplicas(set, wanted, shard, missing, now)
   const surplus = leastValuable(placed).slice(0, -missing)
   // Ready replicas are the last to be dropped.
-  const isServed = placed.filter(isReady).length >= count
+  const isServed = wanted.everyNode !== undefined || placed.filter(isReady).length >= count
   const misplaced = isServed ? ofShard.filter(isMisplaced) : []
   const less = surplus.reduce((left, one) => dropReplica(left, one, 'ScaledDown', wanted, now), set)
   return misplaced.reduce((left, one) => dropReplica(left, one, 'Moved', wanted, now), less)

@@ -13,6 +13,7 @@ import { wantedReplicas } from '../spec/distribution.ts'
 import { directoryOf } from '../spec/names.ts'
 import { revisionOf, sourceTypeOf } from '../spec/source-types.ts'
 import { MAX_REPLICAS, volumeProblems } from '../spec/volume-rules.ts'
+import { countEveryNode } from './every-node.ts'
 import { isDeletedInUse, nodeLabelsFor, stepDeletions, stepReplicas } from './observe.ts'
 import { isReady } from './replica.ts'
 import { abandonNode, arrangeReplicas, type DropRules, deleteAll, type ReplicaSet, type Wanted } from './replica-set.ts'
@@ -50,8 +51,8 @@ export function planVolume(
   const isWanted = config !== undefined && goal === 'present'
   const faults = config ? volumeProblems(config, settings) : []
   const problems = isWanted ? faults.map(({ message, statusMessage }) => statusMessage ?? message) : []
-  const wanted = isWanted && problems.length === 0 ? wantedOf(input, config) : undefined
   const stepped = stepReplicas(input, id, config, before)
+  const wanted = isWanted && problems.length === 0 ? wantedOf(input, config, stepped.replicas) : undefined
   const kept = isWanted ? stepped : deleteAll(stepped, dropRules(manager, id, config), now)
   const arranged = wanted ? arrangeReplicas(stepped, wanted, now) : kept
   const own = [...movers.values()].filter((pod) => readTask(pod)?.id === id)
@@ -105,7 +106,7 @@ function dropRules(manager: VolumeManager, id: string, config: VolumeConfig | un
   }
 }
 
-function wantedOf(input: VolumeManagerInput, config: VolumeConfig): Wanted {
+function wantedOf(input: VolumeManagerInput, config: VolumeConfig, replicas: readonly ReplicaStatus[]): Wanted {
   const { manager, nodes, settings } = input
   const { delivery } = sourceTypeOf(config.sourceType)
   const isOnNodes = delivery !== 'mounted'
@@ -113,10 +114,12 @@ function wantedOf(input: VolumeManagerInput, config: VolumeConfig): Wanted {
     const node = nodes.get(name)
     return !isOnNodes || node === undefined || isAllowed(node)
   }
+  const everyNode = delivery === 'moved' && config.onEveryNode ? countEveryNode(input, config, replicas) : undefined
   const mayRun = (node: Node) => runsMovers(node, settings.movers.architectures)
   return {
     revision: revisionOf(config),
     ...placesOf(input, config),
+    ...(everyNode && { everyNode, counts: new Map([[undefined, everyNode.replicas]]) }),
     allows: (name) => isOn(name, (node) => allowsNode(config.nodeAffinity, node)),
     admits: (name) => isOn(name, (node) => mayRun(node) && !isClosedTo(config.tolerations, node)),
     ...dropRules(manager, config.id, config),

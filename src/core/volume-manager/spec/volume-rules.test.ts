@@ -55,6 +55,25 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   { name: 'an invalid label', config: { labels: { a: 'b c' } }, want: ['labels'] },
   { name: '1000 replicas', config: { replicas: 1000 }, want: [] },
   { name: '1001 replicas', config: { replicas: 1001 }, want: ['replicas'] },
+  { name: 'a copy on every node', config: { onEveryNode: true, replicas: undefined as never }, want: [] },
+  { name: 'a copy on every node and replicas', config: { onEveryNode: true, replicas: 1 }, want: ['replicas'] },
+  { name: 'onEveryNode: false with replicas', config: { onEveryNode: false, replicas: 1 }, want: [] },
+  {
+    name: 'a copy on every node and changes to write back',
+    config: {
+      ...{ onEveryNode: true, replicas: undefined as never },
+      options: { awsCredentialsSecretName: 'a', sourceURL: 's3://lake/sales/', resync: 'true' },
+    },
+    want: ['onEveryNode'],
+  },
+  {
+    name: 'NFS on every node',
+    config: {
+      ...{ onEveryNode: true, sourceType: 'NFS', accessMode: 'ReadWriteMany', capacity: '5Gi' },
+      options: { server: 's', path: '/p' },
+    },
+    want: ['onEveryNode'],
+  },
   {
     name: 'NFS without a capacity',
     config: { sourceType: 'NFS', accessMode: 'ReadOnlyMany', capacity: '', options: { server: 'a', path: '/' } },

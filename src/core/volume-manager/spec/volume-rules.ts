@@ -53,7 +53,16 @@ const labelSyntax: Rule = ({ labels: given = {} }) => {
 /** The status has an entry for each replica, and an object has at most 1.5 MiB. */
 export const MAX_REPLICAS = 1000
 
-const replicas: Rule = ({ replicas: count }) => {
+const replicas: Rule = ({ replicas: count, onEveryNode }) => {
+  if (onEveryNode) {
+    return count === undefined
+      ? undefined
+      : problem(
+          'replicas',
+          'Forbidden',
+          'replicas cannot be set with onEveryNode: every node gets one. Remove one of them.',
+        )
+  }
   if (count === undefined || count < 1) {
     return problem('replicas', 'Invalid', 'replicas cannot be empty or less than 1.')
   }
@@ -61,6 +70,18 @@ const replicas: Rule = ({ replicas: count }) => {
     ? problem('replicas', 'Invalid', `replicas cannot be more than ${MAX_REPLICAS}.`)
     : undefined
 }
+
+const onEveryNode: Rule = ({ onEveryNode: isSet, options = {} }) => {
+  const excluded = isSet ? ['distributionStrategy', 'resync'].find((name) => options[name] !== undefined) : undefined
+  return excluded === undefined
+    ? undefined
+    : problem('onEveryNode', 'Forbidden', `onEveryNode cannot be set with ${excluded}.`)
+}
+
+const onSomeNodes: Rule = ({ onEveryNode: isSet, sourceType }) =>
+  isSet
+    ? problem('onEveryNode', 'Forbidden', `onEveryNode cannot be set for ${sourceType}, which downloads nothing.`)
+    : undefined
 
 function accessMode(allowed: readonly string[], message: string, statusMessage: string): Rule {
   return ({ accessMode: mode }) => {
@@ -125,7 +146,7 @@ const moverImage: Rule = ({ mover }, limits) => {
 
 const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
 const DOWNLOADED = [
-  ...[replicas, timeout, distribution, flatten, exclude],
+  ...[replicas, onEveryNode, timeout, distribution, flatten, exclude],
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
   hostDirectory('dataPath', 'data'),
 ]
@@ -143,7 +164,7 @@ const S3 = [
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   S3: [...S3, ...DOWNLOADED, ownMode],
   'S3-Dev': [...S3, ...DOWNLOADED, ownMode],
-  NFS: [required('server'), server, required('path'), absolutePath, sharedMode, claimCapacity],
+  NFS: [onSomeNodes, required('server'), server, required('path'), absolutePath, sharedMode, claimCapacity],
   Pachyderm: [
     ...['repo', 'branch', 'inputPath', 'outputPath'].map(required),
     outputPath,
@@ -155,7 +176,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     ...DOWNLOADED,
     ownMode,
   ],
-  Local: [required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
+  Local: [onSomeNodes, required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
   Stream: [
     (config, limits) => (config.options?.['sourceURL'] ? credentials(config, limits) : undefined),
     secretName('awsCredentialsSecretName'),
@@ -165,6 +186,7 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     region,
     verify,
     replicas,
+    onEveryNode,
     distribution,
     flatten,
     exclude,

@@ -11,6 +11,7 @@ export const MESSAGES = {
   NodeGone: (node: string) => `node ${node} was deleted`,
   NodeReplaced: (node: string) => `node ${node} was replaced; a mover checks its data`,
   NodeTaken: (node: string) => `node ${node} has the data already`,
+  BeyondLimit: (nodes: number) => `${nodes} more nodes match; divide them between VolumeManagers with nodeAffinity`,
   // A replica that is placed.
   Starting: () => 'the mover was created',
   NodeNotReady: (node: string) => `node ${node} is not ready`,

@@ -96,11 +96,11 @@ function nodesOf(summaries: readonly VolumeSummary[]): string {
 
 function replicasMessage(summaries: readonly VolumeSummary[]): string {
   return summaries
-    .map(({ status }) => {
+    .map(({ status, note }) => {
       const { id, readyReplicas = 0, replicas = [] } = status
       const missing = replicas.find(({ state }) => state !== 'Ready')
       const why = missing ? ` (${missing.reason ?? missing.state}${missing.message ? `: ${missing.message}` : ''})` : ''
-      return `${id}: ${readyReplicas} ready${why}`
+      return `${id}: ${readyReplicas} ready${why}${note ? ` (${note})` : ''}`
     })
     .join('; ')
     .slice(0, MOST)

@@ -33,6 +33,11 @@ function planOf({
   }
 }
 
+function everyNodePlan(everyNode: { replicas: number; beyond: number }): VolumePlan {
+  const plan = planOf({ count: everyNode.replicas, replicas: [makeReplica(), downloading] })
+  return { ...plan, wanted: { ...(plan.wanted as NonNullable<typeof plan.wanted>), everyNode } }
+}
+
 const failing = (failures: number, more: Partial<ReplicaStatus> = {}) =>
   makeReplica({ state: 'Failed', attempt: 4, failures, reason: 'NoSpace', message: 'full', ...more })
 const downloading = makeReplica({ state: 'Downloading', bytes: 5 })
@@ -90,6 +95,18 @@ describe('a volume', () => {
       plan: planOf({ replicas: [makeReplica({ revision: 'old' })] }),
       state: 'pending',
       message: undefined,
+    },
+    {
+      name: 'with a copy on every node that was never usable and has one of two replicas',
+      plan: everyNodePlan({ replicas: 2, beyond: 0 }),
+      state: 'usable',
+      message: 'success',
+    },
+    {
+      name: 'with a copy on as many nodes as are allowed, but not on all',
+      plan: everyNodePlan({ replicas: 1, beyond: 7 }),
+      state: 'usable',
+      message: 'success',
     },
     { name: 'that failed twice', plan: planOf({ replicas: [failing(2)] }), state: 'pending', message: undefined },
     {

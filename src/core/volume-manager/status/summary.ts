@@ -17,6 +17,8 @@ export interface VolumeSummary {
   state: 'usable' | 'pending' | 'failed' | 'deleting' | 'deleted'
   /** Whether the volume has as many replicas as wanted. */
   isComplete: boolean
+  /** Why the volume has fewer copies than wanted although nothing failed. */
+  note?: string
   /** The code of the deletion that is not finished. */
   reason?: string
 }
@@ -47,14 +49,15 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
   const shards = wanted ? publishShards(input.manager, config) : []
   const usable = set.replicas.filter((one) => wanted && isCurrent(one, wanted) && isUsable(one, config.sourceType))
   const counted = countShards(plan, usable)
-  const isComplete = counted.every(({ wanted: count, there }) => there >= count)
+  const { beyond = 0 } = wanted?.everyNode ?? {}
+  const hasAll = counted.every(({ wanted: count, there }) => there >= count)
+  // Nodes come and go. A volume with a copy on every node is usable with the first one.
   const isKept =
-    isDeployed(before) &&
-    before?.revision === wanted?.revision &&
+    (wanted?.everyNode !== undefined || (isDeployed(before) && before?.revision === wanted?.revision)) &&
     counted.every(({ wanted: count, there }) => there >= Math.min(count, 1))
   const failure = problems.length > 0 ? problems.join('; ') : (plan.shortage ?? failureOf(input.manager, plan))
   // A failed replica does not make a usable volume fail. The condition ReplicasReady reports it.
-  const isFine = wanted !== undefined && (isComplete || isKept)
+  const isFine = wanted !== undefined && (hasAll || isKept)
   const message = isFine ? SUCCESS_MESSAGE : failure && cut(failure, MAX_MESSAGE_LENGTH)
   const bytes = Math.max(0, ...usable.map((one) => one.bytes ?? 0))
   return {
@@ -70,7 +73,8 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
       ...lists,
     },
     state: isFine ? 'usable' : failure ? 'failed' : 'pending',
-    isComplete: isFine && isComplete,
+    isComplete: isFine && hasAll && beyond === 0,
+    ...(beyond > 0 && { note: MESSAGES.BeyondLimit(beyond) }),
   }
 }
 
