@@ -12,8 +12,15 @@ export interface Downloader {
   args(prefix: string, into: string): string[]
 }
 
-export async function downloaders(s3: S3, bucket: string): Promise<Downloader[]> {
-  const keys = { AWS_ACCESS_KEY_ID: s3.accessKey, AWS_SECRET_ACCESS_KEY: s3.secretKey, AWS_REGION: s3.region }
+/** @param ca the file of the CA that signed the certificate of the server; undefined without TLS */
+export async function downloaders(s3: S3, bucket: string, ca?: string): Promise<Downloader[]> {
+  const keys = {
+    // Of the programs in Go.
+    ...(ca !== undefined && { SSL_CERT_FILE: ca }),
+    AWS_ACCESS_KEY_ID: s3.accessKey,
+    AWS_SECRET_ACCESS_KEY: s3.secretKey,
+    AWS_REGION: s3.region,
+  }
   const mover = (...options: string[]): Downloader => ({
     name: ['lodestone mover', ...options].join(' '),
     command: process.execPath,
@@ -22,6 +29,7 @@ export async function downloaders(s3: S3, bucket: string): Promise<Downloader[]>
     args: (prefix, into) => [
       ...[BUILT, 'mover', 'download', '--endpoint', s3.url, '--local-network', '127.0.0.0/8'],
       ...['--source', `s3://${bucket}/${prefix}/`, '--root', into, '--target', join(into, 'data'), ...options],
+      ...(ca === undefined ? [] : ['--ca-file', ca]),
     ],
   })
   const s5cmd: Downloader = {

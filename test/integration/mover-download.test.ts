@@ -5,7 +5,7 @@ import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createCrc32c, createCrc64Nvme } from '../../src/core/mover/crc.ts'
+import { createCrc } from '../../src/mover/checksum/crc.ts'
 import { KEYS, lastProgress, makeRoot, readTree, runMover } from './mover-run.ts'
 import { type Fault, type S3Server, type SeenRequest, startS3Server } from './s3-server.ts'
 
@@ -267,7 +267,7 @@ describe('keys that are no paths are refused before anything is downloaded', () 
 })
 
 /** A fault for the first so many requests of objects. */
-function digestOf(crc: ReturnType<typeof createCrc32c>, body: Buffer): string {
+function digestOf(crc: ReturnType<typeof createCrc>, body: Buffer): string {
   crc.update(body)
   return crc.digest()
 }
@@ -646,8 +646,8 @@ describe('a download is checked', () => {
 
   test.each([
     { name: 'SHA-256', header: 'sha256', of: (body: Buffer) => createHash('sha256').update(body).digest('hex') },
-    { name: 'CRC-64/NVME', header: 'crc64nvme', of: (body: Buffer) => digestOf(createCrc64Nvme(), body) },
-    { name: 'CRC-32C', header: 'crc32c', of: (body: Buffer) => digestOf(createCrc32c(), body) },
+    { name: 'CRC-64/NVME', header: 'crc64nvme', of: (body: Buffer) => digestOf(createCrc('crc64nvme'), body) },
+    { name: 'CRC-32C', header: 'crc32c', of: (body: Buffer) => digestOf(createCrc('crc32c'), body) },
     { name: 'CRC-32', header: 'crc32', of: (body: Buffer) => crc32(body).toString(16).padStart(8, '0') },
   ])('small and large, against $name, and not against an ETag that only looks like an MD5', async ({ header, of }) => {
     for (const [key, body] of Object.entries({ 'raw/large': large, 'raw/small': Buffer.from('x') })) {
@@ -658,7 +658,7 @@ describe('a download is checked', () => {
   })
 
   test('by its CRC too when an earlier mover fetched some of its parts, which are looked at again', async () => {
-    const value = Buffer.from(digestOf(createCrc64Nvme(), large), 'hex').toString('base64')
+    const value = Buffer.from(digestOf(createCrc('crc64nvme'), large), 'hex').toString('base64')
     s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
     const isLast = ({ headers }: SeenRequest) => headers.range?.startsWith(`bytes=${2 * PART}-`)
     s3.misbehave((request) => (isLast(request) ? { status: 403 } : undefined))
@@ -681,7 +681,7 @@ describe('a download is checked', () => {
 
   test('once more when its connection broke in the middle', async () => {
     const body = Buffer.from('x'.repeat(PART / 2))
-    const value = Buffer.from(digestOf(createCrc64Nvme(), body), 'hex').toString('base64')
+    const value = Buffer.from(digestOf(createCrc('crc64nvme'), body), 'hex').toString('base64')
     s3.put('raw/a', body, { headers: { 'x-amz-checksum-crc64nvme': value } })
     s3.misbehave(firstly(1, { breakAfter: 1000 }))
 
@@ -774,7 +774,7 @@ describe('a later attempt', () => {
 
   test('counts what an earlier one brought as done when it has looked at it again', async () => {
     const large = randomBytes(PART * 4)
-    const value = Buffer.from(digestOf(createCrc64Nvme(), large), 'hex').toString('base64')
+    const value = Buffer.from(digestOf(createCrc('crc64nvme'), large), 'hex').toString('base64')
     s3.put('raw/a', large, { headers: { 'x-amz-checksum-crc64nvme': value } })
     s3.misbehave(({ headers }) => (headers.range?.startsWith(`bytes=${PART * 3}`) ? { status: 403 } : undefined))
     await download('s3://lake/raw/', '--parallel', '1')

@@ -6,7 +6,7 @@ import { collectionPath } from '../../api/meta.ts'
 import { isObject } from '../../core/json.ts'
 import type { MoverIdentity, ObjectRef } from '../../core/mover/event.ts'
 import type { EventSink } from '../../mover/events.ts'
-import { type ApiConnection, createConnection } from '../../store/cluster/api-connection.ts'
+import type { ApiConnection } from '../../store/cluster/api-connection.ts'
 import { ApiError } from '../../store/cluster/api-error.ts'
 import { type CommandIo, UsageError } from '../command.ts'
 
@@ -43,14 +43,15 @@ function readRef(text: string): ObjectRef {
 }
 
 /**
- * Opens the API server. In a Pod this does not load the client for kubeconfigs, which would double the memory of a mover.
+ * Opens the API server. It loads clients only if it needs them. In a Pod it does not load the client for kubeconfigs, which would double
+ * the memory of a mover.
  * Returns undefined without an API server; throws `ConnectionConfigError` for an invalid kubeconfig.
  */
 export async function openEventSink(
   kubeconfig: string | undefined,
   env: CommandIo['env'],
 ): Promise<{ sink: EventSink; close: () => Promise<void> } | undefined> {
-  const connection = kubeconfig === undefined ? connectInPod(env) : await connectByFile(kubeconfig)
+  const connection = kubeconfig === undefined ? await connectInPod(env) : await connectByFile(kubeconfig)
   if (connection === undefined) return undefined
   return { sink: (event) => write(connection, event), close: () => connection.close() }
 }
@@ -62,9 +63,10 @@ async function connectByFile(kubeconfig: string): Promise<ApiConnection> {
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-function connectInPod(env: CommandIo['env']): ApiConnection | undefined {
+async function connectInPod(env: CommandIo['env']): Promise<ApiConnection | undefined> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
   if (!host || !port || !existsSync(`${SERVICE_ACCOUNT}/token`)) return undefined
+  const { createConnection } = await import('../../store/cluster/api-connection.ts')
   return createConnection({
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     // A projected token changes hourly; reading it for an Event every ten seconds is cheap.

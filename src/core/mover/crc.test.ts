@@ -1,70 +1,46 @@
-import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { combineCrcs, createCrc32c, createCrc64Nvme } from './crc.ts'
+import { expect, test } from 'vitest'
+import { CRC_MODELS, type CrcModel, combineCrcs, isCrc, multiply, powerOfX } from './crc.ts'
 
-const KINDS = [
-  { name: 'CRC-32C', called: 'crc32c', create: createCrc32c, width: 32n, polynomial: 0x82f63b78n, check: 'e3069283' },
-  {
-    name: 'CRC-64/NVME',
-    called: 'crc64nvme',
-    create: createCrc64Nvme,
-    width: 64n,
-    polynomial: 0x9a6c9329ac4bc9b5n,
-    check: 'ae8b14860a799888',
-  },
-] as const
-
-describe.each(KINDS)('$name', ({ called, create, width, polynomial, check }) => {
-  const of = (...pieces: Uint8Array[]) => {
-    const crc = create()
-    for (const piece of pieces) crc.update(piece)
-    return crc.digest()
-  }
-
-  test('has the check value of the CRC catalog', () => {
-    expect(of(new TextEncoder().encode('123456789'))).toBe(check)
-  })
-
-  test('of no bytes is zero', () => {
-    expect(of()).toBe('0'.repeat(check.length))
-    expect(of(new Uint8Array())).toBe('0'.repeat(check.length))
-  })
-
-  test('equals the definition, bit by bit, for any division into pieces', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, cut) => {
-        const at = Math.min(cut, bytes.length)
-        // The second piece begins inside its buffer, as pieces of a connection do.
-        expect(of(bytes.subarray(0, at), bytes.subarray(at))).toBe(bitByBit(bytes, width, polynomial))
-      }),
-    )
-  })
-
-  test('of an object is computed from those of its pieces', () => {
-    fc.assert(
-      fc.property(fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 5 }), (pieces) => {
-        const combined = combineCrcs(
-          called,
-          pieces.map((piece) => ({ crc: of(piece), bytes: piece.length })),
-        )
-        expect(combined).toBe(of(...pieces))
-      }),
-    )
-  })
-})
-
-test('the same holds for CRC-32, which the platform computes', () => {
-  const pieces = ['1234', '56789'].map((text) => ({ crc: crc32(text).toString(16), bytes: text.length }))
-  expect(combineCrcs('crc32', pieces)).toBe('cbf43926')
-})
-
-function bitByBit(bytes: Uint8Array, width: bigint, polynomial: bigint): string {
-  const ones = (1n << width) - 1n
+/** The definition of a CRC, bit by bit. */
+function crcOf(bytes: Uint8Array, { width, polynomial }: CrcModel): string {
+  const ones = (1n << BigInt(width)) - 1n
   let remainder = ones
   for (const byte of bytes) {
     remainder ^= BigInt(byte)
     for (let bit = 0; bit < 8; bit++) remainder = (remainder >> 1n) ^ (remainder & 1n ? polynomial : 0n)
   }
-  return (remainder ^ ones).toString(16).padStart(Number(width) / 4, '0')
+  return (remainder ^ ones).toString(16).padStart(width / 4, '0')
 }
+
+const checks = { crc32: 'cbf43926', crc32c: 'e3069283', crc64nvme: 'ae8b14860a799888' } as const
+
+test.each(['crc32', 'crc32c', 'crc64nvme'] as const)('%s has the check value of the CRC catalog', (name) => {
+  expect(crcOf(new TextEncoder().encode('123456789'), CRC_MODELS[name])).toBe(checks[name])
+})
+
+test.each(['crc32', 'crc32c', 'crc64nvme'] as const)('%s of an object is computed from those of its pieces', (name) => {
+  const model = CRC_MODELS[name]
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 5 }), (pieces) => {
+      const combined = combineCrcs(
+        name,
+        pieces.map((piece) => ({ crc: crcOf(piece, model), bytes: piece.length })),
+      )
+      expect(combined).toBe(crcOf(Uint8Array.from(pieces.flatMap((piece) => [...piece])), model))
+    }),
+  )
+})
+
+test.each(['crc32', 'crc64nvme'] as const)('powers of x are multiplied by adding their exponents (%s)', (name) => {
+  const model = CRC_MODELS[name]
+  fc.assert(
+    fc.property(fc.nat(5000), fc.nat(5000), (a, b) => {
+      expect(multiply(powerOfX(a, model), powerOfX(b, model), model)).toBe(powerOfX(a + b, model))
+    }),
+  )
+})
+
+test('other checksums of S3 are no CRCs', () => {
+  expect(['crc32', 'crc64nvme', 'sha256', 'toString'].map(isCrc)).toEqual([true, true, false, false])
+})

@@ -5,13 +5,14 @@ import { dirname, join } from 'node:path'
 import type { Checksum } from '../../core/mover/checksum.ts'
 import { type CrcPiece, combineCrcs, isCrc } from '../../core/mover/crc.ts'
 import { type Part, partAt, partCount } from '../../core/mover/parts.ts'
+import type { Hasher } from '../checksum/crc.ts'
+import { createHasher, hashFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
 import { fetchRange } from '../objects/fetch-range.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { Job } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import { FileWriter } from './file-writer.ts'
-import { createHasher, type Hasher, hashFile } from './hashing.ts'
 import type { Journal } from './journal.ts'
 import { type Entry, idOf } from './manifest.ts'
 
@@ -77,7 +78,7 @@ export class ObjectFiles {
       const wanted = verify === 'size' ? undefined : store.checksumOf({ etag: entry.etag, ...headers })
       if (wanted) Object.assign(check, { wanted, hasher: createHasher(wanted.algorithm) })
     }
-    const sink = this.#sink(new FileWriter(file, 0), (piece) => check.hasher?.update(piece))
+    const sink = this.#sink(new FileWriter(file, 0), (chunk) => check.hasher?.update(chunk))
     await fetchRange(store, entry, { start: 0, end: entry.size }, sink, signal, begin)
     const { wanted, hasher } = check
     if (!wanted || !hasher) return true
@@ -117,7 +118,7 @@ export class ObjectFiles {
     for (const { index, start, end } of missing) {
       yield async () => {
         const crc = wanted && isCrc(wanted.algorithm) ? createHasher(wanted.algorithm) : undefined
-        const sink = this.#sink(new FileWriter(file, start), (piece) => crc?.update(piece))
+        const sink = this.#sink(new FileWriter(file, start), (chunk) => crc?.update(chunk))
         await fetchRange(this.#input.store, entry, { start, end }, sink, signal)
         if (crc) crcs.set(index, crc.digest())
         journal.add(id, index)
@@ -173,11 +174,11 @@ export class ObjectFiles {
     throw this.#mismatch(entry, wanted, value)
   }
 
-  #sink(writer: FileWriter, look?: (piece: Buffer) => void) {
-    return (piece: Buffer) => {
-      look?.(piece)
-      this.#input.progress.moved(piece.length)
-      return writer.write(piece)
+  #sink(writer: FileWriter, look?: (chunk: Buffer) => void) {
+    return (chunk: Buffer) => {
+      look?.(chunk)
+      this.#input.progress.moved(chunk.length)
+      writer.write(chunk)
     }
   }
 

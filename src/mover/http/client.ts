@@ -1,11 +1,11 @@
-/** HTTP client of the mover: undici with a sink for each body, checked addresses, and errors that say whether to retry. */
-import { Readable } from 'node:stream'
+/** HTTP client of the mover: connections that are used again, and errors that say whether to retry. */
+import { MoverError } from '../mover-error.ts'
+import { Connection } from './connection.ts'
 import { ConnectionError, explain } from './connection-error.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from './messages.ts'
-import { ResponseHandler } from './response-handler.ts'
-import { openRoutes, type RouteOptions } from './routes.ts'
+import { type SocketOptions, socketOpener } from './socket.ts'
 
-export interface HttpClientOptions extends RouteOptions {
+export interface HttpClientOptions extends SocketOptions {
   /** Milliseconds without data from the server after which a request fails. The time that a sink needs does not count. */
   stallMs?: number
 }
@@ -18,36 +18,75 @@ export interface HttpClient {
 }
 
 const STALL_MS = 30_000
-const SEND_BYTES = 64 * 1024
 
 /** Opens a client. It opens a connection for each concurrent request. */
 export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOptions): HttpClient {
-  const routes = openRoutes(options)
+  const openSocket = socketOpener(options)
+  const connections = new Map<Connection, string>()
 
-  function dispatch(request: HttpRequest, handler: ResponseHandler): Promise<HttpResponse> {
-    const { method, origin, path, headers, body } = request
-    const timeouts = { headersTimeout: stallMs, bodyTimeout: stallMs }
-    const dispatcher = routes.to(origin)
-    if (body === undefined) dispatcher.dispatch({ method, origin, path, headers, ...timeouts }, handler)
-    else dispatcher.dispatch({ method, origin, path, ...withBody(headers, body), ...timeouts }, handler)
-    return handler.response
+  function idleTo(origin: string): Connection | undefined {
+    for (const [connection, to] of connections) {
+      if (connection.isClosed) connections.delete(connection)
+      else if (connection.isIdle && to === origin) return connection
+    }
+    return undefined
+  }
+
+  /** Opens a connection. A server that does not answer does not delay the reason of the signal. */
+  async function open(origin: string, signal: AbortSignal): Promise<Connection> {
+    const opening = Connection.open(origin, openSocket, stallMs)
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason)
+    signal.addEventListener('abort', abort)
+    try {
+      const connection = await Promise.race([opening, aborted.promise])
+      connections.set(connection, origin)
+      return connection
+    } catch (error) {
+      opening.then(
+        (connection) => connection.destroy(error),
+        () => undefined,
+      )
+      throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  async function sendOn(
+    connection: Connection,
+    request: HttpRequest,
+    signal: AbortSignal,
+    sinkFor: SinkFor | undefined,
+  ): Promise<HttpResponse> {
+    const abort = () => connection.destroy(signal.reason)
+    signal.addEventListener('abort', abort)
+    try {
+      return await connection.send(request, sinkFor)
+    } finally {
+      signal.removeEventListener('abort', abort)
+      if (connection.isClosed) connections.delete(connection)
+    }
   }
 
   async function send(request: HttpRequest, signal: AbortSignal, sinkFor?: SinkFor): Promise<HttpResponse> {
-    const handler = new ResponseHandler(signal, sinkFor)
-    try {
-      return await dispatch(request, handler)
-    } catch (error) {
-      if (handler.hasBegun || !(error instanceof ConnectionError) || !error.isClosed) throw error
+    const used = idleTo(request.origin)
+    if (used !== undefined) {
+      try {
+        return await sendOn(used, request, signal, sinkFor)
+      } catch (error) {
+        if (used.hasBegun || !(error instanceof ConnectionError) || !error.isClosed) throw error
+        // There is no response yet. Usually the server closed an idle connection just before the request arrived.
+        signal.throwIfAborted()
+      }
     }
-    // There is no response yet. Usually the server closed an idle connection just before the request arrived.
-    signal.throwIfAborted()
-    return dispatch(request, new ResponseHandler(signal, sinkFor))
+    return sendOn(await open(request.origin, signal), request, signal, sinkFor)
   }
 
   return {
     async send(request, signal, sinkFor) {
       signal.throwIfAborted()
+      refuseLineBreaks(request)
       try {
         return await send(request, signal, sinkFor)
       } catch (error) {
@@ -55,15 +94,15 @@ export function openHttpClient({ stallMs = STALL_MS, ...options }: HttpClientOpt
         throw error instanceof ConnectionError ? explain(error, request, stallMs) : error
       }
     },
-    close: () => routes.close(),
+    close() {
+      for (const connection of connections.keys()) connection.destroy(new Error('closed'))
+      connections.clear()
+    },
   }
 }
 
-/** Sends the body in chunks. The timeout for the response begins again with each chunk. */
-function withBody(headers: HttpRequest['headers'], body: Uint8Array | string) {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  const chunks = function* () {
-    for (let at = 0; at < bytes.length; at += SEND_BYTES) yield bytes.subarray(at, at + SEND_BYTES)
-  }
-  return { headers: { ...headers, 'content-length': `${bytes.length}` }, body: Readable.from(chunks()) }
+/** Throws `Rejected` for a control character in a path or header: a line break would begin another request. Some come from servers. */
+function refuseLineBreaks({ path, headers }: HttpRequest): void {
+  const part = Object.entries({ path, ...headers }).find((entry) => /[^\t\x20-\x7e\x80-\xff]/.test(entry.join('')))
+  if (part) throw new MoverError('Rejected', `the request has an invalid character in ${part[0]}`)
 }

@@ -19,10 +19,10 @@ export class ConnectionError extends Error {
   }
 }
 
-const CLOSED = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
-const STALLED = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
-/** undici rejected the request, for example because of a line break in a header that came from the server. */
-const INVALID_REQUEST = 'UND_ERR_INVALID_ARG'
+/** The code of an error for a server that sends no data. */
+export const STALLED = 'ERR_STALLED'
+
+const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
 /** Errors of TLS. A retry would get the same certificate. */
 const TLS_FAILURE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS/
 
@@ -34,10 +34,9 @@ export function explain(
 ): MoverError | RetryableError {
   if (cause instanceof MoverError) return cause
   const { code = '', message } = cause
-  const reason = STALLED.has(code) ? `no data for ${stallMs / 1000} s` : message || code
+  const reason = code === STALLED ? `no data for ${stallMs / 1000} s` : message || code
   // The query may contain a credential.
   const text = `${method} ${origin}${path.replace(/\?.*/, '')}: ${reason}`
-  if (code === INVALID_REQUEST) return new MoverError('Rejected', text, { cause })
   if (!TLS_FAILURE.test(code)) return new RetryableError(text, { cause })
   return new MoverError('Rejected', `${text}; --ca-file names the certificates to trust`, { cause })
 }

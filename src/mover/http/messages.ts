@@ -20,8 +20,8 @@ export interface HttpResponse extends Readonly<ResponseHead> {
   text: string
 }
 
-/** Receives a part of a body. The next part follows when the promise resolves. */
-export type Sink = (chunk: Buffer) => Promise<void> | undefined
+/** Receives a chunk of a body. The chunk is a view of a buffer that is used again: the sink processes it before it returns. */
+export type Sink = (chunk: Buffer) => void
 
 /** Called with the head of a response: returns the sink for its body, or undefined to read the body as text. */
 export type SinkFor = (head: Readonly<ResponseHead>) => Sink | undefined

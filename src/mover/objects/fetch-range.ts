@@ -43,7 +43,7 @@ export async function fetchRange(
         return (chunk) => {
           if (at + chunk.length > end) throw changed(what, 'the server sends more bytes than its size')
           at += chunk.length
-          return sink(chunk)
+          sink(chunk)
         }
       })
       if (answer.status !== 200 && answer.status !== 206) throw refusal(store, object.key, answer)

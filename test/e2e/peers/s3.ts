@@ -1,7 +1,7 @@
 // A real S3-compatible server (Versity S3 Gateway over a local folder) on 127.0.0.1.
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { request } from 'undici'
+import { Agent, type Dispatcher, request } from 'undici'
 import { freePorts } from '../processes.ts'
 import { builtOnce } from './built-once.ts'
 import { launchPeer, type Peer, type PeerOptions } from './peer-process.ts'
@@ -15,6 +15,8 @@ export interface S3Options extends PeerOptions {
   // Of its one user.
   accessKey?: string
   secretKey?: string
+  // Serves HTTPS with these; the CA signed the certificate, for 127.0.0.1.
+  tls?: { certPem: string; keyPem: string; caPem: string }
 }
 
 export interface S3Answer {
@@ -39,7 +41,9 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
   const name = options.name ?? 's3'
   const program = await ensureS3()
   const [port = 0] = await freePorts(1)
-  const url = `http://127.0.0.1:${port}`
+  const { tls } = options
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`
+  const dispatcher = tls && new Agent({ connect: { ca: tls.caPem } })
   const credentials = {
     accessKey: options.accessKey ?? 'LODESTONE',
     secretKey: options.secretKey ?? 'lodestone-secret',
@@ -48,6 +52,8 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
   const [buckets, metadata] = [join(dir, name, 'buckets'), join(dir, name, 'metadata')]
   await Promise.all([buckets, metadata].map((folder) => mkdir(folder, { recursive: true })))
   const { accessKey, secretKey, region } = credentials
+  const [cert, key] = [join(dir, name, 'tls.crt'), join(dir, name, 'tls.key')]
+  if (tls) await Promise.all([writeFile(cert, tls.certPem), writeFile(key, tls.keyPem)])
   const peer = await launchPeer({
     name,
     dir,
@@ -56,12 +62,14 @@ export async function startS3(dir: string, options: S3Options = {}): Promise<S3>
       // Any server of today keeps connections; this one has to be told.
       '--keep-alive',
       ...['--access', accessKey, '--secret', secretKey, '--region', region, '--port', `127.0.0.1:${port}`],
+      ...(tls ? ['--cert', cert, '--key', key] : []),
       // Metadata in files of their own: not every file system of a test machine has extended attributes.
       ...['posix', '--sidecar', metadata, buckets],
     ],
-    ready: async () => (await send(url, credentials, 'GET', '/')).status === 200,
+    ready: async () => (await send({ url, dispatcher }, credentials, 'GET', '/')).status === 200,
   })
-  const signed: S3['request'] = (method, path, body, headers) => send(url, credentials, method, path, body, headers)
+  const signed: S3['request'] = (method, path, body, headers) =>
+    send({ url, dispatcher }, credentials, method, path, body, headers)
   const expectOk = async (method: string, path: string, body?: Uint8Array) => {
     const { status, text } = await signed(method, path, body)
     if (status >= 300) throw new Error(`S3 ${method} ${path} answers ${status}: ${text}`)
@@ -88,16 +96,21 @@ async function ensureS3(): Promise<string> {
 }
 
 async function send(
-  base: string,
+  server: { url: string; dispatcher: Dispatcher | undefined },
   credentials: Credentials,
   method: string,
   path: string,
   body: Uint8Array = new Uint8Array(),
   further: Record<string, string> = {},
 ): Promise<S3Answer> {
-  const url = new URL(path, base)
+  const url = new URL(path, server.url)
   const headers = signatureHeaders({ method, url, body, headers: further }, credentials)
-  const answer = await request(url, { method: method as 'GET', headers, body: body.length > 0 ? body : null })
+  const answer = await request(url, {
+    method: method as 'GET',
+    headers,
+    body: body.length > 0 ? body : null,
+    ...(server.dispatcher && { dispatcher: server.dispatcher }),
+  })
   return {
     status: answer.statusCode,
     headers: answer.headers as Record<string, string>,

@@ -3,22 +3,15 @@ import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { ChecksumAlgorithm } from '../../core/mover/checksum.ts'
-import { createCrc32c, createCrc64Nvme } from '../../core/mover/crc.ts'
-
-export interface Hasher {
-  update(chunk: Uint8Array): void
-  /** In hexadecimal. */
-  digest(): string
-}
+import { createCrc, type Hasher } from './crc.ts'
 
 export function createHasher(algorithm: ChecksumAlgorithm): Hasher {
   switch (algorithm) {
     case 'crc32':
       return createCrc32()
     case 'crc32c':
-      return createCrc32c()
     case 'crc64nvme':
-      return createCrc64Nvme()
+      return createCrc(algorithm)
     default: {
       const hash = createHash(algorithm)
       return { update: (chunk) => void hash.update(chunk), digest: () => hash.digest('hex') }

@@ -1,0 +1,121 @@
+/** Opens the socket to a server, directly to a checked address or through the proxy that the environment names. */
+import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import { localHostFault } from '../../core/mover/local-address.ts'
+import { proxyFor } from '../../core/proxy.ts'
+import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
+import { openTunnel } from './tunnel.ts'
+
+export interface SocketOptions {
+  /** Trusted certificates as PEM; default: those of the system. */
+  ca?: string | undefined
+  env: Readonly<Record<string, string | undefined>>
+  /** Loopback and link-local networks in which a server may be. */
+  localNetworks: readonly string[]
+  /** Resolves names; default: the resolver of the system. */
+  resolve?: Resolve
+}
+
+export interface OpenedSocket {
+  socket: Socket
+  /** Whether requests name the whole URL, for a proxy that forwards them. */
+  needsWholeUrl: boolean
+  /** Headers for the proxy. */
+  headers: Record<string, string>
+}
+
+/** Receives data. The buffer is used again after the call. */
+export type OnData = (data: Buffer) => void
+
+const CONNECT_TIMEOUT_MS = 10_000
+/** The most bytes of one read. The larger the buffer, the fewer the reads. */
+const READ_BYTES = 256 * 1024
+
+/**
+ * Returns a function that opens sockets. All sockets read into one buffer: a read and its callback are one synchronous call.
+ *
+ * The function rejects with a `MoverError` for an address that is not allowed, or with the error of the system.
+ */
+export function socketOpener(options: SocketOptions) {
+  const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+  const lookup = guardedLookup(options)
+
+  return async (origin: string, onData: OnData): Promise<OpenedSocket> => {
+    const { protocol, hostname, port } = new URL(origin)
+    const isTls = protocol === 'https:'
+    const host = withoutBrackets(hostname)
+    const fault = localHostFault(host, options.localNetworks)
+    if (fault !== undefined) throw notAllowed(fault)
+    const proxy = proxyFor({ protocol, hostname: host, port }, options.env)
+    const target = { host, port: Number(port) || (isTls ? 443 : 80) }
+    const onread = {
+      buffer,
+      callback(bytes: number) {
+        onData(buffer.subarray(0, bytes))
+        return true
+      },
+    }
+    if (proxy === undefined) {
+      const socket = isTls
+        ? await openTls({ ...target, lookup, onread }, host, options)
+        : await whenOpen(connectTcp({ ...target, lookup, onread }), 'connect')
+      return { socket, needsWholeUrl: false, headers: {} }
+    }
+    const { address, headers } = readProxy(proxy)
+    // The address of a proxy is not checked, because the operator names it.
+    if (!isTls) {
+      return { socket: await whenOpen(connectTcp({ ...address, onread }), 'connect'), needsWholeUrl: true, headers }
+    }
+    const tunnel = await openTunnel(
+      await whenOpen(connectTcp(address), 'connect'),
+      `${hostname}:${target.port}`,
+      headers,
+    )
+    const socket = await openTls({ socket: tunnel }, host, options)
+    socket.on('data', onData)
+    return { socket, needsWholeUrl: false, headers: {} }
+  }
+}
+
+/** The module for TLS needs memory and time, so it is loaded for the first connection with TLS. */
+async function openTls(
+  to: ConnectionOptions & { onread?: OnReadOpts },
+  host: string,
+  { ca }: SocketOptions,
+): Promise<Socket> {
+  const { connect } = await import('node:tls')
+  // RFC 6066 allows only names here, no addresses.
+  const servername = /^[\d.]+$|:/.test(host) ? '' : host
+  return whenOpen(connect({ host, servername, ...to, ...(ca !== undefined && { ca }) }), 'secureConnect')
+}
+
+function whenOpen(socket: Socket, event: 'connect' | 'secureConnect'): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      socket.destroy()
+      reject(error)
+    }
+    const expire = () => fail(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1000} s`))
+    const close = () => fail(Object.assign(new Error('the server closed the connection'), { code: 'ECONNRESET' }))
+    socket.setTimeout(CONNECT_TIMEOUT_MS)
+    socket.once('error', fail).once('timeout', expire).once('close', close)
+    socket.once(event, () => {
+      socket.off('error', fail).off('timeout', expire).off('close', close)
+      socket.setNoDelay(true)
+      resolve(socket)
+    })
+  })
+}
+
+function readProxy(url: string) {
+  const { hostname, port, username, password } = new URL(url)
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const headers: Record<string, string> = {}
+  if (username !== '') headers['proxy-authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`
+  return { address: { host: withoutBrackets(hostname), port: Number(port) || 80 }, headers }
+}
+
+/** Only URLs have brackets around IPv6 addresses. */
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
