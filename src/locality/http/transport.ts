@@ -1,9 +1,7 @@
 /** Sends HTTP requests with limits of time, size and number. Failures are `LocalityError`s. */
 import { request as send } from 'undici'
-import { TokenBucket } from '../../core/token-bucket.ts'
-import { type Clock, sleep } from '../../time/clock.ts'
+import { Limiter, type LimiterOptions } from '../limiter.ts'
 import { LocalityError } from '../plugins/plugin.ts'
-import { Slots } from '../slots.ts'
 import { withSignals } from './abort.ts'
 import { openBodyReader } from './body.ts'
 import { type DispatchersOptions, openDispatchers } from './dispatchers.ts'
@@ -26,12 +24,9 @@ export interface HttpResponse {
   text: string
 }
 
-export interface HttpTransportOptions extends DispatchersOptions {
+export interface HttpTransportOptions extends DispatchersOptions, LimiterOptions {
   /** The timeout of each request, from its slot to the last byte. */
   timeoutMs: number
-  maxConcurrent: number
-  maxRequestsPerSecond: number
-  clock: Clock
 }
 
 export interface HttpTransport {
@@ -43,20 +38,11 @@ export interface HttpTransport {
 
 /** Opens a transport. Throws when a TLS file cannot be read. */
 export function openHttpTransport(options: HttpTransportOptions): HttpTransport {
-  const { timeoutMs, maxConcurrent, maxRequestsPerSecond, clock } = options
+  const { timeoutMs } = options
   const dispatchers = openDispatchers(options)
   const bodies = openBodyReader()
-  const slots = new Slots(maxConcurrent)
-  const bucket = new TokenBucket({ perSecond: maxRequestsPerSecond, burst: maxRequestsPerSecond }, clock.now())
+  const limiter = new Limiter(options)
   let closed: Promise<void> | undefined
-
-  /** Waits for the rate limit, so that all queries of a fleet at once, as after a restart, do not overload a catalog. */
-  async function pace(signal: AbortSignal): Promise<void> {
-    for (let waitMs = bucket.take(clock.now()); waitMs > 0; waitMs = bucket.take(clock.now())) {
-      await sleep(clock, waitMs, signal)
-      signal.throwIfAborted()
-    }
-  }
 
   async function exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const { dispatcher, proxy } = dispatchers.routeTo(new URL(request.url))
@@ -88,7 +74,7 @@ export function openHttpTransport(options: HttpTransportOptions): HttpTransport 
   }
 
   return {
-    exchange: (request, signal) => slots.run(signal, () => pace(signal).then(() => exchange(request, signal))),
+    exchange: (request, signal) => limiter.run(signal, () => exchange(request, signal)),
     close: () => {
       closed ??= dispatchers.close()
       return closed

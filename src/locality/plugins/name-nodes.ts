@@ -1,4 +1,5 @@
-/** Sends requests to the active one of several servers: tries them one after another, beginning with the last successful one. */
+/** Sends requests to the active one of several NameNodes. */
+import { openFailover } from '../failover.ts'
 import type { HttpClient, HttpResponse } from '../http/http.ts'
 import { LocalityError } from './plugin.ts'
 
@@ -19,7 +20,7 @@ export function openNameNodes(
   http: HttpClient,
   exceptionOf: (response: HttpResponse) => string | undefined,
 ): NameNodes {
-  let lastGood = 0
+  const failover = openFailover(urls)
 
   async function ask(url: string, path: string, signal: AbortSignal): Promise<HttpResponse> {
     const response = await http.exchange({ method: 'GET', url: `${url}${path}` }, signal)
@@ -32,23 +33,5 @@ export function openNameNodes(
     return response
   }
 
-  /** Tries each server once, without a pause, since the next one may be healthy. */
-  async function round(path: string, signal: AbortSignal): Promise<HttpResponse> {
-    const first = lastGood
-    let failure: unknown
-    for (let i = 0; i < urls.length; i++) {
-      const node = (first + i) % urls.length
-      try {
-        const response = await ask(urls[node] ?? '', path, signal)
-        lastGood = node
-        return response
-      } catch (error) {
-        signal.throwIfAborted()
-        failure = error
-      }
-    }
-    throw failure
-  }
-
-  return { send: round }
+  return { send: (path, signal) => failover((url) => ask(url, path, signal), signal) }
 }

@@ -1,0 +1,37 @@
+/** Limits the requests to one system: how many run at once, and how many begin each second. */
+import { TokenBucket } from '../core/token-bucket.ts'
+import { type Clock, sleep } from '../time/clock.ts'
+import { Slots } from './slots.ts'
+
+export interface LimiterOptions {
+  maxConcurrent: number
+  maxRequestsPerSecond: number
+  clock: Clock
+}
+
+export class Limiter {
+  readonly #slots: Slots
+  readonly #bucket: TokenBucket
+  readonly #clock: Clock
+
+  constructor({ maxConcurrent, maxRequestsPerSecond, clock }: LimiterOptions) {
+    this.#slots = new Slots(maxConcurrent)
+    this.#bucket = new TokenBucket({ perSecond: maxRequestsPerSecond, burst: maxRequestsPerSecond }, clock.now())
+    this.#clock = clock
+  }
+
+  /** Runs a request when the limits allow it. Throws the reason of `signal` when it aborts first. */
+  run<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
+    return this.#slots.run(signal, () => this.#pace(signal).then(request))
+  }
+
+  /** Waits for the rate limit, so that all queries of a fleet at once, as after a restart, do not overload a catalog. */
+  async #pace(signal: AbortSignal): Promise<void> {
+    const bucket = this.#bucket
+    const clock = this.#clock
+    for (let waitMs = bucket.take(clock.now()); waitMs > 0; waitMs = bucket.take(clock.now())) {
+      await sleep(clock, waitMs, signal)
+      signal.throwIfAborted()
+    }
+  }
+}
