@@ -10,8 +10,8 @@ const layers = [
   ['app'],
   ['cli'],
 ]
-/** What plugins share, and their table: every other file of the folder is a plugin. */
-const PLUGIN_PARTS = '^src/locality/plugins/(index|plugin|name-nodes|iceberg-table)\\.ts$'
+/** What plugins share or consist of, and their table: every other file of the folder is a plugin. */
+const PLUGIN_PARTS = '^src/locality/plugins/(index|plugin|name-nodes|iceberg-table|hive-messages)\\.ts$'
 const at = (names) => `^src/(${names.join('|')})/`
 const error = (name, from, to) => ({ name, severity: 'error', from, to })
 

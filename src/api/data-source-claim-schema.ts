@@ -50,7 +50,7 @@ export const dataSourceClaimSchema: Schema = {
       description: 'The data, the workload that needs it, and the policy.',
       required: ['system', 'dataSourceType', 'dataSourceName', 'workload'],
       properties: {
-        system: text('The data system, e.g. amoro, iceberg-rest, s3, webhdfs or static.', 63),
+        system: text('The data system, e.g. amoro, hive-metastore, iceberg-rest, s3, webhdfs or static.', 63),
         dataSourceType: text('The type of the data in its system, e.g. table, bucket, prefix or path.', 63),
         dataSourceName: text('The name of the data in its system, e.g. catalog.database.table.', 1024),
         attributes,

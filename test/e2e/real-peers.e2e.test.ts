@@ -1,17 +1,20 @@
-// Claims against real data systems: an S3 server, an Iceberg REST catalog, an HDFS with two name nodes. Each is skipped, with a line
-// that says so, only where its runtime is missing on the machine.
+// Claims against real data systems, with the configurations of their pages in docs/data-systems. Each is skipped, with a line that says so,
+// only where its runtime is missing on the machine.
 import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { documentedSystems, type Replacements, useDocumentedSystem } from './documented-systems.ts'
 import { startLodestone } from './lodestone.ts'
 import { startHdfs } from './peers/hdfs.ts'
+import { startHive } from './peers/hive.ts'
 import { startIceberg } from './peers/iceberg.ts'
 import { orSkip } from './peers/runtimes.ts'
 import { startS3 } from './peers/s3.ts'
+import { freePorts } from './processes.ts'
 
 const run = promisify(execFile)
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
@@ -35,18 +38,15 @@ afterAll(async () => {
 })
 
 test('s3: a bucket is located by its region, and a prefix is measured', { timeout: firstRunMs }, async (context) => {
-  const s3 = await orSkip(context, startS3(plane.dir))
+  const s3 = await orSkip(context, startS3(plane.dir, { region: 'us-east-1' }))
   plane.onStop(() => s3.stop())
   await s3.createBucket('lake')
   await s3.putObject('lake', 'sales/a', Buffer.alloc(1000))
   await s3.putObject('lake', 'sales/b', Buffer.alloc(234))
   await s3.putObject('lake', 'other/c', Buffer.alloc(5))
   await configure('s3', {
-    endpoint: {
-      url: s3.url,
-      auth: { type: 'sigv4', accessKeyId: s3.accessKey, secretAccessKey: s3.secretKey, region: s3.region },
-    },
-    regionMapping: { [s3.region]: ['member2'] },
+    urls: [s3.url],
+    files: { accessKeyIdFile: s3.accessKey, secretAccessKeyFile: s3.secretKey },
   })
 
   expect(await localityOf('s3', 'prefix', 'lake/sales')).toMatchObject({ clusterNames: ['member2'], bytes: 1234 })
@@ -61,11 +61,12 @@ test('iceberg-rest: a table is located by its location, and moves with it', {
   await iceberg.createTable(['sales', 'eu'], 'orders', { location: 's3://lake-eu/orders' })
   await iceberg.addSnapshot(['sales', 'eu'], 'orders', 4096)
   await configure('iceberg-rest', {
-    endpoint: { url: iceberg.url },
-    locationMapping: { 's3a://lake-eu/': ['member1'], 's3://lake-us': ['member3'] },
+    urls: [iceberg.url],
+    tokenUrl: `${iceberg.url}/v1/oauth/tokens`,
+    files: { clientIdFile: 'lodestone', clientSecretFile: 'secret' },
   })
 
-  expect(await localityOf('iceberg-rest', 'table', 'sales.eu.orders')).toMatchObject({
+  expect(await localityOf('lake', 'table', 'sales.eu.orders')).toMatchObject({
     clusterNames: ['member1'],
     bytes: 4096,
   })
@@ -84,11 +85,7 @@ test('webhdfs: a directory is measured, also after the active name node changed'
   plane.onStop(() => hdfs.stop())
   await hdfs.mkdirs('/warehouse/orders')
   await hdfs.writeFile('/warehouse/orders/part-0', Buffer.alloc(777))
-  await configure('webhdfs', {
-    endpoint: { urls: hdfs.urls },
-    extra: { defaultFs: 'hdfs://lake' },
-    locationMapping: { 'hdfs://lake/warehouse': ['member1', 'member2'] },
-  })
+  await configure('webhdfs', { urls: hdfs.urls })
 
   expect(await localityOf('webhdfs', 'path', '/warehouse/orders')).toMatchObject({
     clusterNames: ['member1', 'member2'],
@@ -104,23 +101,100 @@ test('webhdfs: a directory is measured, also after the active name node changed'
   )
 })
 
+test('hive-metastore: a table and a partition elsewhere are located, and an outage forgets nothing', {
+  timeout: firstRunMs,
+}, async (context) => {
+  const hive = await orSkip(context, startHive(plane.dir))
+  plane.onStop(() => hive.stop())
+  const [deadPort] = await freePorts(1)
+  await hive.createDatabase('sales')
+  await hive.createTable({ database: 'sales', table: 'orders', location: 's3a://lake-eu/orders', partitionKey: 'day' })
+  await hive.addPartition({
+    database: 'sales',
+    table: 'orders',
+    value: '2026-01-01',
+    location: 's3a://lake-us/orders/1',
+    parameters: { totalSize: '4096' },
+  })
+  await configure('hive-metastore', { urls: [`thrift://127.0.0.1:${deadPort}`, hive.url] })
+
+  expect(await localityOf('hive', 'table', 'sales.orders')).toMatchObject({ clusterNames: ['member1'] })
+  const partition = { partition: 'day=2026-01-01' }
+  expect(await localityOf('hive', 'table', 'sales.ORDERS', partition)).toMatchObject({
+    clusterNames: ['member3'],
+    bytes: 4096,
+  })
+
+  await hive.stop()
+  await plane.eventually('the outage is seen', async () => isStale(await find('sales.orders')), 30_000)
+  expect(await find('sales.orders')).toMatchObject({
+    spec: { locality: { clusterNames: ['member1'] } },
+    status: { lastError: expect.stringContaining('ECONNREFUSED') },
+  })
+
+  await hive.start()
+  await hive.moveTable('sales', 'orders', 's3a://lake-us/orders')
+  await plane.eventually(
+    'the move is seen',
+    async () => (await find('sales.orders'))?.spec.locality?.clusterNames?.join() === 'member3',
+    30_000,
+  )
+})
+
+test('hive-metastore: with TLS and a password', { timeout: firstRunMs }, async (context) => {
+  const password = 'of-the-metastore'
+  const hive = await orSkip(
+    context,
+    startHive(plane.dir, { name: 'hive-secure', login: { username: 'bob', password } }),
+  )
+  plane.onStop(() => hive.stop())
+  await hive.createTable({ database: 'default', table: 'secured', location: 's3a://lake-eu/secured' })
+  await configure(
+    'hive-metastore',
+    {
+      urls: [hive.url],
+      files: { caFile: hive.ca, usernameFile: 'bob', passwordFile: password },
+    },
+    1,
+  )
+
+  expect(await localityOf('warehouse', 'table', 'default.secured')).toMatchObject({ clusterNames: ['member1'] })
+})
+
 interface Source extends KubeObject {
   spec: { name: string; locality?: { clusterNames?: string[]; bytes?: number } }
+  status?: { conditions?: { type: string; status: string }[] }
 }
 
-async function configure(system: string, config: object): Promise<void> {
-  await writeFile(join(systems, system), JSON.stringify({ system, refreshInterval: '1s', ...config }))
+function isStale(source: Source | undefined): boolean {
+  return source?.status?.conditions?.some(({ type, status }) => type === 'Stale' && status === 'True') ?? false
 }
 
-async function localityOf(system: string, type: string, name: string): Promise<Source['spec']['locality']> {
+// Uses a configuration of a page: the first one, or another.
+async function configure(page: string, replacements: Replacements, index = 0): Promise<void> {
+  const documented = documentedSystems(page)[index]
+  if (documented === undefined) throw new Error(`the page ${page} has no configuration ${index}`)
+  await useDocumentedSystem(systems, documented, replacements)
+}
+
+async function localityOf(
+  system: string,
+  type: string,
+  name: string,
+  attributes: Record<string, string> = {},
+): Promise<Source['spec']['locality']> {
   await plane.apply({
     apiVersion: 'datadependency.volcano.sh/v1alpha1',
     kind: 'DataSourceClaim',
-    metadata: { name: `needs-${system}`, namespace: 'default' },
+    metadata: {
+      name: `needs-${name.replaceAll(/[^\w-]/g, '-').toLowerCase()}-${Object.keys(attributes).length}`,
+      namespace: 'default',
+    },
     spec: {
       system,
       dataSourceType: type,
       dataSourceName: name,
+      attributes,
       workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'consumer' },
     },
   } as KubeObject)

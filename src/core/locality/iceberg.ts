@@ -34,7 +34,7 @@ export function parseTable(body: unknown, choice: SnapshotChoice = {}): TableInf
  * Data files may be outside of the table's location. The properties that move them are checked first, in the order in which writers use
  * them.
  */
-function dataLocation(metadata: Members): string | undefined {
+export function dataLocation(metadata: Members): string | undefined {
   const properties = members(metadata['properties']) ?? {}
   const objectStorage =
     properties['write.object-storage.enabled'] === 'true' ? text(properties['write.object-storage.path']) : undefined

@@ -35,6 +35,7 @@ test('a file of volcano-global works unchanged', () => {
       urls: ['http://your-amoro-server.com:1630'],
       auth: { type: 'none', secrets: {} },
       tls: { insecureSkipVerify: false },
+      usesTls: false,
     },
     locationMapping: {
       's3://your-warehouse-dc1/': ['cluster1', 'cluster2'],
@@ -123,7 +124,7 @@ describe('errors have the file, the key and the expected value', () => {
     {
       name: 'an unknown system',
       text: '{"system": "hive"}',
-      want: 'system: must be one of amoro, iceberg-rest, s3, static, webhdfs',
+      want: 'system: must be one of amoro, hive-metastore, iceberg-rest, s3, static, webhdfs',
     },
     { name: 'a property of Object as system', text: '{"system": "toString"}', want: 'system: must be one of amoro' },
     { name: 'an unknown plugin', text: '{"system": "x", "plugin": "y"}', want: 'plugin: must be one of amoro' },

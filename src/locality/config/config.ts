@@ -19,6 +19,8 @@ export interface EndpointConfig {
   urls: readonly string[]
   auth: AuthConfig
   tls: TlsFiles
+  /** Whether connections of a protocol without its own scheme for TLS, such as Thrift, use TLS. */
+  usesTls: boolean
 }
 
 export interface SystemConfig {
@@ -87,14 +89,14 @@ function complete(
   file: string,
   errors: FieldError[],
 ): SystemConfig {
-  const { url, tls } = completeEndpoint(given.endpoint, definition, file, errors)
+  const { url, ...endpoint } = completeEndpoint(given.endpoint, definition, file, errors)
   const auth = completeAuth(given.endpoint?.auth, definition.auth, file, errors)
   checkLocations(given.locationMapping, errors)
   const extra = completeExtra(given.extra, definition, errors)
   return {
     system: given.system,
     plugin,
-    endpoint: { urls: url, auth, tls },
+    endpoint: { urls: url, auth, ...endpoint },
     locationMapping: given.locationMapping ?? {},
     regionMapping: given.regionMapping ?? {},
     retry: completeRetry(given.retryConfig, errors),

@@ -9,7 +9,14 @@ export interface EndpointRules {
   endpoint: 'one' | 'several' | 'none'
   /** The default URL. */
   defaultUrl?: string
+  /** The protocol of the URLs. Default: http, with or without TLS. */
+  protocol?: keyof typeof PROTOCOLS
 }
+
+const PROTOCOLS = {
+  http: { scheme: /^https?:$/, example: 'https://catalog.example.com', defaultPort: 0, hasPath: true },
+  thrift: { scheme: /^thrift:$/, example: 'thrift://metastore.example.com:9083', defaultPort: 9083, hasPath: false },
+} as const
 
 /** Completes `endpoint`, and adds its errors to `errors`. */
 export function completeEndpoint(
@@ -17,8 +24,13 @@ export function completeEndpoint(
   rules: EndpointRules,
   file: string,
   errors: FieldError[],
-): { url: string[]; tls: TlsFiles } {
-  const { caFile, certFile, keyFile, insecureSkipVerify = false } = endpoint.tls ?? {}
+): { url: string[]; tls: TlsFiles; usesTls: boolean } {
+  const { caFile, certFile, keyFile, insecureSkipVerify = false, enabled } = endpoint.tls ?? {}
+  const hasTlsFields = Boolean(caFile || certFile || insecureSkipVerify)
+  if (rules.protocol === 'thrift' && enabled === false && hasTlsFields) {
+    const message = 'must be true, or the other fields of endpoint.tls must be removed'
+    errors.push({ path: 'endpoint.tls.enabled', code: 'Invalid', message })
+  }
   if (Boolean(certFile) !== Boolean(keyFile)) {
     const path = `endpoint.tls.${certFile ? 'keyFile' : 'certFile'}`
     errors.push({ path, code: 'Required', message: 'is required: a certificate and its key belong together' })
@@ -26,6 +38,7 @@ export function completeEndpoint(
   const absolute = (name: string) => resolve(dirname(file), name)
   return {
     url: completeUrls(endpoint, rules, errors),
+    usesTls: enabled ?? hasTlsFields,
     tls: {
       insecureSkipVerify,
       ...(caFile && { caFile: absolute(caFile) }),
@@ -40,6 +53,7 @@ function completeUrls(
   rules: EndpointRules,
   errors: FieldError[],
 ): string[] {
+  const { example, defaultPort } = PROTOCOLS[rules.protocol ?? 'http']
   const add = (path: string, message: string) => errors.push({ path, code: 'Invalid', message })
   if (urls.length > 0 && rules.endpoint !== 'several')
     add('endpoint.urls', 'is not allowed for this system; set endpoint.url')
@@ -49,30 +63,32 @@ function completeUrls(
   ]
   if (given.length === 0 && rules.defaultUrl !== undefined) return [rules.defaultUrl]
   if (given.length === 0 && rules.endpoint !== 'none') {
-    errors.push({ path: 'endpoint.url', code: 'Required', message: 'is required, e.g. https://catalog.example.com' })
+    errors.push({ path: 'endpoint.url', code: 'Required', message: `is required, e.g. ${example}` })
   }
   return given.map(([path, text]) => {
-    const problem = urlProblem(text, path)
-    if (problem === undefined) return withPort(text, port)
+    const problem = urlProblem(text, path, rules)
+    if (problem === undefined) return withPort(text, port || defaultPort)
     add(path, problem)
     return text
   })
 }
 
 /** Returns the problem of a URL. The message does not contain the URL, which may have a password. */
-function urlProblem(text: string, path: string): string | undefined {
+function urlProblem(text: string, path: string, rules: EndpointRules): string | undefined {
+  const { scheme, example, hasPath } = PROTOCOLS[rules.protocol ?? 'http']
   const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) return 'must be a URL such as https://catalog.example.com'
+  if (url === null || !scheme.test(url.protocol) || url.hostname === '') return `must be a URL such as ${example}`
   if (url.username !== '' || url.password !== '') return 'must not have credentials; set endpoint.auth'
   if (url.search !== '' || url.hash !== '')
-    return `must end with the path, without "?" and "#", e.g. ${path}: ${url.origin}`
+    return `must end with the path, without "?" and "#", e.g. ${path}: ${url.protocol}//${url.host}`
+  if (!hasPath && !/^\/?$/.test(url.pathname)) return `must end with the port, e.g. ${example}`
   return undefined
 }
 
 /** Adds the port, unless the URL has one. */
-function withPort(text: string, port: number | undefined): string {
+function withPort(text: string, port: number): string {
   const url = new URL(text)
-  const hasPort = /^https?:\/\/[^/]*:\d+(?:\/|$)/i.test(text)
-  if (port && !hasPort) url.port = String(port)
+  const hasPort = /^[a-z]+:\/\/[^/]*:\d+(?:\/|$)/i.test(text)
+  if (port > 0 && !hasPort) url.port = String(port)
   return url.href.replace(/\/+$/, '')
 }

@@ -23,7 +23,7 @@ const auth = {
 const tls = {
   type: 'object',
   properties: {
-    /** Accepted for compatibility with volcano-global, and ignored: the scheme of the URL decides. */
+    /** Whether Thrift uses TLS. For HTTP, the scheme of the URL decides; it is accepted for compatibility with volcano-global. */
     enabled: { type: 'boolean' },
     insecureSkipVerify: { type: 'boolean' },
     caFile: textOrEmpty,
@@ -87,7 +87,7 @@ export interface GivenSystem {
     urls?: string[]
     port?: number
     auth?: GivenAuth
-    tls?: { insecureSkipVerify?: boolean; caFile?: string; certFile?: string; keyFile?: string }
+    tls?: { enabled?: boolean; insecureSkipVerify?: boolean; caFile?: string; certFile?: string; keyFile?: string }
   }
   locationMapping?: Record<string, string[]>
   regionMapping?: Record<string, string[]>

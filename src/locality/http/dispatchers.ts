@@ -81,7 +81,8 @@ function parseProxy(text: string): URL {
   throw new LocalityError('rejected', 'HTTPS_PROXY or HTTP_PROXY: must be a URL with http or https')
 }
 
-function readTls({ caFile, certFile, keyFile, insecureSkipVerify }: TlsFiles) {
+/** Reads the TLS files, as options of a connection. Throws when one cannot be read. */
+export function readTls({ caFile, certFile, keyFile, insecureSkipVerify }: TlsFiles) {
   return {
     ...(caFile !== undefined && { ca: readFileSync(caFile, 'utf8') }),
     ...(certFile !== undefined && { cert: readFileSync(certFile, 'utf8') }),

@@ -2,6 +2,7 @@
 
 import type { SystemDefinition } from '../config/config.ts'
 import { amoro } from './amoro.ts'
+import { hiveMetastore } from './hive-metastore.ts'
 import { icebergRest } from './iceberg-rest.ts'
 import { s3 } from './s3.ts'
 import { staticSystem } from './static.ts'
@@ -9,6 +10,7 @@ import { webhdfs } from './webhdfs.ts'
 
 export const plugins: Readonly<Record<string, SystemDefinition>> = {
   amoro,
+  'hive-metastore': hiveMetastore,
   'iceberg-rest': icebergRest,
   s3,
   static: staticSystem,

@@ -2,8 +2,10 @@
 // process behind.
 import { request } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { locate, openPlugin } from '../../../src/locality/plugins/plugin.suite.ts'
 import { makeTemporaryFolder, removeTemporaryFolder } from '../processes.ts'
 import { startHdfs } from './hdfs.ts'
+import { startHive } from './hive.ts'
 import { startIceberg } from './iceberg.ts'
 import type { Peer } from './peer-process.ts'
 import { orSkip, type Runtime, requireRuntime } from './runtimes.ts'
@@ -150,6 +152,23 @@ describe('HDFS', { timeout: firstRunMs }, () => {
     await hdfs.writeFile(`/${tables}/part.parquet`, 'seven b')
     expect(await contentSummary(hdfs.urls[0] ?? '')).toMatchObject({ body: { ContentSummary: { length: 7 } } })
     await expect(hdfs.failover()).rejects.toThrow('only one name node')
+  })
+})
+
+describe('the Hive Metastore', { timeout: firstRunMs }, () => {
+  test('keeps its tables over a restart until they are dropped', async (context) => {
+    const hive = tracked(await orSkip(context, startHive(dir)))
+    const plugin = openPlugin({ system: 'hive-metastore', endpoint: { url: hive.url } })
+    const query = { type: 'table', name: 'sales.orders', attributes: {} }
+    await hive.createDatabase('sales')
+    await hive.createTable({ database: 'sales', table: 'orders', location: `s3a://${tables}` })
+    await hive.stop()
+    await expect(locate(plugin, query)).rejects.toThrow('ECONNREFUSED')
+    await hive.start()
+    expect(await locate(plugin, query)).toMatchObject({ kind: 'located', location: `s3a://${tables}` })
+    await hive.dropTable('sales', 'orders')
+    expect(await locate(plugin, query)).toMatchObject({ kind: 'nowhere' })
+    await plugin.close()
   })
 })
 

@@ -1,0 +1,113 @@
+/** The plugin `hive-metastore`: locates tables and partitions of a Hive Metastore, over Thrift. */
+import { type HiveStorage, isHiveView, locationOfHive } from '../../core/locality/hive.ts'
+import { splitName } from '../../core/locality/table-name.ts'
+import type { Clock } from '../../time/clock.ts'
+import { needSecret } from '../auth/credentials.ts'
+import type { SystemConfig, SystemDefinition } from '../config/config.ts'
+import { openThriftClient } from '../thrift/client.ts'
+import type { ThriftConnection } from '../thrift/connection.ts'
+import { UNKNOWN_METHOD } from '../thrift/reply.ts'
+import {
+  getDatabase,
+  getPartition,
+  getTable,
+  getTableRequest,
+  type HiveCall,
+  type HiveName,
+  setUser,
+} from './hive-messages.ts'
+import { type LocalityAnswer, LocalityError, type LocalityPlugin, type LocalityQuery } from './plugin.ts'
+
+export const hiveMetastore: SystemDefinition = {
+  endpoint: 'several',
+  protocol: 'thrift',
+  auth: ['none', 'simple', 'basic'],
+  extra: {
+    /** The catalog of names with two parts. Default: that of the metastore. */
+    catalog: { type: 'string', minLength: 1 },
+    /** Whether the metastore has `metastore.thrift.framed.transport.enabled`. SASL always uses frames. */
+    framed: { type: 'boolean' },
+  },
+  open: openHiveMetastore,
+}
+
+function openHiveMetastore(config: SystemConfig, clock: Clock): LocalityPlugin {
+  const { endpoint, extra, system } = config
+  const client = openThriftClient(config, clock)
+
+  async function find(
+    call: HiveCall,
+    older: HiveCall | undefined,
+    signal: AbortSignal,
+  ): Promise<HiveStorage | undefined> {
+    return client.query(call.method, signal, async (connection) => {
+      // With SASL, the metastore knows the user already.
+      if (endpoint.auth.type === 'simple') await ask(connection, setUser(await needSecret(endpoint.auth, 'username')))
+      return ask(connection, call, older)
+    })
+  }
+
+  return {
+    system,
+    locate: async (query, signal) => {
+      const name = parseName(query, extra['catalog'] as string | undefined)
+      const { partition } = query.attributes
+      const storage =
+        partition === undefined
+          ? await find(getTableRequest(name), getTable(name), signal)
+          : await find(getPartition(name, partition), undefined, signal)
+      if (storage !== undefined) return located(query, storage)
+      const what = partition === undefined ? '' : `, or no partition ${partition} of it`
+      return { kind: 'nowhere', reason: `the metastore has no table ${query.name}${what} (NoSuchObjectException)` }
+    },
+    health: async (signal) => {
+      // A missing database is a healthy answer as well.
+      await find(getDatabase('default'), undefined, signal)
+    },
+    close: () => client.close(),
+  }
+}
+
+/** Parses `database.table` or `catalog.database.table`. */
+function parseName({ type, name }: LocalityQuery, catalog: string | undefined): HiveName {
+  if (type !== 'table') throw new LocalityError('rejected', `unknown type ${type}; use table`)
+  const parts = splitName(name) ?? []
+  const [table, database, own, ...rest] = parts.toReversed()
+  if (table === undefined || database === undefined || rest.length > 0) {
+    throw new LocalityError('rejected', `${name}: must be database.table or catalog.database.table`)
+  }
+  return { catalog: own ?? catalog, database, table }
+}
+
+function located({ name }: LocalityQuery, storage: HiveStorage): LocalityAnswer {
+  if (isHiveView(storage)) {
+    throw new LocalityError('rejected', `${name}: is a view, which has no location; name the tables that it reads`)
+  }
+  const answer = locationOfHive(storage)
+  if (answer === undefined) throw new LocalityError('invalidResponse', `${name}: the answer has no location`)
+  return { kind: 'located', ...answer }
+}
+
+/**
+ * Sends a call, and its older form if the metastore does not know it. Returns undefined if the metastore has no such object. Throws a
+ * `LocalityError` for every other exception.
+ */
+async function ask(connection: ThriftConnection, call: HiveCall, older?: HiveCall): Promise<HiveStorage | undefined> {
+  const reply = await connection.call(call.method, call.fields, call.read)
+  if (reply.kind === 'exception') {
+    const isUnknown = reply.type === UNKNOWN_METHOD
+    if (isUnknown && older !== undefined) return ask(connection, older)
+    if (isUnknown) throw new LocalityError('rejected', `the server has no method ${call.method}; it is no metastore`)
+    throw failure('TApplicationException')
+  }
+  const { result } = reply
+  if (result.kind === 'found') return result.storage
+  if (result.kind === 'absent') return undefined
+  if (result.kind === 'failed') throw failure('MetaException')
+  throw new LocalityError('invalidResponse', 'the answer has no result')
+}
+
+/** The error for an exception without a code. It may concern this query only, such as a missing permission, so other queries continue. */
+function failure(exception: string): LocalityError {
+  return new LocalityError('invalidResponse', `${exception}; the log of the metastore has the reason`)
+}

@@ -1,0 +1,108 @@
+/** The Thrift client of plugins: connects to one of the configured servers for each query, within the limits of the system. */
+
+import type { Clock } from '../../time/clock.ts'
+import { needSecret, readSecret } from '../auth/credentials.ts'
+import type { SystemConfig } from '../config/config.ts'
+import { openFailover } from '../failover.ts'
+import { withSignals } from '../http/abort.ts'
+import { readTls } from '../http/dispatchers.ts'
+import { errorOfFailure } from '../http/http-error.ts'
+import { Limiter } from '../limiter.ts'
+import { LocalityError } from '../plugins/plugin.ts'
+import { ThriftConnection, type ThriftTarget } from './connection.ts'
+import { ThriftProtocolError } from './protocol.ts'
+import { authenticatePlain } from './sasl.ts'
+
+export interface ThriftClient {
+  /**
+   * Runs `query` with a new connection. If it throws a `LocalityError`, the next server is tried. Throws a `LocalityError` whose message
+   * begins with `what` and the server, or the reason of the signal.
+   */
+  query<T>(what: string, signal: AbortSignal, query: (connection: ThriftConnection) => Promise<T>): Promise<T>
+  /** Resolves when the running queries have ended. */
+  close(): Promise<void>
+}
+
+/** Opens the client of a system. Throws when a TLS file cannot be read. */
+export function openThriftClient(config: SystemConfig, clock: Clock): ThriftClient {
+  const { endpoint, retry, maxConcurrent, maxRequestsPerSecond, extra } = config
+  const tls = endpoint.usesTls ? { tls: readTls(endpoint.tls) } : {}
+  const limiter = new Limiter({ maxConcurrent, maxRequestsPerSecond, clock })
+  const failover = openFailover(endpoint.urls)
+  const running = new Set<Promise<unknown>>()
+
+  /** Authenticates with SASL, or uses frames if the configuration says so. */
+  async function begin(connection: ThriftConnection): Promise<void> {
+    if (endpoint.auth.type === 'basic') {
+      const username = await needSecret(endpoint.auth, 'username')
+      await authenticatePlain(connection, { username, password: (await readSecret(endpoint.auth, 'password')) ?? '' })
+    } else if (extra['framed'] === true) connection.useFrames()
+  }
+
+  async function attempt<T>(
+    url: string,
+    what: string,
+    signal: AbortSignal,
+    query: (connection: ThriftConnection) => Promise<T>,
+  ): Promise<T> {
+    const { timeoutMs } = retry
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(), timeoutMs)
+    try {
+      return await withSignals([signal, limit.signal], (either) =>
+        withConnection({ ...targetOf(url), ...tls }, either, async (connection) => {
+          await begin(connection)
+          return query(connection)
+        }),
+      )
+    } catch (error) {
+      signal.throwIfAborted()
+      const name = `${what} at ${url}`
+      if (limit.signal.aborted) throw new LocalityError('timeout', `${name}: no response within ${timeoutMs} ms`)
+      throw errorOf(name, error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    query(what, signal, query) {
+      const answer = limiter.run(signal, () => failover((url) => attempt(url, what, signal, query), signal))
+      const ended: Promise<unknown> = answer.catch(() => undefined).finally(() => running.delete(ended))
+      running.add(ended)
+      return answer
+    },
+    close: async () => {
+      await Promise.all(running)
+    },
+  }
+}
+
+/** Connects, runs `work`, and closes the connection. An abort closes it early. */
+async function withConnection<T>(
+  target: ThriftTarget,
+  signal: AbortSignal,
+  work: (connection: ThriftConnection) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted()
+  const connection = new ThriftConnection(target)
+  const abort = () => connection.destroy()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await work(connection)
+  } finally {
+    signal.removeEventListener('abort', abort)
+    connection.destroy()
+  }
+}
+
+function targetOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
+}
+
+function errorOf(name: string, error: unknown): LocalityError {
+  if (error instanceof ThriftProtocolError) return new LocalityError('invalidResponse', `${name}: ${error.message}`)
+  if (error instanceof LocalityError) return new LocalityError(error.code, `${name}: ${error.message}`)
+  return errorOfFailure(name, error)
+}
