@@ -31,6 +31,22 @@ export function clusterRole(name: string, rules: PolicyRule[]): K8sObject & { ru
   return { apiVersion: API_VERSION, kind: clusterRoles.kind, metadata: { name }, rules }
 }
 
+/** A Role in the namespace of `metadata`. */
+export function role(metadata: { name: string; namespace: string }, rules: PolicyRule[]): K8sObject {
+  return { apiVersion: API_VERSION, kind: 'Role', metadata, ...{ rules } }
+}
+
+/** Binds the Role of the same name and namespace to a ServiceAccount. */
+export function roleBindingOf(
+  metadata: { name: string; namespace: string },
+  account: { name: string; namespace: string },
+): K8sObject {
+  return {
+    ...bindingOf(metadata.name, metadata, account),
+    ...{ roleRef: { apiGroup: GROUP, kind: 'Role', name: metadata.name } },
+  }
+}
+
 /** Binds a ClusterRole to a ServiceAccount: in the namespace of `metadata`, or in the whole cluster if it has none. */
 export function bindingOf(
   role: string,

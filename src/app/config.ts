@@ -10,6 +10,7 @@ import { UserError } from '../core/user-error.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../core/workload-kinds/entry.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
+import { type SystemsConfig, systemsErrors, systemsSchema } from './systems-config.ts'
 import { DEFAULT_VOLUMES, type VolumesConfig, volumesErrors, volumesSchema } from './volumes-config.ts'
 import { workloadKindErrors } from './workload-kinds-config.ts'
 
@@ -30,10 +31,7 @@ export interface Config {
     secret: { namespace: string; name: string }
     hosts: string[]
   }
-  systems: {
-    /** A folder with one file per data system, such as a mounted ConfigMap. If absent, no data system is queried. */
-    directory?: string
-  }
+  systems: SystemsConfig
   claims: {
     /** Whether claims apply to cluster-scoped workloads. No namespace can give permission for these. */
     clusterScoped: ClusterScopedClaims
@@ -128,7 +126,7 @@ export const configSchema = {
         hosts: { type: 'array', items: text },
       },
     },
-    systems: { type: 'object', properties: { directory: text } },
+    systems: systemsSchema,
     claims: { type: 'object', properties: { clusterScoped: { enum: ['allowed', 'forbidden'] } } },
     loops: {
       type: 'object',
@@ -183,6 +181,7 @@ export function completeConfig(given: unknown, file: string): Config {
     ...registrationErrors(config),
     ...volumesErrors(config.volumes),
     ...workloadKindErrors(config.workloadKinds),
+    ...systemsErrors(config.systems),
   ]
   if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)
   return config

@@ -16,6 +16,7 @@ import { openFailureLog } from './failure-log.ts'
 import { startLeader } from './leader.ts'
 import type { LiveConfig } from './live-config.ts'
 import { observeEvents, observeMoverLogs, observeSystems } from './observe.ts'
+import { systemsSource } from './systems-config.ts'
 
 export interface LoopsInput {
   config: Config
@@ -45,8 +46,9 @@ export async function startLoops({
   metrics,
   now,
 }: LoopsInput): Promise<() => Promise<void>> {
+  const source = systemsSource(config.systems, store)
   const systems = await openSystems({
-    ...(config.systems.directory !== undefined && { directory: config.systems.directory }),
+    ...(source && { source }),
     clusters: () => [...store.list(clusters)],
     observer: observeSystems(log, metrics),
   })

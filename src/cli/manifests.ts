@@ -7,6 +7,7 @@ import type { K8sObject } from '../api/meta.ts'
 import { type Config, completeConfig, loadConfig, URL_PATTERN } from '../app/config.ts'
 import { clusterRoles, dependencyRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
+import { systemsRoles } from '../app/systems-config.ts'
 import { userRoles } from '../app/user-roles.ts'
 import { gateRoles, volumeRoles } from '../app/volume-roles.ts'
 import { workloadKindsOf } from '../app/workload-kinds-config.ts'
@@ -150,7 +151,8 @@ function givenConfig(args: Arguments): Config | undefined {
 function rightsOf(config: Config | undefined): K8sObject[] {
   const distributes = config?.dependencies.distribution !== 'none'
   const kinds = config ? workloadKindsOf(config) : SHIPPED_KINDS
-  return [...clusterRoles(kinds), ...(distributes ? dependencyRoles(kinds) : []), ...userRoles()]
+  const systems = config ? systemsRoles(config.systems) : []
+  return [...clusterRoles(kinds), ...(distributes ? dependencyRoles(kinds) : []), ...systems, ...userRoles()]
 }
 
 function podRightsOf(config: Config | undefined): K8sObject[] {

@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Cluster } from '../api/karmada.ts'
 import { TestClock } from '../time/clock.fake.ts'
 import { systemClock } from '../time/clock.ts'
+import { type ConfigMap, configMapSource } from './config/config-map.ts'
+import { folderSource } from './config/folder.ts'
 import { DataServer } from './http/data-server.fake.ts'
 import { type OpenedSystems, openSystems, type SystemsInput } from './systems.ts'
 
@@ -37,7 +39,7 @@ afterEach(async () => {
 
 async function open(more: Partial<SystemsInput> = {}): Promise<OpenedSystems> {
   systems = await openSystems({
-    directory,
+    source: folderSource(directory),
     clusters: () => clusters,
     clock,
     observer: {
@@ -308,7 +310,49 @@ describe('health', () => {
   })
 })
 
-test('there are no systems without a folder', async () => {
+describe('a ConfigMap that is read from the API server', () => {
+  const configMap = (data: Record<string, string>): ConfigMap => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'plugins' },
+    data,
+  })
+  let read: () => Promise<ConfigMap | undefined>
+  const source = () => configMapSource({ namespace: 'data', name: 'plugins' }, () => read())
+  const files = (opened: OpenedSystems) => opened.list().map(({ system, file }) => `${system}: ${file}`)
+
+  test('has a system for each key, and is read again every ten seconds', async () => {
+    read = async () => configMap({ static: 'system: static', amoro: JSON.stringify(amoro()) })
+    const opened = await open({ source: source() })
+    expect(files(opened)).toEqual(['amoro: ConfigMap data/plugins/amoro', 'static: ConfigMap data/plugins/static'])
+
+    read = async () => configMap({ static: 'system: static' })
+    await clock.advance(10_000)
+
+    await expect.poll(() => files(opened)).toEqual(['static: ConfigMap data/plugins/static'])
+  })
+
+  test.each<{ name: string; fails: () => Promise<undefined>; want: string }>([
+    { name: 'was deleted', fails: async () => undefined, want: 'ConfigMap data/plugins: does not exist; create it' },
+    {
+      name: 'cannot be read',
+      fails: () => Promise.reject(new Error('forbidden')),
+      want: 'ConfigMap data/plugins: cannot be read (forbidden)',
+    },
+  ])('keeps its systems when it $name, and reports that once', async ({ fails, want }) => {
+    read = async () => configMap({ static: 'system: static' })
+    const opened = await open({ source: source() })
+    read = fails
+
+    await opened.reload()
+    await opened.reload()
+
+    expect(files(opened)).toEqual(['static: ConfigMap data/plugins/static'])
+    expect(told).toEqual(['loaded static', want])
+  })
+})
+
+test('there are no systems without a source', async () => {
   const opened = await openSystems({ clusters: () => [] })
   expect(opened.list()).toEqual([])
   await opened.stop()

@@ -1,10 +1,10 @@
-/** Opens the data systems of a folder of configurations and keeps them current. */
+/** Opens the configured data systems and keeps them current. */
 import type { Cluster } from '../api/karmada.ts'
 import { type Clock, systemClock } from '../time/clock.ts'
 import { watchFolder } from '../time/folder-watch.ts'
 import type { SystemDefinition } from './config/config.ts'
 import { ConfigReader } from './config/config-reader.ts'
-import { folderSource } from './config/folder.ts'
+import type { ConfigSource } from './config/source.ts'
 import { completeObserver, type SystemsObserver } from './observer.ts'
 import { plugins } from './plugins/index.ts'
 import type { SystemHealth, Systems } from './plugins/plugin.ts'
@@ -28,14 +28,14 @@ export interface OpenedSystems extends Systems {
   list(): SystemStatus[]
   /** The files without a system in use, with their problems. */
   problems(): { file: string; message: string }[]
-  /** Reads the folder. Resolves when its content is in use. */
+  /** Reads the source. Resolves when its content is in use. */
   reload(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface SystemsInput {
-  /** The folder with one file per system, such as a mounted ConfigMap. Without it, there are no systems. */
-  directory?: string
+  /** The configurations. Without them, there are no systems. */
+  source?: ConfigSource
   /** Returns the current Cluster objects of Karmada. */
   clusters: () => readonly Cluster[]
   observer?: Partial<SystemsObserver>
@@ -49,14 +49,14 @@ export interface SystemsInput {
 
 const DEBOUNCE_MS = 100
 
-/** Opens all systems of a folder. Resolves when the folder was read once, even if no file is valid. */
+/** Opens all systems of a source. Resolves when it was read once, even if no file is valid. */
 export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
   const { clusters, clock = systemClock, definitions = plugins, healthIntervalMs = 30_000 } = input
   const observer = completeObserver(input.observer)
   const table = new SystemTable({ clusters, observer, clock, definitions, healthIntervalMs })
-  const folder = openFolder({ input, definitions, table, observer, clock })
-  await folder?.reader.reload()
-  const problems = () => folder?.reader.problems() ?? new Map<string, string>()
+  const opened = openReader({ input, definitions, table, observer, clock })
+  await opened?.reader.reload()
+  const problems = () => opened?.reader.problems() ?? new Map<string, string>()
   return {
     get: (system) => table.get(system),
     list: () =>
@@ -69,16 +69,16 @@ export async function openSystems(input: SystemsInput): Promise<OpenedSystems> {
       return [...problems()].filter(([file]) => !files.has(file)).map(([file, message]) => ({ file, message }))
     },
     subscribe: (listener) => table.subscribe(listener),
-    reload: async () => folder?.reader.reload(),
+    reload: async () => opened?.reader.reload(),
     stop: async () => {
-      folder?.unwatch()
+      opened?.unwatch()
       // The systems are closed during the last read, which opens none.
-      await Promise.all([folder?.reader.stop(), table.stop()])
+      await Promise.all([opened?.reader.stop(), table.stop()])
     },
   }
 }
 
-interface FolderInput {
+interface ReaderInput {
   input: SystemsInput
   definitions: Readonly<Record<string, SystemDefinition>>
   table: SystemTable
@@ -86,18 +86,33 @@ interface FolderInput {
   clock: Clock
 }
 
-function openFolder({ input: { directory, pollMs = 10_000 }, clock, ...rest }: FolderInput) {
-  if (directory === undefined) return undefined
-  const reader = new ConfigReader({ source: folderSource(directory), ...rest })
+function openReader({ input: { source, pollMs = 10_000 }, clock, ...rest }: ReaderInput) {
+  if (source === undefined) return undefined
+  const reader = new ConfigReader({ source, ...rest })
+  const changed = () => void reader.reload()
+  const { directory } = source
+  if (directory === undefined) return { reader, unwatch: poll(clock, pollMs, changed) }
   const unwatch = watchFolder({
     directory,
     recursive: false,
     clock,
     debounceMs: DEBOUNCE_MS,
     pollMs,
-    changed: () => void reader.reload(),
+    changed,
     // Polling finds the changes, and a read reports a missing folder.
     failed: () => undefined,
   })
   return { reader, unwatch }
+}
+
+/** Calls `changed` at an interval. Returns a function that ends this. */
+function poll(clock: Clock, intervalMs: number, changed: () => void): () => void {
+  let cancel = next()
+  function next(): () => void {
+    return clock.after(intervalMs, () => {
+      cancel = next()
+      changed()
+    })
+  }
+  return () => cancel()
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataSources } from '../../src/api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../src/api/data-source-claim.ts'
+import { folderSource } from '../../src/locality/config/folder.ts'
 import { DataServer } from '../../src/locality/http/data-server.fake.ts'
 import { openSystems } from '../../src/locality/systems.ts'
 import { openLoops } from '../../src/reconcile/index.ts'
@@ -34,7 +35,7 @@ async function openThree() {
     const document = { system, plugin: 'amoro', endpoint: { url }, locationMapping: { 's3://lake/': ['member1'] } }
     await writeFile(join(directory, system), JSON.stringify(document))
   }
-  const systems = await openSystems({ directory, clusters: () => [] })
+  const systems = await openSystems({ source: folderSource(directory), clusters: () => [] })
   onTestFinished(async () => {
     await systems.stop()
     await healthy.close()

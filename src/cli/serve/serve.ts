@@ -4,6 +4,7 @@ import { type App, type AppInput, startApp } from '../../app/app.ts'
 import { type Config, loadConfig } from '../../app/config.ts'
 import { observeStore } from '../../app/observe.ts'
 import { limitsOf } from '../../app/server-config.ts'
+import { withPluginPath } from '../../app/systems-config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { memoryWarning } from '../../core/memory.ts'
 import { suggest } from '../../core/suggest.ts'
@@ -62,7 +63,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   if (folder !== undefined && args.text('kubeconfig') !== undefined) {
     throw new UsageError('--folder and --kubeconfig exclude each other: a folder is served without a cluster')
   }
-  const config = configOf(args, folder !== undefined)
+  const config = configOf(args, io, folder !== undefined)
   const { log, close: closeLog } = openLogger({ ...config.log, output: io.stderr })
   const metrics = openMetrics()
   const stores = openStores(args, io, config, log, metrics)
@@ -71,7 +72,7 @@ async function runServe(args: Arguments, io: CommandIo): Promise<number> {
   let app: App | undefined
   try {
     const file = args.text('config')
-    const configSource = file === undefined ? undefined : { file, read: () => configOf(args, folder !== undefined) }
+    const configSource = file === undefined ? undefined : { file, read: () => configOf(args, io, folder !== undefined) }
     const starting = startApp({ config, configSource, ...stores, log, metrics, now: io.now })
     app = await Promise.race([starting, ended(io.signal)])
     if (!app) return stopStarting(starting)
@@ -160,9 +161,9 @@ function openStores(
 }
 
 /** The configuration, overridden by the flags. A folder is served on loopback, without a drain. */
-function configOf(args: Arguments, onFolder: boolean): Config {
+function configOf(args: Arguments, { env }: CommandIo, onFolder: boolean): Config {
   const config = loadConfig(args.text('config'))
-  const { server, log } = config
+  const { server, log, systems } = config
   const host =
     onFolder && args.text('config') === undefined ? { host: '127.0.0.1', healthHost: '127.0.0.1', drainSeconds: 0 } : {}
   return {
@@ -174,6 +175,7 @@ function configOf(args: Arguments, onFolder: boolean): Config {
       port: portOf(args, 'port') ?? server.port,
       healthPort: portOf(args, 'health-port') ?? server.healthPort,
     },
+    systems: withPluginPath(systems, env),
     log: { ...log, level: levelOf(args) ?? log.level },
   }
 }

@@ -3,12 +3,12 @@ import { dataSources } from '../../api/data-source.ts'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { clusterResourceBindings, resourceBindings } from '../../api/karmada.ts'
 import { keyOfObject } from '../../api/meta.ts'
-import { type Config, loadConfig } from '../../app/config.ts'
+import { loadConfig } from '../../app/config.ts'
+import { systemsSource, withPluginPath } from '../../app/systems-config.ts'
 import { workloadKindsOf } from '../../app/workload-kinds-config.ts'
 import { locateClaim } from '../../core/data-source-claim/locate.ts'
 import { formatSize } from '../../core/quantity.ts'
 import { readAnnotations } from '../../core/resource-binding/annotations.ts'
-import { folderSource } from '../../locality/config/folder.ts'
 import { type InspectedSystem, inspectSystems } from '../../locality/config/inspect.ts'
 import { type ClusterScope, refusalOfClaim } from '../../queries/permission.ts'
 import { sourceOf } from '../../queries/source.ts'
@@ -50,7 +50,8 @@ async function runStatus(args: Arguments, io: CommandIo): Promise<number> {
   const scope = config.claims.clusterScoped
   try {
     await startSource(store, io)
-    const configured = await configuredSystems(config)
+    const source = systemsSource(withPluginPath(config.systems, io.env), store)
+    const configured = source && (await inspectSystems(source))
     const paint = painter(io.stdout, io.env)
     const show = () => io.stdout.write(renderStatus(store, { namespace, scope, configured }, io.now(), paint))
     show()
@@ -81,11 +82,6 @@ function showAgain(store: ObjectStore, io: CommandIo, show: () => void): Promise
     if (io.signal.aborted) end()
     else io.signal.addEventListener('abort', end, { once: true })
   })
-}
-
-/** The systems of the configuration; undefined if it has none. */
-async function configuredSystems({ systems: { directory } }: Config): Promise<InspectedSystem[] | undefined> {
-  return directory === undefined ? undefined : inspectSystems(folderSource(directory))
 }
 
 /** The namespace filter, the rule for claims of cluster-scoped workloads, and the systems of the configuration. */

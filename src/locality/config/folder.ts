@@ -8,7 +8,7 @@ const MAX_FILE_BYTES = 1024 * 1024
 
 /** Returns the files of a folder, such as a mounted ConfigMap, without hidden ones such as the `..data` of a mount. */
 export function folderSource(directory: string): ConfigSource {
-  return { name: directory, read: () => readConfigFolder(directory) }
+  return { name: directory, directory, read: () => readConfigFolder(directory) }
 }
 
 async function readConfigFolder(directory: string): Promise<ConfigFile[]> {

@@ -11,6 +11,8 @@ export class ConfigSourceError extends Error {
 export interface ConfigSource {
   /** The name in messages. */
   readonly name: string
+  /** A folder whose changes are reported; without it, the source is only polled. */
+  readonly directory?: string
   /** Returns the files, sorted by name. Throws `ConfigSourceError` if they are unknown. */
   read(): Promise<ConfigFile[]>
 }
