@@ -55,7 +55,7 @@ const definitions: Definition[] = [
       {
         name: 'Message',
         type: 'string',
-        jsonPath: '.status.conditions[?(@.type=="Bound")].message',
+        jsonPath: '.status.conditions[?(@.type=="Resolved")].message',
         description: 'The location of the data, or why it is unknown',
       },
     ],

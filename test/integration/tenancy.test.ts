@@ -61,7 +61,7 @@ const propagates = async () =>
   (await store.read<PropagationPolicy>(propagationPolicies, 'default', 'app'))?.spec.propagateDeps
 const reasonOf = async (namespace: string) => {
   const claim = await store.read<DataSourceClaim>(dataSourceClaims, namespace, 'sales')
-  return claim?.status?.conditions?.find(({ type }) => type === 'Bound')?.reason
+  return claim?.status?.conditions?.find(({ type }) => type === 'Resolved')?.reason
 }
 const everywhere = ['member1', 'member2', 'member3']
 

@@ -2,6 +2,7 @@
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim, HoldOrIgnore } from '../../api/data-source-claim.ts'
 import { keyOfObject } from '../../api/meta.ts'
+import { phaseOf } from '../data-source/phase.ts'
 import { sortedUnique } from '../json.ts'
 import { honoredUntil } from './honored.ts'
 
@@ -49,7 +50,7 @@ function answerOf(claim: DataSourceClaim, source: DataSource | undefined, now: n
     return { kind: 'unknown', reason: `no DataSource for ${system} ${dataSourceType} ${dataSourceName} yet` }
   }
   const of = (reason: string) => `DataSource ${source.metadata.name} ${reason}`
-  if (source.status?.phase === 'Unavailable') return { kind: 'nowhere', reason: of('is Unavailable') }
+  if (phaseOf(source) === 'Unavailable') return { kind: 'nowhere', reason: of('is Unavailable') }
   if (now > (staleAt(claim, source) ?? Number.POSITIVE_INFINITY)) {
     return { kind: 'unknown', reason: of(`is older than ${claim.spec.policy?.maxStalenessSeconds} s`) }
   }

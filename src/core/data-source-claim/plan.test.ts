@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeBinding, makeClaim, makeSource, NOW } from '../../../test/builders.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../../api/data-source-claim.ts'
+import { withoutNulls } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { HONOR_MS } from './honored.ts'
 import { type ClaimPlanInput, planClaim } from './plan.ts'
@@ -68,13 +69,13 @@ test('the status of a claim is one patch for the resourceVersion that was read, 
           phase: 'Bound',
           boundDataSource: 'amoro-table-lake.shop.sales',
           conditions: [
-            { type: 'Bound', reason: 'Located', message: 'the data is in member2', ...condition },
             {
-              type: 'Resolved',
-              reason: 'Answered',
-              message: 'DataSource amoro-table-lake.shop.sales answers',
+              type: 'Bound',
+              reason: 'BindingSuccessful',
+              message: 'Successfully bound to DataSource: amoro-table-lake.shop.sales',
               ...condition,
             },
+            { type: 'Resolved', reason: 'Located', message: 'the data is in member2', ...condition },
           ],
         },
       },
@@ -84,6 +85,7 @@ test('the status of a claim is one patch for the resourceVersion that was read, 
   ])
 })
 
+const BOUND = 'Bound=True BindingSuccessful: Successfully bound to DataSource: amoro-table-lake.shop.sales'
 const UNRESOLVED = 'Resolving: DataSource amoro-table-lake.shop.sales has no locality yet'
 const NO_SOURCE = 'no DataSource for amoro table lake.shop.sales yet'
 const TAKEN =
@@ -104,10 +106,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Bound',
       bound: 'amoro-table-lake.shop.sales',
-      conditions: [
-        'Bound=True Located: the data is in member1, member2',
-        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
-      ],
+      conditions: [BOUND, 'Resolved=True Located: the data is in member1, member2'],
       events: ['Normal Located: the data is in member1, member2'],
     },
   },
@@ -117,10 +116,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Pending',
       bound: null,
-      conditions: [
-        `Bound=False ${UNRESOLVED}`,
-        'Resolved=Unknown Unknown: DataSource amoro-table-lake.shop.sales has no locality yet',
-      ],
+      conditions: [`Bound=False ${UNRESOLVED}`, `Resolved=Unknown ${UNRESOLVED}`],
       events: [`Normal ${UNRESOLVED}`],
     },
   },
@@ -132,7 +128,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
       bound: null,
       conditions: [
         'Bound=False NotFound: DataSource amoro-table-lake.shop.sales is Unavailable',
-        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
+        'Resolved=True NotFound: DataSource amoro-table-lake.shop.sales is Unavailable',
       ],
       events: ['Warning NotFound: DataSource amoro-table-lake.shop.sales is Unavailable'],
     },
@@ -143,10 +139,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Bound',
       bound: 'amoro-table-lake.shop.sales',
-      conditions: [
-        'Bound=True Elsewhere: DataSource amoro-table-lake.shop.sales is in none of the clusters',
-        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
-      ],
+      conditions: [BOUND, 'Resolved=True Elsewhere: DataSource amoro-table-lake.shop.sales is in none of the clusters'],
       events: ['Normal Elsewhere: DataSource amoro-table-lake.shop.sales is in none of the clusters'],
     },
   },
@@ -156,7 +149,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Bound',
       bound: 'amoro-table-lake.shop.sales',
-      conditions: ['Bound=True Located: the data is in member2', 'Resolved=False Stale: HTTP 503'],
+      conditions: [BOUND, 'Resolved=False Stale: HTTP 503'],
       events: ['Normal Located: the data is in member2'],
     },
   },
@@ -166,10 +159,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Bound',
       bound: 'amoro-table-lake.shop.sales',
-      conditions: [
-        'Bound=True Located: the data is in member2',
-        'Resolved=True Answered: DataSource amoro-table-lake.shop.sales answers',
-      ],
+      conditions: [BOUND, 'Resolved=True Located: the data is in member2'],
       events: ['Normal Located: the data is in member2'],
     },
   },
@@ -179,7 +169,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Pending',
       bound: null,
-      conditions: [`Bound=False Resolving: ${NO_SOURCE}`, `Resolved=Unknown Unknown: ${NO_SOURCE}`],
+      conditions: [`Bound=False Resolving: ${NO_SOURCE}`, `Resolved=Unknown Resolving: ${NO_SOURCE}`],
       events: [`Normal Resolving: ${NO_SOURCE}`],
     },
   },
@@ -191,7 +181,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
       bound: null,
       conditions: [
         'Bound=False SystemUnknown: data system amoro is not configured; add it, or create a DataSource',
-        'Resolved=Unknown Unknown: data system amoro is not configured; add it, or create a DataSource',
+        'Resolved=Unknown SystemUnknown: data system amoro is not configured; add it, or create a DataSource',
       ],
       events: ['Warning SystemUnknown: data system amoro is not configured; add it, or create a DataSource'],
     },
@@ -202,7 +192,7 @@ test.each<{ name: string; given: Partial<ClaimPlanInput>; want: ReturnType<typeo
     want: {
       phase: 'Pending',
       bound: null,
-      conditions: [`Bound=False NameTaken: ${TAKEN}`, `Resolved=Unknown Unknown: ${TAKEN}`],
+      conditions: [`Bound=False NameTaken: ${TAKEN}`, `Resolved=Unknown NameTaken: ${TAKEN}`],
       events: [`Warning NameTaken: ${TAKEN}`],
     },
   },
@@ -224,6 +214,19 @@ test('an unchanged status is not written again', () => {
   const status = statusIn(plan())
 
   expect(plan({ claim: { ...makeClaim({}, held), status } as DataSourceClaim })).toEqual([])
+})
+
+test('a claim whose DataSource is gone has the reason of volcano-global, until it is bound again', () => {
+  const withStatus = (status: unknown) => ({ ...makeClaim({}, held), status }) as DataSourceClaim
+  const gone = plan({ claim: withStatus(statusIn(plan())), source: undefined })
+  const invalid = 'Bound=False BindingInvalid: Binding became invalid, resetting to pending state'
+
+  expect(summary(gone)).toMatchObject({
+    phase: 'Pending',
+    conditions: [invalid, `Resolved=Unknown Resolving: ${NO_SOURCE}`],
+  })
+  expect(plan({ claim: withStatus(withoutNulls(statusIn(gone))), source: undefined })).toEqual([])
+  expect(summary(plan({ claim: withStatus(statusIn(gone)) })).conditions[0]).toBe(BOUND)
 })
 
 test('a status with the same phase is written without an Event', () => {

@@ -5,6 +5,7 @@ import type { ResourceBinding } from '../../api/karmada.ts'
 import { CLAIM_FINALIZER } from '../../api/lodestone.ts'
 import { keyOfObject, nameOfObject } from '../../api/meta.ts'
 import { type ConditionState, condition, withConditions } from '../conditions.ts'
+import { phaseOf } from '../data-source/phase.ts'
 import { jsonEqual } from '../json.ts'
 import { type Action, NOTHING, type Plan } from '../plan.ts'
 import { readAnnotations } from '../resource-binding/annotations.ts'
@@ -90,13 +91,9 @@ function updateStatus(input: ClaimPlanInput): Action[] {
   const { claim, refusal, source, now } = input
   const { answer } = locateClaim(claim, source, now)
   const before = claim.status ?? {}
-  const { phase, reason, message } = refusal === undefined ? stateOf(input, answer) : notPermitted(refusal)
-  const states = [
-    condition('Bound', phase === 'Bound', reason, message),
-    refusal === undefined
-      ? resolved(answer, source, message)
-      : { type: 'Resolved', status: 'Unknown' as const, reason, message },
-  ]
+  const state = refusal === undefined ? stateOf(input, answer) : pending('NotPermitted', refusal)
+  const { phase, reason, message } = state
+  const states = [boundOf(state, claim, source), resolvedOf(state, answer, refusal === undefined ? source : undefined)]
   const status = {
     phase,
     ...(phase === 'Bound' && source?.metadata.name && { boundDataSource: source.metadata.name }),
@@ -120,14 +117,15 @@ function updateStatus(input: ClaimPlanInput): Action[] {
 /** Reasons that require an action of the user. */
 const NEEDS_ACTION = new Set(['NotFound', 'NotPermitted', 'SystemUnknown', 'NameTaken'])
 
+/** The phase, with the reason and the details of this state. */
 interface State {
   phase: 'Pending' | 'Bound' | 'Failed'
   reason: string
   message: string
 }
 
-function notPermitted(refusal: string): State {
-  return { phase: 'Pending', reason: 'NotPermitted', message: refusal }
+function pending(reason: string, message: string): State {
+  return { phase: 'Pending', reason, message }
 }
 
 function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, answer: Answer): State {
@@ -135,27 +133,50 @@ function stateOf({ claim, source, systemKnown, nameHolder }: ClaimPlanInput, ans
     case 'located':
       return { phase: 'Bound', reason: 'Located', message: `the data is in ${answer.clusters.join(', ')}` }
     case 'nowhere':
-      return source?.status?.phase === 'Unavailable'
+      return source && phaseOf(source) === 'Unavailable'
         ? { phase: 'Failed', reason: 'NotFound', message: answer.reason }
         : { phase: 'Bound', reason: 'Elsewhere', message: answer.reason }
     default:
       break
   }
-  if (source) return { phase: 'Pending', reason: 'Resolving', message: answer.reason }
+  if (source) return pending('Resolving', answer.reason)
   if (!systemKnown) {
-    const message = `data system ${claim.spec.system} is not configured; add it, or create a DataSource`
-    return { phase: 'Pending', reason: 'SystemUnknown', message }
+    return pending(
+      'SystemUnknown',
+      `data system ${claim.spec.system} is not configured; add it, or create a DataSource`,
+    )
   }
   if (nameHolder) {
-    const message = `DataSource ${nameHolder.metadata.name} exists but describes different data; delete it, and one for this claim is created`
-    return { phase: 'Pending', reason: 'NameTaken', message }
+    const { name } = nameHolder.metadata
+    return pending(
+      'NameTaken',
+      `DataSource ${name} exists but describes different data; delete it, and one for this claim is created`,
+    )
   }
-  return { phase: 'Pending', reason: 'Resolving', message: answer.reason }
+  return pending('Resolving', answer.reason)
 }
 
-function resolved(answer: Answer, source: DataSource | undefined, message: string): ConditionState {
+/** The condition Bound, with reason and message of volcano-global where it has any: tools may compare them. */
+function boundOf(
+  { phase, reason, message }: State,
+  claim: DataSourceClaim,
+  source: DataSource | undefined,
+): ConditionState {
+  if (phase === 'Bound') {
+    return condition('Bound', true, 'BindingSuccessful', `Successfully bound to DataSource: ${source?.metadata.name}`)
+  }
+  const before = claim.status?.conditions?.find(({ type }) => type === 'Bound')
+  const wasBound = before?.status === 'True' || before?.reason === INVALID
+  if (reason !== 'Resolving' || !wasBound) return condition('Bound', false, reason, message)
+  return condition('Bound', false, INVALID, 'Binding became invalid, resetting to pending state')
+}
+
+const INVALID = 'BindingInvalid'
+
+/** The condition Resolved: the location of the data, or why it is unknown. */
+function resolvedOf({ reason, message }: State, answer: Answer, source: DataSource | undefined): ConditionState {
   const stale = source?.status?.conditions?.find(({ type }) => type === 'Stale')
   if (stale?.status === 'True') return condition('Resolved', false, 'Stale', stale.message)
-  if (answer.kind === 'unknown') return { type: 'Resolved', status: 'Unknown', reason: 'Unknown', message }
-  return condition('Resolved', true, 'Answered', `DataSource ${source?.metadata.name} answers`)
+  if (!source || answer.kind === 'unknown') return { type: 'Resolved', status: 'Unknown', reason, message }
+  return condition('Resolved', true, reason, message)
 }

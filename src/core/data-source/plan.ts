@@ -6,6 +6,7 @@ import { apiVersionOf, objectKey } from '../../api/meta.ts'
 import { type ConditionState, condition, isTrue, withConditions } from '../conditions.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
+import { phaseOf, type SourcePhase } from './phase.ts'
 
 /** The result of the last query. */
 export type Attempt =
@@ -135,7 +136,7 @@ function patch({ metadata }: DataSource, change: Record<string, unknown>, subres
 function updateStatus(input: SourcePlanInput): Action[] {
   const { source, claims, attempt, now } = input
   const before = source.status ?? {}
-  const phase = phaseOf(input)
+  const phase = nextPhase(input)
   const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
   const status = {
     ...before,
@@ -163,7 +164,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
   ]
 }
 
-function states(input: SourcePlanInput, phase: Phase | undefined): ConditionState[] {
+function states(input: SourcePlanInput, phase: SourcePhase | undefined): ConditionState[] {
   const { source, attempt, health } = input
   const before = source.status?.conditions
   const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
@@ -186,11 +187,9 @@ function states(input: SourcePlanInput, phase: Phase | undefined): ConditionStat
   ]
 }
 
-type Phase = 'Available' | 'Unavailable'
-
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
-function phaseOf({ source, attempt }: SourcePlanInput): Phase | undefined {
-  const before = source.status?.phase as Phase | undefined
+function nextPhase({ source, attempt }: SourcePlanInput): SourcePhase | undefined {
+  const before = phaseOf(source)
   switch (attempt?.kind) {
     case 'located':
       return 'Available'
@@ -210,12 +209,11 @@ function messageOf({ source, attempt }: SourcePlanInput, phase: string): string 
 }
 
 /** Returns an Event when the phase changes, when the system stops answering, or when it answers again. */
-function eventsOf(input: SourcePlanInput, phase: Phase | undefined): Action[] {
+function eventsOf(input: SourcePlanInput, phase: SourcePhase | undefined): Action[] {
   const { source, attempt } = input
-  const { phase: before, conditions } = source.status ?? {}
-  const wasStale = isTrue(conditions, 'Stale')
+  const wasStale = isTrue(source.status?.conditions, 'Stale')
   return [
-    ...(phase && before !== phase
+    ...(phase && phaseOf(source) !== phase
       ? [event(source, phase === 'Available' ? 'Normal' : 'Warning', phase, messageOf(input, phase))]
       : []),
     ...(attempt?.kind === 'failed' && !wasStale ? [event(source, 'Warning', 'Stale', attempt.reason)] : []),

@@ -1,0 +1,15 @@
+/** The phase of a DataSource: whether its data exists. */
+import type { DataSource } from '../../api/data-source.ts'
+
+export type SourcePhase = 'Available' | 'Unavailable'
+
+const PHASES: readonly SourcePhase[] = ['Available', 'Unavailable']
+
+/**
+ * Returns the phase; undefined if the data system has not answered. The CRD of volcano-global has no `status.phase`. There the reason of the
+ * condition Ready is the phase.
+ */
+export function phaseOf({ status }: DataSource): SourcePhase | undefined {
+  const reason = status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+  return PHASES.find((phase) => phase === (status?.phase ?? reason))
+}
