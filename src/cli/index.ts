@@ -11,6 +11,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   explain: async () => (await import('./explain/explain.ts')).explain,
   status: async () => (await import('./status/status.ts')).status,
   manifests: async () => (await import('./manifests.ts')).manifests,
+  migrate: async () => (await import('./migrate/migrate.ts')).migrate,
   certs: async () => (await import('./certs.ts')).certs,
   mover: async () => (await import('./mover/mover.ts')).mover,
 }

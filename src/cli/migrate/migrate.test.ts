@@ -1,0 +1,197 @@
+/** Tests `lodestone migrate` with an API server over HTTP: the report, the writes, conflicts and refusals. */
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { makeBinding, makeClaim, makePolicy, makeSource } from '../../../test/builders.ts'
+import { dataSources } from '../../api/data-source.ts'
+import { dataSourceClaims } from '../../api/data-source-claim.ts'
+import { clusterPropagationPolicies, propagationPolicies, resourceBindings } from '../../api/karmada.ts'
+import type { K8sObject } from '../../api/meta.ts'
+import { mutatingWebhookConfigurations } from '../../api/registration.ts'
+import type { ApiRequest } from '../../store/cluster/api-responses.fake.ts'
+import { status } from '../../store/cluster/api-responses.fake.ts'
+import { FakeApiServer } from '../../store/cluster/api-server.fake.ts'
+import { makeFolder, runWords } from '../cli.fake.ts'
+
+const TYPES = [
+  dataSourceClaims,
+  dataSources,
+  resourceBindings,
+  propagationPolicies,
+  clusterPropagationPolicies,
+  mutatingWebhookConfigurations,
+]
+const CLAIM = 'datadependency.volcano.sh/finalizer'
+const SOURCE = 'datadependency.volcano.sh/datasource-finalizer'
+const EXCLUDED = 'datadependency.volcano.sh/excluded-clusters'
+
+let server: FakeApiServer
+
+beforeEach(async () => {
+  server = await new FakeApiServer(TYPES).listen()
+  onTestFinished(() => server.close())
+  server.put(mutatingWebhookConfigurations, registration('lodestone', 'resource-binding.lodestone.dev'))
+})
+
+function registration(name: string, webhook: string): K8sObject {
+  const webhooks = [{ name: webhook }]
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name },
+    ...{ webhooks },
+  }
+}
+
+/** The hub of volcano-global: a claim, its source, a binding with exclusions, and a suspended one. */
+function putAll(): void {
+  server.put(dataSourceClaims, makeClaim({}, { finalizers: [CLAIM] }))
+  server.put(dataSources, makeSource({}, { finalizers: [SOURCE] }))
+  server.put(propagationPolicies, makePolicy({ placement: { clusterAffinity: { exclude: ['member2'] } } }))
+  const placement = { clusterAffinity: { exclude: ['member2', 'member3'] } }
+  server.put(resourceBindings, makeBinding({ placement }, { annotations: { [EXCLUDED]: 'member2,member3' } }))
+  server.put(resourceBindings, makeBinding({ suspension: { scheduling: true } }, { name: 'waits-deployment' }))
+}
+
+function migrate(...more: string[]) {
+  const name = 'hub'
+  const kubeconfig = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [{ name, cluster: { server: server.url } }],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  }
+  return runWords(['migrate', '--kubeconfig', join(makeFolder({ hub: kubeconfig }), 'hub'), ...more])
+}
+
+const find = (type: (typeof TYPES)[number], name: string, namespace?: string) =>
+  server.objects.get(`/apis/${type.group}/${type.version}/${type.plural}`, namespace, name)
+const isWrite = ({ method }: ApiRequest) => method !== 'GET'
+
+const REPORT = `DataSourceClaim default/sales: remove finalizer ${CLAIM}
+DataSource amoro-table-lake.shop.sales: remove finalizer ${SOURCE}
+ResourceBinding default/app-deployment: remove annotation ${EXCLUDED}; remove 1 excluded cluster
+ResourceBinding default/waits-deployment: resume scheduling
+`
+
+test('by default it prints every change and makes none', async () => {
+  putAll()
+
+  const answer = await migrate()
+
+  const stdout = `${REPORT}4 objects to change; nothing was changed. Run again with --apply\n`
+  expect(answer).toEqual({ status: 0, stdout, stderr: '' })
+  expect(server.requests.filter(isWrite)).toEqual([])
+})
+
+test('--apply makes these changes, keeps claims and sources, and has nothing left to do the second time', async () => {
+  putAll()
+
+  expect(await migrate('--apply')).toEqual({ status: 0, stdout: `${REPORT}4 objects changed, 0 failed\n`, stderr: '' })
+
+  expect(find(dataSourceClaims, 'sales', 'default')).toMatchObject({
+    metadata: { finalizers: [] },
+    spec: makeClaim().spec,
+  })
+  expect(find(dataSources, 'amoro-table-lake.shop.sales')).toMatchObject({ spec: makeSource().spec })
+  expect(find(resourceBindings, 'app-deployment', 'default')).toMatchObject({
+    spec: { placement: { clusterAffinity: { exclude: ['member2'] } } },
+  })
+  expect(find(resourceBindings, 'waits-deployment', 'default')?.['spec' as never]).not.toHaveProperty('suspension')
+  const writes = server.requests.filter(isWrite).length
+  expect(await migrate('--apply')).toEqual({ status: 0, stdout: 'nothing of volcano-global is left\n', stderr: '' })
+  expect(server.requests.filter(isWrite)).toHaveLength(writes)
+})
+
+test('--keep-suspensions leaves suspended workloads to their controller', async () => {
+  putAll()
+  const { stdout } = await migrate('--keep-suspensions')
+  expect(stdout).toContain('3 objects to change')
+  expect(stdout).not.toContain('waits-deployment')
+})
+
+describe('with --apply', () => {
+  const isPatch = ({ method }: ApiRequest) => method === 'PATCH'
+  const conflict = status(409, 'Conflict')
+
+  test('a conflict begins again with the new version', async () => {
+    putAll()
+    server.misbehave(isPatch, conflict, conflict)
+    expect(await migrate('--apply')).toMatchObject({ status: 0, stderr: '' })
+    expect(find(dataSourceClaims, 'sales', 'default')?.metadata.finalizers).toEqual([])
+  })
+
+  test('an object with a conflict each time fails, and the others are migrated', async () => {
+    putAll()
+    server.misbehave(isPatch, ...Array.from({ length: 5 }, () => conflict))
+
+    const { status: exit, stdout, stderr } = await migrate('--apply')
+
+    expect(exit).toBe(1)
+    expect(stderr).toBe(
+      'lodestone migrate: DataSourceClaim default/sales: another client changes it all the time; run again\n',
+    )
+    expect(stdout).toContain('3 objects changed, 1 failed\n')
+  })
+
+  test('an object that the API server rejects fails, and the others are migrated', async () => {
+    putAll()
+    server.misbehave(isPatch, status(422, 'Invalid'))
+    const { status: exit, stdout, stderr } = await migrate('--apply')
+    expect(exit).toBe(1)
+    expect(stderr).toContain('lodestone migrate: DataSourceClaim default/sales: PATCH ')
+    expect(stdout).toContain('3 objects changed, 1 failed\n')
+  })
+
+  test('an object that is deleted meanwhile is done', async () => {
+    putAll()
+    server.misbehave(isPatch, (response) => {
+      server.remove(dataSourceClaims, 'default', 'sales')
+      conflict(response)
+    })
+    expect((await migrate('--apply')).stdout).toContain('DataSourceClaim default/sales: nothing left to change\n')
+  })
+})
+
+describe('a hub that is not ready', () => {
+  test('is not changed while the webhook of volcano-global is registered', async () => {
+    putAll()
+    server.put(mutatingWebhookConfigurations, registration('volcano', 'mutateresourcebindings.volcano.sh'))
+
+    const { status: exit, stdout, stderr } = await migrate('--apply')
+
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' })
+    expect(stderr).toContain('kubectl delete mutatingwebhookconfiguration volcano\n')
+    expect(server.requests.filter(isWrite)).toEqual([])
+  })
+
+  test('is not changed before Lodestone is registered; a dry run prints the plan all the same', async () => {
+    putAll()
+    server.remove(mutatingWebhookConfigurations, undefined, 'lodestone')
+
+    expect(await migrate('--apply')).toMatchObject({ status: 1, stdout: '' })
+    const { status: exit, stdout, stderr } = await migrate()
+
+    expect(exit).toBe(1)
+    expect(stdout).toContain('4 objects to change')
+    expect(stderr).toContain('start Lodestone first\n')
+  })
+
+  test('without the CRDs has nothing to migrate', async () => {
+    for (const type of [dataSourceClaims, dataSources, resourceBindings]) server.serve(type, false)
+    expect((await migrate()).stdout).toBe('nothing of volcano-global is left\n')
+  })
+})
+
+test('the kubeconfig is required', async () => {
+  const { status: exit, stderr } = await runWords(['migrate', '--apply'])
+  expect(exit).toBe(2)
+  expect(stderr).toContain('missing --kubeconfig FILE')
+})
+
+test('a hub with more objects than a page is migrated completely', async () => {
+  for (let i = 0; i < 2_100; i++) {
+    server.put(resourceBindings, makeBinding({ suspension: { scheduling: true } }, { name: `b${i}` }))
+  }
+  expect((await migrate()).stdout).toContain('2100 objects to change')
+  expect(server.lists(resourceBindings)).toHaveLength(2)
+})

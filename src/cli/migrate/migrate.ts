@@ -1,0 +1,99 @@
+/** `lodestone migrate`: removes what volcano-global wrote into the objects of a hub, and keeps claims and sources. */
+import { openClusterStore } from '../../store/cluster/cluster.ts'
+import { openConnection } from '../../store/cluster/connection.ts'
+import { ConflictError, refusalOf } from '../../store/store.ts'
+import { type Arguments, type Command, type CommandIo, HELP_OPTION, UsageError } from '../command.ts'
+import {
+  type Candidate,
+  findBlockers,
+  findCandidates,
+  MIGRATED_TYPES,
+  type MigrationContext,
+  migrateObject,
+  preview,
+  titleOf,
+} from './apply.ts'
+
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'Remove finalizers, annotations and suspensions of volcano-global from a hub',
+  usage: '--kubeconfig FILE [--context NAME] [--keep-suspensions] [--apply]',
+  options: {
+    kubeconfig: { type: 'string', value: 'FILE', description: 'The API server of the hub, e.g. karmada-apiserver' },
+    context: { type: 'string', value: 'NAME', description: 'Context of the kubeconfig (default: the current one)' },
+    'keep-suspensions': {
+      type: 'boolean',
+      description: 'Keep suspensions of scheduling, for hubs where another controller suspends workloads',
+    },
+    apply: { type: 'boolean', description: 'Make the changes (default: only print them)' },
+    ...HELP_OPTION,
+  },
+  examples: [
+    { command: 'lodestone migrate --kubeconfig karmada.config', does: 'Print every change, and make none' },
+    { command: 'lodestone migrate --kubeconfig karmada.config --apply', does: 'Make the changes' },
+  ],
+  run: runMigrate,
+}
+
+/** Exit status: 0 if nothing is left to do or to wait for, 1 if the hub is not ready or a change failed. */
+async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
+  const kubeconfig = args.text('kubeconfig')
+  if (kubeconfig === undefined) throw new UsageError("missing --kubeconfig FILE\nSee 'lodestone migrate --help'.")
+  const context = args.text('context')
+  const connection = openConnection({ kubeconfig, ...(context && { context }) })
+  const store = openClusterStore({ connection, kinds: [] })
+  const keepsSuspensions = args.flag('keep-suspensions')
+  try {
+    return await run({ connection, store, keepsSuspensions, signal: io.signal }, args.flag('apply'), io)
+  } finally {
+    await store.stop()
+    await connection.close()
+  }
+}
+
+async function run(context: MigrationContext, applies: boolean, io: CommandIo): Promise<number> {
+  const blockers = await findBlockers(context)
+  for (const blocker of blockers) io.stderr.write(`lodestone migrate: ${blocker}\n`)
+  if (applies && blockers.length > 0) return 1
+  let changed = 0
+  let failed = 0
+  for (const type of MIGRATED_TYPES) {
+    for (const candidate of await findCandidates(type, context)) {
+      context.signal.throwIfAborted()
+      const isDone = applies ? await migrateOne(candidate, context, io) : await printPlan(candidate, context, io)
+      if (isDone) changed++
+      else failed++
+    }
+  }
+  io.stdout.write(summaryOf(changed, failed, applies))
+  return failed > 0 || blockers.length > 0 ? 1 : 0
+}
+
+async function printPlan(candidate: Candidate, context: MigrationContext, io: CommandIo): Promise<true> {
+  io.stdout.write(`${titleOf(candidate)}: ${(await preview(candidate, context)).join('; ')}\n`)
+  return true
+}
+
+/** Migrates an object. Returns whether that worked; the next objects are migrated in any case. */
+async function migrateOne(candidate: Candidate, context: MigrationContext, io: CommandIo): Promise<boolean> {
+  try {
+    const migrated = await migrateObject(candidate, context)
+    const hold = migrated?.hold === undefined ? '' : `; now on hold: ${migrated.hold}`
+    const what = migrated ? `${migrated.changes.join('; ')}${hold}` : 'nothing left to change'
+    io.stdout.write(`${titleOf(candidate)}: ${what}\n`)
+    return true
+  } catch (error) {
+    const reason =
+      error instanceof ConflictError ? 'another client changes it all the time; run again' : refusalOf(error)
+    if (reason === undefined) throw error
+    io.stderr.write(`lodestone migrate: ${titleOf(candidate)}: ${reason}\n`)
+    return false
+  }
+}
+
+function summaryOf(changed: number, failed: number, applies: boolean): string {
+  if (changed + failed === 0) return 'nothing of volcano-global is left\n'
+  const objects = `${changed} object${changed === 1 ? '' : 's'}`
+  if (!applies) return `${objects} to change; nothing was changed. Run again with --apply\n`
+  return `${objects} changed, ${failed} failed\n`
+}
