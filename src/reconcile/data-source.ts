@@ -1,6 +1,7 @@
 /** The loop of DataSources: creates one per query of claims, queries its data system at the configured interval, and writes the answer. */
 import { type DataSource, dataSources } from '../api/data-source.ts'
 import { type DataSourceClaim, dataSourceClaims } from '../api/data-source-claim.ts'
+import { dropsLocation, type SourceCrd } from '../core/data-source/crd.ts'
 import { decideSource } from '../core/data-source/decide.ts'
 import { planSource } from '../core/data-source/plan.ts'
 import { isHonored } from '../core/data-source-claim/honored.ts'
@@ -8,6 +9,7 @@ import { sourceKeyOfSource } from '../core/data-source-claim/keys.ts'
 import type { System } from '../locality/plugins/plugin.ts'
 import { claimsRegranted, workloadsFor } from '../queries/permission.ts'
 import { claimsOfSource, namesAfter, sourceNamesOfClaim, sourceToCreate } from '../queries/source.ts'
+import { refusalOf } from '../store/store.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileContext, ReconcileLoop } from './define.ts'
 import { cancelQuery, newState, type SourceState, sendQuery, setSystem } from './source-queries.ts'
@@ -17,6 +19,8 @@ import { openSystemQueries, type SystemQueries } from './system-queries.ts'
 export function openDataSourceLoop(): ReconcileLoop {
   const states = new Map<string, SourceState>()
   let queries: SystemQueries | undefined
+  // Until a write shows otherwise. A newer CRD is used after a restart.
+  let crd: SourceCrd = 'ours'
 
   function stateOf(name: string, source: DataSource): SourceState {
     const known = states.get(name)
@@ -72,6 +76,7 @@ export function openDataSourceLoop(): ReconcileLoop {
         system: system && { refreshIntervalMs: system.refreshIntervalMs, isFailing: queries.isFailing(system) },
         history: state.history,
         isQuerying: state.cancel !== undefined,
+        crd,
         attempt: state.attempt,
         absentUntil: state.absentUntil,
         now: now(),
@@ -81,7 +86,14 @@ export function openDataSourceLoop(): ReconcileLoop {
       if (decision.query === 'send' && system) {
         sendQuery({ source, state, system, queries, now, done: () => enqueue(name) })
       }
-      if (decision.writes) await write(source, claims, state, system, context)
+      if (decision.writes) {
+        const served = await write(source, claims, { state, system, crd }, context)
+        if (served !== crd) {
+          crd = served
+          observer.reducedCrd?.()
+          enqueue(name)
+        }
+      }
       return decision.requeueAfterMs
     },
   }
@@ -94,20 +106,29 @@ function throwFault(state: SourceState): void {
   if (fault) throw fault.error
 }
 
+/** Plans and applies. Returns the CRD of the API server, which its response shows. */
 async function write(
   source: DataSource,
   claims: readonly DataSourceClaim[],
-  state: SourceState,
-  system: System | undefined,
+  { state, system, crd }: { state: SourceState; system: System | undefined; crd: SourceCrd },
   context: ReconcileContext,
-): Promise<void> {
+): Promise<SourceCrd> {
   const { attempt } = state
   const systemKnown = system !== undefined
-  const plan = planSource({ source, claims, attempt, systemKnown, health: healthOf(system), now: context.now() })
-  await applyPlan(context, plan)
+  const plan = planSource({ source, claims, attempt, systemKnown, health: healthOf(system), crd, now: context.now() })
+  try {
+    const [written] = await applyPlan(context, plan)
+    if (written && dropsLocation(plan.actions[0], written as DataSource)) return 'upstream'
+  } catch (error) {
+    // The CRD of volcano-global rejects a source without a location.
+    const isNew = source.metadata.resourceVersion === undefined
+    if (isNew && crd === 'ours' && attempt?.kind !== 'located' && refusalOf(error)) return 'upstream'
+    throw error
+  }
   // A newer answer may have arrived during the write.
   if (plan.writesAttempt && state.attempt === attempt) state.attempt = undefined
   if (plan.absentUntil !== undefined) state.absentUntil = plan.absentUntil
+  return crd
 }
 
 function healthOf(system: System | undefined): { isHealthy: boolean; message: string } | undefined {

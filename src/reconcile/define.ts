@@ -25,6 +25,8 @@ export interface LoopObserver {
   queryEnded(system: string, seconds: number, result: string): void
   /** Reports the move of a scheduled workload to other clusters. */
   moved(): void
+  /** Reports that the API server has the CRD of volcano-global for DataSources. */
+  reducedCrd?(): void
   /** Reports the eviction of a replica because its node is short of disk. */
   evicted?(eviction: Eviction): void
 }

@@ -1,6 +1,7 @@
 /** Decides what one reconcile of a DataSource does: the query of its data system, the write, and the time of the next one. */
 import type { DataSource } from '../../api/data-source.ts'
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
+import { isCreatable, type SourceCrd } from './crd.ts'
 import { dueAt, refreshIntervalMs } from './due.ts'
 import type { Attempt } from './plan.ts'
 import type { QueryHistory } from './query-history.ts'
@@ -15,6 +16,8 @@ export interface SourceInput {
   history: QueryHistory
   /** Whether a query is waiting or in progress. */
   isQuerying: boolean
+  /** The CRD of the API server. Default: ours. */
+  crd?: SourceCrd
   /** The result of the last query, if the status does not have it yet. */
   attempt: Attempt | undefined
   /** Until then, no source with this name is created; in ms since the epoch. */
@@ -38,7 +41,7 @@ export interface SourceDecision {
 
 /** Decides on one source. */
 export function decideSource(input: SourceInput): SourceDecision {
-  const { source, claims, system, history, isQuerying, attempt, absentUntil = 0, now } = input
+  const { source, claims, system, history, isQuerying, attempt, crd = 'ours', absentUntil = 0, now } = input
   const isStored = source.metadata.resourceVersion !== undefined
   // Without a data system there is no answer, and a new source without an answer has no content.
   if (!isStored && !system) return { query: 'none', writes: false }
@@ -47,7 +50,7 @@ export function decideSource(input: SourceInput): SourceDecision {
   const nextAt = dueAt(source, history, refreshIntervalMs(system.refreshIntervalMs, claims))
   const query = isQuerying ? 'resume' : hasAnswer(attempt) || now < nextAt ? 'none' : 'send'
   // A new source is created with its answer, in one write. If its system fails, it is created without one, and the status has the error.
-  const waitsForAnswer = !isStored && attempt === undefined && !system.isFailing
+  const waitsForAnswer = !isStored && ((attempt === undefined && !system.isFailing) || !isCreatable(crd, attempt))
   const isInProgress = isQuerying || query === 'send'
   return {
     query,

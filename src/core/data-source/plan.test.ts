@@ -42,6 +42,30 @@ test('a first answer is recorded with its time, its clusters sorted', () => {
   expect(events).toEqual(['Available'])
 })
 
+describe('with the CRD of volcano-global', () => {
+  const crd = 'upstream' as const
+  const fresh = (): DataSource => draft({}, {})
+
+  test('a source is created with its clusters only; data that does not exist is in no cluster', () => {
+    const { locality: _unknown, ...spec } = fresh().spec
+    const created = (attempt: Attempt) => plan({ ...fresh(), spec }, attempt, { crd })
+    expect(created(located)).toMatchObject([
+      { kind: 'create', object: { spec: { locality: { clusterNames: ['member1', 'member2'] } } } },
+    ])
+    const nowhere: Attempt = { kind: 'nowhere', reason: 'no table', confirmations: 1 }
+    expect(created(nowhere)).toMatchObject([{ kind: 'create', object: { spec: { locality: { clusterNames: [] } } } }])
+  })
+
+  test('the second plan with the same answer changes nothing, although no field has the phase', () => {
+    const source = makeSource({ locality: { clusterNames: ['member1', 'member2'] } })
+    const first = plan(source, located, { crd })
+    expect(summary(first)).toMatchObject({ locality: undefined, events: ['Available'] })
+    const { status } = summary(first)
+    expect(Object.keys(status ?? {}).sort()).toEqual(['boundClaims', 'claimRefs', 'conditions'])
+    expect(plan({ ...source, ...(status && { status }) }, located, { crd })).toEqual([])
+  })
+})
+
 test('a size that was not measured completely is marked, and the mark is removed with the next complete size', () => {
   const partly = { ...located, bytesAreMinimum: true }
   const { locality } = summary(plan(makeSource(), partly))

@@ -6,6 +6,7 @@ import { apiVersionOf, objectKey } from '../../api/meta.ts'
 import { type ConditionState, condition, isTrue, withConditions } from '../conditions.ts'
 import { jsonEqual, sortedUnique } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
+import { hasLocation, localityFor, type SourceCrd, statusFor } from './crd.ts'
 import { phaseOf, type SourcePhase } from './phase.ts'
 
 /** The result of the last query. */
@@ -28,6 +29,8 @@ export interface SourcePlanInput {
   systemKnown: boolean
   /** The last health check of the system; undefined before the first one and without a system. */
   health: { isHealthy: boolean; message: string } | undefined
+  /** The CRD of the API server. Default: ours. */
+  crd?: SourceCrd
   now: number
 }
 
@@ -66,8 +69,8 @@ function planObject(input: SourcePlanInput): Action[] | undefined {
   return updateObject(input)
 }
 
-function create({ source, attempt }: SourcePlanInput): Action {
-  const locality = localityOf(attempt)
+function create({ source, attempt, crd = 'ours' }: SourcePlanInput): Action {
+  const locality = localityFor(crd, localityOf(attempt) ?? (crd === 'upstream' ? {} : undefined))
   const object = {
     ...source,
     metadata: { ...source.metadata, finalizers: [SOURCE_FINALIZER] },
@@ -89,12 +92,12 @@ function release({ source, claims, attempt, systemKnown }: SourcePlanInput): Act
 }
 
 /** Plans the location and the finalizer in one write. A source has the finalizer while it has a claim. */
-function updateObject({ source, claims, attempt }: SourcePlanInput): Action[] | undefined {
+function updateObject({ source, claims, attempt, crd = 'ours' }: SourcePlanInput): Action[] | undefined {
   const { finalizers = [] } = source.metadata
   const others = finalizers.filter((finalizer) => finalizer !== SOURCE_FINALIZER)
   const wanted = claims.length > 0 ? [...others, SOURCE_FINALIZER] : others
   const before = source.spec.locality
-  const after = localityOf(attempt) ?? before
+  const after = localityFor(crd, localityOf(attempt)) ?? before
   const isProtected = wanted.length === finalizers.length
   const isSame = jsonEqual(before, after)
   if (isProtected && isSame) return undefined
@@ -134,7 +137,7 @@ function patch({ metadata }: DataSource, change: Record<string, unknown>, subres
 }
 
 function updateStatus(input: SourcePlanInput): Action[] {
-  const { source, claims, attempt, now } = input
+  const { source, claims, attempt, crd = 'ours', now } = input
   const before = source.status ?? {}
   const phase = nextPhase(input)
   const failure = attempt?.kind === 'failed' ? attempt.reason : undefined
@@ -148,7 +151,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
     ...(attempt && !failure && { lastResolvedTime: new Date(now).toISOString() }),
     conditions: withConditions(before.conditions, states(input, phase), source.metadata.generation, now),
   }
-  const next = attempt ? { ...status, lastError: failure } : status
+  const next = statusFor(crd, attempt ? { ...status, lastError: failure } : status)
   if (
     jsonEqual(next, {
       ...before,
@@ -159,7 +162,7 @@ function updateStatus(input: SourcePlanInput): Action[] {
   )
     return []
   return [
-    patch(source, { status: { ...next, ...(attempt && { lastError: failure ?? null }) } }, 'status'),
+    patch(source, { status: statusFor(crd, { ...next, ...(attempt && { lastError: failure ?? null }) }) }, 'status'),
     ...eventsOf(input, phase),
   ]
 }
@@ -188,13 +191,13 @@ function states(input: SourcePlanInput, phase: SourcePhase | undefined): Conditi
 }
 
 /** A known location is replaced after several answers that the data does not exist. Without one, the first such answer is enough. */
-function nextPhase({ source, attempt }: SourcePlanInput): SourcePhase | undefined {
+function nextPhase({ source, attempt, crd = 'ours' }: SourcePlanInput): SourcePhase | undefined {
   const before = phaseOf(source)
   switch (attempt?.kind) {
     case 'located':
       return 'Available'
     case 'nowhere':
-      return source.spec.locality === undefined || attempt.confirmations >= CONFIRMATIONS ? 'Unavailable' : before
+      return !hasLocation(crd, source) || attempt.confirmations >= CONFIRMATIONS ? 'Unavailable' : before
     default:
       // If a user wrote the location, the data is available.
       return before ?? (source.spec.locality?.clusterNames ? 'Available' : undefined)

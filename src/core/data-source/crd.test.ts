@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { makeSource } from '../../../test/builders.ts'
+import { type DataSource, dataSources } from '../../api/data-source.ts'
+import type { Action } from '../plan.ts'
+import { dropsLocation, hasLocation, isCreatable, localityFor, type SourceCrd, statusFor } from './crd.ts'
+import type { Attempt } from './plan.ts'
+
+const located: Attempt = { kind: 'located', location: 's3://lake/a', clusters: ['member1'] }
+const nowhere: Attempt = { kind: 'nowhere', reason: 'no table', confirmations: 1 }
+const failed: Attempt = { kind: 'failed', reason: 'HTTP 503' }
+
+test('the CRD of volcano-global has only the clusters of a location, and the conditions of a status', () => {
+  const locality = { clusterNames: ['member1'], location: 's3://lake/a', bytes: 7 }
+  const status = { phase: 'Available', lastResolvedTime: 'now', lastError: null, boundClaims: 1, conditions: [] }
+  expect([localityFor('upstream', locality), localityFor('ours', locality)]).toEqual([
+    { clusterNames: ['member1'] },
+    locality,
+  ])
+  expect([statusFor('upstream', status), statusFor('ours', status)]).toEqual([
+    { boundClaims: 1, conditions: [] },
+    status,
+  ])
+  expect(localityFor('upstream', undefined)).toBeUndefined()
+})
+
+test.each<{ crd: SourceCrd; attempt: Attempt | undefined; want: boolean }>([
+  { crd: 'ours', attempt: failed, want: true },
+  { crd: 'ours', attempt: undefined, want: true },
+  { crd: 'upstream', attempt: located, want: true },
+  { crd: 'upstream', attempt: nowhere, want: true },
+  { crd: 'upstream', attempt: failed, want: false },
+  { crd: 'upstream', attempt: undefined, want: false },
+])('with the CRD $crd, a source with the result $attempt.kind can be created: $want', ({ crd, attempt, want }) => {
+  expect(isCreatable(crd, attempt)).toBe(want)
+})
+
+test.each([
+  { name: 'the URI', spec: { locality: { location: 's3://a' } }, locality: { clusterNames: [] }, want: true },
+  { name: 'the whole location', spec: { locality: { location: 's3://a' } }, locality: undefined, want: true },
+  { name: 'nothing', spec: { locality: { location: 's3://a' } }, locality: { location: 's3://a' }, want: false },
+  { name: 'nothing of a write without a location', spec: undefined, locality: { clusterNames: [] }, want: false },
+])('an API server drops $name: $want', ({ spec, locality, want }) => {
+  const { locality: _old, ...query } = makeSource().spec
+  const written = { ...makeSource(), spec: { ...query, ...(locality && { locality }) } }
+  const patch: Action = { kind: 'patch', of: { type: dataSources, name: 'a' }, patch: { ...(spec && { spec }) } }
+  const create: Action = {
+    kind: 'create',
+    type: dataSources,
+    object: { ...makeSource(), spec: { ...query, ...spec } } as never,
+  }
+  expect([dropsLocation(patch, written), dropsLocation(create, written)]).toEqual([want, want])
+})
+
+test('a plan without a write drops nothing', () => {
+  expect(dropsLocation(undefined, makeSource())).toBe(false)
+})
+
+test.each<{ locality: DataSource['spec']['locality']; want: [ours: boolean, upstream: boolean] }>([
+  { locality: undefined as never, want: [false, false] },
+  { locality: { clusterNames: [] }, want: [true, false] },
+  { locality: { clusterNames: ['member1'] }, want: [true, true] },
+])('the location $locality is known with our CRD and with that of volcano-global: $want', ({ locality, want }) => {
+  const source = { ...makeSource(), spec: { ...makeSource().spec, locality } } as DataSource
+  expect([hasLocation('ours', source), hasLocation('upstream', source)]).toEqual(want)
+})

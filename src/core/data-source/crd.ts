@@ -1,0 +1,43 @@
+/** The CRD that an API server has for DataSources: ours, or that of volcano-global, which has fewer fields and drops the others. */
+import type { DataSource } from '../../api/data-source.ts'
+import type { Action } from '../plan.ts'
+
+export type SourceCrd = 'ours' | 'upstream'
+
+type Locality = DataSource['spec']['locality']
+
+/** Reduces a location to the fields of the CRD. */
+export function localityFor(crd: SourceCrd, locality: Locality): Locality {
+  return crd === 'ours' || locality === undefined ? locality : { clusterNames: locality.clusterNames ?? [] }
+}
+
+/** Reduces a status, or its merge patch, to the fields of the CRD. The condition Ready has the phase as its reason. */
+export function statusFor<T extends object>(crd: SourceCrd, status: T): Partial<T> {
+  if (crd === 'ours') return status
+  const { phase, lastResolvedTime, lastError, ...rest } = status as T & Record<string, unknown>
+  return rest as Partial<T>
+}
+
+/**
+ * Whether a source can be created with the result of its query. The CRD of volcano-global requires a location; data that does not exist is
+ * in no cluster.
+ */
+export function isCreatable(crd: SourceCrd, attempt: { kind: string } | undefined): boolean {
+  return crd === 'ours' || attempt?.kind === 'located' || attempt?.kind === 'nowhere'
+}
+
+/** Whether the API server has dropped the URI of the location that a write contained. */
+export function dropsLocation(write: Action | undefined, written: DataSource): boolean {
+  const { locality } = specOf(write) ?? {}
+  return Boolean(locality?.location) && !written.spec.locality?.location
+}
+
+function specOf(write: Action | undefined): Partial<DataSource['spec']> | undefined {
+  if (write?.kind === 'create') return (write.object as DataSource).spec
+  return write?.kind === 'patch' ? (write.patch['spec'] as Partial<DataSource['spec']> | undefined) : undefined
+}
+
+/** Whether a source has a known location. Without one, the CRD of volcano-global requires an empty list. */
+export function hasLocation(crd: SourceCrd, { spec }: DataSource): boolean {
+  return crd === 'ours' ? spec.locality !== undefined : Boolean(spec.locality?.clusterNames?.length)
+}
