@@ -1,12 +1,12 @@
 /** `lodestone serve` as a process of its own: its memory limits, and its end on SIGTERM. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { LOOPBACK } from './loopback.ts'
 
 interface Line {
@@ -63,6 +63,17 @@ test('a heap limit that is given stays, with a warning when it does not fit', as
 
   expect(Number((await line('memory limits'))['heapLimitMib'])).toBeGreaterThanOrEqual(600)
   await expect(line('ready')).resolves.toBeDefined()
+})
+
+test('the folder in PLUGIN_CONFIG_PATH has the data systems, in the form of the deploy guide', async () => {
+  const plugins = mkdtempSync(join(tmpdir(), 'lodestone-plugins-'))
+  onTestFinished(() => rmSync(plugins, { recursive: true, force: true }))
+  const { data } = parse(readFileSync('test/data/deploy-guide/config-map.yaml', 'utf8'))
+  writeFileSync(join(plugins, 'amoro'), data.amoro)
+
+  const { line } = serve({ PLUGIN_CONFIG_PATH: plugins })
+
+  expect(await line('data system configured')).toMatchObject({ system: 'amoro', file: join(plugins, 'amoro') })
 })
 
 test('without a memory limit V8 decides', async () => {
