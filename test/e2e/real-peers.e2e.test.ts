@@ -12,6 +12,7 @@ import { startLodestone } from './lodestone.ts'
 import { startHdfs } from './peers/hdfs.ts'
 import { startHive } from './peers/hive.ts'
 import { startIceberg } from './peers/iceberg.ts'
+import { startNessie } from './peers/nessie.ts'
 import { orSkip } from './peers/runtimes.ts'
 import { startS3 } from './peers/s3.ts'
 import { freePorts } from './processes.ts'
@@ -76,6 +77,40 @@ test('iceberg-rest: a table is located by its location, and moves with it', {
     'the move is seen',
     async () => (await find('sales.eu.orders'))?.spec.locality?.clusterNames?.join() === 'member3',
   )
+})
+
+test('iceberg-rest: Nessie locates tables in two warehouses of one catalog', {
+  timeout: firstRunMs,
+}, async (context) => {
+  const s3 = await orSkip(context, startS3(plane.dir, { name: 's3-of-nessie' }))
+  plane.onStop(() => s3.stop())
+  for (const bucket of ['lake-eu', 'lake-us']) await s3.createBucket(bucket)
+  const warehouses = { eu: 'lake-eu', us: 'lake-us' }
+  const nessie = await orSkip(context, startNessie(plane.dir, { s3, warehouses }))
+  plane.onStop(() => nessie.stop())
+  for (const namespace of [['shop'], ['shop', 'web']]) await nessie.createNamespace(namespace)
+  await nessie.createTable('eu', ['shop', 'web'], 'visits')
+  await nessie.createTable('us', ['shop', 'web'], 'carts')
+  await configure('iceberg-rest', { urls: [nessie.url] }, 1)
+
+  expect(await localityOf('nessie', 'table', 'shop.web.visits')).toMatchObject({ clusterNames: ['member1'], bytes: 0 })
+  expect(await localityOf('nessie', 'table', 'shop.web.carts', { warehouse: 'us' })).toMatchObject({
+    clusterNames: ['member3'],
+  })
+
+  // Nowhere is a table that never existed or that is dropped, but not one of a warehouse that Nessie does not have.
+  await nessie.dropTable('eu', ['shop', 'web'], 'visits')
+  await claim('nessie', 'table', 'shop.web.missing')
+  await claim('nessie', 'table', 'shop.web.unknown', { warehouse: 'asia' })
+  for (const name of ['shop.web.missing', 'shop.web.visits']) {
+    await plane.eventually(`${name} is nowhere`, async () => (await phaseOf(name)) === 'Unavailable', 30_000)
+  }
+  await plane.eventually(
+    'the unknown warehouse is reported',
+    async () => isStale(await find('shop.web.unknown')),
+    30_000,
+  )
+  expect(await phaseOf('shop.web.unknown')).not.toBe('Unavailable')
 })
 
 test('webhdfs: a directory is measured, also after the active name node changed', {
@@ -163,7 +198,11 @@ test('hive-metastore: with TLS and a password', { timeout: firstRunMs }, async (
 
 interface Source extends KubeObject {
   spec: { name: string; locality?: { clusterNames?: string[]; bytes?: number } }
-  status?: { conditions?: { type: string; status: string }[] }
+  status?: { phase?: string; conditions?: { type: string; status: string }[] }
+}
+
+async function phaseOf(name: string): Promise<string | undefined> {
+  return (await find(name))?.status?.phase
 }
 
 function isStale(source: Source | undefined): boolean {
@@ -183,6 +222,16 @@ async function localityOf(
   name: string,
   attributes: Record<string, string> = {},
 ): Promise<Source['spec']['locality']> {
+  await claim(system, type, name, attributes)
+  return plane.eventually(`${system} is asked`, async () => (await find(name))?.spec.locality, 30_000)
+}
+
+async function claim(
+  system: string,
+  type: string,
+  name: string,
+  attributes: Record<string, string> = {},
+): Promise<void> {
   await plane.apply({
     apiVersion: 'datadependency.volcano.sh/v1alpha1',
     kind: 'DataSourceClaim',
@@ -198,7 +247,6 @@ async function localityOf(
       workload: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'consumer' },
     },
   } as KubeObject)
-  return plane.eventually(`${system} is asked`, async () => (await find(name))?.spec.locality, 30_000)
 }
 
 async function find(name: string): Promise<Source | undefined> {

@@ -41,8 +41,13 @@ export async function launchPeer({ dir, name, ...spec }: Launch): Promise<Peer> 
   }
 }
 
-// Built for a quick start and a small heap, not for throughput.
 export function javaArgs(folder: string, mainClass: string, home: string, heapMb: number): string[] {
+  const classPath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter)
+  return [...serverArgs(home, heapMb), '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classPath, mainClass]
+}
+
+// Built for a quick start and a small heap, not for throughput.
+export function serverArgs(home: string, heapMb: number): string[] {
   return [
     `-Xmx${heapMb}m`,
     '-XX:+UseSerialGC',
@@ -51,10 +56,6 @@ export function javaArgs(folder: string, mainClass: string, home: string, heapMb
     '-Djava.net.preferIPv4Stack=true',
     `-Duser.home=${home}`,
     `-Djava.io.tmpdir=${home}`,
-    '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
-    '-cp',
-    [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter),
-    mainClass,
   ]
 }
 

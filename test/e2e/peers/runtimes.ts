@@ -1,4 +1,5 @@
 // The programs of the machine that the peers are built and run with. Which one is missing is said in one line.
+import { globSync } from 'node:fs'
 import { runCommand } from '../processes.ts'
 
 const oldestJava = 17
@@ -15,8 +16,8 @@ export class MissingRuntimeError extends Error {
   override readonly name = 'MissingRuntimeError'
   readonly runtime: Runtime
 
-  constructor(peer: string, runtime: Runtime, seen: string) {
-    super(`no ${peer} here: "${runtime}" ${seen} (install ${runtimes[runtime].install})`)
+  constructor(peer: string, runtime: Runtime, seen: string, install: string = runtimes[runtime].install) {
+    super(`no ${peer} here: "${runtime}" ${seen} (install ${install})`)
     this.runtime = runtime
   }
 }
@@ -30,6 +31,18 @@ export async function requireRuntime(peer: string, runtime: Runtime, env = envir
   if (runtime === 'go') return
   const version = javaVersion(said.stdout + said.stderr)
   if (version < oldestJava) throw new MissingRuntimeError(peer, runtime, `is of Java ${version}`)
+}
+
+// Returns a Java that is new enough: of the PATH, of JAVA_HOME, or of the folder in which Linux distributions install several.
+export async function requireJava(peer: string, least: number): Promise<string> {
+  const { JAVA_HOME } = process.env
+  const own = JAVA_HOME === undefined ? [] : [`${JAVA_HOME}/bin/java`]
+  const options = { cwd: import.meta.dirname, env: environment() }
+  for (const command of ['java', ...own, ...globSync('/usr/lib/jvm/*/bin/java').sort()]) {
+    const said = await runCommand(command, ['-version'], options).catch(() => undefined)
+    if (said?.code === 0 && javaVersion(said.stdout + said.stderr) >= least) return command
+  }
+  throw new MissingRuntimeError(peer, 'java', `is older than Java ${least}`, `Java ${least} or newer`)
 }
 
 // For a test: `const s3 = await orSkip(context, startS3(dir))` skips it with the line that says what is missing.
