@@ -33,8 +33,8 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
     'src/tls/source.ts',
   ],
   'keeps the error, and throws it when its caller waits': [
-    'src/mover/download/journal.ts',
-    'src/mover/http/response-handler.ts',
+    'src/mover/download/line-log.ts',
+    'src/mover/http/tunnel.ts',
     'src/mover/pool.ts',
     'src/mover/http/backoff.ts',
     'src/mover/objects/fetch-range.ts',

@@ -42,6 +42,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
   },
   nodeLossSeconds: 300,
   deletionNodeTimeoutSeconds: 600,
+  checks: { intervalSeconds: 0, timeoutSeconds: 3600 },
   eviction: { enabled: true, pauseSeconds: 300 },
 }
 

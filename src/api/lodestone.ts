@@ -33,6 +33,10 @@ export const NODE_REQUIREMENTS_ANNOTATION = 'lodestone.dev/node-requirements'
 export const VOLUME_FINALIZER = 'lodestone.dev/volumes'
 /** On VolumeManagers, by users: `"true"` allows the deletion of data in use. */
 export const DELETE_IN_USE_ANNOTATION = 'lodestone.dev/delete-in-use'
+/** On VolumeManagers, by users: a new value checks all data, with checksums. */
+export const CHECK_ANNOTATION = 'lodestone.dev/check'
+/** On VolumeManagers, by users: a new value compares all read-only data with its source, and downloads what changed. */
+export const REFRESH_ANNOTATION = 'lodestone.dev/refresh'
 /**
  * On mover pods, PersistentVolumes and PersistentVolumeClaims, by the loop of volumes: the volume. Two movers of one volume never share a
  * node.

@@ -64,6 +64,12 @@ const volumeConfig: Schema = {
       enum: ['Never', 'LeastRecentlyUsed'],
       description: 'Whether unused copies may be evicted when their node is short of disk. Never is the default.',
     },
+    refreshIntervalSeconds: {
+      type: 'integer',
+      format: 'int32',
+      description:
+        'How often the data is compared with its source, to download what changed, at least 60. Only for read-only data. Default: never.',
+    },
     mover: {
       type: 'object',
       description: 'Settings of the movers that differ from the configuration.',

@@ -2,6 +2,7 @@
  * VolumeManager: data that is wanted on nodes. It has the fields, states and messages of VCK (vck.intelai.org/v1alpha1), and additional
  * fields.
  */
+import type { MaintenanceStatus, RecordedProgress } from './maintenance-status.ts'
 import type { Condition, K8sObject, ResourceType } from './meta.ts'
 import type { NodeAffinity, Toleration } from './node.ts'
 
@@ -30,6 +31,8 @@ export interface VolumeConfig {
   priority?: number
   /** Whether unused replicas may be evicted when their node is short of disk. Default: Never. */
   evictionPolicy?: 'Never' | 'LeastRecentlyUsed'
+  /** How often the data is compared with its source, to download what changed. Only for read-only data. Default: never. */
+  refreshIntervalSeconds?: number
   mover?: MoverOverrides
 }
 
@@ -173,15 +176,20 @@ export interface ReplicaStatus {
   /** The total number of movers that were started to upload changes. */
   uploads?: number
   upload?: UploadStatus
-}
-
-/** The progress of a mover that uploads or deletes, while it runs. */
-export interface RecordedProgress {
-  /** The amount of work that the mover reports as done. */
-  bytes?: number
-  files?: number
-  /** The last time at which progress was observed; at first, the time at which the mover ran. */
-  progressTime?: string
+  /** Whether a check found that data is lost: the next mover verifies the files that are left. */
+  isDamaged?: boolean
+  /** When the data was last checked, or compared with its source. */
+  checkedTime?: string
+  refreshedTime?: string
+  /** Digests of the requests (annotations) that were handled. */
+  handledCheck?: string
+  handledRefresh?: string
+  /** The number of replaced trees that running pods may still use, and the time of the last replacement by the clock of the node. */
+  oldTrees?: number
+  replacedTime?: string
+  /** The total number of movers that were started for maintenance. */
+  maintenances?: number
+  maintenance?: MaintenanceStatus
 }
 
 /** The upload of changes. Queued: waits for a slot. Uploading: a mover uploads them. Failed: the next attempt follows at `retryTime`. */

@@ -1,11 +1,12 @@
 /** JSON Schema of one volume in the status of a VolumeManager. */
+
+import type { MaintenanceStatus, RecordedProgress } from './maintenance-status.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 import { count, listOf, nodeAffinity, string, time } from './schema-parts.ts'
 import type {
   DeletionStatus,
   NodeFailure,
   PublishedSource,
-  RecordedProgress,
   ReplicaStatus,
   ShardStatus,
   UploadStatus,
@@ -78,6 +79,31 @@ const replica: Schema = {
         ...recordedProgress,
         retryTime: time('Time of the next attempt.'),
       } satisfies FieldsOf<UploadStatus>,
+    },
+    isDamaged: { type: 'boolean', description: 'True if a check found that data is lost and it is not repaired yet.' },
+    checkedTime: time('Time of the last check of the data.'),
+    refreshedTime: time('Time of the last comparison with the source.'),
+    handledCheck: string('Digest of the last annotation lodestone.dev/check that was handled.', 63),
+    handledRefresh: string('Digest of the last annotation lodestone.dev/refresh that was handled.', 63),
+    oldTrees: count('Number of replaced versions of the data that running pods may still use.'),
+    replacedTime: time('Time of the last replacement of the data, by the clock of the node.'),
+    maintenances: count('Number of movers that were started for checks and refreshes.'),
+    maintenance: {
+      type: 'object',
+      description: 'The check or refresh of the data. A failed one says nothing about the data.',
+      required: ['kind', 'state', 'attempt'],
+      properties: {
+        kind: string('Check, FullCheck or Refresh.', 63),
+        state: string('Queued, Running or Failed.', 63),
+        attempt: count('Number of the mover.'),
+        request: string('Digest of the annotation that requested it.', 63),
+        failures: count('Number of consecutive failures.'),
+        reason: string('Reason of the state, as one CamelCase word.', 63),
+        message: string('Reason of the state, as a sentence.'),
+        since: time('Time of the last change of the state.'),
+        ...recordedProgress,
+        retryTime: time('Time of the next attempt.'),
+      } satisfies FieldsOf<MaintenanceStatus>,
     },
   } satisfies FieldsOf<ReplicaStatus>,
 }

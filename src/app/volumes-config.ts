@@ -38,6 +38,7 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
   },
   nodeLossSeconds: 300,
   deletionNodeTimeoutSeconds: 600,
+  checks: { intervalSeconds: 86_400, timeoutSeconds: 21_600 },
   eviction: { enabled: true, pauseSeconds: 360 },
 }
 
@@ -91,6 +92,13 @@ export const volumesSchema = {
     },
     nodeLossSeconds: { type: 'integer', minimum: 1 },
     deletionNodeTimeoutSeconds: { type: 'integer', minimum: 1 },
+    checks: {
+      type: 'object',
+      properties: {
+        intervalSeconds: { type: 'integer', minimum: 0, maximum: 31_536_000 },
+        timeoutSeconds: { type: 'integer', minimum: 1, maximum: 604_800 },
+      },
+    },
     eviction: {
       type: 'object',
       properties: { enabled: { type: 'boolean' }, pauseSeconds: { type: 'integer', minimum: 1 } },

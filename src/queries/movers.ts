@@ -93,6 +93,7 @@ export function usersOf(store: ObjectStore, namespace: string | undefined, place
     return {
       pod: keyOfObject(pod),
       ...(use?.node !== undefined && { node: use.node }),
+      ...(use?.startTime !== undefined && { startTime: use.startTime }),
     }
   })
 }

@@ -1389,6 +1389,64 @@ test('a VolumeManager that went without its finalizer leaves no movers behind', 
   expect(world.movers()).toEqual([])
 })
 
+describe('a scheduled check', () => {
+  const checked = async (worldOf: Promise<VolumeWorld>) => {
+    const world = await worldOf
+    world.settings = { ...world.settings, checks: { intervalSeconds: 3600, timeoutSeconds: 60 } }
+    await world.settle()
+    return world
+  }
+  const isCheck = (pod: { metadata: { labels?: Record<string, string> } }) =>
+    pod.metadata.labels?.['lodestone.dev/mover'] === 'check'
+
+  test('that finds lost data has it downloaded again on its node, with an Event', async () => {
+    const world = await checked(worldWith([{ replicas: 2 }]))
+    const [lost = ''] = await world.nodesOf()
+    world.fate = (pod) =>
+      isCheck(pod) && pod.spec.nodeName === lost ? failed('DataMissing', true, 'it is gone') : 'completes'
+    world.disks.delete(`${lost}:${await directoryOf(world)}`)
+    await world.pass(3600)
+    world.fate = () => 'completes'
+    await world.settle()
+
+    expect(await world.nodesOf()).toHaveLength(2)
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ reason: 'ReplicaLost', message: `vol1 on ${lost}: DataMissing: it is gone` }),
+    )
+    expect((await world.volume())?.replicas).toMatchObject([{ state: 'Ready' }, { state: 'Ready' }])
+    // Until the check.
+    expect(new Set(world.violations)).toEqual(new Set([`${lost} has a label and no data`]))
+  })
+
+  test('that cannot run changes nothing, and does not start on a node that is not ready', async () => {
+    const world = await checked(worldWith([{}]))
+    const [node = ''] = await world.nodesOf()
+    world.fate = () => failed('Unexpected', true, 'i/o timeout')
+    await world.pass(3600)
+    const { maintenances = 0, ...replica } = (await world.volume())?.replicas?.[0] ?? {}
+    await world.setCondition(node, 'Ready', 'Unknown')
+    for (let i = 0; i < 4; i++) await world.pass(60)
+
+    expect(replica).toMatchObject({ state: 'Ready', maintenance: { state: 'Failed', reason: 'Unexpected' } })
+    expect(maintenances).toBeGreaterThan(0)
+    expect((await world.volume())?.replicas?.[0]?.maintenances).toBe(maintenances)
+    expect([...world.downloads.values()]).toEqual([1])
+  })
+
+  test('does not delay the deletion of its VolumeManager', async () => {
+    const world = await checked(worldWith([{}]))
+    world.fate = (pod) => (isCheck(pod) ? 'goes on' : 'completes')
+    await world.pass(3600)
+    expect(world.movers().filter(isCheck)).toHaveLength(1)
+
+    await world.deleteManager()
+    await world.settle()
+    await world.pass(60)
+
+    expect([await world.manager(), world.movers().length, world.disks.size]).toEqual([undefined, 0, 0])
+  })
+})
+
 test('Local data is used on the nodes on which a mover found it, and nothing is moved or deleted', async () => {
   const nodeAffinity = {
     requiredDuringSchedulingIgnoredDuringExecution: {

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { exitStatusOf, type MoverVerb } from '../../core/mover/contract.ts'
 import type { ObjectPlace } from '../../core/mover/objects.ts'
+import { checkDataset } from '../../mover/check.ts'
 import { deleteDataset } from '../../mover/delete.ts'
 import { download } from '../../mover/download/download.ts'
 import { openEventReporter } from '../../mover/events.ts'
@@ -17,6 +18,7 @@ import { identityOf, openEventSink } from './events.ts'
 import {
   bytes,
   caOf,
+  deleteOldBefore,
   endpointOf,
   isTrue,
   MOVER_OPTIONS,
@@ -31,8 +33,8 @@ import {
 
 export const mover: Command = {
   name: 'mover',
-  summary: 'Download, upload or delete the data of a volume, as the Pod of a data mover does',
-  usage: 'download|upload|prepare|delete --root DIR --target PLACE [--source PLACE]',
+  summary: 'Download, upload, check or delete the data of a volume, as the Pod of a data mover does',
+  usage: 'download|upload|prepare|check|delete --root DIR --target PLACE [--source PLACE]',
   options: { ...MOVER_OPTIONS, ...HELP_OPTION },
   positionals: true,
   examples: [
@@ -59,6 +61,7 @@ type Work = { work: MoverRun['work']; close: () => Promise<void> }
 const VERBS: Readonly<Record<MoverVerb, (args: MoverArguments, io: CommandIo) => Work>> = {
   download: downloadWork,
   upload: uploadWork,
+  check: checkWork,
   prepare: prepareWork,
   delete: deleteWork,
 }
@@ -67,7 +70,9 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
   const [name = '', ...others] = args.positionals
   if (!Object.hasOwn(VERBS, name) || others.length > 0) {
     const got = args.positionals.join(' ') || 'nothing'
-    throw new UsageError(`expected download, upload, prepare or delete, not ${got}\nSee 'lodestone mover --help'.`)
+    throw new UsageError(
+      `expected download, upload, prepare, check or delete, not ${got}\nSee 'lodestone mover --help'.`,
+    )
   }
   const verb = name as MoverVerb
   const moverArgs = withEnvironment(args, io.env)
@@ -127,7 +132,9 @@ function downloadWork(args: MoverArguments, io: CommandIo): Work {
     parallel,
     keepFree: bytes(args, 'keep-free', '1Gi', 0),
     verify: oneOf(args, 'verify', ['checksum', 'size']) ?? 'checksum',
-  }
+    existing: oneOf(args, 'existing', ['trust', 'compare', 'verify']) ?? 'trust',
+    deleteOldBefore: deleteOldBefore(args),
+  } as const
   return { work: (progress, signal) => download(input, progress, signal), close }
 }
 
@@ -154,6 +161,16 @@ function uploadWork(args: MoverArguments, io: CommandIo): Work {
 function prepareWork(args: MoverArguments): Work {
   const input = { root: need(args, 'root'), target: need(args, 'target') }
   return { work: () => prepareDirectory(input), close: async () => undefined }
+}
+
+function checkWork(args: MoverArguments): Work {
+  const input = {
+    root: need(args, 'root'),
+    target: need(args, 'target'),
+    contents: oneOf(args, 'contents', ['record', 'files', 'checksums']) ?? 'files',
+    deleteOldBefore: deleteOldBefore(args),
+  }
+  return { work: (progress, signal) => checkDataset(input, progress, signal), close: async () => undefined }
 }
 
 function deleteWork(args: MoverArguments): Work {

@@ -70,6 +70,22 @@ export const MOVER_OPTIONS = {
     value: 'checksum|size',
     description: 'download: comparison of the data (default: checksum, if available)',
   },
+  existing: {
+    type: 'string',
+    value: 'trust|compare|verify',
+    description:
+      'download: replace complete data never, if the source changed, or also if files are damaged (default: trust)',
+  },
+  contents: {
+    type: 'string',
+    value: 'record|files|checksums',
+    description: 'check: the record of the download, also all files, or also their checksums (default: files)',
+  },
+  'delete-old': {
+    type: 'string',
+    value: 'TIME|all',
+    description: 'check, download: delete trees that were replaced before this time (default: none)',
+  },
   parallel: { type: 'string', value: 'N', description: 'Concurrent requests (default: 16; upload: 8)' },
   'part-size': { type: 'string', value: 'BYTES', description: 'Parts of large objects (default: 8Mi)' },
   retries: { type: 'string', value: 'N', description: 'Attempts of a request beyond the first (default: 8)' },
@@ -164,6 +180,15 @@ export function oneOf<Choice extends string>(
 /** Whether an option is `true`. Every option has a value, so that a script can parse them in pairs. */
 export function isTrue(args: MoverArguments, option: MoverOption): boolean {
   return oneOf(args, option, ['true', 'false']) === 'true'
+}
+
+/** The time before which replaced trees are deleted, in ms since the epoch. */
+export function deleteOldBefore(args: MoverArguments): number {
+  const text = args.text('delete-old')
+  if (text === undefined) return 0
+  const time = text === 'all' ? Number.POSITIVE_INFINITY : Date.parse(text)
+  if (!Number.isNaN(time)) return time
+  throw new UsageError(`--delete-old ${text}: must be all, or a time such as 2026-01-01T00:00:00Z`)
 }
 
 /** The endpoint without a trailing slash. */

@@ -3,7 +3,7 @@
 /** The version in the termination message and in the message of every Event. */
 export const CONTRACT_VERSION = 1
 
-export type MoverVerb = 'download' | 'upload' | 'prepare' | 'delete'
+export type MoverVerb = 'download' | 'upload' | 'prepare' | 'check' | 'delete'
 export type MoverOutcome = 'completed' | 'failed' | 'canceled'
 
 /** The annotation that asks a mover's Pod to stop. The downward API shows it to the mover as a file. */
@@ -40,6 +40,10 @@ export const FAILURES = {
   Rejected: { retry: false },
   SourceChanged: { retry: true },
   ChecksumMismatch: { retry: true },
+  /** The directory has no data: it was deleted, or its disk was replaced. */
+  DataMissing: { retry: true },
+  /** Files of the data are missing, or differ from what was downloaded. */
+  DataDamaged: { retry: true },
   Unreachable: { retry: true },
   Unexpected: { retry: true },
 } as const
@@ -65,6 +69,10 @@ export interface MoverResult {
   movedBytes: number
   /** Only for a download: identifies the set of objects by key, size and ETag. Equal digests mean equal data. */
   digest?: string
+  /** The number of replaced trees that are kept, since pods may still use them. */
+  oldTrees?: number
+  /** Whether this mover replaced complete data. */
+  replaced?: true
   message: string
 }
 

@@ -49,6 +49,7 @@ describe('a termination message', () => {
     { name: 'negative bytes', text: JSON.stringify({ ...result, bytes: -1 }) },
     { name: 'an invalid code', text: JSON.stringify({ ...result, code: 'no room' }) },
     { name: 'a retry that is not a boolean', text: JSON.stringify({ ...result, retry: 'no' }) },
+    { name: 'old trees that are not a number', text: JSON.stringify({ ...result, oldTrees: 'all' }) },
     { name: 'bytes that are not a number', text: JSON.stringify({ ...result, bytes: '10' }) },
     { name: 'a list', text: '[]' },
   ])('of $name is undefined', ({ text }) => {

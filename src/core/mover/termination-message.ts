@@ -44,18 +44,18 @@ export function readTerminationMessage(text: string): ReadMoverResult | undefine
 }
 
 const OUTCOMES: readonly unknown[] = ['completed', 'failed', 'canceled'] satisfies MoverOutcome[]
-const VERBS: readonly unknown[] = ['download', 'upload', 'prepare', 'delete'] satisfies MoverVerb[]
+const VERBS: readonly unknown[] = ['download', 'upload', 'prepare', 'check', 'delete'] satisfies MoverVerb[]
 
 const CODE = /^[A-Z][A-Za-z]{0,62}$/
 
 function isResult(value: unknown): value is ReadMoverResult {
   if (!isObject(value)) return false
-  const { v, verb, outcome, attempt, code, retry, bytes, files, movedBytes, message } = value
+  const { v, verb, outcome, attempt, code, retry, bytes, files, movedBytes, oldTrees = 0, message } = value
   return (
     v === CONTRACT_VERSION &&
     VERBS.includes(verb) &&
     OUTCOMES.includes(outcome) &&
-    [attempt, bytes, files, movedBytes].every(isCount) &&
+    [attempt, bytes, files, movedBytes, oldTrees].every(isCount) &&
     (code === undefined || (typeof code === 'string' && CODE.test(code))) &&
     (retry === undefined || typeof retry === 'boolean') &&
     typeof message === 'string'

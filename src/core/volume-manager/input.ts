@@ -57,6 +57,8 @@ export interface VolumeUser {
   pod: string
   /** Absent while the pod waits for a node, or at a scheduling gate. */
   node?: string
+  /** When the kubelet accepted the pod, by the clock of the node. */
+  startTime?: string
 }
 
 /** The number of movers that a VolumeManager may start now. */

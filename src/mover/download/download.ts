@@ -1,5 +1,5 @@
 /** Downloads a dataset to a directory. The directory appears only when it is complete, unless the download is in place. */
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Selection } from '../../core/mover/select.ts'
 import { formatBytes } from '../../core/quantity.ts'
@@ -7,10 +7,12 @@ import { MoverError } from '../mover-error.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import { runPool } from '../pool.ts'
 import type { Progress } from '../progress.ts'
+import { openChecksums } from './checksums.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { idOf, type Manifest, writeManifest } from './manifest.ts'
 import { ObjectFiles } from './object-files.ts'
 import { keepEarlier, pruneInPlace, pruneStaging } from './prune.ts'
+import { deleteOldTrees, finishReplacement, publishReplacement, replacementOf, reuseFiles } from './replace.ts'
 import { requireSpace } from './space.ts'
 import {
   type Completion,
@@ -36,6 +38,13 @@ export interface DownloadInput {
   verify: 'checksum' | 'size'
   /** Whether pods use the data during the download: each file appears when it is complete. */
   inPlace: boolean
+  /**
+   * What happens to complete data of the same origin. `trust`: nothing. `compare`: it is replaced if the source changed. `verify`: also files
+   * that do not match their size or recorded checksum are downloaded again.
+   */
+  existing: 'trust' | 'compare' | 'verify'
+  /** Trees that were replaced before this time are deleted, in ms since the epoch. */
+  deleteOldBefore: number
 }
 
 /** The result of a verb. */
@@ -43,6 +52,10 @@ export interface Done {
   bytes: number
   files: number
   digest?: string
+  /** The number of replaced trees that are kept, since pods may still use them. */
+  oldTrees?: number
+  /** Whether complete data was replaced. */
+  replaced?: true
   message: string
 }
 
@@ -55,19 +68,55 @@ const MAX_ROUNDS = 3
 /** Downloads the dataset. Throws a `MoverError`, or the reason of the signal. Downloaded data stays on the disk for the next attempt. */
 export async function download(input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const place = await locate(input.root, input.target, input.inPlace)
+  const done = await downloadTo(place, input, progress, signal)
+  const oldTrees = await deleteOldTrees(place, 0)
+  return oldTrees > 0 ? { ...done, oldTrees } : done
+}
+
+async function downloadTo(place: Place, input: DownloadInput, progress: Progress, signal: AbortSignal): Promise<Done> {
   const origin = originOf(input)
+  await finishReplacement(place)
   const complete = await readCompletion(place)
-  if (complete?.origin === origin) return { ...resultOf(complete), message: 'the data is complete already' }
+  if (complete?.origin === origin) {
+    if (input.existing !== 'trust') return replaceChanged(input, place, complete, progress, signal)
+    return { ...resultOf(complete), message: 'the data is complete already' }
+  }
   const isFree = input.inPlace ? complete === undefined && (await isOurs(place)) : await isUnused(place)
   if (!isFree) {
     const what = complete === undefined ? 'files that no mover wrote' : `data of ${complete.origin}`
     throw new MoverError('TargetExists', `${input.target} has ${what}; delete it first, or use another target`)
   }
-  await prepare(place)
+  return inRounds(input, { place, origin }, progress, signal)
+}
+
+/** Replaces complete data in which objects changed at the source or, with `verify`, on the disk. */
+async function replaceChanged(
+  input: DownloadInput,
+  published: Place,
+  record: Completion,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Done> {
+  const place = replacementOf(published)
+  const work = { place, origin: record.origin, published: { place: published, record } }
+  // Before the download, since it needs the disk.
+  await deleteOldTrees(published, input.deleteOldBefore)
+  return inRounds({ ...input, inPlace: false }, work, progress, signal)
+}
+
+interface Work {
+  place: Place
+  origin: string
+  /** The complete data that is replaced. */
+  published?: { place: Place; record: Completion }
+}
+
+async function inRounds(input: DownloadInput, work: Work, progress: Progress, signal: AbortSignal): Promise<Done> {
+  await prepare(work.place)
   const store = await input.openStore(signal)
   for (let round = 1; ; round++) {
     try {
-      return await downloadListed(input, store, place, origin, progress, signal)
+      return await downloadListed(input, store, work, progress, signal)
     } catch (error) {
       const mayChange = error instanceof MoverError && error.code === 'SourceChanged'
       if (!mayChange || round === MAX_ROUNDS) throw error
@@ -78,8 +127,7 @@ export async function download(input: DownloadInput, progress: Progress, signal:
 async function downloadListed(
   input: DownloadInput,
   store: ObjectStore,
-  place: Place,
-  origin: string,
+  { place, origin, published }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Done> {
@@ -88,12 +136,20 @@ async function downloadListed(
   const manifest = await writeManifest(manifestPath, store, input.selection, signal, (bytes, files) =>
     progress.begin(bytes, files),
   )
+  const isSame = manifest.digest === published?.record.digest
+  if (published && isSame && input.existing === 'compare') return unchanged(place, published.record)
   const journal = await openJournal(join(place.state, 'journal'), await journalHeader(input.partSize))
+  const checksums = await openChecksums(place, journal.resumed)
   try {
     // In place, the directory may have files of a pod, which the mover must keep.
     if (input.inPlace) await pruneInPlace(place.files, manifestPath, manifest, signal)
     else if (!(await isEmptyDirectory(place.files))) await pruneStaging(place.files, manifest, signal)
-    const left = await leftOf(manifest, journal, input.partSize)
+    const fresh = { manifest, folder: place.files, checksums }
+    const reused: ReadonlySet<string> = published
+      ? await reuseFiles(published.place, fresh, input.existing === 'verify', progress, signal)
+      : new Set()
+    if (published && isSame && reused.size === manifest.files) return await unchanged(place, published.record)
+    const left = await leftOf(manifest, journal, reused, input.partSize)
     await requireSpace(place.state, left.bytes, left.files, input.keepFree)
     progress.begin(manifest.bytes, manifest.files)
     const files = new ObjectFiles({
@@ -102,7 +158,10 @@ async function downloadListed(
       folder: place.files,
       journal,
       progress,
-      ...(input.inPlace && { parts: place.parts }),
+      checksums,
+      reused,
+      // Files that are linked from the published tree must never be opened for writing.
+      ...((input.inPlace || published) && { parts: place.parts }),
     })
     await runPool(
       async function* jobs(ending) {
@@ -112,12 +171,21 @@ async function downloadListed(
       signal,
     )
   } finally {
-    await journal.close()
+    await Promise.all([journal.close(), checksums.close()])
   }
   const { files, bytes, digest } = manifest
   const completion = { origin, bytes, files, digest }
+  if (published) {
+    await publishReplacement(published.place, completion)
+    return { ...resultOf(completion), replaced: true }
+  }
   await publish(place, completion)
   return resultOf(completion)
+}
+
+async function unchanged({ state }: Place, record: Completion): Promise<Done> {
+  await rm(state, { recursive: true, force: true })
+  return { ...resultOf(record), message: 'the data is unchanged' }
 }
 
 function resultOf({ bytes, files, digest }: Completion): Done {
@@ -147,13 +215,14 @@ function originOf({ endpoint, selection: { place, match, exclude, flat } }: Down
 async function leftOf(
   manifest: Manifest,
   journal: Journal,
+  reused: ReadonlySet<string>,
   partSize: number,
 ): Promise<{ bytes: number; files: number }> {
   let [bytes, files] = [manifest.bytes, manifest.files]
-  if (!journal.resumed) return { bytes, files }
+  if (!journal.resumed && reused.size === 0) return { bytes, files }
   for await (const entry of manifest.entries()) {
     const id = idOf(entry)
-    const isDone = journal.isDone(id)
+    const isDone = journal.isDone(id) || reused.has(id)
     if (isDone) files -= 1
     bytes -= isDone ? entry.size : Math.min(entry.size, journal.partsOf(id).size * partSize)
   }

@@ -1,5 +1,6 @@
 /** Records the progress of a download on disk, so that the next mover continues after a mover that was killed. */
-import { open, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { openLineLog } from './line-log.ts'
 
 export interface Journal {
   /** Whether the file has entries of an earlier attempt with the same header. */
@@ -25,47 +26,20 @@ export async function openJournal(path: string, header: string): Promise<Journal
   const done = new Set<string>()
   const parts = new Map<string, Set<number>>()
   const resumed = await load(path, header, done, parts)
-  const file = await open(path, resumed ? 'a' : 'w')
-  // The last line of a killed mover may be incomplete, so the next entry begins on a new line.
-  let pending = resumed ? '\n' : `${header}\n`
-  let writing: Promise<void> | undefined
-  let failure: unknown
+  const log = await openLineLog(path, resumed ? 'a' : 'w')
+  if (!resumed) log.append(header)
 
   return {
     resumed,
     isDone: (id) => done.has(id),
     partsOf: (id) => parts.get(id) ?? NONE,
-    add: (id, part) => append(part === undefined ? id : `${id} ${part}`),
+    add: (id, part) => log.append(part === undefined ? id : `${id} ${part}`),
     forget(id) {
       done.delete(id)
       parts.delete(id)
-      append(`${id} ${FORGOTTEN}`)
+      log.append(`${id} ${FORGOTTEN}`)
     },
-    async close() {
-      writing ??= write()
-      await writing
-      await file.close()
-      if (failure !== undefined) throw failure
-    },
-  }
-
-  function append(line: string): void {
-    if (failure !== undefined) throw failure
-    pending += `${line}\n`
-    writing ??= write()
-  }
-
-  async function write(): Promise<void> {
-    try {
-      while (pending !== '') {
-        const text = pending
-        pending = ''
-        await file.appendFile(text)
-      }
-    } catch (error) {
-      failure = error
-    }
-    writing = undefined
+    close: () => log.close(),
   }
 }
 

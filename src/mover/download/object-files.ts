@@ -12,6 +12,7 @@ import { fetchRange } from '../objects/fetch-range.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { Job } from '../pool.ts'
 import type { Progress } from '../progress.ts'
+import type { ChecksumLog } from './checksums.ts'
 import { FileWriter } from './file-writer.ts'
 import type { Journal } from './journal.ts'
 import { type Entry, idOf } from './manifest.ts'
@@ -25,6 +26,9 @@ export interface ObjectFilesInput {
   progress: Progress
   partSize: number
   verify: 'checksum' | 'size'
+  checksums: ChecksumLog
+  /** The ids of objects whose files are there already. */
+  reused: ReadonlySet<string>
 }
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
@@ -42,11 +46,11 @@ export class ObjectFiles {
   }
 
   async *jobsFor(entry: Entry, signal: AbortSignal): AsyncGenerator<Job> {
-    const { journal, progress, folder, partSize } = this.#input
+    const { journal, progress, folder, partSize, reused } = this.#input
     const path = join(folder, entry.path)
     if (entry.isFolder) return void (await this.#ensureFolder(path))
     const id = idOf(entry)
-    if (journal.isDone(id) && (await sizeOf(path)) === entry.size) {
+    if ((journal.isDone(id) || reused.has(id)) && (await sizeOf(path)) === entry.size) {
       progress.adjust(entry.size)
       progress.fileDone()
     } else if (entry.size <= partSize) {
@@ -83,7 +87,10 @@ export class ObjectFiles {
     const { wanted, hasher } = check
     if (!wanted || !hasher) return true
     const value = hasher.digest()
-    if (value === wanted.value) return true
+    if (value === wanted.value) {
+      this.#input.checksums.add(entry, wanted)
+      return true
+    }
     progress.adjust(-entry.size)
     if (attempt >= VERIFY_ATTEMPTS) throw this.#mismatch(entry, wanted, value)
     return false
@@ -168,7 +175,7 @@ export class ObjectFiles {
       }
       value = combineCrcs(algorithm, pieces)
     } else value = await hash()
-    if (value === wanted.value) return
+    if (value === wanted.value) return this.#input.checksums.add(entry, wanted)
     // The damaged part is unknown, so all parts are downloaded again.
     this.#input.journal.forget(idOf(entry))
     throw this.#mismatch(entry, wanted, value)

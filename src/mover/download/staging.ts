@@ -87,18 +87,34 @@ export async function prepare({ state, files, parts }: Place): Promise<void> {
 
 /** Reads the record of a complete download; undefined when there is none, or when the target is missing or empty. */
 export async function readCompletion(place: Place): Promise<Completion | undefined> {
-  const text = await readFile(recordOf(place), 'utf8').catch(() => '')
-  if (text === '' || !(await exists(place.target))) return undefined
+  const completion = await readRecord(place)
+  if (completion === undefined || !(await exists(place.target))) return undefined
   // The mover was killed before the rename: the target does not have the data of the record.
   if (place.files !== place.target && (await exists(place.files))) return undefined
+  return completion.files > 0 && (await isEmptyDirectory(place.target)) ? undefined : completion
+}
+
+/** Reads the record of a complete download, whatever the target has; undefined when it is missing or was truncated by a power loss. */
+export async function readRecord(place: Pick<Place, 'state'>): Promise<Completion | undefined> {
+  const text = await readFile(recordOf(place), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    // An error of the disk does not mean that the record is missing.
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+    return ''
+  })
   try {
     const value: unknown = JSON.parse(text)
-    const completion = isCompletion(value) ? value : undefined
-    return completion && completion.files > 0 && (await isEmptyDirectory(place.target)) ? undefined : completion
-  } catch {
-    // The record was truncated by a power loss. It counts as missing.
+    return isCompletion(value) ? value : undefined
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
     return undefined
   }
+}
+
+export async function writeRecord(place: Pick<Place, 'state'>, completion: Completion): Promise<void> {
+  const record = await open(recordOf(place), 'w')
+  await record.writeFile(JSON.stringify(completion))
+  await record.sync()
+  await record.close()
 }
 
 function isCompletion(value: unknown): value is Completion {
@@ -109,14 +125,12 @@ function isCompletion(value: unknown): value is Completion {
 
 /** Renames the files to the target, which may be an empty directory. After this, the download is complete. */
 export async function publish(place: Place, completion: Completion): Promise<void> {
-  const record = await open(recordOf(place), 'w')
-  await record.writeFile(JSON.stringify(completion))
-  await record.close()
+  await writeRecord(place, completion)
   await flushFileSystem(place.state)
   if (place.files !== place.target) await rename(place.files, place.target).catch(refuseTaken)
-  for (const name of ['journal', 'manifest', 'manifest.earlier', 'parts'])
+  for (const name of ['journal', 'manifest.earlier', 'parts'])
     await rm(join(place.state, name), { recursive: true, force: true })
-  // The record stays, so that a later mover knows that the data is complete.
+  // The record, the manifest and the checksums stay, so that a later mover can compare the data with them.
   await flushDirectory(dirname(place.target))
 }
 
@@ -126,7 +140,7 @@ function refuseTaken(cause: NodeJS.ErrnoException): never {
   throw new MoverError('TargetExists', message, { cause })
 }
 
-function recordOf({ state }: Place): string {
+function recordOf({ state }: Pick<Place, 'state'>): string {
   return join(state, 'complete.json')
 }
 
@@ -134,7 +148,7 @@ function recordOf({ state }: Place): string {
  * Flushes the file system, because a rename may reach the disk before the data: after a power loss, a complete target would have empty
  * files. One flush of the file system costs less than one of each file. Node has no call for it, so `sync` of coreutils runs.
  */
-async function flushFileSystem(path: string): Promise<void> {
+export async function flushFileSystem(path: string): Promise<void> {
   await new Promise<void>((done, fail) => {
     execFile('sync', ['-f', path], (error) => {
       if (error === null) return done()
@@ -143,7 +157,7 @@ async function flushFileSystem(path: string): Promise<void> {
   })
 }
 
-async function flushDirectory(path: string): Promise<void> {
+export async function flushDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {
     await directory.sync()

@@ -1,9 +1,11 @@
 /** The cached kinds for volumes: VolumeManagers, nodes, claims and pods. Only gated pods keep their whole spec. */
 import {
+  CHECK_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
   LEFTOVER_PREFIX,
   MOVER_LABEL,
   MOVER_TASK_ANNOTATION,
+  REFRESH_ANNOTATION,
   VOLUME_LABEL,
   VOLUMES_ANNOTATION,
 } from '../../api/lodestone.ts'
@@ -31,20 +33,26 @@ import type { CachedKind } from '../store.ts'
 import type { AnyCachedKind } from './any-kind.ts'
 import { keepContent, workloadKind } from './dependencies.ts'
 
+/** The annotations of users on which the movers of a VolumeManager depend. */
+const ANNOTATIONS = [DELETE_IN_USE_ANNOTATION, CHECK_ANNOTATION, REFRESH_ANNOTATION]
+
 const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   type: volumeManagers,
   keep: (raw) => {
-    const { metadata, ...kept } = keepContent(raw)
+    const { metadata, ...content } = keepContent(raw)
     const { generation, finalizers, annotations } = raw.metadata
-    const deleteInUse = annotations?.[DELETE_IN_USE_ANNOTATION]
+    const kept = ANNOTATIONS.flatMap((name) => {
+      const value = annotations?.[name]
+      return value === undefined ? [] : [[name, value] as const]
+    })
     const { spec = { volumeConfigs: [] }, status } = raw
     return {
-      ...kept,
+      ...content,
       metadata: {
         ...metadata,
         ...(generation !== undefined && { generation }),
         ...(finalizers && { finalizers }),
-        ...(deleteInUse !== undefined && { annotations: { [DELETE_IN_USE_ANNOTATION]: deleteInUse } }),
+        ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
       },
       spec,
       ...(status && { status }),

@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../../test/builders.ts'
 import { makeDeletion, makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { deletionMover, replicaMover, uploadMover } from './build.ts'
+import type { VolumeUser } from '../input.ts'
+import { deletionMover, maintenanceMover, replicaMover, uploadMover } from './build.ts'
 
 const S3 = { awsCredentialsSecretName: 'aws-creds', sourceURL: 's3://lake/sales/' }
 const NFS = { sourceType: 'NFS', accessMode: 'ReadOnlyMany', options: { server: 'nfs.example.com', path: '/' } }
@@ -134,4 +136,48 @@ test('the mover of a deletion is pinned, tolerates every taint, and has no sourc
   expect(pod.spec.tolerations).toEqual([{ operator: 'Exists' }])
   expect(JSON.stringify(pod.spec.affinity?.nodeAffinity)).toContain('"n7"')
   expect(JSON.stringify(pod.spec.containers[0]?.env)).not.toContain('aws-creds')
+})
+
+describe('the mover of a maintenance', () => {
+  const CHECK = ['check', '--root', '/volume', '--target', '/volume/data', '--contents']
+  const REFRESH = [...DOWNLOAD, '--source', 's3://lake/sales/', '--keep-free', '1Gi']
+  const checks = { intervalSeconds: 1, timeoutSeconds: 77 }
+  const moverOf = (kind: MaintenanceStatus['kind'], volume: Partial<VolumeConfig>, users: VolumeUser[] = []) =>
+    maintenanceMover({
+      ...inputOf(volume),
+      ...{ checks, users, replica: makeReplica({ inUse: true, maintenance: { kind, state: 'Queued', attempt: 4 } }) },
+    })
+
+  test.each<{ kind: MaintenanceStatus['kind']; volume: Partial<VolumeConfig>; users?: VolumeUser[]; want: string[] }>([
+    { kind: 'Check', volume: {}, want: [...CHECK, 'record', '--delete-old', 'all'] },
+    { kind: 'FullCheck', volume: {}, want: [...CHECK, 'record', '--delete-old', 'all'] },
+    { kind: 'Check', volume: { readOnly: true }, want: [...CHECK, 'files', '--delete-old', 'all'] },
+    { kind: 'FullCheck', volume: { readOnly: true }, users: [{ pod: 'a' }], want: [...CHECK, 'checksums'] },
+    { kind: 'Check', volume: LOCAL, want: ['prepare', '--root', '/', '--target', '/volume'] },
+    {
+      kind: 'Refresh',
+      volume: { readOnly: true },
+      users: [{ pod: 'a', startTime: '2026-01-01T00:00:00Z' }],
+      want: [...REFRESH, '--existing', 'compare', '--delete-old', '2026-01-01T00:00:00Z'],
+    },
+  ])('that is a $kind of $volume has its arguments', ({ kind, volume, users, want }) => {
+    expect(argumentsOf(moverOf(kind, volume, users))).toEqual(want)
+  })
+
+  test('has credentials only for a refresh, a time limit for a check, and runs on its node', () => {
+    const check = moverOf('Check', { readOnly: true })
+    const refresh = moverOf('Refresh', { readOnly: true })
+    const hasKeys = ({ spec }: Pod) => spec.containers[0]?.env?.some(({ name }) => name === 'AWS_SECRET_ACCESS_KEY')
+
+    expect([hasKeys(check), hasKeys(refresh)]).toEqual([false, true])
+    expect([check, refresh].map(({ spec }) => spec.activeDeadlineSeconds)).toEqual([77, undefined])
+    expect(check.spec.containers[0]?.args?.slice(-4, -2)).toEqual(['--attempt', '4'])
+    expect(JSON.stringify(check.spec.affinity?.nodeAffinity)).toContain('"n1"')
+  })
+})
+
+test('the mover of a damaged replica verifies the files that are left', () => {
+  const pod = replicaMover({ ...inputOf({}), replica: makeReplica({ isDamaged: true }) })
+
+  expect(argumentsOf(pod)?.slice(-2)).toEqual(['--existing', 'verify'])
 })

@@ -1,7 +1,9 @@
 /** Builds the Pod of a mover: its arguments, its mount and where it may run. */
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../leftover/leftover.ts'
+import { contentsOf, deletableBefore } from '../replica/maintenance.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { parseBoolean, parseGlobs } from '../spec/options.ts'
 import { isReadOnly } from '../spec/published.ts'
@@ -29,35 +31,104 @@ interface TransferInput {
 /** The mover that downloads the data of a replica to a node. */
 export function replicaMover({ manager, config, replica, placement, slot, settings, networks }: TransferInput): Pod {
   const source = moverSourceOf(config)
-  const isPresent = sourceTypeOf(config.sourceType).delivery === 'present'
-  // A volume without a source has no download: its mover checks that the directory can be read.
-  const verb = source ? 'download' : 'prepare'
-  const target = source?.folder ? `${TARGET}/${source.folder}` : TARGET
-  // The directory of a user is mounted itself, and the root must be above it.
-  const place = isPresent ? ['--root', '/', '--target', MOUNT_PATH] : [...ROOT, '--target', target]
   return moverPod({
     manager,
     config,
     task: taskOf(manager, config.id, 'replica', replica),
-    args: [
-      verb,
-      ...place,
-      ...(source ? ['--source', source.url] : []),
-      ...serverOf(source, networks),
-      ...(source ? ['--keep-free', settings.keepFree] : []),
-      ...(source?.verify ? ['--verify', source.verify] : []),
-      ...(replica.shard === undefined ? [] : ['--match', replica.shard]),
-      ...(source ? selectionOf(config) : []),
-      ...(source && config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
-    ],
+    // A volume without a source has no download: its mover checks that the directory can be read.
+    args: source
+      ? [
+          ...downloadArguments(config, replica, source, { settings, networks }),
+          ...(replica.isDamaged ? ['--existing', 'verify'] : []),
+        ]
+      : prepareArguments(config),
     env: source?.env ?? [],
     mount: mountOf(manager, config, replica),
-    // The directory of a user may be readable only by its owner.
-    ...(isPresent && { capabilities: ['DAC_READ_SEARCH'] }),
+    ...readerOf(config),
     placement,
     slot,
     settings,
   })
+}
+
+/** The directory of a user may be readable only by its owner. */
+function readerOf(config: VolumeConfig) {
+  return isPresent(config) ? { capabilities: ['DAC_READ_SEARCH'] } : {}
+}
+
+function isPresent({ sourceType }: VolumeConfig): boolean {
+  return sourceTypeOf(sourceType).delivery === 'present'
+}
+
+type Arguments = [verb: string, ...options: string[]]
+
+function prepareArguments(config: VolumeConfig): Arguments {
+  // The directory of a user is mounted itself, and the root must be above it.
+  const place = isPresent(config) ? ['--root', '/', '--target', MOUNT_PATH] : [...ROOT, '--target', TARGET]
+  return ['prepare', ...place]
+}
+
+function targetOf(source: MoverSource | undefined): string[] {
+  return [...ROOT, '--target', source?.folder ? `${TARGET}/${source.folder}` : TARGET]
+}
+
+function downloadArguments(
+  config: VolumeConfig,
+  { shard }: ReplicaStatus,
+  source: MoverSource,
+  { settings, networks }: Pick<TransferInput, 'settings' | 'networks'>,
+): Arguments {
+  return [
+    'download',
+    ...targetOf(source),
+    ...['--source', source.url],
+    ...serverOf(source, networks),
+    ...['--keep-free', settings.keepFree],
+    ...(source.verify ? ['--verify', source.verify] : []),
+    ...(shard === undefined ? [] : ['--match', shard]),
+    ...selectionOf(config),
+    ...(config.sourceType === 'Stream' ? ['--in-place', 'true'] : []),
+  ]
+}
+
+interface MaintenanceInput extends Omit<TransferInput, 'placement'> {
+  checks: VolumeSettings['checks']
+  /** The pods that use the data on the node. */
+  users: readonly VolumeUser[]
+}
+
+/** The mover that checks the data of a replica on its node, or refreshes it from its source. */
+export function maintenanceMover(input: MaintenanceInput): Pod {
+  const { manager, config, replica, slot, settings, checks, users } = input
+  const { index, node = '', maintenance } = replica
+  const isRefresh = maintenance?.kind === 'Refresh'
+  const source = moverSourceOf(config)
+  const before = deletableBefore(users)
+  return moverPod({
+    manager,
+    config,
+    task: taskOf(manager, config.id, 'maintenance', { index, attempt: maintenance?.attempt ?? 1 }),
+    args: source
+      ? [
+          ...(isRefresh
+            ? ([...downloadArguments(config, replica, source, input), '--existing', 'compare'] as const)
+            : (['check', ...targetOf(source), '--contents', contentsFor(config, replica)] as const)),
+          ...(before ? ['--delete-old', before] : []),
+        ]
+      : prepareArguments(config),
+    env: isRefresh ? (source?.env ?? []) : [],
+    mount: mountOf(manager, config, replica),
+    // Pods may have made the data private.
+    ...(!isRefresh && { capabilities: ['DAC_READ_SEARCH'], deadlineSeconds: checks.timeoutSeconds }),
+    placement: { on: node, anyTaint: true },
+    slot,
+    settings,
+  })
+}
+
+function contentsFor(config: VolumeConfig, replica: ReplicaStatus): string {
+  const contents = contentsOf(config, replica)
+  return contents === 'files' && replica.maintenance?.kind === 'FullCheck' ? 'checksums' : contents
 }
 
 /** The objects that are left out, and whether their folders are. */

@@ -1,12 +1,11 @@
 /** Derives the state of a mover from its Pod: the phase gives the state, and the termination message gives the result. */
 import type { Pod } from '../../../api/pod.ts'
-import { type ReadMoverResult, readTerminationMessage } from '../../mover/termination-message.ts'
 import { cut } from '../../outcome.ts'
 import type { MoverProgress, RetryTrigger, VolumeManagerInput } from '../input.ts'
 import { endTimeOf } from '../replica/pod-use.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
-import { scheduledAt, unmountedDirectory } from './pod-conditions.ts'
+import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './pod-conditions.ts'
 import { type MoverTask, moverOf, nameOfTask } from './task.ts'
 
 /**
@@ -32,6 +31,9 @@ export interface MoverSuccess {
   kind: 'succeeded'
   node?: string
   bytes?: number
+  /** The replaced trees that it kept, and whether it replaced one itself. */
+  oldTrees?: number
+  replaced?: true
   /** By the clock of its node. */
   endTime?: string
 }
@@ -174,7 +176,9 @@ function succeeded(pod: Pod, node: { node?: string }): MoverState {
     return { ...node, ...failure('Unexpected', `the mover succeeded but reported ${said}`, true, 'no') }
   }
   const endTime = endTimeOf(pod.status)
-  return { kind: 'succeeded', ...node, ...(result && { bytes: result.bytes }), ...(endTime && { endTime }) }
+  const { bytes, oldTrees, replaced } = result ?? {}
+  const trees = { ...(oldTrees && { oldTrees }), ...(replaced === true && { replaced }) }
+  return { kind: 'succeeded', ...node, ...(bytes !== undefined && { bytes }), ...trees, ...(endTime && { endTime }) }
 }
 
 function failureOf(pod: Pod): MoverFailure {
@@ -235,13 +239,4 @@ function waiting(pod: Pod, waitedMs: number, node: { node?: string }): MoverStat
   // The kubelet reports only in Events why it does not create a container.
   const message = `its container was not created within a minute, for example because a volume cannot be mounted; see kubectl describe pod ${pod.metadata.name}`
   return { kind: 'waiting', ...node, reason: 'ContainerCreating', message }
-}
-
-function terminatedOf(pod: Pod) {
-  return pod.status?.containerStatuses?.[0]?.state?.terminated
-}
-
-/** The result that the mover wrote; undefined when it wrote none. */
-function resultOf(pod: Pod): ReadMoverResult | undefined {
-  return readTerminationMessage(terminatedOf(pod)?.message ?? '')
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { ended, moverSays } from '../../../../test/volume-world.ts'
 import type { Pod, PodStatus } from '../../../api/pod.ts'
-import { scheduledAt, unmountedDirectory } from './pod-conditions.ts'
+import { resultOf, scheduledAt, terminatedOf, unmountedDirectory } from './pod-conditions.ts'
 
 const podWith = (conditions: PodStatus['conditions'], type?: string): Pod => ({
   apiVersion: 'v1',
@@ -17,6 +18,15 @@ test.each([
 ])('a Pod with $placed was scheduled at $want', ({ placed, want }) => {
   expect(scheduledAt(podWith([placed]))).toBe(want)
   expect(scheduledAt(podWith(undefined))).toBe(0)
+})
+
+test('an ended Pod has its result, and a running one has none', () => {
+  const terminated = { exitCode: 1, message: moverSays({ code: 'NotFound' }) }
+  const pod = { ...podWith(undefined), status: ended('Failed', terminated) }
+
+  expect(terminatedOf(pod)).toEqual(terminated)
+  expect(resultOf(pod)).toMatchObject({ code: 'NotFound' })
+  expect([terminatedOf(podWith([])), resultOf(podWith([]))]).toEqual([undefined, undefined])
 })
 
 test.each([

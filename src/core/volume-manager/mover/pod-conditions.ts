@@ -1,5 +1,6 @@
-/** Reads from the conditions of a mover's Pod how far it has come before its container starts. */
+/** Reads the status of a mover's Pod: how far it has come before its container starts, and its result. */
 import type { Pod } from '../../../api/pod.ts'
+import { type ReadMoverResult, readTerminationMessage } from '../../mover/termination-message.ts'
 import { fromTime } from '../status/time.ts'
 
 /** When the scheduler placed a Pod, in ms since the epoch; 0 if it is not known. */
@@ -17,4 +18,14 @@ export function unmountedDirectory({ spec, status }: Pod): string | undefined {
     ({ type, status: holds }) => type === 'PodReadyToStartContainers' && holds === 'False',
   )
   return isWaiting ? spec?.volumes?.find(({ hostPath }) => hostPath?.type === 'Directory')?.hostPath?.path : undefined
+}
+
+/** How the container of a mover ended; undefined while it runs. */
+export function terminatedOf(pod: Pod) {
+  return pod.status?.containerStatuses?.[0]?.state?.terminated
+}
+
+/** The result that the mover wrote; undefined when it wrote none. */
+export function resultOf(pod: Pod): ReadMoverResult | undefined {
+  return readTerminationMessage(terminatedOf(pod)?.message ?? '')
 }

@@ -22,6 +22,8 @@ export interface MoverPodInput {
   env: EnvVar[]
   /** The mount at `/volume` or below it. */
   mount: { at: string; volume: Omit<PodVolume, 'name'>; readOnly?: boolean } | undefined
+  /** The limit of its run; absent for the option of the volume. */
+  deadlineSeconds?: number
   /** The capabilities, if they differ from those of the role. */
   capabilities?: readonly string[]
   placement: MoverPlacement
@@ -41,6 +43,7 @@ const CANCEL_PATH = '/mover'
 const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
   replica: [],
   upload: ['DAC_READ_SEARCH'],
+  maintenance: [],
   deletion: ['DAC_OVERRIDE', 'FOWNER'],
   leftover: ['DAC_OVERRIDE', 'FOWNER'],
 }
@@ -146,8 +149,10 @@ function priorityOf({ config, settings }: MoverPodInput): Pick<PodSpec, 'priorit
 }
 
 /** VCK's option `timeoutForDataDownload`. The next attempt continues with the data that arrived in time. */
-function deadlineOf({ config, task }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
-  const ms = task.role === 'replica' ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
+function deadlineOf({ config, task, deadlineSeconds }: MoverPodInput): Pick<PodSpec, 'activeDeadlineSeconds'> {
+  if (deadlineSeconds !== undefined) return { activeDeadlineSeconds: deadlineSeconds }
+  const isDownload = task.role === 'replica' || task.role === 'maintenance'
+  const ms = isDownload ? parseDuration(config?.options?.['timeoutForDataDownload'] ?? '') : undefined
   return ms === undefined ? {} : { activeDeadlineSeconds: Math.max(1, Math.ceil(ms / 1000)) }
 }
 

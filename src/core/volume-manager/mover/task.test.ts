@@ -4,7 +4,16 @@ import { makeDeletion, makeMover, makeReplica } from '../../../../test/volume-bu
 import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { ReplicaState, VolumeManager } from '../../../api/volume-manager.ts'
-import { expectedMovers, moverOf, moversAtWork, nameOfTask, readTask, taskOf, unsettledMovers } from './task.ts'
+import {
+  expectedMovers,
+  type MoverTask,
+  moverOf,
+  moversAtWork,
+  nameOfTask,
+  readTask,
+  taskOf,
+  unsettledMovers,
+} from './task.ts'
 
 const manager = makeVolumeManager()
 const task = taskOf(manager, 'vol1', 'replica', { index: 0, attempt: 1 })
@@ -45,7 +54,7 @@ test('a mover is found by its name and its task, not a pod of a user with that n
 })
 
 describe('the movers according to a status', () => {
-  const nameOf = (role: 'replica' | 'upload' | 'deletion', index: number, attempt = 1) =>
+  const nameOf = (role: MoverTask['role'], index: number, attempt = 1) =>
     nameOfTask(manager, taskOf(manager, 'vol1', role, { index, attempt }))
 
   test.each<{ state: ReplicaState; isAtWork: boolean; isUnsettled: boolean }>([
@@ -65,12 +74,17 @@ describe('the movers according to a status', () => {
     expect(unsettledMovers(recorded)).toEqual(isUnsettled ? [nameOf('replica', 4, 2)] : [])
   })
 
-  test('are those of uploads and deletions too', () => {
+  test('are those of uploads, checks and deletions too', () => {
     const upload = { state: 'Uploading' as const, attempt: 3 }
+    const maintenance = { kind: 'Check' as const, state: 'Running' as const, attempt: 5 }
     const deletions = [makeDeletion({ index: 7, state: 'Deleting' }), makeDeletion({ index: 8, state: 'Waiting' })]
-    const volume = { id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ upload })], deletions }
+    const volume = { id: 'vol1', nodeAffinity: {}, replicas: [makeReplica({ upload, maintenance })], deletions }
 
-    expect(moversAtWork(manager, volume)).toEqual([nameOf('upload', 0, 3), nameOf('deletion', 7)])
+    expect(moversAtWork(manager, volume)).toEqual([
+      nameOf('upload', 0, 3),
+      nameOf('maintenance', 0, 5),
+      nameOf('deletion', 7),
+    ])
   })
 
   test('are none without a status', () => {

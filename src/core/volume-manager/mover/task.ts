@@ -11,14 +11,23 @@ export interface MoverTask {
   manager: string
   /** The id of the volume. */
   id: string
-  /** `replica` downloads the data of a replica, `upload` writes its changes back, `deletion` and `leftover` delete data. */
-  role: 'replica' | 'upload' | 'deletion' | 'leftover'
+  /**
+   * `replica` downloads the data of a replica, `upload` writes its changes back, `maintenance` checks or refreshes it, `deletion` and
+   * `leftover` delete data.
+   */
+  role: 'replica' | 'upload' | 'maintenance' | 'deletion' | 'leftover'
   /** The index of the replica or the deletion. */
   index: number
   attempt: number
 }
 
-const ROLES: readonly unknown[] = ['replica', 'upload', 'deletion', 'leftover'] satisfies MoverTask['role'][]
+const ROLES: readonly unknown[] = [
+  'replica',
+  'upload',
+  'maintenance',
+  'deletion',
+  'leftover',
+] satisfies MoverTask['role'][]
 
 /** The task in the annotation of a Pod; undefined when the annotation is missing or invalid. */
 export function readTask(pod: Pick<Pod, 'metadata'>): MoverTask | undefined {
@@ -65,7 +74,7 @@ export function moverOf(manager: VolumeManager, task: MoverTask, movers: Readonl
   return pod && jsonEqual(readTask(pod), task) ? pod : undefined
 }
 
-const AT_WORK: readonly string[] = ['Starting', 'Downloading', 'Uploading', 'Deleting']
+const AT_WORK: readonly string[] = ['Starting', 'Downloading', 'Uploading', 'Running', 'Deleting']
 const UNSETTLED: readonly string[] = [...AT_WORK, 'Queued', 'Failed']
 
 /** The names of the movers that work for a volume, according to its status. */
@@ -97,6 +106,9 @@ function namesOf(
   const tasks: { role: MoverTask['role']; index: number; attempt: number; state: string }[] = [
     ...replicas.map((one) => ({ ...one, role: 'replica' as const })),
     ...replicas.flatMap(({ index, upload }) => (upload ? [{ ...upload, index, role: 'upload' as const }] : [])),
+    ...replicas.flatMap(({ index, maintenance }) =>
+      maintenance ? [{ ...maintenance, index, role: 'maintenance' as const }] : [],
+    ),
     ...deletions.map((one) => ({ ...one, role: 'deletion' as const })),
   ]
   return tasks

@@ -16,6 +16,7 @@ import { readTask, taskOf } from '../mover/task.ts'
 import { healthOf } from '../schedule/node-health.ts'
 import { nodeLabelsOf } from '../spec/names.ts'
 import { stepDeletion } from './deletion.ts'
+import { phaseOf, requestsOf, stepMaintenance, withHandled } from './maintenance.ts'
 import { isReady, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
 import { abandonNode, type ReplicaSet } from './replica-set.ts'
 import { earliest } from './transition.ts'
@@ -29,7 +30,8 @@ export function stepReplicas(
   config: VolumeConfig | undefined,
   before: VolumeStatus | undefined,
 ): ReplicaSet {
-  const { settings, now } = input
+  const { manager, settings, now } = input
+  const requests = requestsOf(manager)
   const known = before?.replicas ?? []
   const withData = new Set(known.filter(isReady).flatMap(placeOf))
   const replicas: ReplicaStatus[] = []
@@ -41,10 +43,15 @@ export function stepReplicas(
       ...observeUpload(input, id, replica),
       ...{ config, settings, now },
     })
-    const after = upload.next
+    const arrived = !isReady(replica) && isReady(upload.next) ? withHandled(upload.next, requests) : upload.next
+    const kept = stepMaintenance(arrived, {
+      ...observeMaintenance(input, id, replica),
+      ...{ config, requests, settings, now },
+    })
+    const after = kept.next
     replicas.push(after)
     if (isReady(after)) for (const place of placeOf(after)) withData.add(place)
-    set = { ...set, dueAt: earliest(set.dueAt, step.dueAt, upload.dueAt) }
+    set = { ...set, dueAt: earliest(set.dueAt, step.dueAt, upload.dueAt, kept.dueAt) }
     const isAbandoning = after.state === 'Failed' && after.node === undefined
     const left = isAbandoning ? (observed.mover?.node ?? replica.node) : undefined
     const { path, revision } = replica
@@ -80,6 +87,20 @@ function observeReplica(
 function observeUpload(input: VolumeManagerInput, id: string, { index, upload }: ReplicaStatus) {
   const task = taskOf(input.manager, id, 'upload', { index, attempt: upload?.attempt ?? 0 })
   return observeMover(input, task, upload?.since)
+}
+
+function observeMaintenance(input: VolumeManagerInput, id: string, replica: ReplicaStatus) {
+  const { manager, nodes, users } = input
+  const { index, node = '', path, maintenance, oldTrees } = replica
+  const task = taskOf(manager, id, 'maintenance', { index, attempt: maintenance?.attempt ?? 0 })
+  const state = nodeStateOf(nodes, node)
+  return {
+    ...observeMover(input, task, maintenance?.since),
+    isNodeReady: state.kind === 'present' && state.isReady,
+    // All pods of a directory are listed only for the few replicas that need it.
+    users: oldTrees && path !== undefined ? users(path).filter((user) => user.node === node) : [],
+    phase: phaseOf(manager, id, replica),
+  }
 }
 
 /** The node and directory of data, as a key; empty for a replica that is on no node. */

@@ -6,6 +6,8 @@ import { latestOf } from '../status/time.ts'
 export interface PodUse {
   /** Absent while the pod waits for a node. */
   node?: string
+  /** When the kubelet accepted the pod, by the clock of the node. */
+  startTime?: string
   directories: string[]
   claims: string[]
 }
@@ -24,7 +26,8 @@ export function useOf({ spec, status }: Pod): PodUse | undefined {
   const directories = directoriesOf(spec)
   const claims = volumesOf(spec).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName || [])
   if (directories.length + claims.length === 0) return undefined
-  return { ...(spec.nodeName && { node: spec.nodeName }), directories, claims }
+  const startTime = status?.startTime
+  return { ...(spec.nodeName && { node: spec.nodeName }), ...(startTime && { startTime }), directories, claims }
 }
 
 /** The directories whose data a pod may have changed before it ended; undefined for a pod that runs, or was on no node. */

@@ -72,6 +72,22 @@ function starting(
   return { next, dueAt: Math.min(now + transition.PROGRESS_MS, timeoutAt) }
 }
 
+/** Queues a replica whose data a check found lost. The next mover on its node keeps only files that it has verified. */
+export function lose(replica: ReplicaStatus, { code, message }: MoverFailure, now: number): Step {
+  const { inUse: _inUse, ...rest } = replica
+  return queueAgain({ ...rest, isDamaged: true }, code, message, now)
+}
+
+/** The replaced trees on the node of a replica after a mover. A mover that was killed may have replaced a tree without a report. */
+export function treesOf(
+  { oldTrees: before = 0, replacedTime }: ReplicaStatus,
+  { oldTrees = 0, replaced, endTime }: MoverSuccess,
+): Pick<ReplicaStatus, 'oldTrees' | 'replacedTime'> {
+  if (oldTrees === 0) return {}
+  const time = replaced || oldTrees > before ? endTime : replacedTime
+  return { oldTrees, ...(time && { replacedTime: time }) }
+}
+
 /** Queues the replica for another mover, and drops its failures. */
 function queueAgain(replica: ReplicaStatus, reason: string, message: string, now: number): Step {
   const rest = withoutProgress(withoutFailures(replica))
@@ -137,8 +153,10 @@ function downloading(next: ReplicaStatus, { sourceType, now }: ReplicaObservatio
   return { next, dueAt: now + (isAwaited ? FIRST_BYTES_MS : transition.PROGRESS_MS) }
 }
 
-function arrive(replica: ReplicaStatus, { node, bytes, endTime }: MoverSuccess, observed: ReplicaObservation): Step {
-  const { progressTime: _progress, totalBytes: _total, lastEndTime: _end, ...rest } = withoutFailures(replica)
+function arrive(replica: ReplicaStatus, mover: MoverSuccess, observed: ReplicaObservation): Step {
+  const { node, bytes, endTime } = mover
+  const { progressTime: _progress, totalBytes: _total, lastEndTime: _end, ...known } = withoutFailures(replica)
+  const { isDamaged: _damaged, oldTrees: _trees, replacedTime: _replaced, ...rest } = known
   const uid = observed.node?.kind === 'present' ? observed.node.uid : undefined
   const endMs = fromTime(endTime)
   const arrived = {
@@ -146,6 +164,7 @@ function arrive(replica: ReplicaStatus, { node, bytes, endTime }: MoverSuccess, 
     ...(node && { node }),
     ...(uid && { nodeUID: uid }),
     ...(bytes !== undefined && { bytes }),
+    ...treesOf(replica, mover),
     // Pods that ended before this time used other data. Times are exact to one second, so a pod that ended in the same second may have used
     // this data.
     ...(endMs !== undefined && { lastEndTime: toTime(endMs - 1000) }),

@@ -16,6 +16,8 @@ const deletion = (since: number, state: 'Queued' | 'Waiting' = 'Queued') => ({
   ...{ state, since: toTime(NOW + since * 1000) },
 })
 const upload = (since: number) => ready({ upload: { state: 'Queued', attempt: 1, since: toTime(NOW + since * 1000) } })
+const check = (since: number) =>
+  ready({ maintenance: { kind: 'Check', state: 'Queued', attempt: 1, since: toTime(NOW + since * 1000) } })
 
 function manager(name: string, volume: Partial<VolumeStatus>, priority?: number): VolumeManager {
   const { spec, ...rest } = makeVolumeManager()
@@ -55,6 +57,19 @@ describe('the queue of movers', () => {
       name: 'has uploads at the priority of their volume',
       waiting: [manager('a', { replicas: [upload(9)] }, 1), manager('b', { replicas: [queued(0)] })],
       want: ['a', 'b'],
+    },
+    {
+      name: 'has checks last, regardless of priorities and of entries that could not start',
+      waiting: [
+        manager('a', { replicas: [check(0)] }, 9),
+        manager('b', { replicas: [queued(9, { reason: 'NoNode' })] }),
+      ],
+      want: ['b', 'a'],
+    },
+    {
+      name: 'has the older of two checks first',
+      waiting: [manager('a', { replicas: [check(9)] }), manager('b', { replicas: [check(8)] })],
+      want: ['b', 'a'],
     },
     {
       name: 'has entries that could not start last',

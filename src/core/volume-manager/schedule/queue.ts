@@ -1,14 +1,21 @@
 /** The queue of movers: one for all VolumeManagers, since they share the nodes and the network. */
+
+import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { DeletionStatus, ReplicaStatus, UploadStatus, VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, UploadStatus, VolumeManager } from '../../../api/volume-manager.ts'
 import type { MoverAllowance } from '../input.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { STUCK } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'
 
-/** Whether a replica, a deletion or an upload waits for a slot. */
-function isWaiting({ state }: Pick<ReplicaStatus | DeletionStatus | UploadStatus, 'state'>): boolean {
+/** The work on data that is ready: an upload, and a check or a refresh. */
+function workOf({ upload, maintenance }: ReplicaStatus): (UploadStatus | MaintenanceStatus)[] {
+  return [upload, maintenance].filter((work) => work !== undefined)
+}
+
+/** Whether a replica, a deletion or other work waits for a slot. */
+function isWaiting({ state }: { state: string }): boolean {
   return state === 'Queued'
 }
 
@@ -16,7 +23,7 @@ function isWaiting({ state }: Pick<ReplicaStatus | DeletionStatus | UploadStatus
 export function isInQueue({ status }: Pick<VolumeManager, 'status'>): boolean {
   const volumes = Array.isArray(status?.volumes) ? status.volumes : []
   return volumes.some(({ replicas = [], deletions = [] }) =>
-    [...replicas, ...deletions, ...replicas.flatMap(({ upload }) => upload ?? [])].some(isWaiting),
+    [...replicas, ...deletions, ...replicas.flatMap(workOf)].some(isWaiting),
   )
 }
 
@@ -34,7 +41,8 @@ const knownEntries = new WeakMap<object, readonly QueueEntry[]>()
 
 /**
  * Returns the first entries of the queue, each as the `namespace/name` of its VolumeManager. A VolumeManager has one entry for each waiting
- * mover. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Entries that could not start
+ * mover. Deletions are first, because they free disk. The rest is sorted by priority, then by waiting time. Checks and refreshes are
+ * last, so that they never delay a download. Entries that could not start
  * when their VolumeManager was last planned are last.
  *
  * @param waiting the VolumeManagers that wait (`isInQueue`)
@@ -70,7 +78,7 @@ function insert(first: QueueEntry[], entry: QueueEntry, count: number): boolean 
 function compareEntries(a: QueueEntry, b: QueueEntry): number {
   return (
     Number(a.isStuck) - Number(b.isStuck) ||
-    // Two deletions have infinite priority, and Infinity - Infinity is NaN.
+    // Two deletions, or two checks, have infinite priority, and Infinity - Infinity is NaN.
     (a.priority === b.priority ? 0 : b.priority - a.priority) ||
     a.since - b.since ||
     (a.manager < b.manager ? -1 : Number(a.manager > b.manager))
@@ -89,7 +97,7 @@ function readEntries({ metadata, spec, status }: VolumeManager): QueueEntry[] {
   const manager = keyOfObject({ metadata })
   return (status?.volumes ?? []).flatMap(({ id, replicas = [], deletions = [] }) => {
     const priority = spec.volumeConfigs.find((config) => config.id === id)?.priority ?? 0
-    const entry = ({ since }: Pick<UploadStatus, 'since'>) => ({
+    const entry = ({ since }: { since?: string }) => ({
       manager,
       isStuck: false,
       since: fromTime(since) ?? 0,
@@ -98,6 +106,12 @@ function readEntries({ metadata, spec, status }: VolumeManager): QueueEntry[] {
       ...deletions.filter(isWaiting).map((one) => ({ ...entry(one), priority: Number.POSITIVE_INFINITY })),
       ...replicas.flatMap(({ upload }) => (upload && isWaiting(upload) ? [{ ...entry(upload), priority }] : [])),
       ...replicas.filter(isWaiting).map((one) => ({ ...entry(one), priority, isStuck: STUCK.has(one.reason) })),
+      // Behind all others, also those that could not start: more checks may wait than may run at once.
+      ...replicas.flatMap(({ maintenance }) =>
+        maintenance && isWaiting(maintenance)
+          ? [{ ...entry(maintenance), priority: Number.NEGATIVE_INFINITY, isStuck: true }]
+          : [],
+      ),
     ]
   })
 }

@@ -235,6 +235,28 @@ describe('the slots', () => {
     expect(sets[0]?.replicas[0]).toMatchObject({ upload: { state: 'Queued' } })
   })
 
+  test('go to a check after all others, on a node with a free slot, and to a quarter of all movers', () => {
+    const maintenance = { kind: 'Check' as const, state: 'Queued' as const, attempt: 1 }
+    const replicas = [0, 1].map((index) => makeReplica({ ...current, path, index, node: `n${index + 1}`, maintenance }))
+    const movers = { ...VOLUME_SETTINGS.movers, maxInAll: 4 }
+    const settings = { ...VOLUME_SETTINGS, movers }
+    const volume = { replicas: [...replicas, { ...queued, index: 2 }] }
+    const configs = [{ replicas: 3 }]
+
+    expect(start([volume], { configs, settings }).tasks).toEqual(['vol1 replica 2', 'vol1 maintenance 0'])
+    expect(start([volume], { configs, allowance: { slots: 1, active: [] } }).tasks).toEqual(['vol1 replica 2'])
+    expect(start([volume], { configs }).tasks).toEqual(['vol1 replica 2', 'vol1 maintenance 0', 'vol1 maintenance 1'])
+  })
+
+  test('do not go to a check while another mover works for the replica', () => {
+    const maintenance = { kind: 'Check' as const, state: 'Queued' as const, attempt: 1 }
+    const replica = makeReplica({ ...current, path, maintenance })
+    const upload = asTask({ role: 'upload' }, makeMover({}, { phase: 'Running' }, 'n1'))
+
+    expect(start([{ replicas: [replica] }], { movers: moversOf(upload) }).tasks).toEqual([])
+    expect(start([{ replicas: [replica] }]).tasks).toEqual(['vol1 maintenance 0'])
+  })
+
   test('go to the deletion that the status records, and not to one that is queued now', () => {
     const deletions = [
       makeDeletion({ index: 7, state: 'Queued', path: '/old', nodeLabels: [] }),

@@ -2,9 +2,10 @@
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
 import type { VolumeManagerInput } from '../input.ts'
-import { deletionMover, replicaMover, uploadMover } from '../mover/build.ts'
+import { deletionMover, maintenanceMover, replicaMover, uploadMover } from '../mover/build.ts'
 import { type MoverTask, readTask } from '../mover/task.ts'
 import { startDeleting } from '../replica/deletion.ts'
+import { startMaintenance } from '../replica/maintenance.ts'
 import { start } from '../replica/replica.ts'
 import { earliest, type Transition } from '../replica/transition.ts'
 import { startUpload } from '../replica/upload.ts'
@@ -43,7 +44,8 @@ export function startMovers(input: VolumeManagerInput, plans: readonly VolumePla
       .sort((a, b) => priorityOf(b) - priorityOf(a))
       .map((plan) => [plan.id, startReplicas(plan, starter)] as const),
   )
-  return { plans: working.map((plan) => started.get(plan.id) ?? plan), pods: starter.pods }
+  const planned = working.map((plan) => started.get(plan.id) ?? plan)
+  return { plans: planned.map((plan) => startMaintenances(plan, starter)), pods: starter.pods }
 }
 
 function priorityOf({ config }: { config: VolumeConfig | undefined }): number {
@@ -123,6 +125,49 @@ function startReplicas(plan: VolumePlan, starter: Starter): VolumePlan {
   const dueAt = earliest(set.dueAt, ...steps.map((step) => step.dueAt))
   return { ...plan, set: { ...set, replicas: steps.map(({ next }) => next), dueAt } }
 }
+
+/** The share of all movers that may be checks and refreshes, so that downloads have slots. */
+const MAINTENANCE_SHARE = 4
+
+function startMaintenances(plan: VolumePlan, starter: Starter): VolumePlan {
+  const { moverConfig: config, set } = plan
+  if (!config) return plan
+  const { input, nodeSlots, pods } = starter
+  const { allowance, settings, users } = input
+  const most = Math.max(1, Math.floor(settings.movers.maxInAll / MAINTENANCE_SHARE))
+  const isFull = () =>
+    [...allowance.active, ...pods].filter((pod) => readTask(pod)?.role === 'maintenance').length >= most
+  const replicas = set.replicas.map((replica) => {
+    const { node, path } = replica
+    const isStarted =
+      node !== undefined &&
+      path !== undefined &&
+      mayMaintain(replica, plan, input) &&
+      !isFull() &&
+      startIn(
+        starter,
+        () => nodeSlots.takeOn(node),
+        (slot) =>
+          maintenanceMover({
+            ...transferOf(input),
+            ...{ config, replica, slot, checks: settings.checks },
+            users: users(path).filter((user) => user.node === node),
+          }),
+      )
+    return isStarted ? startMaintenance(replica, input.now) : replica
+  })
+  return { ...plan, set: { ...set, replicas } }
+}
+
+/** A check or a refresh starts when no other mover works for the replica. */
+function mayMaintain(replica: ReplicaStatus, { id, before }: VolumePlan, { movers }: VolumeManagerInput): boolean {
+  const { index, maintenance } = replica
+  const known = before?.replicas?.find((one) => one.index === index)?.maintenance
+  const isKnown = maintenance?.state === 'Queued' && known?.state === 'Queued' && known.attempt === maintenance.attempt
+  return isKnown && !WORKING.some((role) => hasMover(movers, id, role, index))
+}
+
+const WORKING = ['replica', 'upload', 'maintenance'] as const
 
 function transferOf({ manager, settings }: VolumeManagerInput) {
   return { manager, settings: settings.movers, networks: settings.allowedLocalNetworks }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, nodesWith } from '../../../../test/builders.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { claimNameOf, dataPathOf, nodeLabelOf } from './names.ts'
-import { isReadOnly, publishShards, publishVolume } from './published.ts'
+import { isReadOnly, isRefreshable, publishShards, publishVolume } from './published.ts'
 import { revisionOf } from './source-types.ts'
 
 const manager = makeVolumeManager()
@@ -60,4 +60,16 @@ test.each<{ volume: Partial<VolumeConfig>; want: boolean }>([
   { volume: { accessMode: 'ReadWriteMany', readOnly: false }, want: false },
 ])('a volume with $volume is read-only: $want', ({ volume, want }) => {
   expect(isReadOnly(makeVolume(volume))).toBe(want)
+})
+
+test.each<{ volume: Partial<VolumeConfig>; want: boolean }>([
+  { volume: { readOnly: true }, want: true },
+  { volume: {}, want: false },
+  { volume: { sourceType: 'Stream', readOnly: true }, want: true },
+  { volume: { sourceType: 'Stream', readOnly: true, options: {} }, want: false },
+  { volume: { sourceType: 'Pachyderm', readOnly: true, options: {} }, want: true },
+  { volume: { sourceType: 'NFS', accessMode: 'ReadOnlyMany' }, want: false },
+  { volume: { sourceType: 'Local', readOnly: true }, want: false },
+])('a volume with $volume can be refreshed: $want', ({ volume, want }) => {
+  expect(isRefreshable(makeVolume(volume))).toBe(want)
 })

@@ -51,6 +51,13 @@ export function isReadOnly({ accessMode, readOnly }: VolumeConfig): boolean {
   return accessMode === 'ReadOnlyMany' || readOnly === true
 }
 
+/** Whether the data of a volume can be refreshed: it is downloaded, and pods cannot write files that would be missing in new data. */
+export function isRefreshable(config: VolumeConfig): boolean {
+  const { contentOptions, delivery } = sourceTypeOf(config.sourceType)
+  const hasSource = !contentOptions.includes('sourceURL') || Boolean(config.options?.['sourceURL'])
+  return delivery === 'moved' && hasSource && isReadOnly(config)
+}
+
 /** Requires the label with any value, as VCK does. */
 function nodesWith(key: string): NodeAffinity {
   return {

@@ -45,6 +45,12 @@ export interface VolumeSettings extends VolumeLimits {
   nodeLossSeconds: number
   /** The deletion of a VolumeManager does not wait for nodes that are not ready for this long. */
   deletionNodeTimeoutSeconds: number
+  checks: {
+    /** How often the data of each replica is checked; 0 for never. */
+    intervalSeconds: number
+    /** The limit of one check. */
+    timeoutSeconds: number
+  }
   eviction: {
     /** Whether unused replicas are evicted when a node is short of disk, for volumes that allow it. */
     enabled: boolean

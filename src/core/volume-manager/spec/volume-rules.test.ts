@@ -85,6 +85,17 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
     config: { sourceType: 'Stream', options: { sourceURL: 's3://abc' } },
     want: ['options.awsCredentialsSecretName'],
   },
+  { name: 'a refresh of read-only data', config: { readOnly: true, refreshIntervalSeconds: 60 }, want: [] },
+  {
+    name: 'a refresh each second',
+    config: { readOnly: true, refreshIntervalSeconds: 1 },
+    want: ['refreshIntervalSeconds'],
+  },
+  {
+    name: 'a refresh of data that pods may change',
+    config: { refreshIntervalSeconds: 60 },
+    want: ['refreshIntervalSeconds'],
+  },
   { name: 'a source type of a prototype', config: { sourceType: 'constructor' }, want: ['sourceType'] },
 ])('$name has the problems $want', ({ config, want }) => {
   expect(fieldsOf(makeVolume(config))).toEqual(want)

@@ -25,6 +25,7 @@ import {
   verify,
 } from './option-rules.ts'
 import { isQuantity } from './options.ts'
+import { isRefreshable } from './published.ts'
 import { resync, resyncFlatten, resyncInterval, resyncReadOnly, resyncReplicas } from './resync-rules.ts'
 import type { VolumeLimits } from './settings.ts'
 import { SOURCE_TYPE_NAMES } from './source-types.ts'
@@ -144,7 +145,29 @@ const moverImage: Rule = ({ mover }, limits) => {
       )
 }
 
-const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity]
+const MIN_REFRESH_SECONDS = 60
+
+/** A refresh replaces all files, so files of pods would be lost. Data without a download has no source to compare with. */
+const refreshInterval: Rule = (config) => {
+  const { refreshIntervalSeconds: seconds } = config
+  if (seconds === undefined) return undefined
+  if (seconds < MIN_REFRESH_SECONDS) {
+    return problem(
+      'refreshIntervalSeconds',
+      'Invalid',
+      `refreshIntervalSeconds has to be at least ${MIN_REFRESH_SECONDS}.`,
+    )
+  }
+  return isRefreshable(config)
+    ? undefined
+    : problem(
+        'refreshIntervalSeconds',
+        'Invalid',
+        'refreshIntervalSeconds can only be set for downloaded data with readOnly: true: a refresh would drop files of pods.',
+      )
+}
+
+const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity, refreshInterval]
 const DOWNLOADED = [
   ...[replicas, onEveryNode, timeout, distribution, flatten, exclude],
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],

@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest'
+import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { at, makeReplica } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
+import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
+import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import {
+  contentsOf,
+  deletableBefore,
+  type MaintenanceObservation,
+  phaseOf,
+  requestsOf,
+  startMaintenance,
+  stepMaintenance,
+  withHandled,
+} from './maintenance.ts'
+
+const DAY = 86_400
+const settings = { ...VOLUME_SETTINGS, checks: { intervalSeconds: DAY, timeoutSeconds: 60 } }
+const READ_ONLY = makeVolume({ readOnly: true })
+const REFRESHED = makeVolume({ readOnly: true, refreshIntervalSeconds: 3600 })
+const LOCAL = makeVolume({ sourceType: 'Local', options: { path: '/mnt/a' } })
+
+/** A phase that is over a second before NOW, and begins again a day later. */
+const phase = ((NOW / 1000 - 1) % DAY) / DAY
+
+const observedOf = (more: Partial<MaintenanceObservation> = {}): MaintenanceObservation => ({
+  ...{ config: READ_ONLY, mover: undefined, progress: undefined, retryTriggers: new Set() },
+  ...{ isNodeReady: true, users: [], requests: {}, phase, settings, now: NOW },
+  ...more,
+})
+const READY = makeReplica({ since: at(-100) })
+const running = (more: Partial<MaintenanceStatus> = {}): Partial<ReplicaStatus> => ({
+  since: at(-100),
+  maintenance: { kind: 'Check', state: 'Running', attempt: 3, since: at(-9), ...more },
+  maintenances: 3,
+})
+const queued = (kind: MaintenanceStatus['kind'], more: object = {}) => ({
+  ...{ kind, attempt: 1, state: 'Queued', since: at(0) },
+  ...more,
+})
+const failedWith = (code: string, retry = true) =>
+  ({ kind: 'failed', code, message: 'why', retry, nodeFault: 'maybe', node: 'n1' }) as const
+
+describe('the maintenance of a ready replica', () => {
+  test.each<{ name: string; replica?: Partial<ReplicaStatus>; more?: Partial<MaintenanceObservation>; want: unknown }>([
+    { name: 'is a check in each interval', want: queued('Check') },
+    { name: 'is no second check in an interval', replica: { checkedTime: at(0) }, want: undefined },
+    { name: 'is no check of new data', replica: { since: at(0) }, want: undefined },
+    {
+      name: 'is no check without an interval',
+      more: { settings: { ...settings, checks: { ...settings.checks, intervalSeconds: 0 } } },
+      want: undefined,
+    },
+    { name: 'does not begin on a node that is not ready', more: { isNodeReady: false }, want: undefined },
+    {
+      name: 'does not stay queued on a node that is not ready',
+      replica: { maintenance: queued('Check') as MaintenanceStatus },
+      more: { isNodeReady: false },
+      want: undefined,
+    },
+    {
+      name: 'is no check of data without a source',
+      more: { config: makeVolume({ sourceType: 'NFS' }) },
+      want: undefined,
+    },
+    { name: 'is a check of a Local directory', more: { config: LOCAL }, want: queued('Check') },
+    {
+      name: 'is no scheduled check with another image',
+      more: { config: makeVolume({ mover: { image: 'example.org/other' } }) },
+      want: undefined,
+    },
+    { name: 'is no check without a spec', more: { config: undefined }, want: undefined },
+    {
+      name: 'is a full check on request',
+      replica: { checkedTime: at(0), handledCheck: 'a' },
+      more: { requests: { check: 'b' } },
+      want: queued('FullCheck', { request: 'b' }),
+    },
+    {
+      name: 'is no full check for a request that was handled',
+      replica: { checkedTime: at(0), handledCheck: 'b' },
+      more: { requests: { check: 'b' } },
+      want: undefined,
+    },
+    {
+      name: 'is a refresh after its interval',
+      replica: { checkedTime: at(0), refreshedTime: at(-3600) },
+      more: { config: REFRESHED },
+      want: queued('Refresh'),
+    },
+    {
+      name: 'is no refresh before its interval',
+      replica: { checkedTime: at(0), refreshedTime: at(-3599) },
+      more: { config: REFRESHED },
+      want: undefined,
+    },
+    {
+      name: 'is a refresh on request',
+      replica: { checkedTime: at(0) },
+      more: { requests: { refresh: 'a' } },
+      want: queued('Refresh', { request: 'a' }),
+    },
+    {
+      name: 'is no refresh of data that pods may change',
+      replica: { checkedTime: at(0) },
+      more: { requests: { refresh: 'a' }, config: makeVolume() },
+      want: undefined,
+    },
+    {
+      name: 'is no refresh while pods use many older trees',
+      replica: { checkedTime: at(0), oldTrees: 4, replacedTime: at(-50) },
+      more: { requests: { refresh: 'a' }, users: [{ pod: 'default/old', node: 'n1', startTime: at(-60) }] },
+      want: {
+        ...queued('Refresh', { request: 'a' }),
+        ...{ state: 'Failed', reason: 'InUse', message: 'in use by default/old', retryTime: at(600) },
+      },
+    },
+    {
+      name: 'deletes old trees when their pods have ended',
+      replica: { checkedTime: at(-DAY), oldTrees: 1, replacedTime: at(-50), since: at(-2 * DAY) },
+      more: {
+        users: [{ pod: 'default/new', node: 'n1', startTime: at(-40) }],
+        settings: { ...settings, checks: { ...settings.checks, intervalSeconds: 0 } },
+      },
+      want: queued('Check'),
+    },
+    {
+      name: 'keeps old trees while a pod may use them',
+      replica: { checkedTime: at(0), oldTrees: 1, replacedTime: at(-50) },
+      more: { users: [{ pod: 'default/unknown', node: 'n1' }] },
+      want: undefined,
+    },
+    {
+      name: 'waits for the retry time of a failure',
+      replica: {
+        checkedTime: at(0),
+        refreshedTime: at(-9999),
+        maintenance: { kind: 'Refresh', state: 'Failed', attempt: 1, retryTime: at(1) },
+      },
+      more: { config: REFRESHED },
+      want: { kind: 'Refresh', state: 'Failed', attempt: 1, retryTime: at(1) },
+    },
+    {
+      name: 'is retried at once when a Secret changed',
+      replica: {
+        ...{ checkedTime: at(0), refreshedTime: at(-9999), maintenances: 1 },
+        maintenance: { kind: 'Refresh', state: 'Failed', attempt: 1, failures: 2, retryTime: at(1) },
+      },
+      more: { config: REFRESHED, retryTriggers: new Set(['secret'] as const) },
+      want: queued('Refresh', { attempt: 2, failures: 2 }),
+    },
+  ])('$name', ({ replica, more, want }) => {
+    expect(stepMaintenance({ ...READY, ...replica }, observedOf(more)).next.maintenance).toEqual(want)
+  })
+
+  test('is computed again when it is due', () => {
+    const { dueAt } = stepMaintenance({ ...READY, checkedTime: at(0) }, observedOf())
+
+    expect(((dueAt ?? 0) - NOW) / 1000).toBeCloseTo(DAY - 1, 2)
+  })
+
+  test('ends with its state', () => {
+    const replica = makeReplica({ ...running(), state: 'Unreachable' })
+
+    expect(stepMaintenance(replica, observedOf()).next.maintenance).toBeUndefined()
+  })
+})
+
+describe('a check', () => {
+  test.each(['DataMissing', 'DataDamaged', 'PathNotMounted'])('that ends with %s loses the replica', (code) => {
+    const { next } = stepMaintenance(makeReplica(running()), observedOf({ mover: failedWith(code) }))
+
+    expect(next).toMatchObject({
+      ...{ state: 'Queued', node: 'n1', attempt: 2, isDamaged: true, reason: code, message: 'why' },
+    })
+    expect(next.maintenance).toBeUndefined()
+  })
+
+  test.each(['Unexpected', 'PrepareTimeout', 'TargetExists', 'Evicted'])(
+    'that ends with %s says nothing, and waits for the next interval',
+    (code) => {
+      const { next } = stepMaintenance(makeReplica(running()), observedOf({ mover: failedWith(code) }))
+
+      expect(next).toMatchObject({ state: 'Ready', maintenance: { state: 'Failed', reason: code, failures: 1 } })
+      expect(Date.parse(next.maintenance?.retryTime ?? '')).toBeGreaterThan(NOW + (DAY - 10) * 1000)
+    },
+  )
+
+  test('that succeeds is recorded, with its request and the old trees that are left', () => {
+    const replica = makeReplica({ ...running({ kind: 'FullCheck', request: 'r' }), oldTrees: 2, replacedTime: at(-50) })
+    const mover = { kind: 'succeeded', oldTrees: 1, bytes: 9 } as const
+
+    const { next } = stepMaintenance(replica, observedOf({ mover }))
+
+    expect(next).toEqual({
+      ...makeReplica({ since: at(-100), maintenances: 3 }),
+      ...{ checkedTime: at(0), handledCheck: 'r', oldTrees: 1, replacedTime: at(-50) },
+    })
+  })
+
+  test('on request that can never run is not repeated', () => {
+    const replica = makeReplica(running({ kind: 'FullCheck', request: 'r' }))
+
+    expect(stepMaintenance(replica, observedOf({ mover: failedWith('WrongOptions', false) })).next.handledCheck).toBe(
+      'r',
+    )
+  })
+})
+
+describe('a refresh', () => {
+  const replica = makeReplica(running({ kind: 'Refresh', request: 'r' }))
+
+  test('that found a damaged disk says nothing about the data', () => {
+    const { next } = stepMaintenance(replica, observedOf({ mover: failedWith('DataDamaged') }))
+
+    expect(next).toMatchObject({ state: 'Ready', maintenance: { state: 'Failed', retryTime: at(10) } })
+  })
+
+  test.each([
+    { name: 'replaced data', mover: { oldTrees: 1, replaced: true as const }, want: at(-5) },
+    { name: 'was killed after it replaced data', mover: { oldTrees: 1 }, want: at(-5) },
+    { name: 'changed nothing', mover: {}, want: undefined },
+  ])('that $name has the time of the replacement $want', ({ mover, want }) => {
+    const succeeded = { kind: 'succeeded', endTime: at(-5), bytes: 7, ...mover } as const
+
+    const { next } = stepMaintenance(replica, observedOf({ mover: succeeded }))
+
+    expect(next).toMatchObject({ state: 'Ready', refreshedTime: at(0), handledRefresh: 'r', bytes: 7 })
+    expect(next.replacedTime).toBe(want)
+  })
+
+  test('whose mover exists already is running', () => {
+    const known = makeReplica({ maintenance: queued('Refresh') as MaintenanceStatus })
+
+    const { next } = stepMaintenance(known, observedOf({ mover: { kind: 'running', node: 'n1' } }))
+
+    expect(next).toMatchObject({ maintenances: 1, maintenance: { state: 'Running', attempt: 1 } })
+  })
+})
+
+test('a replica without maintenance starts none', () => {
+  expect(startMaintenance(READY, NOW)).toBe(READY)
+})
+
+test.each<{ config: Partial<VolumeConfig>; replica: Partial<ReplicaStatus>; want: string }>([
+  { config: {}, replica: {}, want: 'files' },
+  { config: {}, replica: { inUse: true }, want: 'record' },
+  { config: {}, replica: { lastUsedTime: at(-9) }, want: 'record' },
+  { config: { readOnly: true }, replica: { inUse: true }, want: 'files' },
+])('a check of a volume with $config and a replica with $replica compares the $want', ({ config, replica, want }) => {
+  expect(contentsOf(makeVolume(config), makeReplica(replica))).toBe(want)
+})
+
+test('requests are digests of annotations, and new data needs neither', () => {
+  const annotations = { 'lodestone.dev/check': 'x'.repeat(5000), 'lodestone.dev/refresh': '1' }
+  const requests = requestsOf(makeVolumeManager([], { annotations }))
+
+  expect(requests.check).toMatch(/^[0-9a-z]{13}$/)
+  expect(requestsOf(makeVolumeManager())).toEqual({})
+  expect(withHandled(READY, requests)).toMatchObject({ handledCheck: requests.check, handledRefresh: requests.refresh })
+  expect(withHandled(READY, {})).toEqual(READY)
+})
+
+test('the phases of many replicas are spread over the interval', () => {
+  const phases = Array.from({ length: 1000 }, (_, index) =>
+    phaseOf(makeVolumeManager(), 'vol1', makeReplica({ index })),
+  )
+
+  for (let tenth = 0; tenth < 10; tenth++) {
+    const count = phases.filter((one) => Math.floor(one * 10) === tenth).length
+    expect(count).toBeGreaterThan(50)
+    expect(count).toBeLessThan(200)
+  }
+})
+
+test.each([
+  { users: [], want: 'all' },
+  {
+    users: [
+      { pod: 'a', startTime: at(-5) },
+      { pod: 'b', startTime: at(-9) },
+    ],
+    want: at(-9),
+  },
+  { users: [{ pod: 'a', startTime: at(-5) }, { pod: 'b' }], want: undefined },
+])('trees that were replaced before $want may be deleted', ({ users, want }) => {
+  expect(deletableBefore(users)).toBe(want)
+})

@@ -1,0 +1,229 @@
+/** The state machine of maintenance: scheduled checks of the data on a node, and refreshes of data that changed at its source. */
+import { CHECK_ANNOTATION, REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
+import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
+import type { ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import { fnv1a } from '../../hash.ts'
+import type { VolumeUser } from '../input.ts'
+import type { MoverSuccess } from '../mover/observed-state.ts'
+import { moverSourceOf } from '../mover/source.ts'
+import { ownerKey } from '../spec/names.ts'
+import { isReadOnly, isRefreshable } from '../spec/published.ts'
+import { sourceTypeOf } from '../spec/source-types.ts'
+import { MESSAGES } from '../status/codes.ts'
+import { fromTime, toTime } from '../status/time.ts'
+import { isReady, lose, treesOf } from './replica.ts'
+import {
+  enter,
+  inQueue,
+  isRetryDue,
+  type Observation,
+  stepWork,
+  type Transition,
+  withoutProgress,
+} from './transition.ts'
+
+export interface MaintenanceObservation extends Observation {
+  /** Undefined for a volume that is no longer in the spec. */
+  config: VolumeConfig | undefined
+  /** Without a ready node, nothing is started: a check that cannot run says nothing about the data. */
+  isNodeReady: boolean
+  /** The pods that use the data on the node of the replica. */
+  users: readonly VolumeUser[]
+  requests: MaintenanceRequests
+  /** From 0 to 1: when in each interval the replica is checked. */
+  phase: number
+}
+
+/** Digests of the annotations that request a check or a refresh. */
+export interface MaintenanceRequests {
+  check?: string
+  refresh?: string
+}
+
+/** The most replaced trees of a replica. A further refresh waits until pods that use them have ended. */
+const MAX_OLD_TREES = 4
+/** How often a refresh that waits for pods, and the deletion of old trees, is tried again. */
+const RETRY_MS = 600_000
+
+/** The codes with which a check reports that data is lost. Any other failure says nothing about the data. */
+const LOSSES: ReadonlySet<string> = new Set(['DataMissing', 'DataDamaged', 'PathNotMounted'])
+
+/** What a check compares: with `record`, pods may have changed the files. */
+export function contentsOf(config: VolumeConfig, { lastUsedTime, inUse }: ReplicaStatus): 'record' | 'files' {
+  const isUnused = lastUsedTime === undefined && !inUse
+  return isReadOnly(config) || isUnused ? 'files' : 'record'
+}
+
+/** Whether the data of a replica can be checked: data that was downloaded, and directories of `Local` volumes. */
+function isChecked(config: VolumeConfig, replica: ReplicaStatus): boolean {
+  if (sourceTypeOf(config.sourceType).delivery === 'present') return true
+  const source = moverSourceOf(config)
+  // The record is beside the folder of the output, where pods may write.
+  return source !== undefined && (!source.folder || contentsOf(config, replica) === 'files')
+}
+
+export function requestsOf({ metadata }: VolumeManager): MaintenanceRequests {
+  const { [CHECK_ANNOTATION]: check, [REFRESH_ANNOTATION]: refresh } = metadata.annotations ?? {}
+  return { ...(check && { check: fnv1a(check) }), ...(refresh && { refresh: fnv1a(refresh) }) }
+}
+
+/** The phase of a replica, so that replicas that became ready together are not checked together. */
+export function phaseOf(manager: VolumeManager, id: string, { index }: ReplicaStatus): number {
+  const digits = fnv1a(JSON.stringify([ownerKey(manager), id, index])).slice(-8)
+  return Number.parseInt(digits, 36) / 36 ** digits.length
+}
+
+/** Marks the requests as handled: data that was just downloaded needs neither a check nor a refresh. */
+export function withHandled(replica: ReplicaStatus, { check, refresh }: MaintenanceRequests): ReplicaStatus {
+  return { ...replica, ...(check && { handledCheck: check }), ...(refresh && { handledRefresh: refresh }) }
+}
+
+/** Computes the next status of the maintenance of a replica. */
+export function stepMaintenance(replica: ReplicaStatus, observed: MaintenanceObservation): Transition<ReplicaStatus> {
+  const { maintenance, ...rest } = replica
+  const { config, now } = observed
+  if (!isReady(replica) || !config) return { next: maintenance ? rest : replica }
+  switch (maintenance?.state) {
+    case 'Running':
+      return stepRunning(replica, maintenance, observed)
+    case 'Queued': {
+      if (!observed.mover) return observed.isNodeReady ? inQueue(replica, now) : { next: rest }
+      const started = startMaintenance(replica, now)
+      return stepRunning(started, started.maintenance ?? maintenance, observed)
+    }
+    default:
+      return stepIdle(replica, config, observed)
+  }
+}
+
+/** Enters Running, for a mover that is created now. */
+export function startMaintenance(replica: ReplicaStatus, now: number): ReplicaStatus {
+  const { maintenance } = replica
+  if (!maintenance) return replica
+  const running = enter(withoutProgress(maintenance) as MaintenanceStatus, 'Running', now)
+  return { ...replica, maintenance: running, maintenances: maintenance.attempt }
+}
+
+interface Due {
+  kind: MaintenanceStatus['kind']
+  at: number
+  request?: string | undefined
+}
+
+function stepIdle(
+  replica: ReplicaStatus,
+  config: VolumeConfig,
+  observed: MaintenanceObservation,
+): Transition<ReplicaStatus> {
+  const { isNodeReady, users, now } = observed
+  const { maintenance, maintenances = 0, oldTrees = 0, ...rest } = replica
+  const [due] = dueOf(replica, config, observed).sort((a, b) => a.at - b.at)
+  if (!due) return { next: maintenance ? { ...rest, maintenances } : replica }
+  if (!isNodeReady) return { next: replica }
+  if (due.at > now) return { next: replica, dueAt: due.at }
+  const { kind, request } = due
+  const failures = maintenance?.kind === kind ? maintenance.failures : undefined
+  const common = { kind, attempt: maintenances + 1, ...(failures && { failures }), ...(request && { request }) }
+  if (kind === 'Refresh' && oldTrees >= MAX_OLD_TREES) {
+    const message = MESSAGES.InUse(users[0]?.pod ?? '')
+    const retryTime = toTime(now + RETRY_MS)
+    const waiting = { ...common, state: 'Failed' as const, reason: 'InUse', message, since: toTime(now), retryTime }
+    return { next: { ...replica, maintenance: waiting }, dueAt: now + RETRY_MS }
+  }
+  return inQueue({ ...replica, maintenance: { ...common, state: 'Queued', since: toTime(now) } }, now)
+}
+
+/** The maintenance that a replica needs, and when. */
+function dueOf(replica: ReplicaStatus, config: VolumeConfig, observed: MaintenanceObservation): Due[] {
+  const { requests, now } = observed
+  const since = fromTime(replica.since) ?? now
+  const checked = Math.max(fromTime(replica.checkedTime) ?? 0, since)
+  const all: Due[] = []
+  if (isRefreshable(config)) {
+    const { refreshIntervalSeconds: seconds } = config
+    const { refresh } = requests
+    if (refresh && refresh !== replica.handledRefresh) all.push({ kind: 'Refresh', at: now, request: refresh })
+    if (seconds) all.push({ kind: 'Refresh', at: (fromTime(replica.refreshedTime) ?? since) + seconds * 1000 })
+  }
+  if (isChecked(config, replica)) {
+    const { check } = requests
+    if (check && check !== replica.handledCheck) all.push({ kind: 'FullCheck', at: now, request: check })
+    const at = nextCheck(checked, observed)
+    // Another image may not know this verb.
+    if (at !== undefined && config.mover?.image === undefined) all.push({ kind: 'Check', at })
+    if (mayDeleteOldTrees(replica, observed)) all.push({ kind: 'Check', at: Math.max(now, checked + RETRY_MS) })
+  }
+  return all.map((due) => ({ ...due, at: Math.max(due.at, retryAt(replica, due, observed)) }))
+}
+
+/** A failed attempt of the same kind is retried at its retry time. A changed Secret retries it at once. */
+function retryAt(
+  { maintenance }: ReplicaStatus,
+  { kind }: Due,
+  { retryTriggers, now }: MaintenanceObservation,
+): number {
+  if (maintenance?.kind !== kind || isRetryDue(maintenance, now) || retryTriggers.has('secret')) return 0
+  return fromTime(maintenance.retryTime) ?? 0
+}
+
+/** The first time of the phase after the last check; undefined without scheduled checks. */
+function nextCheck(last: number, { settings, phase }: MaintenanceObservation): number | undefined {
+  const interval = settings.checks.intervalSeconds * 1000
+  if (interval <= 0) return undefined
+  const offset = Math.floor(phase * interval)
+  return Math.floor((last - offset) / interval + 1) * interval + offset
+}
+
+/** Whether every pod with the data was started after the last replacement. Both times are by the clock of the node. */
+function mayDeleteOldTrees({ oldTrees = 0, replacedTime }: ReplicaStatus, { users }: MaintenanceObservation): boolean {
+  const replaced = fromTime(replacedTime) ?? 0
+  return oldTrees > 0 && users.every(({ startTime }) => (fromTime(startTime) ?? 0) > replaced)
+}
+
+function stepRunning(
+  replica: ReplicaStatus,
+  maintenance: MaintenanceStatus,
+  observed: MaintenanceObservation,
+): Transition<ReplicaStatus> {
+  const { maintenance: _, ...rest } = replica
+  const { mover, now } = observed
+  const { kind } = maintenance
+  if (kind !== 'Refresh' && mover?.kind === 'failed' && LOSSES.has(mover.code)) return lose(rest, mover, now)
+  const step = stepWork(maintenance, observed)
+  if (!step) return inQueue(finished(rest, maintenance, mover as MoverSuccess, now), now)
+  const { next, dueAt } = step
+  if (next.state !== 'Failed') return { next: { ...replica, maintenance: next }, dueAt }
+  const isFinal = mover?.kind === 'failed' && !mover.retry
+  const handled = isFinal ? handledBy(maintenance) : {}
+  // A scheduled check waits for its next time.
+  const at = kind === 'Check' ? (nextCheck(now, observed) ?? now + RETRY_MS) : (fromTime(next.retryTime) ?? now)
+  return { next: { ...rest, ...handled, maintenance: { ...next, retryTime: toTime(at) } }, dueAt: at }
+}
+
+function handledBy({ kind, request }: MaintenanceStatus): Partial<ReplicaStatus> {
+  if (request === undefined) return {}
+  return kind === 'Refresh' ? { handledRefresh: request } : { handledCheck: request }
+}
+
+function finished(
+  replica: ReplicaStatus,
+  maintenance: MaintenanceStatus,
+  mover: MoverSuccess,
+  now: number,
+): ReplicaStatus {
+  const { oldTrees: _trees, replacedTime: _replaced, ...rest } = replica
+  return {
+    ...rest,
+    ...(maintenance.kind === 'Refresh' ? { refreshedTime: toTime(now) } : { checkedTime: toTime(now) }),
+    ...(maintenance.kind === 'Refresh' && mover.bytes !== undefined && { bytes: mover.bytes }),
+    ...treesOf(replica, mover),
+    ...handledBy(maintenance),
+  }
+}
+
+/** The time before which replaced trees may be deleted: `all`, the start of the first pod, or undefined if a start is not known. */
+export function deletableBefore(users: readonly VolumeUser[]): string | undefined {
+  if (users.length === 0) return 'all'
+  const starts = users.map(({ startTime }) => fromTime(startTime))
+  return starts.every((start) => start !== undefined) ? toTime(Math.min(...starts)) : undefined
+}

@@ -1,0 +1,137 @@
+/** Replaces published data: the new tree is built beside it and swapped in. Running pods keep the tree that they have mounted. */
+import { renameSync } from 'node:fs'
+import { link, lstat, mkdir, opendir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { hashFile } from '../checksum/hashing.ts'
+import type { Progress } from '../progress.ts'
+import { type ChecksumLog, readChecksums } from './checksums.ts'
+import { idOf, type Manifest, readEntries } from './manifest.ts'
+import {
+  type Completion,
+  exists,
+  flushDirectory,
+  flushFileSystem,
+  type Place,
+  readRecord,
+  writeRecord,
+} from './staging.ts'
+
+/** The directories of the new tree, below the state of the published data. */
+export function replacementOf({ target, state }: Place): Place {
+  const below = join(state, 'replacement')
+  return { target, state: below, files: join(below, 'files'), parts: join(below, 'parts') }
+}
+
+/**
+ * Links the files that are unchanged since the published manifest into the new tree, and copies their checksums. Returns their ids.
+ *
+ * @param verify compares the files with their recorded checksums, and does not link damaged files
+ */
+export async function reuseFiles(
+  published: Place,
+  { manifest, folder, checksums }: { manifest: Manifest; folder: string; checksums: ChecksumLog },
+  verify: boolean,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const damaged = verify ? await damagedFiles(published, progress, signal) : new Set<string>()
+  const known = new Set<string>()
+  for await (const entry of readEntries(join(published.state, 'manifest'))) known.add(idOf(entry))
+  const reused = new Set<string>()
+  const folders = new Set<string>()
+  for await (const entry of manifest.entries()) {
+    signal.throwIfAborted()
+    const id = idOf(entry)
+    const file = join(published.target, entry.path)
+    if (entry.isFolder || !known.has(id) || damaged.has(id) || (await sizeOf(file)) !== entry.size) continue
+    const linked = join(folder, entry.path)
+    if (!folders.has(dirname(linked))) await mkdir(dirname(linked), { recursive: true })
+    folders.add(dirname(linked))
+    // An earlier attempt may have linked or downloaded another version.
+    await rm(linked, { force: true })
+    await link(file, linked)
+    reused.add(id)
+    progress.fileDone()
+  }
+  for await (const recorded of readChecksums(published)) if (reused.has(recorded.id)) checksums.copy(recorded)
+  return reused
+}
+
+/** The ids of the files whose content does not match their recorded checksum. */
+export async function damagedFiles(published: Place, progress: Progress, signal: AbortSignal): Promise<Set<string>> {
+  const damaged = new Set<string>()
+  for await (const { id, path, algorithm, value } of readChecksums(published)) {
+    const hashed = await hashFile(join(published.target, path), algorithm, signal, undefined, (bytes) =>
+      progress.adjust(bytes),
+    ).catch(unreadable)
+    if (hashed !== value) damaged.add(id)
+  }
+  return damaged
+}
+
+/** Errors of a file that is missing or that the disk cannot read. Any other error says nothing about the data. */
+const LOSSES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO', 'EUCLEAN', 'EBADMSG'])
+
+/** Returns undefined for a file that is lost, and throws any other error. */
+function unreadable(error: NodeJS.ErrnoException): undefined {
+  if (!LOSSES.has(error.code)) throw error
+}
+
+/** The size of a file; undefined when there is no regular file, or when the disk cannot read it. */
+export async function sizeOf(path: string): Promise<number | undefined> {
+  const stats = await lstat(path).catch(unreadable)
+  return stats?.isFile() ? stats.size : undefined
+}
+
+/** Publishes a complete replacement. */
+export async function publishReplacement(published: Place, completion: Completion): Promise<void> {
+  const { state } = replacementOf(published)
+  // The record allows the swap, also after a power loss, so the data must be on the disk before it.
+  await flushFileSystem(state)
+  await writeRecord({ state }, completion)
+  await finishReplacement(published)
+}
+
+/** Completes the swap of a replacement, also of a mover that was killed in it. It does nothing without a complete replacement. */
+export async function finishReplacement(published: Place): Promise<void> {
+  const { state, files } = replacementOf(published)
+  if (!(await readRecord({ state }))) return
+  if (await exists(files)) await swapIn(published, files)
+  for (const name of ['manifest', 'checksums', 'complete.json']) {
+    const path = join(state, name)
+    if (await exists(path)) await rename(path, join(published.state, name))
+  }
+  await rm(state, { recursive: true, force: true })
+  await flushDirectory(published.state)
+  await flushDirectory(dirname(published.target))
+}
+
+const folderOfOld = ({ state }: Place) => join(state, 'old')
+
+/**
+ * Moves the published tree aside, and the new one to its place. Node cannot exchange two directories, so there are two renames in a row.
+ * The name of the old tree is the time, so that a later mover knows which pods may use it.
+ */
+async function swapIn(published: Place, files: string): Promise<void> {
+  const folder = folderOfOld(published)
+  await mkdir(folder, { recursive: true })
+  const name = Math.max(Date.now(), ...(await timesOfOld(published)).map((time) => time + 1))
+  if (await exists(published.target)) renameSync(published.target, join(folder, String(name)))
+  renameSync(files, published.target)
+}
+
+/** Deletes the trees that were replaced before a time. Returns how many are left. */
+export async function deleteOldTrees(published: Place, before: number): Promise<number> {
+  const times = await timesOfOld(published)
+  const deleted = times.filter((time) => time < before)
+  for (const time of deleted) await rm(join(folderOfOld(published), String(time)), { recursive: true, force: true })
+  return times.length - deleted.length
+}
+
+async function timesOfOld(published: Place): Promise<number[]> {
+  const folder = folderOfOld(published)
+  if (!(await exists(folder))) return []
+  const times: number[] = []
+  for await (const { name } of await opendir(folder)) if (/^\d{1,15}$/.test(name)) times.push(Number(name))
+  return times
+}
