@@ -7,7 +7,7 @@ import { selfSigned } from '../../../src/locality/http/self-signed.fake.ts'
 import { freePorts } from '../processes.ts'
 import { builtOnce } from './built-once.ts'
 import { javaArgs, launchPeer, mavenArgs, type Peer, type PeerOptions } from './peer-process.ts'
-import { requireRuntime } from './runtimes.ts'
+import { requireJava } from './runtimes.ts'
 
 export interface HiveOptions extends PeerOptions {
   // With TLS and SASL PLAIN for this one user.
@@ -40,7 +40,8 @@ export interface Hive extends Peer {
 
 export async function startHive(dir: string, options: HiveOptions = {}): Promise<Hive> {
   const name = options.name ?? 'hive'
-  await requireRuntime('hive', 'java')
+  // Its Hadoop uses a part of the security manager that Java 24 removed.
+  const command = await requireJava('hive', { least: 17, most: 23 })
   const program = await ensureHive()
   const [port = 0, controlPort = 0] = await freePorts(2)
   const control = `http://127.0.0.1:${controlPort}`
@@ -51,7 +52,7 @@ export async function startHive(dir: string, options: HiveOptions = {}): Promise
   const peer = await launchPeer({
     name,
     dir,
-    command: 'java',
+    command,
     args: [...properties, ...javaArgs(program, 'HiveServer', home, 384), home, String(port), String(controlPort)],
     // The control port is the last to open.
     ready: async () => (await request(control)).statusCode === 500,

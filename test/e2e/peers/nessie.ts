@@ -8,7 +8,6 @@ import { launchPeer, mavenArgs, type Peer, type PeerOptions, serverArgs } from '
 import { requireJava } from './runtimes.ts'
 import type { S3 } from './s3.ts'
 
-const leastJava = 21
 const schema = { type: 'struct', 'schema-id': 0, fields: [{ id: 1, name: 'id', type: 'long', required: false }] }
 
 export interface NessieOptions extends PeerOptions {
@@ -28,7 +27,7 @@ export interface Nessie extends Peer {
 
 export async function startNessie(dir: string, options: NessieOptions): Promise<Nessie> {
   const { name = 'nessie', s3, warehouses } = options
-  const command = await requireJava('nessie', leastJava)
+  const command = await requireJava('nessie', { least: 21 })
   const program = await ensureNessie()
   const [port = 0, managementPort = 0] = await freePorts(2)
   const url = `http://127.0.0.1:${port}/iceberg`

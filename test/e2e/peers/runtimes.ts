@@ -33,16 +33,18 @@ export async function requireRuntime(peer: string, runtime: Runtime, env = envir
   if (version < oldestJava) throw new MissingRuntimeError(peer, runtime, `is of Java ${version}`)
 }
 
-// Returns a Java that is new enough: of the PATH, of JAVA_HOME, or of the folder in which Linux distributions install several.
-export async function requireJava(peer: string, least: number): Promise<string> {
+// Returns a Java of the wanted versions: of the PATH, of JAVA_HOME, or of the folder in which Linux distributions install several.
+export async function requireJava(peer: string, { least, most }: { least: number; most?: number }): Promise<string> {
+  const wanted = most === undefined ? `Java ${least} or newer` : `Java ${least} to ${most}`
   const { JAVA_HOME } = process.env
   const own = JAVA_HOME === undefined ? [] : [`${JAVA_HOME}/bin/java`]
   const options = { cwd: import.meta.dirname, env: environment() }
   for (const command of ['java', ...own, ...globSync('/usr/lib/jvm/*/bin/java').sort()]) {
     const said = await runCommand(command, ['-version'], options).catch(() => undefined)
-    if (said?.code === 0 && javaVersion(said.stdout + said.stderr) >= least) return command
+    const version = said?.code === 0 ? javaVersion(said.stdout + said.stderr) : 0
+    if (version >= least && version <= (most ?? version)) return command
   }
-  throw new MissingRuntimeError(peer, 'java', `is older than Java ${least}`, `Java ${least} or newer`)
+  throw new MissingRuntimeError(peer, 'java', `is not ${wanted}`, wanted)
 }
 
 // For a test: `const s3 = await orSkip(context, startS3(dir))` skips it with the line that says what is missing.
