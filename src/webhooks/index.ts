@@ -1,11 +1,13 @@
 /** The table of admission points, in the order of their registration. */
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { annotatedPod } from './annotated-pod.ts'
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
 import { pod } from './pod.ts'
 import { clusterPropagationPolicy, propagationPolicy } from './propagation-policy.ts'
 import { clusterResourceBinding, resourceBinding } from './resource-binding.ts'
+import { unknownWorkloadWebhook } from './unknown-workload.ts'
 import { volumeManager } from './volume-manager.ts'
 import { workloadWebhook } from './workload.ts'
 
@@ -17,7 +19,9 @@ export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
     propagationPolicy,
     clusterPropagationPolicy,
     pod,
+    annotatedPod,
     workloadWebhook(kinds),
+    unknownWorkloadWebhook(kinds),
     dataSourceClaim,
     dataSource,
     volumeManager,

@@ -77,12 +77,33 @@ describe('a pod that names a volume which is there', () => {
     expect(termsOf(spec)).toEqual([['data/mnist']])
   })
 
-  test('is not even sent without the label', async () => {
-    const before = await reviews('pod')
-    await create(pod('unlabelled', 'no JSON', {}, {}))
+  test('gets the label too, without which it would not be sent', async () => {
+    await create(pod('unlabelled', '{"name": "mnist"}', {}, {}))
 
-    expect((await stored('unlabelled')).spec.volumes).toBeUndefined()
-    expect(await reviews('pod')).toBe(before)
+    const { metadata, spec } = await stored('unlabelled')
+    expect(metadata.labels).toEqual({ [INJECT]: 'true' })
+    expect(spec.volumes?.map(({ name }) => name)).toEqual(['mnist--vol1'])
+  })
+
+  test('is refused without the label, if the annotation is wrong', async () => {
+    const { stderr } = await tryCreate(pod('unlabelled-wrong', 'no JSON', {}, {}))
+    expect(stderr).toContain('admission webhook "annotated-pod.lodestone.dev" denied the request')
+    expect(stderr).toContain('is not JSON')
+  })
+
+  test('is not sent if it opts out', async () => {
+    const before = [await reviews('pod'), await reviews('annotated-pod')]
+    await create(pod('opted-out', 'no JSON', {}, { [INJECT]: 'false' }))
+
+    expect((await stored('opted-out')).spec.volumes).toBeUndefined()
+    expect([await reviews('pod'), await reviews('annotated-pod')]).toEqual(before)
+  })
+
+  test('with a mistyped key is created with a warning', async () => {
+    const { metadata, ...rest } = pod('mistyped', '{"name": "mnist"}', {}, {})
+    const annotations = { 'lodestone.dev/volums': '{"name": "mnist"}' }
+    const { stderr } = await create({ ...rest, metadata: { ...metadata, annotations } } as KubeObject)
+    expect(stderr).toContain('unknown annotation lodestone.dev/volums (did you mean lodestone.dev/volumes?)')
   })
 
   test('can be changed and deleted as any other', async () => {
@@ -305,10 +326,13 @@ test('while Lodestone is away only pods that ask for data have to wait for it', 
   await lodestone.stop()
 
   const asking = await tryCreate(pod('away', '{"name": "mnist"}'))
-  await create(pod('away-unlabelled', '{"name": "mnist"}', {}, {}))
+  const unlabelled = await tryCreate(pod('away-unlabelled', '{"name": "mnist"}', {}, {}))
+  const { metadata, ...rest } = pod('away-other', '', {}, {})
+  await create({ ...rest, metadata: { ...metadata, annotations: { 'example.com/note': 'x' } } } as KubeObject)
   await create(deployment('away', '{"name": "mnist"}'))
 
   expect(asking.stderr).toContain('failed calling webhook "pod.lodestone.dev"')
+  expect(unlabelled.stderr).toContain('failed calling webhook "annotated-pod.lodestone.dev"')
 })
 
 test('where there are no gates, a pod whose data is on the way is refused with what to wait for', async () => {

@@ -1,5 +1,6 @@
 // Workloads of third-party and configured kinds that ask for volumes, on a real kube-apiserver with a definition for each kind.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
 import type { ResourceType } from '../../src/api/meta.ts'
 import { clusterRoles } from '../../src/app/rbac.ts'
 import { valuesAt } from '../../src/core/dependencies/json-path.ts'
@@ -162,6 +163,68 @@ function isDefined({ group, namespaced }: ResourceType): boolean {
 
 function servedVersion({ group, version, kind }: ResourceType): string {
   return `${group}/${OLDER[kind] ?? version}`
+}
+
+describe('feedback about', () => {
+  const unknown = { group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true }
+  const widget = (name: string, annotations: object) => object('example.com/v1', 'Widget', {}, { name, annotations })
+
+  beforeAll(async () => {
+    await plane.apply(definition(unknown))
+    await plane.kubectl(['wait', '--for=condition=Established', 'crd', 'widgets.example.com', '--timeout=60s'])
+    await plane.eventually('it is served', async () => {
+      const { code } = await plane.kubectl(['get', 'widgets'], { allowFailure: true })
+      return code === 0
+    })
+  })
+
+  test('an unknown kind has the remedy, once', async () => {
+    const created = await kubectlCreate(widget('asking', { [VOLUMES]: 'not json' }))
+    expect(created).toContain('add its kind to workloadKinds: Widget.example.com')
+    expect(created).toContain('is not JSON')
+
+    const { stderr } = await plane.kubectl(['label', 'widget', 'asking', 'touched=yes'])
+    expect(stderr).not.toContain('lodestone')
+  })
+
+  test('an unknown kind is left out for objects of a controller, and without our annotation', async () => {
+    const owner = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'x', uid: 'x', controller: true }
+    const owned = widget('owned', { [VOLUMES]: MNIST })
+    expect(await kubectlCreate({ ...owned, metadata: { ...owned.metadata, ownerReferences: [owner] } })).toBe('')
+    expect(await kubectlCreate(widget('other', { 'example.com/volumes': 'x' }))).toBe('')
+  })
+
+  test.each(['ConfigMap', 'Deployment', 'Workflow', 'TrainJob'])(
+    'a mistyped key has the right one, for a %s',
+    async (kind) => {
+      const apiVersion =
+        { ConfigMap: 'v1', Deployment: 'apps/v1', Workflow: 'argoproj.io/v1alpha1' }[kind] ??
+        'trainer.kubeflow.org/v1alpha1'
+      const metadata = { name: 'mistyped', annotations: { 'lodestone.dev/volums': MNIST } }
+      const labels = { app: 'mistyped' }
+      const spec =
+        kind === 'Deployment'
+          ? { selector: { matchLabels: labels }, template: { ...template, metadata: { labels } } }
+          : {}
+      const { spec: _, ...withoutSpec } = object(apiVersion, kind, spec, metadata)
+      const stderr = await kubectlCreate(kind === 'ConfigMap' ? withoutSpec : object(apiVersion, kind, spec, metadata))
+      expect(stderr).toContain('did you mean lodestone.dev/volumes?')
+    },
+  )
+
+  test.each(['Workflow', 'TrainJob'])('an annotation that is not JSON is a refusal, for a %s', async (kind) => {
+    const apiVersion = kind === 'Workflow' ? 'argoproj.io/v1alpha1' : 'trainer.kubeflow.org/v1alpha1'
+    const stderr = await kubectlCreate(
+      object(apiVersion, kind, {}, { name: 'wrong', annotations: { [VOLUMES]: 'not json' } }),
+    )
+    expect(stderr).toContain('metadata.annotations[lodestone.dev/volumes]: is not JSON')
+  })
+})
+
+/** What kubectl prints for warnings and refusals. */
+async function kubectlCreate(given: KubeObject): Promise<string> {
+  const { stderr } = await plane.kubectl(['create', '-f', '-'], { input: stringify(given), allowFailure: true })
+  return stderr
 }
 
 function definition({ group, version, kind, plural }: ResourceType): KubeObject {

@@ -14,11 +14,13 @@ import { volumeManagers } from '../../api/volume-manager.ts'
 import { encodeResponse } from '../../core/admission/review.ts'
 import type { FieldError } from '../../core/field-errors.ts'
 import { deriveBinding, selectPolicy } from '../../core/resource-binding/derive.ts'
+import { matchesLabels } from '../../core/selectors.ts'
 import { isVolumeManager } from '../../core/volume-manager/spec/validate.ts'
 import type { WorkloadKinds } from '../../core/workload-kinds/kinds.ts'
 import type { FolderStore } from '../../store/folder/folder.ts'
 import type { GatherContext, Webhook } from '../../webhooks/define.ts'
 import { webhooksOf } from '../../webhooks/index.ts'
+import { unknownWorkloadWebhook } from '../../webhooks/unknown-workload.ts'
 import { isOf } from './validate-manifest.ts'
 
 export interface Reviewed {
@@ -65,7 +67,7 @@ export async function reviewObjects(objects: readonly K8sObject[], context: Revi
   const placed = objects.map((object) => inNamespace(object, workloads))
   const reviews = new Map<K8sObject, Reviewed>()
   for (const object of placed.toSorted((a, b) => rankOf(a, workloads) - rankOf(b, workloads))) {
-    const review = await reviewOne(object, webhookFor(object, workloads), context)
+    const review = await reviewOne(object, webhookFor(object, workloads) ?? unknownWorkloadWebhook(workloads), context)
     reviews.set(object, review)
     if (review.outcome !== 'denied' && !isBinding(object.kind)) await put(store, workloads, review.after)
   }
@@ -177,7 +179,10 @@ async function reviewOne(object: K8sObject, webhook: Webhook | undefined, contex
 function webhookFor(object: K8sObject, workloads: WorkloadKinds): Webhook | undefined {
   // A version that is no longer served gets an error with the new form.
   const current = isVolumeManager(object) ? { ...object, apiVersion: apiVersionOf(volumeManagers) } : object
-  return webhooksOf(workloads).find(({ resources }) => resources.some((type) => isOf(type, current)))
+  return webhooksOf(workloads).find(
+    ({ resources, objectSelector }) =>
+      resources.some((type) => isOf(type, current)) && matchesLabels(objectSelector, object.metadata.labels),
+  )
 }
 
 async function put(store: FolderStore, workloads: WorkloadKinds, object: K8sObject): Promise<void> {

@@ -5,6 +5,8 @@ import type { K8sObject } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { matchesLabels } from '../selectors.ts'
 import { interpretDependencies } from './interpret.ts'
+import { referenceKeys } from './keys.ts'
+import { withoutOrdinals } from './pod-labels.ts'
 import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
 import { type Workload, workloadOf } from './workload.ts'
 
@@ -246,4 +248,67 @@ test('an object that is not cached yet does not count as absent', () => {
     },
   }
   expect(() => interpretDependencies(workload({ labels: { app: 'x' } }), related)).toThrow(unknown)
+})
+
+describe('the ServiceAccount default', () => {
+  const around = { accounts: [account('default', 'registry'), account('runner', 'other')] }
+
+  test.each([
+    ['that a pod does not name', {}],
+    ['that a pod names', { serviceAccountName: 'default' }],
+    ['that a pod names with an empty text', { serviceAccountName: '' }],
+  ])('%s adds its pull Secrets, but not itself', (_name, spec) => {
+    expect(dependencies(workload({ spec: { containers: [{ name: 'main' }], ...spec } }), around)).toEqual([
+      'Secret shop/registry',
+    ])
+  })
+
+  test('adds nothing to pods of another account', () => {
+    const spec = { containers: [{ name: 'main' }], serviceAccountName: 'runner' }
+    expect(dependencies(workload({ spec }), around)).toEqual(['Secret shop/other', 'ServiceAccount shop/runner'])
+  })
+
+  test('adds nothing to a part of a pod spec, whose account is not known', () => {
+    expect(dependencies(workload({ spec: { nodeName: 'n' } }), around)).toEqual([])
+  })
+
+  test('is an index key of the workload, so that a change of its Secrets is noticed', () => {
+    const keys = referenceKeys(workload({ spec: { containers: [{ name: 'main' }] } }))
+    expect(keys).toEqual(['v1/ServiceAccount/shop/default'])
+  })
+})
+
+describe('a StatefulSet', () => {
+  const statefulSet = (spec: object): Workload =>
+    workloadOf({
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'web', namespace: 'shop' },
+      ...{ spec: { template: { metadata: { labels: { app: 'web' } }, spec: {} }, ...spec } },
+    })
+
+  test('needs the claims that its claim templates clone', () => {
+    const clone = (dataSource: object) => ({ metadata: { name: 'data' }, spec: { dataSource } })
+    const volumeClaimTemplates = [
+      clone({ kind: 'PersistentVolumeClaim', name: 'golden' }),
+      { metadata: { name: 'logs' }, spec: { dataSourceRef: { kind: 'PersistentVolumeClaim', name: 'archive' } } },
+      clone({ kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 'snapshot' }),
+      { metadata: { name: 'plain' }, spec: {} },
+    ]
+    expect(dependencies(statefulSet({ volumeClaimTemplates }))).toEqual([
+      'PersistentVolumeClaim shop/archive',
+      'PersistentVolumeClaim shop/golden',
+    ])
+  })
+
+  test.each([
+    ['its first pod', { 'statefulset.kubernetes.io/pod-name': 'web-0' }, true],
+    ['any of its pods, with another label', { app: 'web', 'statefulset.kubernetes.io/pod-name': 'web-7' }, true],
+    ['a pod by its index', { app: 'web', 'apps.kubernetes.io/pod-index': '0' }, true],
+    ['a pod of another workload', { 'statefulset.kubernetes.io/pod-name': 'webserver-0' }, false],
+    ['one of its pods, but with another label', { app: 'x', 'statefulset.kubernetes.io/pod-name': 'web-0' }, false],
+  ])('and a Service that selects %s', (_name, selector, isDependency) => {
+    const around = { services: [service('one', withoutOrdinals(selector))] }
+    expect(dependencies(statefulSet({}), around)).toEqual(isDependency ? ['Service shop/one'] : [])
+  })
 })

@@ -8,7 +8,7 @@ import { stringsAt } from './json-path.ts'
 import { dependencyKey } from './keys.ts'
 import { named, referenceTo, sortedReferences } from './references.ts'
 import type { RelatedObjects } from './related.ts'
-import type { Workload } from './workload.ts'
+import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
 
 /** The options of a volume that name a Secret (vck.intelai.org/v1alpha1). */
 const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
@@ -18,7 +18,7 @@ const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
  * itself:
  * - the objects that it names
  * - the Services that select its pods, their Ingresses, and the objects that these name
- * - the pull Secrets of its ServiceAccounts
+ * - the pull Secrets of its ServiceAccounts, also of `default`
  * - its VolumeManagers with their Secrets
  * - its DataSourceClaims
  *
@@ -31,6 +31,7 @@ export function interpretDependencies(workload: Workload, related: RelatedObject
     ...references,
     ...furtherReferences,
     ...references.flatMap((reference) => pullSecretsOf(reference, related)),
+    ...pullSecretsOfDefault(workload, related),
     ...servicesAndIngresses(workload, related),
     ...volumeManagersAndSecrets(workload, related),
     ...claimsForData(workload, related),
@@ -41,6 +42,13 @@ function pullSecretsOf({ kind, namespace, name }: DependentObjectReference, rela
   if (kind !== serviceAccounts.kind || namespace === undefined || name === undefined) return []
   const names = stringsAt(related.serviceAccount(namespace, name), 'imagePullSecrets.*.name')
   return named(secrets, names).map((secret) => referenceTo(secret, namespace))
+}
+
+/** Pods without a ServiceAccount get `default`, and its pull Secrets (plugin/pkg/admission/serviceaccount). */
+function pullSecretsOfDefault({ metadata: { namespace }, dependencies }: Workload, related: RelatedObjects) {
+  if (!dependencies.usesDefaultServiceAccount) return []
+  const account = referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, namespace)
+  return pullSecretsOf(account, related)
 }
 
 /** No object names these, but without them no request reaches the pods in a member. */

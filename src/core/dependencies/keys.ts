@@ -1,10 +1,10 @@
 /** The index keys by which workloads and their dependencies find each other. */
-import type { DependentObjectReference } from '../../api/dependencies.ts'
+import { type DependentObjectReference, serviceAccounts } from '../../api/dependencies.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { volumeManagers } from '../../api/volume-manager.ts'
 import { sortedUnique } from '../json.ts'
 import { referenceTo } from './references.ts'
-import type { Workload } from './workload.ts'
+import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
 
 /**
  * Returns `apiVersion/kind/namespace/name` of an object or a reference. A reference by label selector has no name, so its key ends with the
@@ -23,11 +23,16 @@ export function objectOfKey(key: string): K8sObject {
 
 /**
  * Returns the keys of all objects that the workload names, sorted, without duplicates. VolumeManagers are included even if they do not
- * exist.
+ * exist, and so is the ServiceAccount of its pods.
  */
 export function referenceKeys({ metadata, dependencies }: Workload): string[] {
   const managers = dependencies.volumeManagers.map((name) =>
     referenceTo({ type: volumeManagers, name }, metadata.namespace),
   )
-  return sortedUnique([...dependencies.references, ...dependencies.furtherReferences, ...managers].map(dependencyKey))
+  // A change of its pull Secrets concerns the workload.
+  const account = dependencies.usesDefaultServiceAccount
+    ? [referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, metadata.namespace)]
+    : []
+  const { references, furtherReferences } = dependencies
+  return sortedUnique([...references, ...furtherReferences, ...managers, ...account].map(dependencyKey))
 }

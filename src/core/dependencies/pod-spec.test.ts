@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ephemeralVolumeObjects, podSpecObjects } from './pod-spec.ts'
+import { clonedClaims, ephemeralTemplates, podSpecObjects } from './pod-spec.ts'
 import type { NamedObject } from './references.ts'
 
 const namesOf = (objects: NamedObject[]) => objects.map(({ type, name }) => `${type.kind} ${name}`).sort()
@@ -129,7 +129,7 @@ describe('a generic ephemeral volume needs', () => {
       want: [],
     },
   ])('$name', ({ spec, want }) => {
-    expect(namesOf(ephemeralVolumeObjects(spec))).toEqual(want)
+    expect(namesOf(clonedClaims(ephemeralTemplates(spec)))).toEqual(want)
     expect(podSpecObjects(spec)).toEqual([])
   })
 })

@@ -86,14 +86,19 @@ export function containerObjects(container: unknown): NamedObject[] {
   return objectsAt(container, CONTAINER_PATHS)
 }
 
+/** Returns the templates of claims in generic ephemeral volumes of a pod spec. Karmada ignores them. */
+export function ephemeralTemplates(spec: unknown): unknown[] {
+  return valuesAt(spec, 'volumes.*.ephemeral.volumeClaimTemplate')
+}
+
 /**
- * Returns the PersistentVolumeClaims that generic ephemeral volumes of a pod spec clone. Karmada ignores them. The member cluster creates
- * the volume's own claim per pod. Other sources, such as a VolumeSnapshot, exist in one cluster only. Claims of another namespace are not
- * propagated.
+ * Returns the PersistentVolumeClaims that new claims clone. The member cluster creates a claim of each template per pod. Other sources, such
+ * as a VolumeSnapshot, exist in one cluster only. Claims of another namespace are not propagated.
  */
-export function ephemeralVolumeObjects(spec: unknown): NamedObject[] {
-  const templates = valuesAt(spec, 'volumes.*.ephemeral.volumeClaimTemplate.spec')
-  const sources = ['dataSource', 'dataSourceRef'].flatMap((path) => templates.flatMap((at) => valuesAt(at, path)))
+export function clonedClaims(templates: readonly unknown[]): NamedObject[] {
+  const sources = templates.flatMap((template) =>
+    ['spec.dataSource', 'spec.dataSourceRef'].flatMap((path) => valuesAt(template, path)),
+  )
   const claims = sources.filter(
     (source) =>
       stringsAt(source, 'kind')[0] === persistentVolumeClaims.kind &&

@@ -24,6 +24,7 @@ test('a workload is reduced to identity, metadata and dependencies', () => {
       volumeManagers: [],
       preferredVolumeManagers: [],
       backends: [],
+      usesDefaultServiceAccount: false,
     },
   })
   expect(workload.metadata).toBe(raw.metadata)
@@ -38,6 +39,7 @@ test('an object of a kind that is not interpreted has no dependencies', () => {
     volumeManagers: [],
     preferredVolumeManagers: [],
     backends: [],
+    usesDefaultServiceAccount: false,
   })
 })
 

@@ -6,16 +6,26 @@ import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { isObject, sortedUnique } from '../json.ts'
 import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { isName, openPaths, stringsAt, valuesAt } from './json-path.ts'
-import { containerObjects, ephemeralVolumeObjects, isContainer, isPodSpec, podSpecObjects } from './pod-spec.ts'
+import { podLabelsOf } from './pod-labels.ts'
+import {
+  clonedClaims,
+  containerObjects,
+  ephemeralTemplates,
+  isContainer,
+  isPodSpec,
+  podSpecObjects,
+} from './pod-spec.ts'
 import { type NamedObject, named, referenceTo, sortedReferences } from './references.ts'
 
 export interface WorkloadDependencies {
   /** The objects that it names, sorted and without duplicates: those that Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
-  /** The objects that it names and Karmada's interpreter ignores: claims of generic ephemeral volumes. */
+  /** The objects that it names and Karmada's interpreter ignores: claims that its volumes clone. */
   furtherReferences: readonly DependentObjectReference[]
-  /** The labels of each pod template, to find the Services that select its pods; empty for an object without pods. */
+  /** The labels of each kind of its pods, to find the Services that select them; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]
+  /** Whether a pod has the ServiceAccount `default`. It is no dependency, since every namespace has it, but its pull Secrets are. */
+  usesDefaultServiceAccount: boolean
   /** The names in the annotation `lodestone.dev/volumes` of the pod templates, sorted. */
   volumeManagers: readonly string[]
   /** The VolumeManagers that every request only prefers: the workload does not wait for their data. */
@@ -30,12 +40,13 @@ export interface Workload extends K8sObject {
 }
 
 /** Every namespace of every cluster has this ServiceAccount. */
-const DEFAULT_SERVICE_ACCOUNT = 'default'
+export const DEFAULT_SERVICE_ACCOUNT = 'default'
 
 const NO_DEPENDENCIES: WorkloadDependencies = {
   references: [],
   furtherReferences: [],
   podLabels: [],
+  usesDefaultServiceAccount: false,
   volumeManagers: [],
   preferredVolumeManagers: [],
   backends: [],
@@ -55,10 +66,7 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind): WorkloadDependencie
   const valuesIn = openPaths(raw)
   const at = (paths: readonly string[] = []) => paths.map(valuesIn).reduce(joined, [])
   const templates = at(kind.templates)
-  const podSpecs = [
-    ...templates.flatMap((template) => valuesAt(template, 'spec')),
-    ...at(kind.podSpecs).filter(isPodSpec),
-  ]
+  const podSpecs = [...podsOf(templates), ...at(kind.podSpecs).filter(isPodSpec)]
   const podMetadata = at(kind.allPodMetadata)
   const objects = [
     ...podSpecs.flatMap(podSpecObjects),
@@ -81,12 +89,25 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind): WorkloadDependencie
       ),
       ...(kind.more?.(raw) ?? []),
     ]),
-    furtherReferences: sortedReferences(referencesFrom(raw, kind, podSpecs.flatMap(ephemeralVolumeObjects))),
-    podLabels: distinctLabels(podMetadata),
+    furtherReferences: sortedReferences(
+      referencesFrom(raw, kind, clonedClaims([...podSpecs.flatMap(ephemeralTemplates), ...at(kind.claimTemplates)])),
+    ),
+    podLabels: podLabelsOf(raw, podMetadata, kind.podLabels),
+    usesDefaultServiceAccount: podsOf(templates).some(usesDefaultServiceAccount),
     volumeManagers,
     preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
   }
+}
+
+function podsOf(templates: unknown[]): unknown[] {
+  return templates.flatMap((template) => valuesAt(template, 'spec'))
+}
+
+/** Whether admission of ServiceAccounts sets `default` in a pod. A part of a pod spec, as in patches, has no containers. */
+function usesDefaultServiceAccount(spec: unknown): boolean {
+  if (!isObject(spec) || spec['containers'] === undefined) return false
+  return (spec['serviceAccountName'] || DEFAULT_SERVICE_ACCOUNT) === DEFAULT_SERVICE_ACCOUNT
 }
 
 /** Most kinds have only one path; then nothing is copied. */
@@ -99,22 +120,6 @@ function referencesFrom(raw: K8sObject, kind: WorkloadKind, objects: NamedObject
   const [namespace] = kind.namespace === undefined ? [] : stringsAt(raw, kind.namespace)
   if (namespace === undefined && !kind.type.namespaced) return []
   return objects.map((object) => referenceTo(object, namespace))
-}
-
-/** Each set is compared with the Services of the namespace; real workloads have fewer kinds of pods. */
-const MAX_POD_LABELS = 100
-
-/** Returns the first sets of labels that are not empty, sorted: the order of the templates does not matter. */
-function distinctLabels(podMetadata: unknown[]): Record<string, string>[] {
-  const byText = new Map<string, Record<string, string>>()
-  for (const labels of podMetadata.flatMap((metadata) => valuesAt(metadata, 'labels')).filter(isObject)) {
-    const entries = Object.entries(labels).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-    entries.sort(([a], [b]) => (a < b ? -1 : 1))
-    if (entries.length > 0) byText.set(JSON.stringify(entries), Object.fromEntries(entries))
-  }
-  return sortedUnique(byText.keys())
-    .slice(0, MAX_POD_LABELS)
-    .map((text) => byText.get(text) ?? {})
 }
 
 /** Returns the requests in a pod's annotation: JSON of one object with a `name`, or of a list of such objects. */

@@ -4,6 +4,7 @@ import type { Pod, PodSpec } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { pinnedNode } from './affinity.ts'
+import { mistypedAnnotations } from './annotation-keys.ts'
 import { injectVolumes } from './inject.ts'
 import { mountCountErrors } from './limits.ts'
 import type { VolumeManagerLookup } from './mountable-volumes.ts'
@@ -24,7 +25,7 @@ export interface PodInput {
 }
 
 /** The annotation of mirror pods, which represent the static pods of a node (k8s.io/api, core/v1 MirrorPodAnnotationKey). */
-const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
+export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
 
 /** Decides on a new pod with the label `lodestone.dev/inject: "true"`. The volumes of a pod cannot be changed after its creation. */
 export function decidePod(input: PodInput): Outcome {
@@ -33,7 +34,9 @@ export function decidePod(input: PodInput): Outcome {
   if (labels?.[INJECT_LABEL] !== 'true' || annotations?.[MIRROR_ANNOTATION] !== undefined) return { kind: 'allow' }
   const annotation = annotations?.[VOLUMES_ANNOTATION]
   if (annotation === undefined) {
-    return { kind: 'allow', warnings: [`lodestone: label ${INJECT_LABEL} without annotation ${VOLUMES_ANNOTATION}`] }
+    const mistyped = mistypedAnnotations(annotations)
+    const missing = `lodestone: label ${INJECT_LABEL} without annotation ${VOLUMES_ANNOTATION}`
+    return { kind: 'allow', warnings: mistyped.length > 0 ? mistyped : [missing] }
   }
   const parsed = parseVolumeRequests(annotation)
   if ('errors' in parsed) return { kind: 'deny', errors: parsed.errors }

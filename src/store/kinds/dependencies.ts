@@ -16,6 +16,7 @@ import { persistentVolumes } from '../../api/persistent-volume.ts'
 import { pods } from '../../api/pod.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { referenceKeys } from '../../core/dependencies/keys.ts'
+import { withoutOrdinals } from '../../core/dependencies/pod-labels.ts'
 import { type Workload, workloadOf } from '../../core/dependencies/workload.ts'
 import { isObject } from '../../core/json.ts'
 import { selectableKeys } from '../../core/propagation-policy/select.ts'
@@ -71,7 +72,7 @@ const serviceKind: CachedKind<Service & Dependent> = {
   type: services,
   keep: (raw) => {
     const { selector } = raw.spec ?? {}
-    return { ...keepContent(raw), ...(selector && { spec: { selector } }) }
+    return { ...keepContent(raw), ...(selector && { spec: { selector: withoutOrdinals(selector) } }) }
   },
   indexes: {
     // One label of the selector is enough: every pod that the selector matches has this label.

@@ -1,0 +1,51 @@
+/** The labels of the pods of a workload, by which Services select them: those of its templates, and those that its controller adds. */
+import type { K8sObject } from '../../api/meta.ts'
+import { isObject, sortedUnique } from '../json.ts'
+import { stringsAt, valuesAt } from './json-path.ts'
+
+type Labels = Record<string, string>
+
+/** Each set is compared with the Services of the namespace; real workloads have fewer kinds of pods. */
+const MAX_POD_LABELS = 100
+
+/**
+ * Labels with an ordinal that the StatefulSet controller adds to each pod (k8s.io/api, apps/v1). Their number depends on the replicas in
+ * each member, so `*` replaces the ordinal in the labels of workloads and in the selectors of Services.
+ */
+const ORDINALS: readonly [string, RegExp][] = [
+  ['statefulset.kubernetes.io/pod-name', /(?<=-)\d+$/],
+  ['apps.kubernetes.io/pod-index', /^\d+$/],
+]
+
+/** Returns the selector of a Service with `*` instead of the ordinal of a pod. */
+export function withoutOrdinals(selector: Labels): Labels {
+  const replaced = ORDINALS.flatMap(([label, ordinal]) => {
+    const value = selector[label]
+    return value === undefined ? [] : [[label, value.replace(ordinal, '*')] as const]
+  })
+  return replaced.length === 0 ? selector : { ...selector, ...Object.fromEntries(replaced) }
+}
+
+/**
+ * Returns the first sets of labels that are not empty, sorted: the order of the templates does not matter.
+ *
+ * @param added the labels that the controller adds; `{name}` is the name of the workload
+ */
+export function podLabelsOf(raw: K8sObject, podMetadata: unknown[], added: Labels = {}): Labels[] {
+  const [name] = stringsAt(raw, 'metadata.name')
+  const own =
+    name === undefined ? {} : Object.fromEntries(entriesOf(added).map(([key, to]) => [key, to.replace('{name}', name)]))
+  const written = podMetadata.flatMap((metadata) => valuesAt(metadata, 'labels')).filter(isObject)
+  const byText = new Map<string, Labels>()
+  for (const labels of written.length > 0 ? written : [{}]) {
+    const entries = entriesOf({ ...labels, ...own }).sort(([a], [b]) => (a < b ? -1 : 1))
+    if (entries.length > 0) byText.set(JSON.stringify(entries), Object.fromEntries(entries))
+  }
+  return sortedUnique(byText.keys())
+    .slice(0, MAX_POD_LABELS)
+    .map((text) => byText.get(text) ?? {})
+}
+
+function entriesOf(labels: Record<string, unknown>): [string, string][] {
+  return Object.entries(labels).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+}

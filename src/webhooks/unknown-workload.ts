@@ -1,0 +1,33 @@
+/** Admission of objects whose kind is not in the table of workload kinds: warns if they have an annotation for workloads. */
+import { pods } from '../api/pod.ts'
+import { decideUnknown } from '../core/workload/decide-unknown.ts'
+import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
+import { hasVolumesAnnotation } from './annotation-condition.ts'
+import { defineWebhook, type Webhook } from './define.ts'
+
+/** All namespaced kinds: only the table knows which of them have pods. */
+const ANY_KIND = { group: '*', version: '*', kind: '*', plural: '*', namespaced: true }
+
+/** Returns the admission point for kinds that are not in the table. */
+export function unknownWorkloadWebhook(kinds: WorkloadKinds): Webhook {
+  const known = [pods, ...kinds.all.map(({ type }) => type)].map(({ group, kind }) => `'${group}/${kind}'`)
+  return defineWebhook({
+    name: 'unknown-workload',
+    type: 'validating',
+    resources: [ANY_KIND],
+    operations: ['CREATE', 'UPDATE'],
+    matchCondition: {
+      name: 'is-annotated-without-effect',
+      // Controllers copy annotations to what they create.
+      expression: [
+        hasVolumesAnnotation(),
+        '!(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller))',
+        `!(request.kind.group + '/' + request.kind.kind in [${[...new Set(known)].sort().join(', ')}])`,
+      ].join(' && '),
+    },
+    // A warning is no reason to reject a request.
+    failurePolicy: 'Ignore',
+    gather: ({ object, oldObject }) => ({ object, stored: oldObject ?? undefined }),
+    decide: decideUnknown,
+  })
+}
