@@ -1,9 +1,9 @@
 /** Serves one admission call: decodes an AdmissionReview, decides, and encodes the response. */
 import type { AdmissionRequest, AdmissionResponse } from '../api/admission.ts'
-import { apiVersionOf, objectKey } from '../api/meta.ts'
+import { apiVersionOf, objectKey, type ResourceType } from '../api/meta.ts'
 import { type DecodedReview, decodeReview, encodeResponse } from '../core/admission/review.ts'
 import { describeErrors } from '../core/field-errors.ts'
-import type { GatherContext, Webhook } from '../webhooks/define.ts'
+import { ANY_KIND, type GatherContext, type Webhook } from '../webhooks/define.ts'
 import { type Answer, type CallDependencies, serveCalls } from './call.ts'
 
 export interface AdmissionDependencies extends CallDependencies {
@@ -52,7 +52,9 @@ function decodeFor({ resources, validateStored }: Webhook, parsed: unknown): Dec
   if ('error' in decoded) return decoded
   const { kind: reviewed, oldObject } = decoded.request
   const { group, version, kind } = reviewed
-  if (!resources.some((type) => group === type.group && kind === type.kind && version === type.version)) {
+  const isReviewed = (type: ResourceType) =>
+    type === ANY_KIND || (group === type.group && kind === type.kind && version === type.version)
+  if (!resources.some(isReviewed)) {
     const expected = resources.map((type) => `${type.kind} of ${apiVersionOf(type)}`).join(', ')
     return { error: `this path reviews ${expected}, not ${kind} of ${apiVersionOf({ group, version })}` }
   }

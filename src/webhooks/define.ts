@@ -49,6 +49,9 @@ export interface Webhook {
   review(request: AdmissionRequest, context: GatherContext): Outcome
 }
 
+/** All namespaced kinds, for an admission point that a condition limits. */
+export const ANY_KIND: ResourceType = { group: '*', version: '*', kind: '*', plural: '*', namespaced: true }
+
 /** A request with an object. */
 export interface ObjectRequest extends AdmissionRequest {
   object: K8sObject

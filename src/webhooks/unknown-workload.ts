@@ -3,10 +3,7 @@ import { pods } from '../api/pod.ts'
 import { decideUnknown } from '../core/workload/decide-unknown.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { hasVolumesAnnotation } from './annotation-condition.ts'
-import { defineWebhook, type Webhook } from './define.ts'
-
-/** All namespaced kinds: only the table knows which of them have pods. */
-const ANY_KIND = { group: '*', version: '*', kind: '*', plural: '*', namespaced: true }
+import { ANY_KIND, defineWebhook, type Webhook } from './define.ts'
 
 /** Returns the admission point for kinds that are not in the table. */
 export function unknownWorkloadWebhook(kinds: WorkloadKinds): Webhook {
