@@ -27,6 +27,8 @@ export const DEPENDENCIES_FINALIZER = 'lodestone.dev/dependencies'
  * list of such objects. Admission copies it into pod templates.
  */
 export const VOLUMES_ANNOTATION = 'lodestone.dev/volumes'
+/** On workloads, by users: further dependencies in their namespace. JSON of a list of objects with `kind` and `name`. */
+export const DEPENDS_ON_ANNOTATION = 'lodestone.dev/depends-on'
 /** On DaemonSets, by admission and their loop: the requirements that were added to the node affinity for volumes, as JSON. */
 export const NODE_REQUIREMENTS_ANNOTATION = 'lodestone.dev/node-requirements'
 /** Finalizer of VolumeManagers, by their loop: the data is deleted from nodes before the object is deleted. */

@@ -168,6 +168,17 @@ describe('a value outside of its range is reported by its path', () => {
       want: 'workloadKinds[0].kind',
     },
     { given: { workloadKinds: [{ ...GADGET, group: '', kind: 'Secret' }] }, want: 'workloadKinds[0].kind' },
+    { given: { workloadKinds: Array(201).fill(GADGET) }, want: 'workloadKinds' },
+    { given: { dependencies: { relatedKinds: Array(51).fill(GADGET) } }, want: 'dependencies.relatedKinds' },
+    { given: { dependencies: { related: ['NetworkPolicies'] } }, want: 'dependencies.related[0]' },
+    {
+      given: { dependencies: { relatedKinds: [{ ...GADGET, podPaths: ['/'] }] } },
+      want: 'dependencies.relatedKinds[0].podPaths[0]',
+    },
+    {
+      given: { dependencies: { relatedKinds: [{ ...GADGET, group: 'apps', kind: 'Deployment' }] } },
+      want: 'dependencies.relatedKinds[0].kind',
+    },
     { given: { log: { level: 'loud' } }, want: 'log.level' },
     { given: { log: { format: 'xml' } }, want: 'log.format' },
   ])('$want of $given', ({ given, want }) => {

@@ -8,6 +8,7 @@ import type { PropagateDepsMode } from '../core/propagation-policy/decide.ts'
 import { compileSchema } from '../core/schema-errors.ts'
 import { UserError } from '../core/user-error.ts'
 import { type WorkloadKindEntry, workloadKindsSchema } from '../core/workload-kinds/entry.ts'
+import { type RelatedKindEntry, relatedKindsSchema, relatedNamesSchema } from '../core/workload-kinds/related-kinds.ts'
 import { LOG_LEVELS, type LoggerOptions, type LogLevel } from '../telemetry/logger.ts'
 import { DEFAULT_SERVER, type ServerConfig, serverErrors, serverSchema } from './server-config.ts'
 import { type SystemsConfig, systemsErrors, systemsSchema } from './systems-config.ts'
@@ -53,6 +54,10 @@ export interface Config {
      * `builtin`: Lodestone, if the distributor is disabled. `none`: another tool; Lodestone releases the bindings that it attached.
      */
     distribution: 'karmada' | 'builtin' | 'none'
+    /** The kinds whose objects follow a workload to which they relate: names of the shipped table. */
+    related: string[]
+    /** Further such kinds. */
+    relatedKinds: RelatedKindEntry[]
   }
   volumes: VolumesConfig
   /** Further kinds with pods or dependencies, and replacements of shipped ones. */
@@ -90,7 +95,7 @@ export const DEFAULT_CONFIG: Config = {
   systems: {},
   claims: { clusterScoped: 'forbidden' },
   loops: { enabled: true, maxMovesPerMinute: 60, writesPerSecond: 50, driftIntervalSeconds: 600 },
-  dependencies: { propagate: 'dataBound', distribution: 'karmada' },
+  dependencies: { propagate: 'dataBound', distribution: 'karmada', related: [], relatedKinds: [] },
   volumes: DEFAULT_VOLUMES,
   workloadKinds: [],
   leaderElection: { enabled: false, namespace: 'lodestone-system', name: 'lodestone' },
@@ -142,6 +147,8 @@ export const configSchema = {
       properties: {
         propagate: { enum: ['dataBound', 'always', 'never'] },
         distribution: { enum: ['karmada', 'builtin', 'none'] },
+        related: relatedNamesSchema,
+        relatedKinds: relatedKindsSchema,
       },
     },
     volumes: volumesSchema,
@@ -180,7 +187,7 @@ export function completeConfig(given: unknown, file: string): Config {
     ...serverErrors(config.server),
     ...registrationErrors(config),
     ...volumesErrors(config.volumes),
-    ...workloadKindErrors(config.workloadKinds),
+    ...workloadKindErrors(config),
     ...systemsErrors(config.systems),
   ]
   if (wrong.length > 0) throw new ConfigError(`${file}: ${describeErrors(wrong)}`)

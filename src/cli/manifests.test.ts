@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { K8sObject } from '../api/meta.ts'
 import type { WebhookConfiguration } from '../api/registration.ts'
+import { buildRelatedKinds, RELATED_KIND_NAMES } from '../core/workload-kinds/related-kinds.ts'
 import { makeFolder, runWords } from './cli.fake.ts'
 import { generatedFiles } from './manifests.ts'
 
@@ -165,6 +166,15 @@ describe('the chart', () => {
     const bound = [...template.matchAll(/kind: ClusterRole, name: ([\w-]+) /g)].map(([, name]) => name)
     const ofOthers = /^lodestone-(mover|view|edit|admin)$/
     expect(bound).toEqual(used.flatMap(rolesOf).filter((name) => !ofOthers.test(name)))
+  })
+
+  test('has the resource of each related kind', () => {
+    const rights = readFileSync(join(chart, 'templates', 'workload-kinds.yaml'), 'utf8')
+    const written = [...rights.matchAll(/"(\w+)" \(dict "group" "([^"]+)" "plural" "([^"]+)"\)/g)].map(
+      ([, ...words]) => words,
+    )
+    const kinds = buildRelatedKinds({ related: RELATED_KIND_NAMES, relatedKinds: [] })
+    expect(written).toEqual(kinds.map(({ type }) => [type.kind, type.group, type.plural]))
   })
 
   test('grants roles only for enabled features, and only rights in its own namespace for a hub', () => {

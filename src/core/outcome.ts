@@ -34,6 +34,17 @@ export function denyErrors(errors: FieldError[]): Outcome {
   return errors.length === 0 ? { kind: 'allow' } : { kind: 'deny', errors }
 }
 
+/** Rejects the object with further errors, if there are any. Its warnings stay. */
+export function withErrors(outcome: Outcome, errors: readonly FieldError[]): Outcome {
+  if (errors.length === 0) return outcome
+  const { warnings } = outcome
+  return {
+    kind: 'deny',
+    errors: [...(outcome.kind === 'deny' ? outcome.errors : []), ...errors],
+    ...(warnings && { warnings }),
+  }
+}
+
 /**
  * Allows an object of a Karmada kind with an invalid shape. The API server's own validation runs later and explains the error best.
  * Lodestone never rejects it, since a later version of Karmada may allow it.

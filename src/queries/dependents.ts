@@ -37,6 +37,7 @@ import { kindKey } from '../store/kinds/any-kind.ts'
 import { labelKey, selectorKey } from '../store/kinds/dependencies.ts'
 import type { ObjectStore } from '../store/store.ts'
 import { type ClusterScope, claimsFor } from './permission.ts'
+import { objectsRelatedTo, relatedTypes, targetsOf } from './relations.ts'
 import { bindingsOfClaim, bindingsOfWorkload } from './workload.ts'
 
 /** The kinds that can be dependencies. */
@@ -65,8 +66,12 @@ function workloadTypesOf(store: ObjectStore): readonly WorkloadType[] {
 }
 
 /** Returns the type of a dependency; undefined for a kind that is never one. */
-export function dependentType(object: { apiVersion: string; kind: string }): ResourceType<Dependent> | undefined {
-  return dependentTypes.get(kindKey({ group: groupOf(object.apiVersion), kind: object.kind }))
+export function dependentType(
+  object: { apiVersion: string; kind: string },
+  store: ObjectStore,
+): ResourceType<Dependent> | undefined {
+  const key = kindKey({ group: groupOf(object.apiVersion), kind: object.kind })
+  return dependentTypes.get(key) ?? relatedTypes(store).find((type) => kindKey(type) === key)
 }
 
 /** The look-ups of the interpreter, from the cache. */
@@ -76,6 +81,7 @@ function relatedObjects(store: ObjectStore, scope: ClusterScope): RelatedObjects
       Object.entries(podLabels)
         .flatMap((pair) => store.byIndex(services, 'selector', labelKey(namespace, pair)))
         .filter((service) => selects(service, podLabels)),
+    relatedTo: (namespace, targets) => objectsRelatedTo(namespace, targets, store),
     ingressesOf: (namespace, service) =>
       store.byIndex(ingresses as ResourceType<Workload>, 'backends', objectKey(namespace, service)),
     serviceAccount: (namespace, name) => store.get(serviceAccounts, namespace, name),
@@ -126,7 +132,7 @@ export function workloadOfBinding({ spec }: ResourceBinding, store: ObjectStore)
 /** Returns the existing objects that a workload needs. */
 export function dependentsOf(workload: Workload, store: ObjectStore, scope?: ClusterScope): Dependent[] {
   return interpretDependencies(workload, relatedObjects(store, scope)).flatMap((reference) => {
-    const type = dependentType(reference)
+    const type = dependentType(reference, store)
     if (!type) return []
     if (reference.name) return store.get(type, reference.namespace, reference.name) ?? []
     const candidates = store.byIndex(type, 'namespace', reference.namespace ?? '')
@@ -164,9 +170,12 @@ export function workloadsAround(object: K8sObject, store: ObjectStore): Set<Work
     for (const workload of workloadsNaming(current, key, store)) {
       found.add(workload)
       // An Ingress names its Secrets, and is a dependency of the workloads behind its Services.
-      if (dependentType(workload)) visit(workload)
+      if (dependentType(workload, store)) visit(workload)
     }
     for (const carrier of carriers[current.kind]?.(current, store) ?? []) visit(carrier)
+    const related = targetsOf(current, workloadTypesOf(store), store)
+    for (const workload of related.workloads) found.add(workload)
+    for (const carrier of related.carriers) visit(carrier)
   }
   visit(object)
   return found

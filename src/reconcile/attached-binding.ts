@@ -72,7 +72,7 @@ const NOTHING_NEEDED: Needs = { dependent: undefined, needs: [], isUnknown: () =
 
 /** Returns the current object and the bindings that need it. */
 function gather(named: K8sObject, distribution: Distribution, { store, clusterScopedClaims }: ReconcileContext): Needs {
-  const type = dependentType(named)
+  const type = dependentType(named, store)
   const dependent = type && store.get(type, named.metadata.namespace, named.metadata.name ?? '')
   const object = dependent ?? named
   return {
@@ -98,7 +98,7 @@ function* keysOf({ type, before, after }: StoreChange, store: ObjectStore): Iter
   if (isContentUnchanged(before, after)) return
   for (const object of [before, after]) {
     if (!object) continue
-    if (dependentType(object)) yield dependencyKey(object)
+    if (dependentType(object, store)) yield dependencyKey(object)
     if ('dependencies' in object) yield* keysOfWorkload(object as Workload, store)
     if (CARRIERS.includes(object.kind) || object.kind === dataSourceClaims.kind) {
       for (const workload of workloadsAround(object, store)) yield* keysOfWorkload(workload, store)

@@ -1,5 +1,4 @@
 /** Builds the CEL expressions by which an API server filters objects with annotations of Lodestone. They need Kubernetes 1.28. */
-import { VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import { segmentsOf } from '../core/dependencies/json-path.ts'
 import { IN_OUR_KEYS } from '../core/workload/annotation-keys.ts'
 
@@ -12,10 +11,11 @@ export function hasOurAnnotation(paths: readonly string[]): string {
   return anyOf('object', [['metadata'], ...new Map(paths.map((path) => [path, segmentsOf(path)])).values()], 0)
 }
 
-/** Returns an expression: whether the object itself has the annotation for volumes, or a key that begins in the same way. */
-export function hasVolumesAnnotation(): string {
-  const prefix = VOLUMES_ANNOTATION.slice(0, VOLUMES_ANNOTATION.indexOf('/') + 4)
-  return `has(object.metadata.annotations) && object.metadata.annotations.exists(k, k.startsWith('${prefix}'))`
+/** Returns an expression: whether the object itself has an annotation for workloads, or a key that begins in the same way. */
+export function hasWorkloadAnnotation(...keys: readonly string[]): string {
+  const prefixes = keys.map((key) => key.slice(0, key.indexOf('/') + 4))
+  const begins = prefixes.map((prefix) => `k.startsWith('${prefix}')`)
+  return `has(object.metadata.annotations) && object.metadata.annotations.exists(k, ${begins.join(' || ')})`
 }
 
 /** Returns an expression: whether an object of one of these kinds owns the object. */

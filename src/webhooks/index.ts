@@ -1,6 +1,6 @@
 /** The table of admission points, in the order of their registration. */
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
-import { annotatedPod } from './annotated-pod.ts'
+import { annotatedPodWebhook } from './annotated-pod.ts'
 import { dataSource } from './data-source.ts'
 import { dataSourceClaim } from './data-source-claim.ts'
 import type { Webhook } from './define.ts'
@@ -19,7 +19,7 @@ export function webhooksOf(kinds: WorkloadKinds): readonly Webhook[] {
     propagationPolicy,
     clusterPropagationPolicy,
     pod,
-    annotatedPod,
+    annotatedPodWebhook(kinds),
     workloadWebhook(kinds),
     unknownWorkloadWebhook(kinds),
     dataSourceClaim,

@@ -1,8 +1,9 @@
 /** Admission of objects whose kind is not in the table of workload kinds: warns if they have an annotation for workloads. */
+import { DEPENDS_ON_ANNOTATION, VOLUMES_ANNOTATION } from '../api/lodestone.ts'
 import { pods } from '../api/pod.ts'
 import { decideUnknown } from '../core/workload/decide-unknown.ts'
 import type { WorkloadKinds } from '../core/workload-kinds/kinds.ts'
-import { hasVolumesAnnotation } from './annotation-condition.ts'
+import { hasWorkloadAnnotation } from './annotation-condition.ts'
 import { ANY_KIND, defineWebhook, type Webhook } from './define.ts'
 
 /** Returns the admission point for kinds that are not in the table. */
@@ -11,13 +12,14 @@ export function unknownWorkloadWebhook(kinds: WorkloadKinds): Webhook {
   return defineWebhook({
     name: 'unknown-workload',
     type: 'validating',
+    // Only the table knows which kinds have pods.
     resources: [ANY_KIND],
     operations: ['CREATE', 'UPDATE'],
     matchCondition: {
       name: 'is-annotated-without-effect',
       // Controllers copy annotations to what they create.
       expression: [
-        hasVolumesAnnotation(),
+        hasWorkloadAnnotation(VOLUMES_ANNOTATION, DEPENDS_ON_ANNOTATION),
         '!(has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller))',
         `!(request.kind.group + '/' + request.kind.kind in [${[...new Set(known)].sort().join(', ')}])`,
       ].join(' && '),

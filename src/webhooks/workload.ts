@@ -1,5 +1,7 @@
 /** Admission of workloads whose pods request volumes: checks the requested volumes, and labels the pod templates. */
 import { pods } from '../api/pod.ts'
+import { dependsOnErrors } from '../core/dependencies/depends-on.ts'
+import { withErrors } from '../core/outcome.ts'
 import { decideWorkload } from '../core/workload/decide-workload.ts'
 import { hasPods, type WorkloadKind, type WorkloadKinds } from '../core/workload-kinds/kinds.ts'
 import { requestOfOwner } from '../queries/owner.ts'
@@ -35,7 +37,7 @@ export function workloadWebhook(kinds: WorkloadKinds): Webhook {
         isHub: isHub(store),
       }
     },
-    decide: decideWorkload,
+    decide: (input) => withErrors(decideWorkload(input), dependsOnErrors(input.object, input.stored, kinds)),
   })
 }
 

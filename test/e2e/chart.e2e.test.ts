@@ -49,7 +49,10 @@ describe('the API server accepts what helm renders', () => {
     {
       what: 'with workload kinds of its own',
       values: {
-        config: { workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }] },
+        config: {
+          workloadKinds: [{ group: 'example.com', versions: ['v1'], kind: 'Gadget', plural: 'gadgets' }],
+          dependencies: { distribution: 'builtin', related: ['NetworkPolicy', 'RoleBinding'] },
+        },
       },
     },
     {

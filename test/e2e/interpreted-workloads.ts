@@ -296,13 +296,20 @@ export const thirdParty: InterpretedWorkload[] = [
 ]
 
 /** A definition that takes anything: what the kinds mean is none of the API server's business here. */
-export function customResourceDefinition({ workload: { apiVersion, kind }, plural }: InterpretedWorkload): KubeObject {
+export function customResourceDefinition({
+  workload: { apiVersion, kind },
+  plural,
+}: {
+  workload: Pick<KubeObject, 'apiVersion' | 'kind'>
+  plural?: string
+}): KubeObject {
   const [group, version] = apiVersion.split('/')
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
+    // The API server demands the annotation for groups of the Kubernetes community.
+    metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' } },
     spec: {
       group,
       scope: 'Namespaced',

@@ -8,6 +8,7 @@ import type { WorkloadKindEntry } from '../../src/core/workload-kinds/entry.ts'
 import { buildWorkloadKinds } from '../../src/core/workload-kinds/kinds.ts'
 import type { KubeObject } from './api-client.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { customResourceDefinition } from './interpreted-workloads.ts'
 import { installLodestone, type Lodestone, startLodestone } from './lodestone.ts'
 import { stopAndCheckRights } from './rights.ts'
 
@@ -227,23 +228,9 @@ async function kubectlCreate(given: KubeObject): Promise<string> {
   return stderr
 }
 
-function definition({ group, version, kind, plural }: ResourceType): KubeObject {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: {
-      name: `${plural}.${group}`,
-      // The API server demands it for groups of the Kubernetes community.
-      annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-    },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind, plural, singular: kind.toLowerCase() },
-      versions: [{ name: OLDER[kind] ?? version, served: true, storage: true, schema }],
-    },
-  }
+function definition(type: ResourceType): KubeObject {
+  const { kind, plural } = type
+  return customResourceDefinition({ workload: { apiVersion: servedVersion(type), kind }, plural })
 }
 
 function object(apiVersion: string, kind: string, spec: object, metadata: object): KubeObject {

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type ServiceAccount, services } from '../../api/dependencies.ts'
-import type { K8sObject } from '../../api/meta.ts'
+import { apiVersionOf, type K8sObject } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { matchesLabels } from '../selectors.ts'
+import { buildWorkloadKinds } from '../workload-kinds/kinds.ts'
+import { buildRelatedKinds, RELATED_KIND_NAMES } from '../workload-kinds/related-kinds.ts'
 import { interpretDependencies } from './interpret.ts'
 import { referenceKeys } from './keys.ts'
 import { withoutOrdinals } from './pod-labels.ts'
 import { NOTHING_RELATED, type RelatedObjects } from './related.ts'
+import { type RelatedObject, relationsOf, selectsAny, targets } from './relations.ts'
 import { type Workload, workloadOf } from './workload.ts'
 
 interface Template {
@@ -58,6 +61,7 @@ function ingress(name: string, to: string, ...tls: string[]): Workload {
 interface Surroundings {
   services?: ReturnType<typeof service>[]
   ingresses?: Workload[]
+  related?: RelatedObject[]
   accounts?: ServiceAccount[]
   managers?: VolumeManager[]
   claims?: K8sObject[]
@@ -72,6 +76,14 @@ function surroundedBy(around: Surroundings): RelatedObjects {
       (around.services ?? []).filter(
         ({ metadata, spec }) =>
           metadata.namespace === namespace && spec.selector && matchesLabels({ matchLabels: spec.selector }, labels),
+      ),
+    relatedTo: (namespace, to) =>
+      (around.related ?? []).filter(
+        ({ metadata, relations }) =>
+          metadata.namespace === namespace &&
+          (to.named.some((one) => targets(relations, one)) ||
+            selectsAny(relations.podSelectors, to.podLabels) ||
+            selectsAny(relations.serviceSelectors, to.serviceLabels)),
       ),
     ingressesOf: (namespace, name) =>
       (around.ingresses ?? []).filter(
@@ -311,4 +323,104 @@ describe('a StatefulSet', () => {
     const around = { services: [service('one', withoutOrdinals(selector))] }
     expect(dependencies(statefulSet({}), around)).toEqual(isDependency ? ['Service shop/one'] : [])
   })
+})
+
+describe('an object of an enabled kind', () => {
+  const enabled = buildRelatedKinds({ related: RELATED_KIND_NAMES, relatedKinds: [] })
+  const object = (kind: string, spec: object, rest: object = {}): RelatedObject => {
+    const found = enabled.find(({ type }) => type.kind === kind)
+    if (!found) throw new Error(`${kind} is not in the table`)
+    const raw = {
+      apiVersion: apiVersionOf(found.type),
+      kind,
+      metadata: { name: 'one', namespace: 'shop' },
+      ...{ spec, ...rest },
+    }
+    return { apiVersion: raw.apiVersion, kind, metadata: raw.metadata, relations: relationsOf(raw, found) }
+  }
+  const pod = { labels: { app: 'x' }, spec: { containers: [{ name: 'main' }], serviceAccountName: 'runner' } }
+  const web = service('web', { app: 'x' })
+  const labeled = { ...web, metadata: { ...web.metadata, labels: { team: 'a' } } }
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'app' }
+  const subject = { kind: 'ServiceAccount', name: 'runner' }
+
+  test.each<[string, RelatedObject, boolean]>([
+    ['that scales the workload', object('HorizontalPodAutoscaler', { scaleTargetRef }), true],
+    [
+      'that scales another one',
+      object('HorizontalPodAutoscaler', { scaleTargetRef: { ...scaleTargetRef, name: 'y' } }),
+      false,
+    ],
+    [
+      'that scales another kind of the name',
+      object('HorizontalPodAutoscaler', { scaleTargetRef: { ...scaleTargetRef, apiVersion: 'example.com/v1' } }),
+      false,
+    ],
+    ['that selects its pods', object('PodDisruptionBudget', { selector: { matchLabels: { app: 'x' } } }), true],
+    ['that selects other pods', object('PodDisruptionBudget', { selector: { matchLabels: { app: 'y' } } }), false],
+    ['that selects all pods', object('NetworkPolicy', { podSelector: {} }), true],
+    [
+      'that selects by expressions',
+      object('NetworkPolicy', { podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] } }),
+      true,
+    ],
+    ['that selects its Service', object('ServiceMonitor', { selector: { matchLabels: { team: 'a' } } }), true],
+    ['that selects another Service', object('ServiceMonitor', { selector: { matchLabels: { team: 'b' } } }), false],
+    [
+      'that routes to its Service',
+      object('HTTPRoute', { rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] }),
+      true,
+    ],
+    [
+      'that routes to a Service of another namespace',
+      object('HTTPRoute', { rules: [{ backendRefs: [{ name: 'web', namespace: 'other' }] }] }),
+      false,
+    ],
+    [
+      'that binds its ServiceAccount',
+      object('RoleBinding', {}, { subjects: [{ ...subject, namespace: 'shop' }] }),
+      true,
+    ],
+    ['that binds a user', object('RoleBinding', {}, { subjects: [{ kind: 'User', name: 'runner' }] }), false],
+    ['of a shape of its own', object('PodDisruptionBudget', { selector: 'x' }), false],
+  ])('%s', (_name, related, isDependency) => {
+    const found = dependencies(workload(pod), { services: [labeled], related: [related] })
+    const expected = [
+      'Service shop/web',
+      'ServiceAccount shop/runner',
+      ...(isDependency ? [`${related.kind} shop/one`] : []),
+    ]
+    expect(found.sort()).toEqual(expected.sort())
+  })
+
+  test('that binds the ServiceAccount default follows pods that name none', () => {
+    const related = [object('RoleBinding', {}, { subjects: [{ kind: 'ServiceAccount', name: 'default' }] })]
+    expect(dependencies(workload({ spec: { containers: [] } }), { related })).toEqual(['RoleBinding shop/one'])
+  })
+
+  test('that a volume of a pod names', () => {
+    const volumes = [{ name: 's', csi: { driver: 'd', volumeAttributes: { secretProviderClass: 'vault' } } }]
+    const raw = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'app', namespace: 'shop' },
+      ...{ spec: { template: { spec: { volumes } } } },
+    }
+    expect(dependencies(workloadOf(raw, buildWorkloadKinds([], enabled)))).toEqual(['SecretProviderClass shop/vault'])
+    expect(dependencies(workloadOf(raw))).toEqual([])
+  })
+})
+
+test('objects that the annotation declares are dependencies; an invalid annotation declares none', () => {
+  const withAnnotation = (text: string) =>
+    workloadOf({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'app', namespace: 'shop', annotations: { 'lodestone.dev/depends-on': text } },
+    })
+  expect(dependencies(withAnnotation('[{"kind":"Secret","name":"a"},{"kind":"ConfigMap","name":"b"}]'))).toEqual([
+    'ConfigMap shop/b',
+    'Secret shop/a',
+  ])
+  expect(dependencies(withAnnotation('[{"kind":"Secret"}]'))).toEqual([])
 })

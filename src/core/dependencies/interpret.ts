@@ -17,6 +17,7 @@ const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
  * Returns the dependencies of a workload, sorted by apiVersion, kind, namespace and name, without duplicates and without the workload
  * itself:
  * - the objects that it names
+ * - objects of enabled kinds that relate to it, its ServiceAccounts or its Services
  * - the Services that select its pods, their Ingresses, and the objects that these name
  * - the pull Secrets of its ServiceAccounts, also of `default`
  * - its VolumeManagers with their Secrets
@@ -33,6 +34,7 @@ export function interpretDependencies(workload: Workload, related: RelatedObject
     ...references.flatMap((reference) => pullSecretsOf(reference, related)),
     ...pullSecretsOfDefault(workload, related),
     ...servicesAndIngresses(workload, related),
+    ...relatedObjects(workload, related),
     ...volumeManagersAndSecrets(workload, related),
     ...claimsForData(workload, related),
   ]).filter((reference) => dependencyKey(reference) !== own)
@@ -65,6 +67,31 @@ function servicesAndIngresses(
     ...named(services, names).map((service) => referenceTo(service, namespace)),
     ...ingresses.flatMap((ingress) => [referenceOf(ingress), ...ingress.dependencies.references]),
   ]
+}
+
+/** No object names these either, such as a PodDisruptionBudget that selects the pods. */
+function relatedObjects(workload: Workload, related: RelatedObjects): DependentObjectReference[] {
+  const { metadata, dependencies } = workload
+  const { namespace } = metadata
+  if (namespace === undefined) return []
+  const { podLabels, references, usesDefaultServiceAccount } = dependencies
+  const selecting = podLabels.flatMap((labels) => related.servicesFor(namespace, labels))
+  const accounts = references.filter(({ kind }) => kind === serviceAccounts.kind)
+  const defaults = usesDefaultServiceAccount
+    ? [referenceTo({ type: serviceAccounts, name: DEFAULT_SERVICE_ACCOUNT }, namespace)]
+    : []
+  const named = [...accounts, ...defaults].map(({ apiVersion, kind, name = '' }) => ({
+    apiVersion,
+    kind,
+    metadata: { name },
+  }))
+  return related
+    .relatedTo(namespace, {
+      named: [workload, ...named, ...selecting],
+      podLabels,
+      serviceLabels: selecting.map((service) => service.metadata.labels ?? {}),
+    })
+    .map(referenceOf)
 }
 
 /** A VolumeManager that does not exist is left out. If no API server serves its kind, Karmada's distributor would fail on it forever. */

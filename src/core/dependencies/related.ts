@@ -7,6 +7,8 @@ import type { Workload } from './workload.ts'
 export interface RelatedObjects {
   /** The Services of the namespace whose selector matches pods with these labels. A Service without a selector matches none. */
   servicesFor(namespace: string, podLabels: Record<string, string>): readonly Service[]
+  /** The objects of enabled kinds in the namespace that name or select any of these. */
+  relatedTo(namespace: string, targets: RelationTargets): readonly K8sObject[]
   /** The Ingresses of the namespace with this Service as a backend; their TLS Secrets are in `dependencies.references`. */
   ingressesOf(namespace: string, service: string): readonly Workload[]
   serviceAccount(namespace: string, name: string): ServiceAccount | undefined
@@ -17,9 +19,18 @@ export interface RelatedObjects {
   memberServes(type: ResourceType): boolean
 }
 
+/** The objects around a workload to which others may relate. */
+export interface RelationTargets {
+  /** The workload, its ServiceAccounts, and the Services that select its pods. */
+  named: readonly K8sObject[]
+  podLabels: readonly Record<string, string>[]
+  serviceLabels: readonly Record<string, string>[]
+}
+
 /** For an object that is interpreted without a cache. */
 export const NOTHING_RELATED: RelatedObjects = {
   servicesFor: () => [],
+  relatedTo: () => [],
   ingressesOf: () => [],
   serviceAccount: () => undefined,
   volumeManager: () => undefined,

@@ -5,6 +5,7 @@ import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { isObject, sortedUnique } from '../json.ts'
 import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
+import { parseDependsOn } from './depends-on.ts'
 import { isName, openPaths, stringsAt, valuesAt } from './json-path.ts'
 import { podLabelsOf } from './pod-labels.ts'
 import {
@@ -20,7 +21,7 @@ import { type NamedObject, named, referenceTo, sortedReferences } from './refere
 export interface WorkloadDependencies {
   /** The objects that it names, sorted and without duplicates: those that Karmada's native interpreter would find. */
   references: readonly DependentObjectReference[]
-  /** The objects that it names and Karmada's interpreter ignores: claims that its volumes clone. */
+  /** The objects that it names and Karmada's interpreter ignores: claims that its volumes clone, and declared ones. */
   furtherReferences: readonly DependentObjectReference[]
   /** The labels of each kind of its pods, to find the Services that select them; empty for an object without pods. */
   podLabels: readonly Record<string, string>[]
@@ -59,10 +60,15 @@ const NO_DEPENDENCIES: WorkloadDependencies = {
 export function workloadOf(raw: K8sObject, kinds: WorkloadKinds = SHIPPED_KINDS): Workload {
   const { apiVersion, kind, metadata } = raw
   const interpreted = kinds.find(apiVersion, kind)
-  return { apiVersion, kind, metadata, dependencies: interpreted ? dependenciesOf(raw, interpreted) : NO_DEPENDENCIES }
+  return {
+    apiVersion,
+    kind,
+    metadata,
+    dependencies: interpreted ? dependenciesOf(raw, interpreted, kinds) : NO_DEPENDENCIES,
+  }
 }
 
-function dependenciesOf(raw: K8sObject, kind: WorkloadKind): WorkloadDependencies {
+function dependenciesOf(raw: K8sObject, kind: WorkloadKind, kinds: WorkloadKinds): WorkloadDependencies {
   const valuesIn = openPaths(raw)
   const at = (paths: readonly string[] = []) => paths.map(valuesIn).reduce(joined, [])
   const templates = at(kind.templates)
@@ -90,7 +96,18 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind): WorkloadDependencie
       ...(kind.more?.(raw) ?? []),
     ]),
     furtherReferences: sortedReferences(
-      referencesFrom(raw, kind, clonedClaims([...podSpecs.flatMap(ephemeralTemplates), ...at(kind.claimTemplates)])),
+      referencesFrom(raw, kind, [
+        ...clonedClaims([...podSpecs.flatMap(ephemeralTemplates), ...at(kind.claimTemplates)]),
+        ...kinds.related.flatMap(({ type, podPaths = [] }) =>
+          podPaths.flatMap((path) =>
+            named(
+              type,
+              podSpecs.flatMap((spec) => stringsAt(spec, path)),
+            ),
+          ),
+        ),
+        ...declared(raw, kinds),
+      ]),
     ),
     podLabels: podLabelsOf(raw, podMetadata, kind.podLabels),
     usesDefaultServiceAccount: podsOf(templates).some(usesDefaultServiceAccount),
@@ -98,6 +115,13 @@ function dependenciesOf(raw: K8sObject, kind: WorkloadKind): WorkloadDependencie
     preferredVolumeManagers: volumeManagers.filter((name) => !required.has(name)),
     backends: sortedUnique((kind.backends ?? []).flatMap((path) => stringsAt(raw, path))),
   }
+}
+
+/** The objects that its annotation declares. An invalid annotation, which admission rejects, declares none. */
+function declared(raw: K8sObject, kinds: WorkloadKinds): NamedObject[] {
+  if (!isObject(raw.metadata)) return []
+  const parsed = parseDependsOn(raw, kinds)
+  return 'objects' in parsed ? parsed.objects : []
 }
 
 function podsOf(templates: unknown[]): unknown[] {

@@ -4,6 +4,7 @@ import { groupOf, type ResourceType } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
 import { computedReferences, type ReferenceFinder } from './computed-references.ts'
 import type { REFERENCED_KINDS, WorkloadKindEntry } from './entry.ts'
+import type { RelatedKind } from './related-kinds.ts'
 import shipped from './workload-kinds.json' with { type: 'json' }
 
 /** A kind of the table, prepared for look-ups. */
@@ -20,6 +21,8 @@ export interface WorkloadKind
 
 export interface WorkloadKinds {
   readonly all: readonly WorkloadKind[]
+  /** The enabled kinds whose objects follow a workload to which they relate. */
+  readonly related: readonly RelatedKind[]
   /** Returns the entry of a kind, for any of its versions; undefined if the table does not have the kind. */
   find(apiVersion: string, kind: string): WorkloadKind | undefined
 }
@@ -35,11 +38,15 @@ const REFERENCED: Readonly<Record<(typeof REFERENCED_KINDS)[number], ResourceTyp
 /** The entries of the shipped file. */
 export const SHIPPED_ENTRIES = shipped as readonly WorkloadKindEntry[]
 
-/** Returns the shipped table with the given entries. An entry of a shipped kind replaces it. */
-export function buildWorkloadKinds(configured: readonly WorkloadKindEntry[] = []): WorkloadKinds {
+/** Returns the shipped table with the given entries and related kinds. An entry of a shipped kind replaces it. */
+export function buildWorkloadKinds(
+  configured: readonly WorkloadKindEntry[] = [],
+  related: readonly RelatedKind[] = [],
+): WorkloadKinds {
   const byKey = new Map([...SHIPPED_ENTRIES, ...configured].map((entry) => [keyOf(entry), kindOf(entry)]))
   return {
     all: [...byKey.values()],
+    related,
     find: (apiVersion, kind) => byKey.get(keyOf({ group: groupOf(apiVersion), kind })),
   }
 }

@@ -1,11 +1,16 @@
 /** Finds mistyped keys of Lodestone's annotations. */
-import { INJECT_LABEL, NODE_REQUIREMENTS_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import {
+  DEPENDS_ON_ANNOTATION,
+  INJECT_LABEL,
+  NODE_REQUIREMENTS_ANNOTATION,
+  VOLUMES_ANNOTATION,
+} from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { cut } from '../outcome.ts'
 import { suggest } from '../suggest.ts'
 
 /** The annotations that users write on workloads and pods. */
-const KNOWN = [VOLUMES_ANNOTATION]
+const KNOWN = [VOLUMES_ANNOTATION, DEPENDS_ON_ANNOTATION]
 const DOMAIN = 'lodestone.dev/'
 /** A mistyped key is likely to have this part too. */
 export const IN_OUR_KEYS = 'lodestone'

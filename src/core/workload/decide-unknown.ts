@@ -1,5 +1,5 @@
 /** Decides on an object with an annotation for workloads whose kind is not in the table: it gets a warning with the remedy. */
-import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
+import { DEPENDS_ON_ANNOTATION, VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import { groupOf, type K8sObject } from '../../api/meta.ts'
 import { jsonEqual } from '../json.ts'
 import { cut, type Outcome } from '../outcome.ts'
@@ -12,6 +12,9 @@ export interface UnknownInput {
   stored: K8sObject | undefined
 }
 
+// A remedy comes before the name, since a warning has 120 characters.
+const NO_DEPENDENCIES = `lodestone: ${DEPENDS_ON_ANNOTATION} has no effect: add its kind to workloadKinds`
+
 /**
  * Never rejects: other tools may write the annotation on objects without pods. A changed object with the same annotations gets no warning
  * again.
@@ -19,18 +22,24 @@ export interface UnknownInput {
 export function decideUnknown({ object, stored }: UnknownInput): Outcome {
   if (stored && jsonEqual(ourAnnotations(object), ourAnnotations(stored))) return { kind: 'allow' }
   const { annotations } = object.metadata
-  const warnings = [...warningsOf(object, annotations?.[VOLUMES_ANNOTATION]), ...mistypedAnnotations(annotations)]
+  const warnings = [
+    ...warningsOf(object, annotations?.[VOLUMES_ANNOTATION]),
+    ...(annotations?.[DEPENDS_ON_ANNOTATION] === undefined ? [] : [cut(`${NO_DEPENDENCIES}: ${nameOf(object)}`)]),
+    ...mistypedAnnotations(annotations),
+  ]
   return { kind: 'allow', ...(warnings.length > 0 && { warnings }) }
 }
 
-function warningsOf({ apiVersion, kind }: K8sObject, annotation: string | undefined): string[] {
+function warningsOf(object: K8sObject, annotation: string | undefined): string[] {
   if (annotation === undefined) return []
   const parsed = parseVolumeRequests(annotation)
-  const group = groupOf(apiVersion)
-  const name = group === '' ? kind : `${kind}.${group}`
   return [
-    // The remedy comes first, since a warning has 120 characters.
-    `lodestone: no volumes: annotate its pod template instead, or add its kind to workloadKinds: ${name}`,
+    `lodestone: no volumes: annotate its pod template instead, or add its kind to workloadKinds: ${nameOf(object)}`,
     ...('errors' in parsed ? parsed.errors.map(({ path, message }) => `lodestone: ${path}: ${message}`) : []),
   ].map((text) => cut(text))
+}
+
+function nameOf({ apiVersion, kind }: K8sObject): string {
+  const group = groupOf(apiVersion)
+  return group === '' ? kind : `${kind}.${group}`
 }

@@ -28,6 +28,7 @@ import { bindingKinds } from './bindings.ts'
 import { dependencyKinds, workloadKindsOf } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
+import { relatedKindsOf } from './related.ts'
 import { injectionKinds, nodeKinds, volumeClaimKinds } from './volumes.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
@@ -149,7 +150,13 @@ const volumeKinds = [...injectionKinds, ...volumeClaimKinds, ...nodeKinds]
 
 /** Returns every kind that may be cached. */
 export function allKinds(workloads: WorkloadKinds): AnyCachedKind[] {
-  return [...placementKinds, ...workloadKindsOf(workloads), ...dependencyKinds, ...volumeKinds]
+  return [
+    ...placementKinds,
+    ...workloadKindsOf(workloads),
+    ...dependencyKinds,
+    ...relatedKindsOf(workloads),
+    ...volumeKinds,
+  ]
 }
 
 /** Every kind that may be cached without configured workload kinds. */
@@ -168,7 +175,7 @@ export function kindsFor({ workloads, dependencies, movesData }: Features): AnyC
     // Workloads name volumes, and are placed where the data of these is.
     ...workloadKindsOf(workloads),
     ...injectionKinds,
-    ...(dependencies ? [...dependencyKinds, ...volumeClaimKinds] : []),
+    ...(dependencies ? [...dependencyKinds, ...relatedKindsOf(workloads), ...volumeClaimKinds] : []),
     ...(movesData ? [...volumeClaimKinds, ...nodeKinds] : []),
   ]
   return [...new Set(kinds)]
@@ -177,6 +184,8 @@ export function kindsFor({ workloads, dependencies, movesData }: Features): AnyC
 /** The kinds that the interpretation of one workload reads besides the workload. */
 export function relatedKinds(workloads: WorkloadKinds): AnyCachedKind[] {
   return allKinds(workloads).filter(({ type }) =>
-    [ingresses, services, serviceAccounts, volumeManagers].some((related) => kindKey(related) === kindKey(type)),
+    [ingresses, services, serviceAccounts, volumeManagers, ...workloads.related.map((related) => related.type)].some(
+      (related) => kindKey(related) === kindKey(type),
+    ),
   )
 }

@@ -1,0 +1,105 @@
+/** The annotation `lodestone.dev/depends-on`: objects of the namespace that a workload declares as dependencies. */
+import { configMaps, ingresses, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
+import { DEPENDS_ON_ANNOTATION } from '../../api/lodestone.ts'
+import type { K8sObject, ResourceType } from '../../api/meta.ts'
+import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
+import type { FieldError } from '../field-errors.ts'
+import { isObject } from '../json.ts'
+import { compileSchema } from '../schema-errors.ts'
+import { suggest } from '../suggest.ts'
+import type { WorkloadKinds } from '../workload-kinds/kinds.ts'
+import type { NamedObject } from './references.ts'
+
+const MAX_DEPENDENCIES = 64
+/** In characters: enough for the maximum number of the longest names. */
+const MAX_ANNOTATION_LENGTH = 32 * 1024
+const EXAMPLE = '[{"kind": "ConfigMap", "name": "settings"}]'
+const AT = `metadata.annotations[${DEPENDS_ON_ANNOTATION}]`
+/** A DNS subdomain (apimachinery, IsDNS1123Subdomain); some kinds allow `:` too. */
+const NAME = '^[a-z0-9]([-a-z0-9.:]*[a-z0-9])?$'
+
+const validate = compileSchema(
+  {
+    type: 'object',
+    required: ['kind', 'name'],
+    properties: {
+      kind: { type: 'string', minLength: 1, maxLength: 63 },
+      name: { type: 'string', maxLength: 253, pattern: NAME },
+    },
+  },
+  'forbidden',
+)
+
+const ALWAYS: readonly ResourceType[] = [
+  configMaps,
+  ingresses,
+  persistentVolumeClaims,
+  secrets,
+  serviceAccounts,
+  services,
+]
+
+export type ParsedDependsOn = { objects: NamedObject[] } | { errors: FieldError[] }
+
+/**
+ * Parses the annotation of a workload. The declared objects are in its namespace: an attached binding of another namespace would be
+ * garbage-collected.
+ */
+export function parseDependsOn({ metadata }: K8sObject, { related }: WorkloadKinds): ParsedDependsOn {
+  const text = metadata.annotations?.[DEPENDS_ON_ANNOTATION]
+  if (text === undefined) return { objects: [] }
+  if (typeof text !== 'string') return { errors: [invalid(AT, `must be a string; e.g. ${EXAMPLE}`)] }
+  if (text.length > MAX_ANNOTATION_LENGTH)
+    return { errors: [tooLong(`must have at most ${MAX_ANNOTATION_LENGTH} characters`)] }
+  let list: unknown
+  try {
+    list = JSON.parse(text)
+  } catch (error) {
+    return { errors: [invalid(AT, `is not JSON (${(error as Error).message}); e.g. ${EXAMPLE}`)] }
+  }
+  if (!Array.isArray(list)) return { errors: [invalid(AT, `must be a list; e.g. ${EXAMPLE}`)] }
+  if (list.length > MAX_DEPENDENCIES) {
+    return { errors: [tooLong(`must have at most ${MAX_DEPENDENCIES} items, has ${list.length}`)] }
+  }
+  const types = new Map([...ALWAYS, ...related.map(({ type }) => type)].map((type) => [type.kind, type]))
+  const errors = list.flatMap((item, i) => itemErrors(item, `${AT}[${i}]`, types))
+  if (errors.length > 0) return { errors }
+  const items = list as { kind: string; name: string }[]
+  return {
+    objects: items.flatMap(({ kind, name }) =>
+      types.has(kind) ? [{ type: types.get(kind) as ResourceType, name }] : [],
+    ),
+  }
+}
+
+/** Returns the errors of a new or changed annotation. A stored one is not checked again, since otherwise no user could change the workload. */
+export function dependsOnErrors(object: K8sObject, stored: K8sObject | undefined, kinds: WorkloadKinds): FieldError[] {
+  const text = (one: K8sObject | undefined) => one?.metadata.annotations?.[DEPENDS_ON_ANNOTATION]
+  if (object.metadata.deletionTimestamp || (stored && text(stored) === text(object))) return []
+  const parsed = parseDependsOn(object, kinds)
+  return 'errors' in parsed ? parsed.errors : []
+}
+
+function itemErrors(item: unknown, at: string, types: ReadonlyMap<string, ResourceType>): FieldError[] {
+  if (isObject(item) && item['namespace'] !== undefined) {
+    return [{ path: `${at}.namespace`, code: 'Forbidden', message: 'is that of the workload; remove the field' }]
+  }
+  const wrong = validate(item).map((error) => ({
+    ...error,
+    path: error.path === '(root)' ? at : `${at}.${error.path}`,
+  }))
+  if (wrong.length > 0) return wrong
+  const { kind } = item as { kind: string }
+  if (types.has(kind)) return []
+  const known = [...types.keys()].sort()
+  const message = `must be one of ${known.join(', ')}, or enabled by dependencies.related${suggest(kind, known)}`
+  return [{ path: `${at}.kind`, code: 'NotSupported', message }]
+}
+
+function tooLong(message: string): FieldError {
+  return { path: AT, code: 'TooLong', message }
+}
+
+function invalid(path: string, message: string): FieldError {
+  return { path, code: 'Invalid', message }
+}

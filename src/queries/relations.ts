@@ -1,0 +1,67 @@
+/** Finds the objects of enabled kinds that relate to a workload, and the workloads to which such an object relates. */
+import { type Service, serviceAccounts, services } from '../api/dependencies.ts'
+import { apiVersionOf, type K8sObject, type ResourceType } from '../api/meta.ts'
+import type { RelationTargets } from '../core/dependencies/related.ts'
+import { type RelatedObject, selectsAny, targets } from '../core/dependencies/relations.ts'
+import type { Workload } from '../core/dependencies/workload.ts'
+import { targetKey } from '../store/kinds/related.ts'
+import type { ObjectStore } from '../store/store.ts'
+
+/** The enabled kinds of a store. */
+export function relatedTypes(store: ObjectStore): readonly ResourceType<RelatedObject>[] {
+  return store.typesWithIndex('related') as readonly ResourceType<RelatedObject>[]
+}
+
+/** Returns the objects in a namespace that name one of the targets, or select pods or Services with these labels. */
+export function objectsRelatedTo(namespace: string, to: RelationTargets, store: ObjectStore): RelatedObject[] {
+  return relatedTypes(store).flatMap((type) => [
+    ...to.named.flatMap((object) => {
+      const key = targetKey(namespace, { kind: object.kind, name: object.metadata.name ?? '' })
+      return store.byIndex(type, 'related', key).filter(({ relations }) => targets(relations, object))
+    }),
+    ...store
+      .byIndex(type, 'selecting', namespace)
+      .filter(
+        ({ relations }) =>
+          selectsAny(relations.podSelectors, to.podLabels) || selectsAny(relations.serviceSelectors, to.serviceLabels),
+      ),
+  ])
+}
+
+/** The objects to which a related object leads: workloads, and Services and ServiceAccounts that lead to workloads. */
+export function targetsOf(object: K8sObject, workloadTypes: readonly ResourceType<Workload>[], store: ObjectStore) {
+  const { relations } = object as Partial<RelatedObject>
+  const { namespace } = object.metadata
+  const found: { workloads: Workload[]; carriers: K8sObject[] } = { workloads: [], carriers: [] }
+  // A deleted object is known only by name; its attached bindings are found by their labels.
+  if (!relations || namespace === undefined) return found
+  for (const { kind, name } of relations.targets) {
+    if (kind === services.kind) found.carriers.push(...[store.get(services, namespace, name) ?? []].flat())
+    else if (kind === serviceAccounts.kind) found.carriers.push(accountNamed(namespace, name))
+    else {
+      const ofKind = workloadTypes.filter((type) => type.kind === kind)
+      found.workloads.push(...ofKind.flatMap((type) => store.get(type, namespace, name) ?? []))
+    }
+  }
+  const { podSelectors, serviceSelectors } = relations
+  if (podSelectors.length > 0) {
+    for (const type of workloadTypes) {
+      for (const workload of store.list(type)) {
+        if (workload.metadata.namespace !== namespace) continue
+        if (selectsAny(podSelectors, workload.dependencies.podLabels)) found.workloads.push(workload)
+      }
+    }
+  }
+  if (serviceSelectors.length > 0) {
+    const selected = [...store.list(services)].filter(
+      ({ metadata }: Service) =>
+        metadata.namespace === namespace && selectsAny(serviceSelectors, [metadata.labels ?? {}]),
+    )
+    found.carriers.push(...selected)
+  }
+  return found
+}
+
+function accountNamed(namespace: string, name: string): K8sObject {
+  return { apiVersion: apiVersionOf(serviceAccounts), kind: serviceAccounts.kind, metadata: { namespace, name } }
+}
