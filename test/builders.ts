@@ -245,6 +245,9 @@ export function nodesWith(...labels: string[]): NodeAffinity {
   return { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }
 }
 
+/** The input of admission for a pod that may run on every node. */
+export const ANY_NODE = { mayRun: () => true, request: 'r1' }
+
 /** A volume that is ready on the nodes with the label `data/<id>`, at `/var/datasets/<id>`. */
 export function makeUsable(id: string, overrides: Partial<UsableVolume> = {}): UsableVolume {
   return {

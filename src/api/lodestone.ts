@@ -44,7 +44,11 @@ export const REFRESH_ANNOTATION = 'lodestone.dev/refresh'
  * node.
  */
 export const VOLUME_LABEL = 'lodestone.dev/volume'
-/** On mover pods, by the loop of volumes: the verb of the mover. */
+/** On PersistentVolumes of replicas, by the loop of volumes: the name of the node. */
+export const NODE_ANNOTATION = 'lodestone.dev/node'
+/** On mover pods in another namespace than their VolumeManager, by the loop of volumes: the Secret that is copied for the mover. */
+export const CREDENTIALS_ANNOTATION = 'lodestone.dev/credentials'
+/** On mover pods, and the Secrets copied for them, by the loop of volumes: the verb of the mover. */
 export const MOVER_LABEL = 'lodestone.dev/mover'
 /** On mover pods, by the loop of volumes: the per-node slot. Two movers with the same number never share a node. */
 export const MOVER_SLOT_LABEL = 'lodestone.dev/mover-slot'

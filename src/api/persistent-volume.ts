@@ -1,5 +1,6 @@
-/** PersistentVolumes and PersistentVolumeClaims, with the fields that Lodestone creates for NFS. */
+/** PersistentVolumes and PersistentVolumeClaims, with the fields that Lodestone creates. */
 import type { K8sObject, ResourceType } from './meta.ts'
+import type { NodeSelector } from './node.ts'
 
 export interface PersistentVolume extends K8sObject {
   spec?: {
@@ -8,6 +9,9 @@ export interface PersistentVolume extends K8sObject {
     persistentVolumeReclaimPolicy?: string
     storageClassName?: string
     claimRef?: { apiVersion?: string; kind?: string; namespace?: string; name?: string; uid?: string }
+    /** Immutable after its creation, like the source. */
+    nodeAffinity?: { required: NodeSelector }
+    local?: { path: string }
     nfs?: { server: string; path: string; readOnly?: boolean }
   }
   status?: { phase?: string }

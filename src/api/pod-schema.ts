@@ -64,6 +64,7 @@ export const podSpecSchema = {
       },
     },
     schedulingGates: listOf({ type: 'object', required: ['name'], properties: { name: text } }),
+    tolerations: listOf({ type: 'object', properties: { key: text, operator: text, value: text, effect: text } }),
     nodeName: text,
     nodeSelector: { type: 'object', additionalProperties: text },
     os: { type: 'object', required: ['name'], properties: { name: text } },

@@ -7,6 +7,7 @@ import type { ResourceRequirements } from './volume-manager.ts'
 export interface VolumeSource {
   hostPath?: { path: string; type?: string }
   persistentVolumeClaim?: { claimName: string; readOnly?: boolean }
+  nfs?: { server: string; path: string; readOnly?: boolean }
   downwardAPI?: { items: { path: string; fieldRef: { fieldPath: string } }[] }
 }
 

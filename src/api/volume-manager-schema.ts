@@ -49,6 +49,12 @@ const volumeConfig: Schema = {
     nodeAffinity: nodeAffinity('The nodes that may get the data.'),
     tolerations,
     options: strings('Options of the source type. All values are strings.', 64, 8192),
+    volumeType: {
+      type: 'string',
+      enum: ['hostPath', 'persistentVolumeClaim'],
+      description:
+        'How pods mount the data: as a directory of the node (hostPath, the default), or by a claim for a local PersistentVolume per replica.',
+    },
     readOnly: {
       type: 'boolean',
       description:

@@ -25,6 +25,8 @@ export interface VolumeConfig {
   tolerations?: Toleration[]
   options?: Record<string, string>
 
+  /** How pods mount data that movers bring to nodes. Default: hostPath. NFS is always a claim, Local always a directory. */
+  volumeType?: 'hostPath' | 'persistentVolumeClaim'
   /** Whether every mount of the data is read-only, even if the pod requests a writable one. Default: false. */
   readOnly?: boolean
   /** If not all downloads can run at the same time, those with the higher priority start first. Default: 0. */
@@ -142,6 +144,8 @@ export interface ReplicaStatus {
   shard?: string
   /** The node that has the replica or will get it. */
   node?: string
+  /** The PersistentVolumeClaim with which pods mount it; absent for hostPath. */
+  claimName?: string
   /** The uid of the Node. If a Node is recreated with the same name, its disk may be new. */
   nodeUID?: string
   /** The number of its mover. It increases as long as the replica exists. */

@@ -32,6 +32,7 @@ const replica: Schema = {
     path: string('The directory on its node.', 4096),
     shard: string('Pattern of the part that the replica has; absent without a distribution strategy.'),
     node: string('Node of the replica, or of its next mover.', 253),
+    claimName: string('Claim with which pods mount the replica; absent for hostPath.', 253),
     nodeUID: string('UID of the node.', 63),
     attempt: count('Number of movers that were started.'),
     failures: count('Number of consecutive failures.'),

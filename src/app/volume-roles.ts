@@ -3,7 +3,8 @@ import type { K8sObject } from '../api/meta.ts'
 import { bindingOf, clusterRole, clusterRoles, roleBindings } from '../api/rbac.ts'
 import { volumeManagers } from '../api/volume-manager.ts'
 import { MOVER_ROLE } from '../core/volume-manager/mover/access.ts'
-import { volumeClaimKinds } from '../store/kinds/volumes.ts'
+import { LOCAL_STORAGE_CLASS } from '../core/volume-manager/persistent-volume-objects.ts'
+import { volumeClaimKinds } from '../store/kinds/persistent-volumes.ts'
 import { LODESTONE, readRules } from './rbac.ts'
 
 /**
@@ -23,9 +24,15 @@ export function gateRoles(): K8sObject[] {
   ]
 }
 
-/** Returns the ClusterRoles of the controller of volumes and of its movers, and the binding of the former. */
-export function volumeRoles(): K8sObject[] {
+/**
+ * Returns the ClusterRoles of the controller of volumes and of its movers, and the bindings of the former.
+ *
+ * @param namespace that of all movers: the rights on movers are bound only there
+ */
+export function volumeRoles(namespace?: string): K8sObject[] {
   const name = 'lodestone-volumes'
+  const movers = 'lodestone-mover-pods'
+  const inNamespace = namespace === undefined ? {} : { namespace }
   return [
     clusterRole(name, [
       // If dependencies are not distributed, no other role allows to read these kinds.
@@ -33,10 +40,12 @@ export function volumeRoles(): K8sObject[] {
       { apiGroups: [volumeManagers.group], resources: ['volumemanagers', 'volumemanagers/status'], verbs: ['patch'] },
       // Labels on nodes show which nodes have data.
       { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
+      { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
+    ]),
+    clusterRole(movers, [
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'create', 'delete'] },
       // The logs of ended movers.
       { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-      { apiGroups: [''], resources: ['persistentvolumes', 'persistentvolumeclaims'], verbs: ['create', 'delete'] },
       // Movers report their progress in Events.
       { apiGroups: [''], resources: ['events'], verbs: ['get'] },
       { apiGroups: [''], resources: ['serviceaccounts'], verbs: ['get', 'create'] },
@@ -50,5 +59,33 @@ export function volumeRoles(): K8sObject[] {
     ]),
     clusterRole(MOVER_ROLE, [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }]),
     bindingOf(name, { name }, LODESTONE),
+    bindingOf(movers, { name: movers, ...inNamespace }, LODESTONE),
   ]
+}
+
+/**
+ * Returns the additional rights for movers in one namespace for all: to read the Secrets of VolumeManagers, and to create copies of them
+ * there. They are not needed if movers run beside their VolumeManagers, where the kubelet reads the Secrets.
+ */
+export function credentialRoles(namespace: string): K8sObject[] {
+  const [read, write] = ['lodestone-credentials', 'lodestone-credential-copies']
+  return [
+    clusterRole(read, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]),
+    clusterRole(write, [{ apiGroups: [''], resources: ['secrets'], verbs: ['create'] }]),
+    bindingOf(read, { name: read }, LODESTONE),
+    bindingOf(write, { name: write, namespace }, LODESTONE),
+  ]
+}
+
+/** Returns the StorageClass of the claims for replicas. Lodestone creates their PersistentVolumes, so that it needs no provisioner. */
+export function storageClass(): K8sObject {
+  const object = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: LOCAL_STORAGE_CLASS },
+    provisioner: 'kubernetes.io/no-provisioner',
+    reclaimPolicy: 'Retain',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  }
+  return object
 }

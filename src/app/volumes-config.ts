@@ -78,6 +78,7 @@ export const volumesSchema = {
       properties: {
         image: text,
         architectures: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^[a-z0-9]{1,63}$' } },
+        namespace: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$' },
         serviceAccountName: text,
         imagePullSecrets: { type: 'array', items: text },
         priorityClassName: text,

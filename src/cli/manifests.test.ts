@@ -25,7 +25,10 @@ const crds = Array(3).fill('CustomResourceDefinition') as string[]
 const registration = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
 const role = ['ClusterRole', 'ClusterRoleBinding']
 const rbac = [...role, ...role, 'ClusterRole', 'ClusterRole', 'ClusterRole']
-const volumes = [...role, 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding']
+const volumes = [
+  ...role,
+  ...['ClusterRole', 'ClusterRole', 'ClusterRole', 'ClusterRoleBinding', 'ClusterRoleBinding', 'StorageClass'],
+]
 const interpreter = ['ResourceInterpreterWebhookConfiguration']
 
 describe('prints the requested parts in the order in which they can be applied', () => {
@@ -64,16 +67,42 @@ describe('with a configuration, the rights are those that its features need', ()
   })
 
   test.each([
-    { volumes: { enabled: true }, want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover'] },
+    {
+      volumes: { enabled: true },
+      want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover-pods', 'lodestone-mover'],
+    },
+    {
+      volumes: { enabled: true, movers: { namespace: 'movers' } },
+      want: [
+        ...['lodestone-gates', 'lodestone-volumes', 'lodestone-mover-pods', 'lodestone-mover'],
+        ...['lodestone-credentials', 'lodestone-credential-copies'],
+      ],
+    },
     {
       volumes: { enabled: true, whenNotReady: 'refuse' },
-      want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover'],
+      want: ['lodestone-gates', 'lodestone-volumes', 'lodestone-mover-pods', 'lodestone-mover'],
     },
     { volumes: { enabled: false }, want: ['lodestone-gates'] },
     { volumes: { enabled: false, whenNotReady: 'refuse' }, want: [] },
   ])('with $volumes: $want', async ({ volumes, want }) => {
     expect(await namesOf('volumes', { volumes })).toEqual(want)
   })
+})
+
+test('with a namespace for all movers, the rights on their Pods and Secrets are only there', async () => {
+  const config = { volumes: { enabled: true, movers: { namespace: 'movers' } } }
+  const file = join(makeFolder({ 'lodestone.yaml': config }), 'lodestone.yaml')
+
+  const { stdout } = await runWords(['manifests', 'volumes', '--config', file])
+
+  const objects = parseAllDocuments(stdout).map((document) => document.toJS() as K8sObject)
+  const bindings = objects.filter(({ kind }) => kind === 'RoleBinding').map(({ metadata }) => metadata)
+  expect(bindings).toEqual([
+    { name: 'lodestone-mover-pods', namespace: 'movers' },
+    { name: 'lodestone-credential-copies', namespace: 'movers' },
+  ])
+  const inCluster = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ metadata }) => metadata.name)
+  expect(inCluster).toEqual(['lodestone-gates', 'lodestone-volumes', 'lodestone-credentials'])
 })
 
 test('the registration names a Service unless a URL is given', async () => {
@@ -161,7 +190,7 @@ describe('the chart', () => {
     )
 
   test('has and binds all its generated roles, except those of users and movers', () => {
-    const generated = Object.keys(generatedFiles()).filter((name) => name.startsWith('charts/lodestone/files/'))
+    const generated = Object.keys(generatedFiles()).filter((name) => /^charts\/lodestone\/files\/.*role/.test(name))
     expect(used.map((file) => `charts/lodestone/${file}`).sort()).toEqual(generated.sort())
     const bound = [...template.matchAll(/kind: ClusterRole, name: ([\w-]+) /g)].map(([, name]) => name)
     const ofOthers = /^lodestone-(mover|view|edit|admin)$/
@@ -190,6 +219,7 @@ describe('the chart', () => {
         'gate-roles',
       ],
       ['((.Values.config).volumes).enabled', 'volume-roles'],
+      ['and ((.Values.config).volumes).enabled ((((.Values.config).volumes).movers).namespace)', 'credential-roles'],
     ])
   })
 })

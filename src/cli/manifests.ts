@@ -9,7 +9,7 @@ import { clusterRoles, dependencyRoles } from '../app/rbac.ts'
 import { wantedInterpreterRegistration, wantedRegistration } from '../app/registration.ts'
 import { systemsRoles } from '../app/systems-config.ts'
 import { userRoles } from '../app/user-roles.ts'
-import { gateRoles, volumeRoles } from '../app/volume-roles.ts'
+import { credentialRoles, gateRoles, storageClass, volumeRoles } from '../app/volume-roles.ts'
 import { workloadKindsOf } from '../app/workload-kinds-config.ts'
 import { suggest } from '../core/suggest.ts'
 import { SHIPPED_KINDS } from '../core/workload-kinds/kinds.ts'
@@ -108,6 +108,9 @@ export function generatedFiles(): Record<string, string> {
     'charts/lodestone/files/user-roles.yaml': rolesIn(userRoles()),
     'charts/lodestone/files/gate-roles.yaml': rolesIn(gateRoles()),
     'charts/lodestone/files/volume-roles.yaml': rolesIn(volumeRoles()),
+    // The namespace is only in their bindings, which the chart has itself.
+    'charts/lodestone/files/credential-roles.yaml': rolesIn(credentialRoles('')),
+    'charts/lodestone/files/storage-class.yaml': generated([storageClass()]),
   }
 }
 
@@ -157,7 +160,12 @@ function rightsOf(config: Config | undefined): K8sObject[] {
 
 function podRightsOf(config: Config | undefined): K8sObject[] {
   const { enabled, whenNotReady } = config?.volumes ?? { enabled: true, whenNotReady: 'gate' }
-  return [...(enabled || whenNotReady === 'gate' ? gateRoles() : []), ...(enabled ? volumeRoles() : [])]
+  const namespace = config?.volumes.movers.namespace
+  return [
+    ...(enabled || whenNotReady === 'gate' ? gateRoles() : []),
+    ...(enabled ? [...volumeRoles(namespace), storageClass()] : []),
+    ...(enabled && namespace !== undefined ? credentialRoles(namespace) : []),
+  ]
 }
 
 function partsOf(words: string[]): readonly Part[] {

@@ -5,17 +5,12 @@ import { at, makeDeletion, makeMover, makeNode, makeReplica } from '../../test/v
 import { VOLUME_SETTINGS } from '../../test/volume-world.ts'
 import { VOLUME_LABEL } from '../api/lodestone.ts'
 import type { K8sObject } from '../api/meta.ts'
+import type { PersistentVolume } from '../api/persistent-volume.ts'
 import type { Pod } from '../api/pod.ts'
 import type { VolumeManager, VolumeStatus } from '../api/volume-manager.ts'
 import { claimNameOf, dataPathOf, directoryOf, nodeLabelOf, volumeKey } from '../core/volume-manager/spec/names.ts'
-import {
-  concernedManagers,
-  gatherVolumeManager,
-  type KnownMovers,
-  lastEndOf,
-  managersToRetry,
-  usersOf,
-} from './movers.ts'
+import { concernedManagers, gatherVolumeManager, type KnownMovers, managersToRetry } from './movers.ts'
+import { lastEndOf, usersOf } from './volume-users.ts'
 
 const UID = '00000000-0000-0000-0000-00000000000a'
 const sales = makeVolumeManager([{}], { uid: UID })
@@ -170,6 +165,54 @@ test.each([
   const users = ends.map((end, i) => makeUser({ nodeName: 'n1' }, endedAt(end), `p${i}`))
 
   expect(lastEndOf(await storeOf(users), node, directory)).toBe(want)
+})
+
+describe('a pod that claims the data of a node', () => {
+  const persistent: PersistentVolume = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: {
+      name: 'c0',
+      labels: { 'lodestone.dev/volume': volumeKey(sales, 'vol1') },
+      annotations: { 'lodestone.dev/node': 'n2' },
+    },
+    spec: { local: { path: `${directory}/data` }, claimRef: { namespace: 'default', name: 'c0' } },
+  }
+  const claiming = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c0' } }] }
+
+  test('uses the directory there, even before it is scheduled', async () => {
+    const store = await storeOf([persistent, makePod('', claiming)])
+
+    expect(usersOf(store, 'default', directory)).toEqual([{ pod: 'default/trainer', node: 'n2' }])
+    expect(usersOf(store, 'default', `${directory}x`)).toEqual([])
+  })
+
+  test('uses nothing by a claim of the same name in another namespace', async () => {
+    const store = await storeOf([persistent, makePod('', claiming, { namespace: 'other' })])
+
+    expect(usersOf(store, 'default', directory)).toEqual([])
+  })
+
+  test('has a last end on that node only', async () => {
+    const ended = { ...makePod('', { ...claiming, nodeName: 'n2' }), status: endedAt(at(5)) as Pod['status'] }
+    const store = await storeOf([persistent, ended as Pod])
+
+    expect(['n1', 'n2'].map((node) => lastEndOf(store, node, directory))).toEqual([undefined, at(5)])
+  })
+})
+
+test('a pod of a third namespace is no mover, whatever it says', async () => {
+  const settings = { ...VOLUME_SETTINGS, movers: { ...VOLUME_SETTINGS.movers, namespace: 'movers' } }
+  const none = { uncached: [], created: [], progress: new Map(), refusals: new Map(), retryTriggers: new Map() }
+  const moverIn = (namespace: string): Pod => {
+    const mover = makeMover()
+    return { ...mover, metadata: { ...mover.metadata, namespace, name: `m-${namespace}` } }
+  }
+  const store = await storeOf(['default', 'movers', 'other'].map(moverIn))
+
+  const { movers } = gatherVolumeManager(makeVolumeManager(), store, settings, none, NOW)
+
+  expect([...movers.keys()].sort()).toEqual(['m-default', 'm-movers'])
 })
 
 interface Change {

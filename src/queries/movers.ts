@@ -6,7 +6,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-vol
 import { type Pod, pods } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { jsonEqual } from '../core/json.ts'
-import type { NodeLookup, RetryTrigger, VolumeManagerInput, VolumeUser } from '../core/volume-manager/input.ts'
+import type { NodeLookup, RetryTrigger, VolumeManagerInput } from '../core/volume-manager/input.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { evictingNodes } from '../core/volume-manager/replica/eviction.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
@@ -15,10 +15,10 @@ import { hasDiskPressure, healthOf } from '../core/volume-manager/schedule/node-
 import { allowanceOf, firstManagers, isInQueue } from '../core/volume-manager/schedule/queue.ts'
 import { toleratesNode } from '../core/volume-manager/schedule/taints.ts'
 import { ownerKey, ownerOfNodeLabel, ownerOfPlace } from '../core/volume-manager/spec/names.ts'
-import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
-import { latestOf } from '../core/volume-manager/status/time.ts'
-import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
+import { moverNamespace, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import type { CachedUse } from '../store/kinds/volumes.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
+import { lastEndOf, usersOf } from './volume-users.ts'
 
 /** The memory of the loop, in addition to the store. */
 export interface KnownMovers extends Pick<VolumeManagerInput, 'progress' | 'refusals' | 'retryTriggers'> {
@@ -38,7 +38,11 @@ export function gatherVolumeManager(
   const { namespace, name = '' } = manager.metadata
   const key = objectKey(namespace, name)
   const owner = ownerKey(manager)
-  const movers = [...moversOf(store, key), ...uncached].map((pod) => [pod.metadata.name ?? '', pod] as const)
+  // A pod of another namespace that claims to be a mover of this VolumeManager is not one.
+  const places = new Set([namespace, moverNamespace(manager, settings.movers)])
+  const movers = [...moversOf(store, key), ...uncached]
+    .filter((pod) => places.has(pod.metadata.namespace))
+    .map((pod) => [pod.metadata.name ?? '', pod] as const)
   return {
     manager,
     settings,
@@ -50,7 +54,10 @@ export function gatherVolumeManager(
     users: (place) => usersOf(store, namespace, place),
     lastEnd: (...place) => lastEndOf(store, ...place),
     persistentVolumes: store.byIndex(persistentVolumes, 'owner', owner),
-    persistentVolumeClaims: store.byIndex(persistentVolumeClaims, 'owner', owner),
+    // A claim of another namespace with the same label and name is not that of the volume.
+    persistentVolumeClaims: store
+      .byIndex(persistentVolumeClaims, 'owner', owner)
+      .filter(({ metadata }) => metadata.namespace === namespace),
     allowance: allowanceOf({
       manager: key,
       waiting: store.byIndex(volumeManagers, 'waiting', 'all'),
@@ -83,25 +90,6 @@ function nodeLookup(store: ObjectStore, owner: string): NodeLookup {
     all: () => store.list(nodes),
     labelled: () => store.byIndex(nodes, 'owner', owner),
   }
-}
-
-/** Returns the pods that mount a directory, or a PersistentVolumeClaim of the namespace. Pods of every namespace may mount a directory. */
-export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
-  const [index, key] = place.startsWith('/') ? ['directory', place] : ['claim', objectKey(namespace, place)]
-  return store.byIndex(pods, index, key).map((pod) => {
-    const { use } = pod as MountingPod
-    return {
-      pod: keyOfObject(pod),
-      ...(use?.node !== undefined && { node: use.node }),
-      ...(use?.startTime !== undefined && { startTime: use.startTime }),
-    }
-  })
-}
-
-/** Returns when the last pod with a directory of a node ended, by the clock of that node. */
-export function lastEndOf(store: ObjectStore, node: string, directory: string): string | undefined {
-  const ended: readonly MountingPod[] = store.byIndex(pods, 'endedIn', placeKey(node, directory))
-  return latestOf(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
 }
 
 /** How many waiting VolumeManagers are enqueued when a slot may be free: more than one, since the first may not be able to start. */
@@ -190,8 +178,8 @@ function concernedByPod(pod: MountingPod, store: ObjectStore): string[] {
   }
   const { directories = [], claims = [] } = pod.use ?? {}
   // An ended pod may be observed for the first time.
-  const { directories: left = [] } = pod.pastUse ?? {}
-  return [...directories, ...claims, ...left].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
+  const { directories: left = [], claims: released = [] } = pod.pastUse ?? {}
+  return [...directories, ...claims, ...left, ...released].flatMap((place) => ownersNamed(ownerOfPlace(place), store))
 }
 
 /** Returns the VolumeManagers with data on the node and, if the node itself changed, those that wait for a node. */

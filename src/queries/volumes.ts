@@ -1,5 +1,7 @@
 /** Finds the VolumeManagers whose volumes a pod mounts, for admission and loops. */
 import { clusters } from '../api/karmada.ts'
+import { nodes } from '../api/node.ts'
+import type { PodSpec } from '../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import type { HostRoots } from '../core/volume-manager/spec/host-paths.ts'
 import {
@@ -7,6 +9,7 @@ import {
   mountableVolumes,
   type VolumeManagerLookup,
 } from '../core/workload/mountable-volumes.ts'
+import { fitsNode } from '../core/workload/node-fit.ts'
 import type { ObjectStore } from '../store/store.ts'
 
 /** Cached results: cached objects never change, and all pods of a Job need the same one. */
@@ -30,6 +33,15 @@ export function volumeManagersOf(
     const view = mountableVolumes(manager, roots)
     views.set(manager, { view, roots })
     return view
+  }
+}
+
+/** Returns whether a pod may run on a node; true for a node that is not cached. */
+export function fitsNodeOf(store: ObjectStore, spec: PodSpec): (name: string) => boolean {
+  const isCached = store.kinds().some(({ kind }) => kind === nodes.kind)
+  return (name) => {
+    const node = isCached ? store.get(nodes, undefined, name) : undefined
+    return node === undefined || fitsNode(spec, node)
   }
 }
 

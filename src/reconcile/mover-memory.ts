@@ -7,6 +7,7 @@ import type { MoverProgress, RetryTrigger } from '../core/volume-manager/input.t
 import { progressEventName, readProgress } from '../core/volume-manager/mover/progress.ts'
 import { expectedMovers, unsettledMovers } from '../core/volume-manager/mover/task.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
+import { moverNamespace, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { managersToRetry, moversOf } from '../queries/movers.ts'
 import type { ObjectStore, StoreChange } from '../store/store.ts'
 
@@ -70,9 +71,10 @@ export function forgetMover({ created, progress }: MoverMemory, { metadata, stat
 export async function readUncached(
   manager: VolumeManager,
   store: ObjectStore,
+  settings: VolumeSettings['movers'],
   { created }: MoverMemory,
 ): Promise<Pod[]> {
-  const { namespace } = manager.metadata
+  const namespace = moverNamespace(manager, settings)
   const missing = expectedMovers(manager).filter((name) => !store.get(pods, namespace, name))
   const read = await Promise.all(
     missing.map(async (name) => {

@@ -4,7 +4,7 @@ import { type VolumeManager, volumeManagers } from '../api/volume-manager.ts'
 import { fullNodes, planEviction } from '../core/volume-manager/replica/eviction.ts'
 import { hasDiskPressure } from '../core/volume-manager/schedule/node-health.ts'
 import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
-import { lastEndOf, usersOf } from '../queries/movers.ts'
+import { lastEndOf, usersOf } from '../queries/volume-users.ts'
 import { applyPlan } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 

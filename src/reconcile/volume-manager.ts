@@ -6,12 +6,13 @@ import type { Action } from '../core/plan.ts'
 import { readTask } from '../core/volume-manager/mover/task.ts'
 import { planVolumeManager } from '../core/volume-manager/plan.ts'
 import { isEnded } from '../core/volume-manager/replica/pod-use.ts'
-import type { VolumeSettings } from '../core/volume-manager/spec/settings.ts'
+import { moverNamespace, type VolumeSettings } from '../core/volume-manager/spec/settings.ts'
 import { concernedManagers, gatherVolumeManager, moversOf } from '../queries/movers.ts'
 import { type ObjectStore, refusalOf } from '../store/store.ts'
 import { applyPlan, applyWrite, type Writers } from './apply.ts'
 import type { ReconcileLoop } from './define.ts'
 import { openMoverAccess } from './mover-access.ts'
+import { createCopy, readCredentials } from './mover-credentials.ts'
 import type { MoverLogs } from './mover-logs.ts'
 import {
   emptyMemory,
@@ -57,7 +58,8 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
         return undefined
       }
       const { movers: moverSettings } = settings()
-      const uncached = await readUncached(manager, store, memory)
+      const ofMovers = moverNamespace(manager, moverSettings) ?? ''
+      const uncached = await readUncached(manager, store, moverSettings, memory)
       const progress = await readProgresses(key, store, memory, now())
       const { created } = memory
       const retries = retryMemoryOf(manager, memory)
@@ -69,7 +71,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
       const untried = new Set(movers.map(({ object }) => keyOfObject(object)))
       let [waits, isRefused] = [false, false]
       try {
-        if (movers.length > 0) await access.grant(namespace, moverSettings.serviceAccountName, store)
+        if (movers.length > 0) await access.grant(ofMovers, moverSettings.serviceAccountName, store)
         for (const action of plan.actions) {
           // The status is written earlier in the plan and never waits for a log.
           const isKept =
@@ -81,7 +83,7 @@ export function openVolumeManagerLoop(settings: () => VolumeSettings, logs?: Mov
             if (refusal === undefined) continue
             isRefused = true
             retries.refusals.set(action.object.metadata.name ?? '', refusal)
-            access.forget(namespace, moverSettings.serviceAccountName)
+            access.forget(ofMovers, moverSettings.serviceAccountName)
           } else if (!isKept) await applyPlan({ store, events }, { actions: [action] })
         }
       } finally {
@@ -109,8 +111,15 @@ function isMoverCreation(action: Action): action is Creation {
 async function createMover(action: Creation, { created }: MoverMemory, writers: Writers): Promise<string | undefined> {
   const { namespace, name = '' } = action.object.metadata
   const key = keyOfObject(action.object)
+  const mover = action.object as Pod
   try {
+    const credentials = await readCredentials(mover, writers.store)
+    if (credentials && 'refusal' in credentials) {
+      created.delete(key)
+      return credentials.refusal
+    }
     await applyPlan(writers, { actions: [action] })
+    if (credentials) await createCopy(mover, credentials.data, writers.store)
     // A folder store has the mover in its cache already.
     if (writers.store.get(pods, namespace, name)) created.delete(key)
     return undefined

@@ -5,7 +5,7 @@ import type { FieldError } from '../core/field-errors.ts'
 import { denyErrors, leaveMalformed, type Outcome } from '../core/outcome.ts'
 import { decidePod } from '../core/workload/decide-pod.ts'
 import { validatePodSpec } from '../core/workload/validate.ts'
-import { isHub, volumeManagersOf } from '../queries/volumes.ts'
+import { fitsNodeOf, isHub, volumeManagersOf } from '../queries/volumes.ts'
 import { defineWebhook } from './define.ts'
 
 /**
@@ -24,13 +24,14 @@ export const pod = defineWebhook({
   objectSelector: { matchLabels: { [INJECT_LABEL]: 'true' } },
   // A pod that requests data must not run without it. Pods without the label are not sent to this webhook.
   failurePolicy: 'Fail',
-  gather({ object, namespace }, { store, whenNotReady, volumeLimits }) {
+  gather({ uid, object, namespace }, { store, whenNotReady, volumeLimits }) {
     const pod = object as Pod
     const errors = validatePodSpec(pod.spec)
     if (errors.length > 0) return { errors }
     // A pod that is being created may have no namespace of its own (kube-apiserver before 1.27).
     const managers = volumeManagersOf(store, namespace || pod.metadata.namespace, volumeLimits)
-    return { pod, managers, whenNotReady, isHub: isHub(store) }
+    const input = { pod, managers, whenNotReady, isHub: isHub(store) }
+    return { ...input, mayRun: fitsNodeOf(store, pod.spec), request: uid }
   },
   decide: (input) => ('errors' in input ? refuseTooLarge(input.errors) : decidePod(input)),
 })

@@ -46,10 +46,14 @@ const run = promisify(execFile)
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
 // As an administrator installs it. Gives a kubeconfig with the rights that this grants, and no others.
-export async function installLodestone(plane: ControlPlane): Promise<string> {
+// `config` is the configuration that the rights are for; without it, they are for all features.
+export async function installLodestone(plane: ControlPlane, config?: Record<string, unknown>): Promise<string> {
   // Where Karmada is, no pods run.
   const volumes = plane.components.includes('karmada-webhook') ? [] : ['volumes']
-  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes])
+  const file = join(plane.dir, 'installed.yaml')
+  if (config) await writeFile(file, stringify(config))
+  const given = config ? ['--config', file] : []
+  const { stdout } = await run(process.execPath, [main, 'manifests', 'crds', 'rbac', ...volumes, ...given])
   await plane.kubectl(['apply', '-f', '-'], { input: stdout })
   await plane.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
   await createRegistrations(plane)

@@ -67,7 +67,10 @@ export async function startMember({ images = {}, volumes = {}, movers = {} }: Me
     const proxy = await startS3Proxy(s3.url)
     plane.onStop(() => proxy.stop())
     const kubelet = await startMoverKubelet(plane, { images: { [image]: lodestoneCommand, ...images } })
-    await installLodestone(plane)
+    const { namespace } = movers as { namespace?: string }
+    if (namespace !== undefined) await plane.apply(namespaceOf(namespace, 'privileged'))
+    const installed = { volumes: { enabled: true, movers: { namespace } } }
+    await installLodestone(plane, namespace === undefined ? undefined : installed)
     const { certificate, key } = await plane.pki.issueUser(lodestoneUser, [])
     const gate = await startApiGate({ server: plane.server, ca: plane.pki.caCertificate, certificate, key })
     plane.onStop(() => gate.stop())
@@ -149,11 +152,22 @@ function member(parts: Pick<Member, 'plane' | 'gate' | 'lodestone' | 'kubelet' |
   }
 }
 
-export function credentialsSecret(name: string, awsAccessKeyID: string, awsSecretAccessKey: string): KubeObject {
+// A namespace with a level of Pod Security.
+export function namespaceOf(name: string, level: 'privileged' | 'restricted'): KubeObject {
+  const labels = { 'pod-security.kubernetes.io/enforce': level }
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
+}
+
+export function credentialsSecret(
+  name: string,
+  awsAccessKeyID: string,
+  awsSecretAccessKey: string,
+  namespace = 'default',
+): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name, namespace: 'default' },
+    metadata: { name, namespace },
     stringData: { awsAccessKeyID, awsSecretAccessKey },
   }
 }

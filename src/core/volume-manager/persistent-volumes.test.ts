@@ -1,11 +1,12 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager } from '../../../test/builders.ts'
-import { makeVolumeInput } from '../../../test/volume-builders.ts'
+import { makeReplica, makeVolumeInput } from '../../../test/volume-builders.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/persistent-volume.ts'
+import type { ReplicaStatus } from '../../api/volume-manager.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { planPersistentVolumes } from './persistent-volumes.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
-import { claimNameOf, volumeKey } from './spec/names.ts'
+import { claimNameOf, replicaClaimName, volumeKey } from './spec/names.ts'
 
 const manager = makeVolumeManager()
 const NFS = makeVolume({
@@ -207,4 +208,87 @@ test('a volume of another source has no claim', () => {
   const plan = { ...WANTED, config: makeVolume() }
 
   expect(planPersistentVolumes(makeVolumeInput(), [plan])).toEqual({ writes: [], waiting: [] })
+})
+
+describe('a volume that pods claim', () => {
+  const config = makeVolume({ volumeType: 'persistentVolumeClaim' })
+  const planWith = (...replicas: ReplicaStatus[]) =>
+    ({ ...WANTED, config, set: { replicas, deletions: [], nextIndex: 9 } }) as unknown as VolumePlan
+  const nameAt = (index: number) => replicaClaimName(manager, 'vol1', 'r', index)
+  const on = (node: string, index = 0, phase = 'Bound') => {
+    const metadata = { name: nameAt(index), annotations: { 'lodestone.dev/node': node } }
+    return volume(phase, metadata)
+  }
+  const claimAt = (index: number) => claim({ name: nameAt(index) })
+  const planned = (plan: VolumePlan, input: Case['input'] = {}) =>
+    planPersistentVolumes(makeVolumeInput({ manager, ...input }), [plan]).writes.map((write) => {
+      const metadata = 'object' in write ? write.object.metadata : undefined
+      return [write.kind, 'type' in write ? write.type.kind : '', metadata?.name]
+    })
+
+  test('has a PersistentVolume for each replica that is on its node', () => {
+    const replicas = [
+      makeReplica(),
+      makeReplica({ index: 1, node: 'n2', state: 'Unreachable' }),
+      makeReplica({ index: 2, node: 'n3', state: 'Downloading' }),
+      makeReplica({ index: 3, node: 'gone' }),
+      makeReplica({ index: 4, state: 'Evicted', node: undefined as never }),
+    ]
+    expect(planned(planWith(...replicas))).toEqual([
+      ['create', 'PersistentVolume', nameAt(0)],
+      ['create', 'PersistentVolume', nameAt(1)],
+    ])
+  })
+
+  test('has its claims when the PersistentVolumes are available', () => {
+    expect(planned(planWith(makeReplica()), { persistentVolumes: [on('n1', 0, 'Available')] })).toEqual([
+      ['create', 'PersistentVolumeClaim', nameAt(0)],
+    ])
+  })
+
+  test.each<[string, Case['input'], string[][]]>([
+    [
+      'loses the claim first',
+      { persistentVolumes: [on('n2')], persistentVolumeClaims: [claimAt(0)] },
+      [['delete', 'PersistentVolumeClaim', nameAt(0)]],
+    ],
+    [
+      'keeps the claim under a pod',
+      { persistentVolumes: [on('n2')], persistentVolumeClaims: [claimAt(0)], ...used },
+      [],
+    ],
+    [
+      'loses the claim that only unscheduled pods name: they can run with the next one',
+      {
+        ...{ persistentVolumes: [on('n2')], persistentVolumeClaims: [claimAt(0)] },
+        users: () => [{ pod: 'default/reader' }],
+      },
+      [['delete', 'PersistentVolumeClaim', nameAt(0)]],
+    ],
+    ['then loses the PersistentVolume', { persistentVolumes: [on('n2')] }, [['delete', 'PersistentVolume', nameAt(0)]]],
+    ['then has a new one', {}, [['create', 'PersistentVolume', nameAt(0)]]],
+  ])('whose replica is on another node now %s', (_name, input, want) => {
+    expect(planned(planWith(makeReplica({ node: 'n1' })), input)).toEqual(want)
+  })
+
+  test('keeps the claim of a replica that is no longer wanted while an unscheduled pod names it', () => {
+    const input = { persistentVolumes: [on('n1')], persistentVolumeClaims: [claimAt(0)] }
+    const users = () => [{ pod: 'default/reader' }]
+    expect(planned(planWith(makeReplica({ index: 1, node: 'n2' })), { ...input, users })).toEqual([
+      ['create', 'PersistentVolume', nameAt(1)],
+    ])
+  })
+
+  test('has a new PersistentVolume after a user deleted the claim', () => {
+    expect(planned(planWith(makeReplica()), { persistentVolumes: [on('n1', 0, 'Released')] })).toEqual([
+      ['delete', 'PersistentVolume', nameAt(0)],
+    ])
+  })
+
+  test('loses its claims when it has directories instead', () => {
+    const plan = { ...planWith(makeReplica()), config: makeVolume() }
+    expect(planned(plan, { persistentVolumes: [on('n1')], persistentVolumeClaims: [claimAt(0)] })).toEqual([
+      ['delete', 'PersistentVolumeClaim', nameAt(0)],
+    ])
+  })
 })

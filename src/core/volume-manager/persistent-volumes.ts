@@ -1,21 +1,21 @@
-/** Plans the PersistentVolume and the PersistentVolumeClaim of each NFS volume, bound to each other only. */
-import { VOLUME_LABEL } from '../../api/lodestone.ts'
+/** Plans the PersistentVolumes and claims of a VolumeManager: one pair for each NFS volume, and for each replica that pods claim. */
+import { NODE_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
 } from '../../api/persistent-volume.ts'
-import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeConfig } from '../../api/volume-manager.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
+import { claimOfVolume, volumeOf, type WantedPersistentVolume } from './persistent-volume-objects.ts'
+import { isUsable } from './replica/replica.ts'
 import type { VolumePlan } from './replica/volume-plan.ts'
-import { claimNameOf, volumeKey } from './spec/names.ts'
+import { claimNameOf, replicaClaimName, volumeKey } from './spec/names.ts'
+import { hasReplicaClaims } from './spec/published.ts'
 import { sourceTypeOf } from './spec/source-types.ts'
 import { MESSAGES } from './status/codes.ts'
-
-/** VCK's StorageClass. It need not exist, since the volume and the claim name each other. */
-const STORAGE_CLASS = 'vck'
 
 export interface PersistentVolumePlan {
   /** Creates missing objects, and deletes objects that are neither wanted nor used. */
@@ -32,35 +32,38 @@ export interface Waiting {
 
 /**
  * Plans the PersistentVolumes and claims of a VolumeManager. With VCK's templates, any claim of the StorageClass could bind the volume.
- * Here the volume and the claim name each other.
+ * Here the volume and the claim name each other. A claim that a pod names is never deleted.
  */
 export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly VolumePlan[]): PersistentVolumePlan {
   const { manager, users, persistentVolumeClaims: claims, persistentVolumes: volumes } = input
+  const there = new Set(claims.map(({ metadata }) => metadata.name))
+  const volumesThere = new Map(volumes.map((volume) => [volume.metadata.name, volume]))
   const wanted = new Map(
-    plans.flatMap(({ config, wanted: isWanted }) =>
-      isWanted && config && sourceTypeOf(config.sourceType).delivery === 'mounted'
-        ? [[claimNameOf(manager, config), config] as const]
-        : [],
-    ),
+    plans
+      .flatMap((plan) => wantedOf(input, plan))
+      // A replica that left its node: its PersistentVolume is replaced when no pod names the claim any more.
+      .filter((one) => isFor(one, volumesThere.get(one.name), there.has(one.name)))
+      .map((one) => [one.name, one]),
   )
-  // A volume with an invalid spec keeps its PersistentVolume and claim.
+  // A volume with an invalid spec keeps its PersistentVolumes and claims.
   const kept = plans.flatMap(({ problems, id }) => (problems.length > 0 ? [volumeKey(manager, id)] : []))
   const isUnwanted = ({ metadata }: PersistentVolume | PersistentVolumeClaim) =>
     !wanted.has(metadata.name ?? '') &&
     !kept.includes(metadata.labels?.[VOLUME_LABEL] ?? '') &&
     !metadata.deletionTimestamp
   const unwanted = claims.filter(isUnwanted)
-  const used = unwanted.filter(({ metadata }) => users(metadata.name ?? '').length > 0)
+  const moved = new Set(plans.flatMap((plan) => claimNamesOf(input, plan)).filter((name) => !wanted.has(name)))
+  // A pod that is not scheduled yet can only run with the next claim of that name. Kubernetes does not count it either (pvc-protection).
+  const usersOf = (name = '') => users(name).filter(({ node }) => node !== undefined || !moved.has(name))
+  const used = unwanted.filter(({ metadata }) => usersOf(metadata.name).length > 0)
   const usedNames = used.map(({ metadata }) => metadata.name)
-  const there = new Set(claims.map(({ metadata }) => metadata.name))
-  const volumesThere = new Map(volumes.map((volume) => [volume.metadata.name, volume]))
   return {
     writes: [
-      ...[...wanted].flatMap(([name, config]) => [
-        ...(volumesThere.has(name) ? [] : [create(persistentVolumes, volumeOf(manager, config, name))]),
-        ...(there.has(name) || !isObserved(volumesThere.get(name))
+      ...[...wanted.values()].flatMap((one) => [
+        ...(volumesThere.has(one.name) ? [] : [create(persistentVolumes, volumeOf(manager, one))]),
+        ...(there.has(one.name) || !isObserved(volumesThere.get(one.name))
           ? []
-          : [create(persistentVolumeClaims, claimOf(manager, config, name))]),
+          : [create(persistentVolumeClaims, claimOfVolume(manager, one))]),
       ]),
       ...unwanted
         .filter((claim) => !used.includes(claim))
@@ -74,7 +77,7 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
       ...used.map(
         ({ metadata }): Waiting => ({
           reason: 'InUse',
-          message: `claim ${metadata.name} is ${MESSAGES.InUse(users(metadata.name ?? '')[0]?.pod ?? '')}`,
+          message: `claim ${metadata.name} is ${MESSAGES.InUse(usersOf(metadata.name)[0]?.pod ?? '')}`,
         }),
       ),
       ...[...claims, ...volumes]
@@ -89,6 +92,51 @@ export function planPersistentVolumes(input: VolumeManagerInput, plans: readonly
   }
 }
 
+/** The names of the claims of all replicas, whether they are on a node or not. */
+function claimNamesOf({ manager }: VolumeManagerInput, { config, set }: VolumePlan): string[] {
+  if (!config || !hasReplicaClaims(config)) return []
+  return set.replicas.map(({ revision, index }) => replicaClaimName(manager, config.id, revision, index))
+}
+
+function wantedOf(input: VolumeManagerInput, { config, wanted, set }: VolumePlan): WantedPersistentVolume[] {
+  if (!config) return []
+  if (sourceTypeOf(config.sourceType).delivery === 'mounted') {
+    return wanted ? [{ name: claimNameOf(input.manager, config), config }] : []
+  }
+  if (!hasReplicaClaims(config)) return []
+  // Replicas of an older source are included until they are dropped.
+  return set.replicas.flatMap((replica) => ofReplica(input, config, replica))
+}
+
+/** Data on a node that is not ready may return with the node. */
+function ofReplica(
+  { manager, nodes }: VolumeManagerInput,
+  config: VolumeConfig,
+  replica: ReplicaStatus,
+): WantedPersistentVolume[] {
+  const { node: name, index, revision, state } = replica
+  const node = name === undefined ? undefined : nodes.get(name)
+  if (name === undefined || !node || !(isUsable(replica, config.sourceType) || state === 'Unreachable')) return []
+  const hostname = node.metadata.labels?.['kubernetes.io/hostname'] ?? name
+  return [
+    {
+      name: replicaClaimName(manager, config.id, revision, index),
+      config,
+      local: { replica, node: { name, hostname } },
+    },
+  ]
+}
+
+/**
+ * Whether an existing PersistentVolume is the wanted one. Its node is immutable. One that was released by a deleted claim does not bind
+ * another claim.
+ */
+function isFor({ local }: WantedPersistentVolume, volume: PersistentVolume | undefined, hasClaim: boolean): boolean {
+  if (volume === undefined) return true
+  const isReleased = volume.status?.phase === 'Released' && !hasClaim
+  return !isReleased && volume.metadata.annotations?.[NODE_ANNOTATION] === local?.node.name
+}
+
 /**
  * Whether kube-controller-manager has observed the volume. It binds a claim that was created before that 15 seconds later
  * (`--pvclaimbinder-sync-period`).
@@ -99,49 +147,4 @@ function isObserved(volume: PersistentVolume | undefined): boolean {
 
 function create(type: typeof persistentVolumes | typeof persistentVolumeClaims, object: PersistentVolume): Write {
   return { kind: 'create', type, object }
-}
-
-function metadataOf(manager: VolumeManager, config: VolumeConfig, name: string) {
-  return { name, labels: { ...config.labels, [VOLUME_LABEL]: volumeKey(manager, config.id) } }
-}
-
-function volumeOf(manager: VolumeManager, config: VolumeConfig, name: string): PersistentVolume {
-  const { server = '', path = '' } = config.options ?? {}
-  const { accessMode = '', capacity = '' } = config
-  const readOnly = accessMode === 'ReadOnlyMany'
-  return {
-    apiVersion: 'v1',
-    kind: persistentVolumes.kind,
-    metadata: metadataOf(manager, config, name),
-    spec: {
-      capacity: { storage: capacity },
-      accessModes: [accessMode],
-      // Lodestone deletes nothing on the server.
-      persistentVolumeReclaimPolicy: 'Retain',
-      storageClassName: STORAGE_CLASS,
-      claimRef: {
-        apiVersion: 'v1',
-        kind: persistentVolumeClaims.kind,
-        namespace: manager.metadata.namespace ?? 'default',
-        name,
-      },
-      nfs: { server, path, ...(readOnly && { readOnly }) },
-    },
-  }
-}
-
-function claimOf(manager: VolumeManager, config: VolumeConfig, name: string): PersistentVolumeClaim {
-  const { accessMode = '', capacity = '' } = config
-  const { namespace } = manager.metadata
-  return {
-    apiVersion: 'v1',
-    kind: persistentVolumeClaims.kind,
-    metadata: { ...metadataOf(manager, config, name), ...(namespace && { namespace }) },
-    spec: {
-      accessModes: [accessMode],
-      storageClassName: STORAGE_CLASS,
-      volumeName: name,
-      resources: { requests: { storage: capacity } },
-    },
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
+import { ANY_NODE, makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Container, Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod, type PodInput } from './decide-pod.ts'
 import type { MountableVolumes, UsableVolume } from './mountable-volumes.ts'
@@ -15,7 +15,7 @@ const VOLUME = { name: 'mnist--vol1', ...hostPath('/var/datasets/vol1') }
 const MOUNT = { name: 'mnist--vol1', mountPath: '/var/datasets' }
 
 function decide(pod: Pod, views: MountableVolumes[] = [mnist(), lake], rest: Partial<PodInput> = {}) {
-  return decidePod({ pod, managers: managers(...views), whenNotReady: 'gate', isHub: false, ...rest })
+  return decidePod({ pod, managers: managers(...views), ...ANY_NODE, whenNotReady: 'gate', isHub: false, ...rest })
 }
 
 /** The spec of the pod after the decision. */
@@ -437,7 +437,10 @@ describe('a pod with a given node', () => {
       kind: 'patch',
       object: makePod({ name: 'mnist', enforcement: 'Preferred' }, pinned('n3')),
       warnings: ['lodestone: runs without VolumeManager mnist/vol1: node n3 does not have it'],
-      auditAnnotations: { decision: 'LeftOut', reason: 'node n3 does not have VolumeManager mnist/vol1' },
+      auditAnnotations: {
+        decision: 'LeftOut',
+        reason: 'runs without VolumeManager mnist/vol1: node n3 does not have it',
+      },
     })
   })
 
@@ -457,6 +460,53 @@ describe('a pod with a given node', () => {
 
   test('is not rejected if the nodes are not recorded', () => {
     expect(injected(makePod({ name: 'mnist' }, { nodeName: 'n3' })).volumes).toEqual([VOLUME])
+  })
+})
+
+describe('with claims of replicas', () => {
+  const claims = ['n1', 'n2'].map((node, i) => ({ claimName: `c${i}`, node }))
+  const views = [mnist({ claims, nodes: ['n1', 'n2'], source: { persistentVolumeClaim: { claimName: 'c0' } } })]
+  const claimOf = (pod: Pod, rest: Partial<PodInput> = {}) => {
+    const outcome = decide(pod, views, rest)
+    if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
+    return (outcome.object as Pod).spec.volumes?.[0]?.persistentVolumeClaim?.claimName
+  }
+
+  test('a pod without a name gets the claim for its request, and the same one again', () => {
+    const { name: _, ...metadata } = makePod('').metadata
+    const pod = {
+      ...makePod({ name: 'mnist' }),
+      metadata: { ...metadata, annotations: makePod({ name: 'mnist' }).metadata.annotations ?? {} },
+    }
+    const requests = Array.from({ length: 20 }, (_, i) => `request-${i}`)
+    const chosen = requests.map((request) => claimOf(pod, { request }))
+    expect(new Set(chosen)).toEqual(new Set(['c0', 'c1']))
+    expect(requests.map((request) => claimOf(pod, { request }))).toEqual(chosen)
+  })
+
+  test('a pod gets a claim of a node that it may run on, or of the node that it is bound to', () => {
+    for (const node of ['n1', 'n2']) {
+      const claim = claims.find((one) => one.node === node)?.claimName
+      expect(claimOf(makePod({ name: 'mnist' }), { mayRun: (name) => name === node })).toBe(claim)
+      expect(claimOf(makePod({ name: 'mnist' }, { nodeName: node }))).toBe(claim)
+    }
+  })
+
+  test('a pod runs without a preferred volume if it may run on none of its nodes', () => {
+    const outcome = decide(makePod({ name: 'mnist', enforcement: 'Preferred' }), views, { mayRun: () => false })
+    expect(outcome).toMatchObject({
+      warnings: ['lodestone: runs without VolumeManager mnist/vol1: no node that it may run on has it'],
+    })
+  })
+
+  test('every claim of a read-only volume is read-only', () => {
+    const own = { name: 'own', persistentVolumeClaim: { claimName: 'c0' } }
+    const containers = [{ name: 'main', volumeMounts: [{ name: 'own', mountPath: '/own' }] }]
+    const spec = injected(
+      makePod({ name: 'mnist', 'mount-path': '/d' }, { volumes: [own], containers, nodeName: 'n1' }),
+      [mnist({ claims, readOnly: true, source: { persistentVolumeClaim: { claimName: 'c0' } } })],
+    )
+    expect(spec.containers[0]?.volumeMounts?.every(({ readOnly }) => readOnly)).toBe(true)
   })
 })
 

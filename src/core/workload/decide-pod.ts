@@ -5,6 +5,7 @@ import type { FieldError } from '../field-errors.ts'
 import { cut, type Outcome } from '../outcome.ts'
 import { pinnedNode } from './affinity.ts'
 import { mistypedAnnotations } from './annotation-keys.ts'
+import { chooseClaims } from './claims.ts'
 import { injectVolumes } from './inject.ts'
 import { mountCountErrors } from './limits.ts'
 import type { VolumeManagerLookup } from './mountable-volumes.ts'
@@ -20,6 +21,10 @@ export interface PodInput {
   pod: Pod
   managers: VolumeManagerLookup
   whenNotReady: WhenNotReady
+  /** Whether the pod may run on a node; true for a node that is not known. */
+  mayRun(node: string): boolean
+  /** The uid of the request: it identifies a pod that has no name yet. */
+  request: string
   /** Pods do not run on a hub: admission in the member clusters injects their volumes. */
   isHub: boolean
 }
@@ -52,10 +57,14 @@ function checkOnly({ spec }: Pod, requests: readonly PlacedRequest[]): Outcome {
   return errors.length > 0 ? { kind: 'deny', errors } : { kind: 'allow' }
 }
 
-function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonly PlacedRequest[]): Outcome {
+function injectInto(
+  { pod, managers, whenNotReady, mayRun, request }: PodInput,
+  requests: readonly PlacedRequest[],
+): Outcome {
   const { wanted: all, errors, unusable } = resolveRequests(requests, managers)
   const node = boundNode(pod.spec)
-  const wanted = all.filter((volume) => !isLeftOut(node, volume))
+  const present = all.filter((volume) => !isLeftOut(node, volume))
+  const wanted = chooseClaims(present, pod.spec, { node, mayRun, seed: seedOf(pod, request) })
   const injected = injectVolumes(pod.spec, wanted)
   const waiting = wanted.filter(mustWait)
   const mayWait = whenNotReady === 'gate' && !pod.spec.nodeName
@@ -69,17 +78,17 @@ function injectInto({ pod, managers, whenNotReady }: PodInput, requests: readonl
   ]
   if (wrong.length > 0 || 'errors' in injected) return { kind: 'deny', errors: wrong }
   const spec = waiting.length > 0 ? withGate(injected.spec) : injected.spec
-  const leftOut = all.filter((volume) => !wanted.includes(volume))
+  const leftOut = all.filter(({ path }) => !wanted.some((volume) => volume.path === path))
   const [decision, text] =
     waiting.length > 0
       ? ['Gated', `waits for ${titlesOf(waiting)}`]
       : wanted.length > 0
         ? ['Injected', `has ${titlesOf(wanted)}`]
-        : ['LeftOut', `node ${node} does not have ${titlesOf(leftOut)}`]
+        : ['LeftOut', leftOutText(node, leftOut)]
   const reason = cut(text, MAX_REASON_LENGTH)
   const warnings = [
     ...(waiting.length > 0 ? [cut(`lodestone: ${reason}`)] : []),
-    ...(leftOut.length > 0 ? [cut(`lodestone: runs without ${titlesOf(leftOut)}: node ${node} does not have it`)] : []),
+    ...(leftOut.length > 0 ? [cut(`lodestone: ${leftOutText(node, leftOut)}`)] : []),
     ...undecidedShards(wanted),
     ...deniedWrites(wanted),
   ]
@@ -118,6 +127,19 @@ function tryAgain({ path, request, volume }: WantedVolume): FieldError {
 export function boundNode({ nodeName, affinity }: PodSpec): string | undefined {
   if (nodeName) return nodeName
   return pinnedNode(affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms)
+}
+
+/** The labels with the number of a pod in its StatefulSet or indexed Job (k8s.io/api, apps/v1 and batch/v1). */
+const INDEX_LABELS = ['apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index']
+
+/** What spreads the pods of a workload over replicas: the number of the pod, its name, or the request if it has neither. */
+function seedOf({ metadata: { name, labels = {} } }: Pod, request: string): string {
+  return INDEX_LABELS.map((label) => labels[label]).find((index) => index !== undefined) ?? (name || request)
+}
+
+function leftOutText(node: string | undefined, leftOut: readonly WantedVolume[]): string {
+  const why = node === undefined ? 'no node that it may run on has it' : `node ${node} does not have it`
+  return `runs without ${titlesOf(leftOut)}: ${why}`
 }
 
 /**

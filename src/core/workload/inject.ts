@@ -1,6 +1,6 @@
 /** Injects volumes into a pod spec: the volumes, their mounts, and the node affinity for the nodes that have the data. */
 import type { NodeSelectorTerm } from '../../api/node.ts'
-import type { PodSpec, PodVolume } from '../../api/pod.ts'
+import type { PodSpec, PodVolume, VolumeSource } from '../../api/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { MAX_REQUIREMENTS, MAX_TERMS } from './limits.ts'
 import { mountVolumes, type WantedMount } from './mounts.ts'
@@ -48,7 +48,12 @@ function tooManyTerms(terms: readonly NodeSelectorTerm[], at: string): FieldErro
 }
 
 function sourcesToProtect(wanted: readonly WantedVolume[]) {
-  return wanted.filter(({ volume }) => volume.readOnly).map(({ source }) => source)
+  return wanted
+    .filter(({ volume }) => volume.readOnly)
+    .flatMap(({ source, volume: { claims = [] } }): VolumeSource[] => [
+      source,
+      ...claims.map(({ claimName }) => ({ persistentVolumeClaim: { claimName } })),
+    ])
 }
 
 function addVolumes(own: readonly PodVolume[], wanted: readonly WantedVolume[], at: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeObject, makePod, makeUsable, managers } from '../../../test/builders.ts'
+import { ANY_NODE, makeObject, makePod, makeUsable, managers } from '../../../test/builders.ts'
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import type { Outcome } from '../outcome.ts'
@@ -45,6 +45,7 @@ test('a pod with too many mounts is rejected before any mount is added', () => {
   const outcome = decidePod({
     pod: makePod(asks(64), { containers: containers(400) }),
     managers: mnist,
+    ...ANY_NODE,
     whenNotReady: 'gate',
     isHub: false,
   })

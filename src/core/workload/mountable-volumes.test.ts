@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, nodesWith } from '../../../test/builders.ts'
 import type { ReplicaStatus, VolumeManager, VolumeManagerStatus, VolumeStatus } from '../../api/volume-manager.ts'
+import { replicaClaimName } from '../volume-manager/spec/names.ts'
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
 import { mountableVolumes } from './mountable-volumes.ts'
 
@@ -107,6 +108,43 @@ function failedAt(generation: number | undefined, observedGeneration: number | u
   )
   return { ...failed, metadata: { ...failed.metadata, ...(generation !== undefined && { generation }) } }
 }
+
+describe('a volume with claims', () => {
+  const config = { volumeType: 'persistentVolumeClaim' as const, replicas: 2 }
+  const claimsOf = (manager: VolumeManager) => mountableVolumes(manager).volumes[0]?.claims
+  const named = (index: number) => replicaClaimName(fresh, 'vol1', revision, index)
+
+  test('has those of the replicas that the controller will add', () => {
+    expect(claimsOf(makeVolumeManager([config], { uid }))).toEqual([{ claimName: named(0) }, { claimName: named(1) }])
+  })
+
+  test('has those of its replicas, with the node of each that is ready', () => {
+    const replicas = [replica(3, 'n1', 'Ready'), replica(4, 'n2', 'Downloading'), replica(5, 'n3', 'Ready', 'a')]
+    const outdated = { ...replica(1, 'n4', 'Ready'), revision: 'old' }
+    const volumes = [{ ...done, nextIndex: 6, replicas: [outdated, ...replicas] }]
+    expect(claimsOf(makeVolumeManager([config], { uid, status: { volumes } }))).toEqual([
+      { claimName: named(3), node: 'n1' },
+      { claimName: named(4) },
+      { claimName: named(5), node: 'n3', shard: 'a' },
+    ])
+  })
+
+  test('has the next ones after all of its replicas were deleted', () => {
+    const volumes = [{ id: 'vol1', nodeAffinity: {}, nextIndex: 7 }]
+    expect(claimsOf(makeVolumeManager([config], { uid, status: { volumes } }))?.[0]).toEqual({ claimName: named(7) })
+  })
+
+  test('has one for each part, and a bounded number in all', () => {
+    const options = { distributionStrategy: '{"a": 1, "b": 2000000000}' }
+    const claims = claimsOf(makeVolumeManager([{ ...config, options }], { uid })) ?? []
+    expect([claims.length, claims[0]?.shard, claims[1]?.shard]).toEqual([1000, 'a', 'b'])
+  })
+
+  test('has none if it is NFS, or if pods mount directories', () => {
+    expect(claimsOf(makeVolumeManager([{ ...config, sourceType: 'NFS' }], { uid }))).toBeUndefined()
+    expect(claimsOf(fresh)).toBeUndefined()
+  })
+})
 
 describe('a VolumeManager cannot be used', () => {
   test.each([

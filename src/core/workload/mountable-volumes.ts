@@ -3,8 +3,10 @@ import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
 import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
 import { isUsable } from '../volume-manager/replica/replica.ts'
+import { wantedReplicas } from '../volume-manager/spec/distribution.ts'
 import { type HostRoots, hostPathFault } from '../volume-manager/spec/host-paths.ts'
-import { isReadOnly, publishShards, publishVolume } from '../volume-manager/spec/published.ts'
+import { replicaClaimName } from '../volume-manager/spec/names.ts'
+import { hasReplicaClaims, isReadOnly, publishShards, publishVolume } from '../volume-manager/spec/published.ts'
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
 import { isDeployed } from '../volume-manager/status/codes.ts'
 
@@ -14,6 +16,14 @@ export interface VolumeShard {
   nodeAffinity: NodeAffinity
   /** The nodes that have the part now. */
   nodes: readonly string[]
+}
+
+/** The claim for one replica of a volume. Its PersistentVolume is on the node of the replica. */
+export interface ReplicaClaim {
+  claimName: string
+  shard?: string
+  /** The node of the replica, if pods can use it there now. */
+  node?: string
 }
 
 export interface UsableVolume {
@@ -31,6 +41,8 @@ export interface UsableVolume {
   bytes?: number
   /** The nodes that have it now; empty if the status does not record nodes. */
   nodes: readonly string[]
+  /** One for each replica, ready or not. Absent for a volume that pods mount from the directory of their node, or by one claim (NFS). */
+  claims?: readonly ReplicaClaim[]
   /** The parts of the volume, computed on demand: most pods request no part, and each name needs a digest. */
   shards: () => readonly VolumeShard[]
 }
@@ -42,6 +54,9 @@ export interface MountableVolumes {
   /** In the order of the spec: a request without an id gets the first volume. */
   volumes: readonly UsableVolume[]
 }
+
+/** A volume has at most this many replicas (volume-rules.ts), also if its spec was never validated. */
+const MAX_PLANNED = 1000
 
 /** Finds a VolumeManager in the pod's own namespace; undefined if none exists. */
 export type VolumeManagerLookup = (name: string) => MountableVolumes | undefined
@@ -81,7 +96,8 @@ function mountableVolume(
   roots: HostRoots | undefined,
 ): UsableVolume {
   const published = publishVolume(manager, config)
-  const source = status?.volumeSource ?? published.volumeSource
+  const claims = hasReplicaClaims(config) ? claimsOf(manager, config, status) : undefined
+  const source = claims ? published.volumeSource : (status?.volumeSource ?? published.volumeSource)
   const ready = (status?.replicas ?? []).filter((replica) => isUsable(replica, config.sourceType))
   const nodesOf = (replicas: typeof ready) => replicas.flatMap(({ node }) => node ?? [])
   const mountableShards = () =>
@@ -100,11 +116,35 @@ function mountableVolume(
     readOnly: isReadOnly(config),
     ...(status?.bytes !== undefined && { bytes: status.bytes }),
     nodes: nodesOf(ready),
+    ...(claims && { claims }),
     shards() {
       shards ??= mountableShards()
       return shards
     },
   }
+}
+
+/**
+ * The claims of the replicas in the status. Before the first status, they are those that the controller will add: their numbers follow
+ * from the spec.
+ */
+function claimsOf(manager: VolumeManager, config: VolumeConfig, status: VolumeStatus | undefined): ReplicaClaim[] {
+  const revision = revisionOf(config)
+  const claimName = (index: number) => replicaClaimName(manager, config.id, revision, index)
+  const replicas = (status?.replicas ?? []).filter((replica) => replica.revision === revision)
+  if (replicas.length > 0) {
+    return replicas.map((replica) => {
+      const { index, shard, node } = replica
+      const isThere = node !== undefined && isUsable(replica, config.sourceType)
+      return { claimName: claimName(index), ...(shard !== undefined && { shard }), ...(isThere && { node }) }
+    })
+  }
+  const shards = [...wantedReplicas(config)].flatMap(([shard, count]) =>
+    Array<string | undefined>(Math.min(count, MAX_PLANNED)).fill(shard),
+  )
+  return shards
+    .slice(0, MAX_PLANNED)
+    .map((shard, i) => ({ claimName: claimName((status?.nextIndex ?? 0) + i), ...(shard !== undefined && { shard }) }))
 }
 
 function mayMount({ sourceType, options }: VolumeConfig, roots: HostRoots | undefined): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
+import { ANY_NODE, makePod, makeUsable, managers, nodesWith } from '../../../test/builders.ts'
 import type { Pod, PodSpec } from '../../api/pod.ts'
 import { decidePod } from './decide-pod.ts'
 import type { UsableVolume } from './mountable-volumes.ts'
@@ -12,7 +12,13 @@ const lookup = (volume: Partial<UsableVolume> = {}, refusal?: string) =>
 /** A stored pod that was created before its data was ready. */
 function gated(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
   const pod = makePod({ name: 'mnist' }, spec)
-  const input = { pod, managers: lookup({ state: 'Waiting' }), whenNotReady: 'gate' as const, isHub: false }
+  const input = {
+    pod,
+    managers: lookup({ state: 'Waiting' }),
+    ...ANY_NODE,
+    whenNotReady: 'gate' as const,
+    isHub: false,
+  }
   const outcome = decidePod(input)
   if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
   return { ...(outcome.object as Pod), metadata: { ...pod.metadata, resourceVersion: '7', ...metadata } }
@@ -61,7 +67,7 @@ describe('the gate of a pod', () => {
     const both = (state: UsableVolume['state']) =>
       managers({ name: 'mnist', volumes: [makeUsable('vol1'), makeUsable('vol2', { state })] })
     const pod = makePod(asks)
-    const outcome = decidePod({ pod, managers: both('Waiting'), whenNotReady: 'gate', isHub: false })
+    const outcome = decidePod({ pod, managers: both('Waiting'), ...ANY_NODE, whenNotReady: 'gate', isHub: false })
     const waiting = outcome.kind === 'patch' ? (outcome.object as Pod) : pod
     expect(planGate(waiting, both('Waiting')).actions).toEqual([])
     expect(kinds(waiting, both('Ready'))).toEqual(['patch', 'event'])
@@ -72,6 +78,7 @@ describe('the gate of a pod', () => {
     const outcome = decidePod({
       pod: makePod({ name: 'mnist' }),
       managers: anywhere,
+      ...ANY_NODE,
       whenNotReady: 'gate',
       isHub: false,
     })
@@ -171,5 +178,43 @@ describe('a pod whose volume has another directory than at its creation', () => 
     expect(complaints(gated({}, { ownerReferences: [notes] }), moved)).toEqual([
       ['Warning', 'VolumesUnusable', expect.stringMatching(/; recreate the pod$/)],
     ])
+  })
+})
+
+describe('a pod with the claim of a replica', () => {
+  const PLANNED = [{ claimName: 'c0' }, { claimName: 'c1' }]
+  const waiting = { claims: PLANNED, source: { persistentVolumeClaim: { claimName: 'c0' } }, state: 'Waiting' as const }
+  const lookupOf = (claims: UsableVolume['claims'], state: UsableVolume['state'] = 'Ready') =>
+    lookup({ ...waiting, state, ...(claims && { claims }) })
+  /** A pod that waits for the replica with the claim c1. */
+  function claiming(metadata: Pod['metadata'] = {}): Pod {
+    const labels = { ...makePod('').metadata.labels, 'apps.kubernetes.io/pod-index': '1' }
+    const pod = makePod({ name: 'mnist' }, {}, { labels })
+    const outcome = decidePod({ pod, managers: lookup(waiting), ...ANY_NODE, whenNotReady: 'gate', isHub: false })
+    if (outcome.kind !== 'patch') throw new Error(JSON.stringify(outcome))
+    return { ...(outcome.object as Pod), metadata: { ...pod.metadata, ...metadata } }
+  }
+  const owned = { ownerReferences: [OWNER] }
+
+  test('mounts that claim, without a node affinity, and waits', () => {
+    const { spec } = claiming()
+    expect(spec.volumes).toEqual([{ name: 'mnist--vol1', persistentVolumeClaim: { claimName: 'c1' } }])
+    expect(spec.affinity).toBeUndefined()
+    expect(kinds(claiming(), lookupOf(PLANNED, 'Waiting'))).toEqual([])
+  })
+
+  test('may go when its replica is ready', () => {
+    const claims = [{ claimName: 'c0' }, { claimName: 'c1', node: 'n2' }]
+    expect(kinds(claiming(), lookupOf(claims))).toEqual(['patch', 'event'])
+  })
+
+  const other = [{ claimName: 'c0', node: 'n1' }, { claimName: 'c1' }]
+  test.each<[string, UsableVolume['claims'], Pod['metadata'], string[]]>([
+    ['waits for its replica while another is ready', other, {}, []],
+    ['is replaced by its controller, which gets the ready replica', other, owned, ['event', 'delete']],
+    ['has to be recreated when its replica is gone', [{ claimName: 'c2', node: 'n1' }], {}, ['event']],
+    ['is replaced when its replica is gone', [{ claimName: 'c2', node: 'n1' }], owned, ['event', 'delete']],
+  ])('%s', (_name, claims, metadata, want) => {
+    expect(kinds(claiming(metadata), lookupOf(claims))).toEqual(want)
   })
 })

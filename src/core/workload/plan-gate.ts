@@ -6,6 +6,7 @@ import { describeErrors } from '../field-errors.ts'
 import { jsonEqual } from '../json.ts'
 import type { Action, EventAction, Plan } from '../plan.ts'
 import { NOTHING } from '../plan.ts'
+import { mountedClaims } from './claims.ts'
 import { boundNode, mustWait } from './decide-pod.ts'
 import { injectVolumes } from './inject.ts'
 import type { VolumeManagerLookup } from './mountable-volumes.ts'
@@ -30,9 +31,14 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
   const parsed = parseVolumeRequests(pod.metadata.annotations?.[VOLUMES_ANNOTATION] ?? '')
   if ('errors' in parsed) return { actions: [complaint(pod, describeErrors(parsed.errors))] }
   const { wanted: all, errors, unusable } = resolveRequests(parsed.requests, managers)
-  const wanted = all.filter((volume) => !wasLeftOut(pod.spec, volume))
+  const { wanted, isElsewhere } = mountedClaims(
+    all.filter((volume) => !wasLeftOut(pod.spec, volume)),
+    pod.spec,
+  )
   const wrong = [...errors, ...unusable]
   if (wrong.length > 0) return { actions: [complaint(pod, describeErrors(wrong))] }
+  // Another claim can only be chosen for another pod. A pod without a controller waits for the replica of its claim.
+  if (isElsewhere && (isReplaced(pod) || !wanted.some(mustWait))) return { actions: giveUp(pod) }
   if (wanted.some(mustWait)) return NOTHING
   const injected = injectVolumes(pod.spec, wanted)
   // If the directory of a volume changed, the volume that admission injected conflicts with the new one.
@@ -41,9 +47,11 @@ export function planGate(pod: Pod, managers: VolumeManagerLookup): Plan {
 }
 
 /** Whether admission left out a preferred volume that the node of the pod did not have. Volumes cannot be added later. */
-function wasLeftOut(spec: PodSpec, { request, source }: WantedVolume): boolean {
-  const isBound = boundNode(spec) !== undefined
-  return isBound && request.enforcement === 'Preferred' && !findVolume(spec.volumes ?? [], source)
+function wasLeftOut(spec: PodSpec, { request, source, volume }: WantedVolume): boolean {
+  const mayBe = volume.claims !== undefined || boundNode(spec) !== undefined
+  if (!mayBe || request.enforcement !== 'Preferred') return false
+  const sources = volume.claims?.map(({ claimName }) => ({ persistentVolumeClaim: { claimName } })) ?? [source]
+  return !sources.some((one) => findVolume(spec.volumes ?? [], one))
 }
 
 function release(pod: Pod, { affinity }: PodSpec): Action[] {
@@ -71,8 +79,7 @@ function release(pod: Pod, { affinity }: PodSpec): Action[] {
 const STALE = 'the data of its volumes changed after the pod was created'
 
 function giveUp(pod: Pod): Action[] {
-  const isReplaced = pod.metadata.ownerReferences?.some(({ controller }) => controller) ?? false
-  if (!isReplaced) return [complaint(pod, `${STALE}; recreate the pod`)]
+  if (!isReplaced(pod)) return [complaint(pod, `${STALE}; recreate the pod`)]
   return [
     {
       kind: 'event',
@@ -83,6 +90,11 @@ function giveUp(pod: Pod): Action[] {
     },
     { kind: 'delete', type: pods, object: pod },
   ]
+}
+
+/** Whether a controller creates a new pod when this one is deleted. */
+function isReplaced({ metadata }: Pod): boolean {
+  return metadata.ownerReferences?.some(({ controller }) => controller) ?? false
 }
 
 function complaint(about: Pod, message: string): EventAction {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makePod, makeUsable, managers } from '../../../test/builders.ts'
+import { ANY_NODE, makePod, makeUsable, managers } from '../../../test/builders.ts'
 import type { PodSpec, VolumeMount, VolumeSource } from '../../api/pod.ts'
 import { decidePod } from './decide-pod.ts'
 
@@ -12,6 +12,7 @@ function admitted(request: object, spec: Partial<PodSpec> = {}, source: VolumeSo
   const outcome = decidePod({
     pod: makePod({ name: 'sales', ...request }, spec),
     managers: managers({ name: 'sales', volumes: [volume] }),
+    ...ANY_NODE,
     whenNotReady: 'gate',
     isHub: false,
   })

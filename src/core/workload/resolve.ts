@@ -63,7 +63,8 @@ function resolveOne(placed: PlacedRequest, managers: VolumeManagerLookup): Found
     return wrong(`${path}.shard`, `volume ${volume.id} of ${title} has ${choice('shard', names)}`)
   }
   const { nodeAffinity, nodes } = shard
-  return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes }, source } }
+  const claims = volume.claims?.filter((claim) => claim.shard === request.shard)
+  return { wanted: { ...placed, volume: { ...volume, nodeAffinity, nodes, ...(claims && { claims }) }, source } }
 }
 
 function choice(what: string, names: readonly string[]): string {

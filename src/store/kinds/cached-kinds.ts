@@ -27,9 +27,10 @@ import { type AnyCachedKind, kindKey } from './any-kind.ts'
 import { bindingKinds } from './bindings.ts'
 import { dependencyKinds, workloadKindsOf } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
+import { volumeClaimKinds } from './persistent-volumes.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
 import { relatedKindsOf } from './related.ts'
-import { injectionKinds, nodeKinds, volumeClaimKinds } from './volumes.ts'
+import { injectionKinds, nodeKinds } from './volumes.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,

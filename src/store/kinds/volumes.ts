@@ -1,4 +1,4 @@
-/** The cached kinds for volumes: VolumeManagers, nodes, claims and pods. Only gated pods keep their whole spec. */
+/** The cached kinds for volumes: VolumeManagers, nodes and pods. Only gated pods keep their whole spec. */
 import {
   CHECK_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
@@ -6,17 +6,10 @@ import {
   MOVER_LABEL,
   MOVER_TASK_ANNOTATION,
   REFRESH_ANNOTATION,
-  VOLUME_LABEL,
   VOLUMES_ANNOTATION,
 } from '../../api/lodestone.ts'
 import { type ObjectMeta, objectKey } from '../../api/meta.ts'
 import { type Node, nodes } from '../../api/node.ts'
-import {
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  persistentVolumes,
-} from '../../api/persistent-volume.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
@@ -26,7 +19,7 @@ import { leftoversOf } from '../../core/volume-manager/leftover/leftover.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core/volume-manager/replica/pod-use.ts'
 import { isInQueue } from '../../core/volume-manager/schedule/queue.ts'
-import { ownerKey, ownerOfNodeLabel, ownerOfVolumeKey } from '../../core/volume-manager/spec/names.ts'
+import { ownerKey, ownerOfNodeLabel } from '../../core/volume-manager/spec/names.ts'
 import { isGated } from '../../core/workload/plan-gate.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { CachedKind } from '../store.ts'
@@ -183,6 +176,8 @@ const podKind: CachedKind<CachedPod> = {
     claim: ({ metadata, use }) => (use?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
     // The directories of its node that an ended pod mounted.
     endedIn: ({ pastUse }) => pastUse?.directories.map((directory) => placeKey(pastUse.node, directory)) ?? [],
+    // The claims that an ended pod mounted.
+    endedWith: ({ metadata, pastUse }) => (pastUse?.claims ?? []).map((name) => objectKey(metadata.namespace, name)),
     // The VolumeManager of a mover, and all movers that have not ended.
     mover: (pod) => (isMover(pod.metadata) ? [readTask(pod)?.manager ?? ''].filter((key) => key !== '') : []),
     active: ({ metadata, status }) => (isMover(metadata) && !isEnded(status) ? ['all'] : []),
@@ -214,37 +209,8 @@ function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod 
   }
 }
 
-const volumeAsWorkload = workloadKind(persistentVolumes, SHIPPED_KINDS)
-
-const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVolume, 'status'>> = {
-  ...volumeAsWorkload,
-  type: persistentVolumes as CachedKind<Workload & Dependent>['type'],
-  keep(raw) {
-    const kept = volumeAsWorkload.keep(raw)
-    const { phase } = raw.status ?? {}
-    const isOurs = ownersOf(raw.metadata).length > 0
-    return { ...kept, ...(isOurs && phase !== undefined && { status: { phase } }) }
-  },
-  indexes: { ...volumeAsWorkload.indexes, owner: ({ metadata }) => ownersOf(metadata) },
-}
-
-const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
-  type: persistentVolumeClaims,
-  keep: keepContent,
-  indexes: { owner: ({ metadata }) => ownersOf(metadata) },
-}
-
-/** The owner of an object that Lodestone created for a VolumeManager. */
-function ownersOf({ labels }: ObjectMeta): string[] {
-  const key = labels?.[VOLUME_LABEL]
-  return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
-}
-
 /** The kinds that are cached when pods may use volumes. */
 export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
-
-/** The kinds that are cached when data is moved, or when Lodestone distributes dependencies. */
-export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
 
 /** The kinds that are cached only when data is moved. */
 export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]

@@ -4,17 +4,15 @@ import type { DeletionStatus, ReplicaStatus, VolumeConfig, VolumeManager } from 
 import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../leftover/leftover.ts'
 import { contentsOf, deletableBefore } from '../replica/maintenance.ts'
-import { claimNameOf } from '../spec/names.ts'
 import { parseBoolean, parseGlobs } from '../spec/options.ts'
-import { isReadOnly } from '../spec/published.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import type { MoverPlacement } from './affinity.ts'
+import { directoryMount, mountOf, TARGET } from './mount.ts'
 import { MOUNT_PATH, moverPod } from './pod.ts'
 import { type MoverSource, moverSourceOf } from './source.ts'
 import { taskOf } from './task.ts'
 
-const TARGET = `${MOUNT_PATH}/data`
 const ROOT = ['--root', MOUNT_PATH]
 
 interface TransferInput {
@@ -43,7 +41,7 @@ export function replicaMover({ manager, config, replica, placement, slot, settin
         ]
       : prepareArguments(config),
     env: source?.env ?? [],
-    mount: mountOf(manager, config, replica),
+    mount: mountOf(manager, config, replica, settings),
     ...readerOf(config),
     placement,
     slot,
@@ -117,7 +115,7 @@ export function maintenanceMover(input: MaintenanceInput): Pod {
         ]
       : prepareArguments(config),
     env: isRefresh ? (source?.env ?? []) : [],
-    mount: mountOf(manager, config, replica),
+    mount: mountOf(manager, config, replica, settings),
     // Pods may have made the data private.
     ...(!isRefresh && { capabilities: ['DAC_READ_SEARCH'], deadlineSeconds: checks.timeoutSeconds }),
     placement: { on: node, anyTaint: true },
@@ -150,20 +148,6 @@ function serverOf(source: MoverSource | undefined, networks: readonly string[]):
   ]
 }
 
-function mountOf(manager: VolumeManager, config: VolumeConfig, { path }: ReplicaStatus) {
-  const { delivery } = sourceTypeOf(config.sourceType)
-  if (delivery === 'present') {
-    // The kubelet mounts the directory only if it exists, and creates nothing.
-    return { at: MOUNT_PATH, volume: { hostPath: { path: path ?? '', type: 'Directory' } }, readOnly: true }
-  }
-  if (delivery === 'mounted') {
-    const readOnly = isReadOnly(config)
-    const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
-    return { at: TARGET, volume: { persistentVolumeClaim: claim }, ...(readOnly && { readOnly }) }
-  }
-  return path === undefined ? undefined : { at: MOUNT_PATH, volume: hostPath(path) }
-}
-
 /** The mover that writes changes back to the source. It skips files that are unchanged in the source. */
 export function uploadMover({
   manager,
@@ -188,7 +172,7 @@ export function uploadMover({
       ...serverOf(source, networks),
     ],
     env: source?.env ?? [],
-    mount: mountOf(manager, config, replica),
+    mount: mountOf(manager, config, replica, settings),
     placement: { on: node, anyTaint: true },
     slot,
     settings,
@@ -211,7 +195,7 @@ export function deletionMover({ manager, id, config, deletion, slot, settings }:
     task: taskOf(manager, id, 'deletion', deletion),
     args: ['delete', ...ROOT, '--target', TARGET],
     env: [],
-    mount: { at: MOUNT_PATH, volume: hostPath(deletion.path) },
+    mount: directoryMount(deletion.path),
     placement: { on: deletion.node, anyTaint: true },
     slot,
     settings,
@@ -234,14 +218,9 @@ export function leftoverMover({ key, node, leftover, slot, settings }: LeftoverM
     task: { manager: key, id, role: 'leftover', index, attempt: 1 },
     args: ['delete', ...ROOT, '--target', TARGET],
     env: [],
-    mount: { at: MOUNT_PATH, volume: hostPath(path) },
+    mount: directoryMount(path),
     placement: { on: node, anyTaint: true },
     slot,
     settings,
   })
-}
-
-/** Mounts only the directory of this volume from the node. */
-function hostPath(path: string) {
-  return { hostPath: { path, type: 'DirectoryOrCreate' } }
 }

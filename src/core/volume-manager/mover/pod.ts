@@ -8,8 +8,9 @@ import { fnv1a } from '../../hash.ts'
 import { parseDuration } from '../../locality/duration.ts'
 import { CANCEL_ANNOTATION } from '../../mover/contract.ts'
 import { volumeKey } from '../spec/names.ts'
-import type { VolumeSettings } from '../spec/settings.ts'
+import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
 import { type MoverPlacement, moverAffinity } from './affinity.ts'
+import { withCopiedSecret } from './credentials.ts'
 import { type MoverTask, nameOfTask } from './task.ts'
 
 export interface MoverPodInput {
@@ -51,13 +52,19 @@ const CAPABILITIES: Readonly<Record<MoverTask['role'], readonly string[]>> = {
 /** The Pod of a mover, for a create request. */
 export function moverPod(input: MoverPodInput): Pod {
   const { manager, config, task, args, settings, placement, slot } = input
-  const { namespace, name = '', uid } = manager.metadata
+  const { name = '', uid } = manager.metadata
+  const namespace = moverNamespace(manager, settings)
+  const isBeside = namespace === manager.metadata.namespace
   const key = volumeKey(manager, task.id)
+  const podName = nameOfTask(manager, task)
+  const { env, annotations } = isBeside
+    ? { env: input.env, annotations: {} }
+    : withCopiedSecret(input.env, manager.metadata.namespace, podName)
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: nameOfTask(manager, task),
+      name: podName,
       ...(namespace && { namespace }),
       labels: {
         ...config?.labels,
@@ -68,11 +75,13 @@ export function moverPod(input: MoverPodInput): Pod {
         [MOVER_SLOT_LABEL]: String(slot),
       },
       annotations: {
+        ...annotations,
         [MOVER_TASK_ANNOTATION]: JSON.stringify(task),
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
       },
-      // A mover that deletes has no owner: a foreground deletion of the owner would delete the mover first.
+      // A mover that deletes has no owner: a foreground deletion of the owner would delete the mover first. An owner is in the same namespace.
       ...(uid &&
+        isBeside &&
         args[0] !== 'delete' && {
           ownerReferences: [
             { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, name, uid, controller: true },
@@ -92,13 +101,16 @@ export function moverPod(input: MoverPodInput): Pod {
       tolerations: tolerationsOf(input),
       affinity: moverAffinity(placement, key, slot, settings.architectures),
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [containerOf(input)],
+      containers: [containerOf({ ...input, env }, isBeside)],
       volumes: volumesOf(input),
     },
   }
 }
 
-function containerOf({ config, manager, task, args, env, mount, settings, capabilities }: MoverPodInput): Container {
+function containerOf(
+  { config, manager, task, args, env, mount, settings, capabilities }: MoverPodInput,
+  isBeside: boolean,
+): Container {
   const { namespace = 'default', name = '', uid } = manager.metadata
   const about = { apiVersion: apiVersionOf(volumeManagers), kind: volumeManagers.kind, namespace, name, uid }
   // Another image has its own entry point. Lodestone's image needs the name of the command.
@@ -119,7 +131,8 @@ function containerOf({ config, manager, task, args, env, mount, settings, capabi
       field('POD_NAMESPACE', 'metadata.namespace'),
       field('POD_UID', 'metadata.uid'),
       field('NODE_NAME', 'spec.nodeName'),
-      { name: 'EVENT_ABOUT', value: JSON.stringify(about) },
+      // An Event is in the namespace of its object, where a mover of another namespace has no rights.
+      ...(isBeside ? [{ name: 'EVENT_ABOUT', value: JSON.stringify(about) }] : []),
     ],
     resources: config?.mover?.resources ?? settings.resources,
     // Without a termination message, the last lines of the log are the reason, up to 2048 bytes.

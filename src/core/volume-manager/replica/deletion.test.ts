@@ -7,7 +7,7 @@ import { type DeletionObservation, startDeleting, stepDeletion } from './deletio
 
 const DEFAULTS: DeletionObservation = {
   ...{ mover: undefined, progress: undefined, retryTriggers: new Set(), nodeGone: false, labelled: false, users: [] },
-  ...{ isLeftover: false, nodeReady: true },
+  ...{ isLeftover: false, nodeReady: true, claimed: false },
   ...{ evenInUse: false, written: false, settings: VOLUME_SETTINGS, now: NOW },
 }
 const RUNNING = { kind: 'running', node: 'n1' } as const
@@ -56,6 +56,20 @@ test.each<Case>([
     observed: { users: users('b', 'a') },
     want: { state: 'Waiting', reason: 'InUse', message: 'in use by default/a, default/b' },
     due: 3,
+  },
+  {
+    name: 'waits for the claim of the data',
+    of: old,
+    observed: { claimed: true },
+    want: { state: 'Waiting', reason: 'Claim' },
+    due: 3,
+  },
+  {
+    name: 'does not wait for the claim when the annotation allows the deletion',
+    of: old,
+    observed: { claimed: true, evenInUse: true },
+    want: { state: 'Queued' },
+    due: 60,
   },
   {
     name: 'names all of three pods',

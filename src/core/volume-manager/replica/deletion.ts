@@ -25,6 +25,8 @@ export interface DeletionObservation extends Observation {
   labelled: boolean
   /** The pods on that node that have the data mounted. */
   users: readonly VolumeUser[]
+  /** Whether a PersistentVolume for the data exists: its claim is deleted first. */
+  claimed: boolean
   /** Whether the data may be deleted although pods use it. */
   evenInUse: boolean
   /** Whether a mover that writes the data still exists. */
@@ -80,9 +82,10 @@ function queueOrWait(deletion: DeletionStatus, observed: DeletionObservation): S
 
 function obstacleOf(
   { nodeLabels, since, state }: DeletionStatus,
-  { labelled, users, evenInUse, written, nodeReady, now }: DeletionObservation,
+  { labelled, users, claimed, evenInUse, written, nodeReady, now }: DeletionObservation,
 ): { reason: string; message: string } | undefined {
   if (users.length > 0 && !evenInUse) return { reason: 'InUse', message: MESSAGES.InUse(named(users)) }
+  if (claimed && !evenInUse) return { reason: 'Claim', message: MESSAGES.Claim() }
   const isRecent = state === 'Waiting' && nodeLabels.length > 0 && now < (fromTime(since) ?? now) + GRACE_MS
   if (labelled || (isRecent && !evenInUse)) return { reason: 'NodeLabel', message: MESSAGES.NodeLabel() }
   // The pods of a node that is not ready do not end until it returns, so the node is the reason.

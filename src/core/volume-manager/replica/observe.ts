@@ -1,5 +1,6 @@
 /** Observes the mover, the node and the pods of each replica and deletion of a volume, and computes their next status. */
-import { DELETE_IN_USE_ANNOTATION } from '../../../api/lodestone.ts'
+import { DELETE_IN_USE_ANNOTATION, NODE_ANNOTATION } from '../../../api/lodestone.ts'
+import type { PersistentVolume } from '../../../api/persistent-volume.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type {
   DeletionStatus,
@@ -14,7 +15,7 @@ import { directoryOfMover } from '../mover/affinity.ts'
 import { observeMover } from '../mover/observed-state.ts'
 import { readTask, taskOf } from '../mover/task.ts'
 import { healthOf } from '../schedule/node-health.ts'
-import { nodeLabelsOf } from '../spec/names.ts'
+import { nodeLabelsOf, replicaClaimName } from '../spec/names.ts'
 import { stepDeletion } from './deletion.ts'
 import { phaseOf, requestsOf, stepMaintenance, withHandled } from './maintenance.ts'
 import { isReady, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
@@ -68,7 +69,7 @@ function observeReplica(
   replica: ReplicaStatus,
   withData: ReadonlySet<string>,
 ): Omit<ReplicaObservation, 'sourceType'> {
-  const { manager, settings, nodes, users, now } = input
+  const { manager, settings, nodes, now } = input
   const { path } = replica
   const observed = observeMover(input, taskOf(manager, id, 'replica', replica), replica.since)
   const name = observed.mover?.node ?? replica.node
@@ -77,10 +78,16 @@ function observeReplica(
     node: name === undefined ? undefined : nodeStateOf(nodes, name),
     nodeHasData: placeOf({ ...replica, ...(name && { node: name }) }).some((place) => withData.has(place)),
     // All pods of a directory are listed only for the few replicas that need it.
-    isDemanded: replica.state === 'Evicted' && path !== undefined && users(path).some(({ node }) => node === undefined),
+    isDemanded: replica.state === 'Evicted' && path !== undefined && isDemanded(input, id, replica, path),
     settings,
     now,
   }
+}
+
+/** Whether a pod that has no node yet needs an evicted replica: by its directory, or by its claim. */
+function isDemanded({ manager, users }: VolumeManagerInput, id: string, replica: ReplicaStatus, path: string): boolean {
+  const claim = replicaClaimName(manager, id, replica.revision, replica.index)
+  return [...users(path), ...users(claim)].some(({ node }) => node === undefined)
 }
 
 /** Observes the mover of an upload. Without an upload there is none, since no task has attempt 0. */
@@ -145,11 +152,17 @@ function observeDeletion(
     nodeReady: node !== undefined && healthOf(node).isReady,
     labelled: deletion.nodeLabels.some((label) => labels[label] !== undefined && !needed.includes(label)),
     users: users(deletion.path).filter((user) => user.node === deletion.node),
+    claimed: input.persistentVolumes.some((volume) => isAt(volume, deletion)),
     evenInUse: isDeletedInUse(manager),
     written: [...movers.values()].some((mover) => isWriting(mover, deletion)),
     settings,
     now,
   }
+}
+
+/** Whether a PersistentVolume is for this data. A pod could still mount it. */
+function isAt({ metadata, spec }: PersistentVolume, { node, path }: DeletionStatus): boolean {
+  return metadata.annotations?.[NODE_ANNOTATION] === node && spec?.local?.path === `${path}/data`
 }
 
 function isWriting(pod: Pod, { node, path }: DeletionStatus): boolean {

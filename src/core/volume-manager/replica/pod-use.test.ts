@@ -31,7 +31,7 @@ describe('a pod that has data mounted', () => {
 
       expect([useOf(ended), pastUseOf(ended)]).toEqual([
         undefined,
-        { node: 'n1', directories: [directory], endTime: at(5) },
+        { node: 'n1', directories: [directory], claims: [], endTime: at(5) },
       ])
     }
   })

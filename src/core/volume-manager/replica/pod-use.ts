@@ -16,6 +16,7 @@ export interface PodUse {
 export interface PastUse {
   node: string
   directories: string[]
+  claims: string[]
   /** By the clock of the node. */
   endTime: string
 }
@@ -24,18 +25,20 @@ export interface PastUse {
 export function useOf({ spec, status }: Pod): PodUse | undefined {
   if (isEnded(status)) return undefined
   const directories = directoriesOf(spec)
-  const claims = volumesOf(spec).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName || [])
+  const claims = claimsOf(spec)
   if (directories.length + claims.length === 0) return undefined
   const startTime = status?.startTime
   return { ...(spec.nodeName && { node: spec.nodeName }), ...(startTime && { startTime }), directories, claims }
 }
 
-/** The directories whose data a pod may have changed before it ended; undefined for a pod that runs, or was on no node. */
+/** The directories and claims whose data a pod may have changed before it ended; undefined for a pod that runs, or was on no node. */
 export function pastUseOf({ spec, status }: Pod): PastUse | undefined {
   if (!isEnded(status) || !spec?.nodeName) return undefined
   const directories = directoriesOf(spec)
+  const claims = claimsOf(spec)
   const endTime = endTimeOf(status)
-  return directories.length > 0 && endTime !== undefined ? { node: spec.nodeName, directories, endTime } : undefined
+  if (directories.length + claims.length === 0 || endTime === undefined) return undefined
+  return { node: spec.nodeName, directories, claims, endTime }
 }
 
 /**
@@ -60,6 +63,10 @@ export function isEnded(status: PodStatus | undefined): boolean {
 
 function directoriesOf(spec: Pod['spec'] | undefined): string[] {
   return volumesOf(spec).flatMap(({ hostPath }) => (hostPath?.path && directoryAround(hostPath.path)) || [])
+}
+
+function claimsOf(spec: Pod['spec'] | undefined): string[] {
+  return volumesOf(spec).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName || [])
 }
 
 function volumesOf(spec: Pod['spec'] | undefined): NonNullable<Pod['spec']['volumes']> {

@@ -99,6 +99,11 @@ export function claimNameOf(manager: Owner, config: VolumeConfig): string {
   return `${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([config.id, revisionOf(config)]))}`
 }
 
+/** The name of the PersistentVolume and the claim of one replica. It is known before the replica has a node. */
+export function replicaClaimName(manager: Owner, id: string, revision: string, index: number): string {
+  return `${PREFIX}${ownerOf(manager)}-${fnv1a(JSON.stringify([id, revision, index]))}`
+}
+
 /** The uid, or a hash of the name for a manifest that is not stored. */
 function ownerOf({ metadata: { uid, namespace, name = '' } }: Owner): string {
   return uid ?? fnv1a(objectKey(namespace, name))

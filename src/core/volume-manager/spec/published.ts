@@ -2,7 +2,7 @@
 import type { NodeAffinity } from '../../../api/node.ts'
 import type { PublishedSource, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
 import { shardNames } from './distribution.ts'
-import { claimNameOf, dataPathOf, nodeLabelOf } from './names.ts'
+import { claimNameOf, dataPathOf, nodeLabelOf, replicaClaimName } from './names.ts'
 import { revisionOf, sourceTypeOf } from './source-types.ts'
 
 export interface PublishedVolume {
@@ -18,21 +18,35 @@ export interface PublishedShard {
   nodeAffinity: NodeAffinity
 }
 
-/** The volume source and the node affinity of a volume. A pod may have them before the data arrives, if it does not start before that. */
-export function publishVolume(manager: VolumeManager, config: VolumeConfig): PublishedVolume {
+/** Whether pods mount the replicas of a volume by claims, each with a local PersistentVolume. */
+export function hasReplicaClaims({ sourceType, volumeType }: VolumeConfig): boolean {
+  return volumeType === 'persistentVolumeClaim' && sourceTypeOf(sourceType).delivery === 'moved'
+}
+
+/**
+ * The volume source and the node affinity of a volume. A pod may have them before the data arrives, if it does not start before that.
+ *
+ * @param index the replica whose claim is published, for a volume with claims
+ */
+export function publishVolume(manager: VolumeManager, config: VolumeConfig, index = 0): PublishedVolume {
   const { id, options = {} } = config
   const revision = revisionOf(config)
   const labelled = nodesWith(nodeLabelOf(manager, id, revision))
   switch (sourceTypeOf(config.sourceType).delivery) {
     case 'mounted': {
-      const readOnly = isReadOnly(config)
-      const claim = { claimName: claimNameOf(manager, config), ...(readOnly && { readOnly }) }
+      const claim = claimOf(config, claimNameOf(manager, config))
       return { id, volumeSource: { persistentVolumeClaim: claim }, nodeAffinity: {} }
     }
     case 'present':
       return { id, volumeSource: { hostPath: { path: options['path'] ?? '' } }, nodeAffinity: labelled }
     default:
-      return { id, volumeSource: { hostPath: { path: dataPathOf(manager, config, revision) } }, nodeAffinity: labelled }
+      return {
+        id,
+        volumeSource: hasReplicaClaims(config)
+          ? { persistentVolumeClaim: claimOf(config, replicaClaimName(manager, id, revision, index)) }
+          : { hostPath: { path: dataPathOf(manager, config, revision) } },
+        nodeAffinity: labelled,
+      }
   }
 }
 
@@ -56,6 +70,11 @@ export function isRefreshable(config: VolumeConfig): boolean {
   const { contentOptions, delivery } = sourceTypeOf(config.sourceType)
   const hasSource = !contentOptions.includes('sourceURL') || Boolean(config.options?.['sourceURL'])
   return delivery === 'moved' && hasSource && isReadOnly(config)
+}
+
+/** The source with which a pod mounts a claim of the volume. */
+export function claimOf(config: VolumeConfig, claimName: string): { claimName: string; readOnly?: boolean } {
+  return { claimName, ...(isReadOnly(config) && { readOnly: true }) }
 }
 
 /** Requires the label with any value, as VCK does. */

@@ -1,5 +1,5 @@
 /** The settings of volumes in the configuration, and its limits for the specs of users. */
-import type { ResourceRequirements } from '../../../api/volume-manager.ts'
+import type { ResourceRequirements, VolumeManager } from '../../../api/volume-manager.ts'
 import type { HostRoots } from './host-paths.ts'
 import { DEFAULT_DATA_PATH } from './names.ts'
 
@@ -19,12 +19,22 @@ export const DEFAULT_VOLUME_LIMITS: VolumeLimits = {
   allowedMoverImages: [],
 }
 
+/** The namespace of the movers of a VolumeManager. */
+export function moverNamespace(
+  { metadata }: Pick<VolumeManager, 'metadata'>,
+  { namespace }: Pick<VolumeSettings['movers'], 'namespace'>,
+): string | undefined {
+  return namespace ?? metadata.namespace
+}
+
 export interface VolumeSettings extends VolumeLimits {
   movers: {
     image: string
     /** The values of `kubernetes.io/arch` for which the image is built. */
     architectures: string[]
-    /** In the namespace of each VolumeManager. Lodestone creates it, and its only right is to write Events. */
+    /** The namespace of all movers. Default: that of the VolumeManager. */
+    namespace?: string
+    /** In the namespace of the movers. Lodestone creates it, and its only right is to write Events. */
     serviceAccountName: string
     imagePullSecrets: string[]
     priorityClassName?: string

@@ -53,6 +53,20 @@ test.each<{ name: string; config: Partial<VolumeConfig>; want: string[] }>([
   { name: 'a reserved label', config: { labels: { vckname: 'a' } }, want: ['labels'] },
   { name: 'a reserved prefix of labels', config: { labels: { 'lodestone.dev/a': 'a' } }, want: ['labels'] },
   { name: 'an invalid label', config: { labels: { a: 'b c' } }, want: ['labels'] },
+  { name: 'claims for replicas', config: { volumeType: 'persistentVolumeClaim' }, want: [] },
+  {
+    name: 'claims for Local data',
+    config: { sourceType: 'Local', volumeType: 'persistentVolumeClaim', options: { path: '/mnt' } },
+    want: ['volumeType', 'options.path', 'nodeAffinity'],
+  },
+  {
+    name: 'a directory for NFS',
+    config: {
+      ...{ sourceType: 'NFS', accessMode: 'ReadOnlyMany', volumeType: 'hostPath' },
+      options: { server: 'nfs.example.com', path: '/' },
+    },
+    want: ['volumeType'],
+  },
   { name: '1000 replicas', config: { replicas: 1000 }, want: [] },
   { name: '1001 replicas', config: { replicas: 1001 }, want: ['replicas'] },
   { name: 'a copy on every node', config: { onEveryNode: true, replicas: undefined as never }, want: [] },

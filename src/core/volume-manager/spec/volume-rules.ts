@@ -28,7 +28,7 @@ import { isQuantity } from './options.ts'
 import { isRefreshable } from './published.ts'
 import { resync, resyncFlatten, resyncInterval, resyncReadOnly, resyncReplicas } from './resync-rules.ts'
 import type { VolumeLimits } from './settings.ts'
-import { SOURCE_TYPE_NAMES } from './source-types.ts'
+import { SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
 
 const labels: Rule = ({ labels: given = {} }) =>
   Object.keys(given).length > 0
@@ -167,7 +167,16 @@ const refreshInterval: Rule = (config) => {
       )
 }
 
-const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity, refreshInterval]
+/** Only data that movers bring has a PersistentVolume for each replica. NFS is mounted by one claim on every node. */
+const volumeType: Rule = ({ sourceType, volumeType: given }) => {
+  const { delivery } = sourceTypeOf(sourceType)
+  const only = { moved: undefined, mounted: 'persistentVolumeClaim', present: 'hostPath' }[delivery]
+  return given === undefined || only === undefined || given === only
+    ? undefined
+    : problem('volumeType', 'NotSupported', `volumeType must be ${only} for ${sourceType}; remove it.`)
+}
+
+const EVERY_TYPE = [labels, labelSyntax, ownNamespace, affinity, moverImage, capacity, volumeType, refreshInterval]
 const DOWNLOADED = [
   ...[replicas, onEveryNode, timeout, distribution, flatten, exclude],
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],

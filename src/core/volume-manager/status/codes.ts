@@ -18,6 +18,7 @@ export const MESSAGES = {
   DiskPressure: (node: string) => `deleted on ${node}, which is short of disk`,
   // A deletion that waits.
   InUse: (pods: string) => `in use by ${pods}`,
+  Claim: () => 'its PersistentVolume and claim are being deleted',
   NodeLabel: () => 'pods that were scheduled before may still start on the node',
   MoverRunning: () => 'a mover still writes the data',
   NodeUnready: () => 'the node is not ready',

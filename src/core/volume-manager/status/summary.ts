@@ -8,7 +8,8 @@ import { isReady, isUsable } from '../replica/replica.ts'
 import { isCurrent } from '../replica/replica-set.ts'
 import type { StateStatus } from '../replica/transition.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
-import { publishShards, publishVolume } from '../spec/published.ts'
+import { replicaClaimName } from '../spec/names.ts'
+import { hasReplicaClaims, publishShards, publishVolume } from '../spec/published.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import { isDeployed, MESSAGES, SUCCESS_MESSAGE } from './codes.ts'
 
@@ -30,7 +31,9 @@ const MAX_MESSAGE_LENGTH = 2048
 export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSummary {
   const { id, config, before, set, wanted, problems } = plan
   const lists = {
-    ...(set.replicas.length > 0 && { replicas: set.replicas }),
+    ...(set.replicas.length > 0 && {
+      replicas: set.replicas.map((replica) => withClaim(input.manager, plan, replica)),
+    }),
     ...(set.deletions.length > 0 && { deletions: set.deletions }),
     nextIndex: set.nextIndex,
   }
@@ -45,9 +48,11 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
       ...(reason && { reason }),
     }
   }
-  const published = wanted ? publishVolume(input.manager, config) : undefined
+  const current = set.replicas.filter((one) => wanted && isCurrent(one, wanted))
+  const index = Math.min(...current.map((replica) => replica.index))
+  const published = wanted ? publishVolume(input.manager, config, current.length > 0 ? index : 0) : undefined
   const shards = wanted ? publishShards(input.manager, config) : []
-  const usable = set.replicas.filter((one) => wanted && isCurrent(one, wanted) && isUsable(one, config.sourceType))
+  const usable = current.filter((one) => isUsable(one, config.sourceType))
   const counted = countShards(plan, usable)
   const { beyond = 0 } = wanted?.everyNode ?? {}
   const hasAll = counted.every(({ wanted: count, there }) => there >= count)
@@ -76,6 +81,13 @@ export function summarize(input: VolumeManagerInput, plan: VolumePlan): VolumeSu
     isComplete: isFine && hasAll && beyond === 0,
     ...(beyond > 0 && { note: MESSAGES.BeyondLimit(beyond) }),
   }
+}
+
+/** The replica with the name of its claim, for users that write the volumes of pods themselves. */
+function withClaim(manager: VolumeManager, { id, config }: VolumePlan, replica: ReplicaStatus): ReplicaStatus {
+  const { claimName: _, ...rest } = replica
+  if (!config || !hasReplicaClaims(config)) return rest
+  return { ...rest, claimName: replicaClaimName(manager, id, replica.revision, replica.index) }
 }
 
 /** The volume source stays published when the spec becomes invalid, because pods use it. */

@@ -1,0 +1,73 @@
+/** The credentials of a mover in another namespace than its VolumeManager: a copy of the Secret that lives as long as the Pod. */
+import { secrets } from '../../../api/dependencies.ts'
+import { CREDENTIALS_ANNOTATION, MOVER_LABEL } from '../../../api/lodestone.ts'
+import { apiVersionOf, type K8sObject, objectKey, splitObjectKey } from '../../../api/meta.ts'
+import { type EnvVar, type Pod, pods } from '../../../api/pod.ts'
+
+/** A Secret, with base64 values. */
+export interface Secret extends K8sObject {
+  type?: string
+  immutable?: boolean
+  data?: Record<string, string>
+}
+
+/** The environment of a mover in another namespace: it refers to the copy, which has the name of the Pod. */
+export function withCopiedSecret(
+  env: readonly EnvVar[],
+  namespace: string | undefined,
+  podName: string,
+): { env: EnvVar[]; annotations: Record<string, string> } {
+  const [name] = env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? [])
+  if (name === undefined) return { env: [...env], annotations: {} }
+  return {
+    env: env.map(({ valueFrom, ...rest }) => {
+      const { secretKeyRef } = valueFrom ?? {}
+      if (!secretKeyRef) return valueFrom ? { ...rest, valueFrom } : rest
+      return { ...rest, valueFrom: { secretKeyRef: { ...secretKeyRef, name: podName } } }
+    }),
+    annotations: { [CREDENTIALS_ANNOTATION]: objectKey(namespace, name) },
+  }
+}
+
+/** The Secret to copy for a mover; undefined for a mover that needs no copy. */
+export function credentialsOf({ metadata }: Pod): { namespace?: string; name: string } | undefined {
+  const key = metadata.annotations?.[CREDENTIALS_ANNOTATION]
+  return key === undefined ? undefined : splitObjectKey(key)
+}
+
+/** The copy has only the keys that the mover reads. Returns the reason if the Secret or a required key is missing. */
+export function copyOfSecret(
+  pod: Pod,
+  secret: Secret | undefined,
+): { data: Record<string, string> } | { refusal: string } {
+  const source = pod.metadata.annotations?.[CREDENTIALS_ANNOTATION]
+  if (!secret) return { refusal: `secret "${source}" not found; create it` }
+  const refs = pod.spec.containers.flatMap(({ env = [] }) =>
+    env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []),
+  )
+  const missing = refs.find(({ key, optional }) => !optional && secret.data?.[key] === undefined)
+  if (missing) return { refusal: `secret "${source}" has no key ${missing.key}; add it` }
+  const entries = refs.flatMap(({ key }) => {
+    const value = secret.data?.[key]
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  return { data: Object.fromEntries(entries) }
+}
+
+/** The Secret of a created mover, for a create request. The garbage collector deletes it after the Pod, which owns it. */
+export function secretFor({ metadata }: Pod, data: Record<string, string>): Secret {
+  const { namespace, name = '', uid = '', labels } = metadata
+  return {
+    apiVersion: apiVersionOf(secrets),
+    kind: secrets.kind,
+    metadata: {
+      name,
+      ...(namespace && { namespace }),
+      labels: { [MOVER_LABEL]: labels?.[MOVER_LABEL] ?? '' },
+      ownerReferences: [{ apiVersion: apiVersionOf(pods), kind: pods.kind, name, uid }],
+    },
+    type: 'Opaque',
+    immutable: true,
+    data,
+  }
+}

@@ -1,0 +1,40 @@
+/** The mount of a mover: the data of a replica, or the export of an NFS volume. */
+import type { ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import { nfsOf } from '../persistent-volume-objects.ts'
+import { claimNameOf } from '../spec/names.ts'
+import { claimOf, isReadOnly } from '../spec/published.ts'
+import { moverNamespace, type VolumeSettings } from '../spec/settings.ts'
+import { sourceTypeOf } from '../spec/source-types.ts'
+import { MOUNT_PATH, type MoverPodInput } from './pod.ts'
+
+/** The place of the data in the container. */
+export const TARGET = `${MOUNT_PATH}/data`
+
+/** The mount for the mover of a replica; undefined for a replica without a directory. */
+export function mountOf(
+  manager: VolumeManager,
+  config: VolumeConfig,
+  { path }: ReplicaStatus,
+  settings: VolumeSettings['movers'],
+): MoverPodInput['mount'] {
+  const { delivery } = sourceTypeOf(config.sourceType)
+  if (delivery === 'present') {
+    // The kubelet mounts the directory only if it exists, and creates nothing.
+    return { at: MOUNT_PATH, volume: { hostPath: { path: path ?? '', type: 'Directory' } }, readOnly: true }
+  }
+  if (delivery === 'mounted') {
+    const readOnly = isReadOnly(config)
+    // A mover in another namespace than the claim mounts the export itself.
+    const isBeside = moverNamespace(manager, settings) === manager.metadata.namespace
+    const volume = isBeside
+      ? { persistentVolumeClaim: claimOf(config, claimNameOf(manager, config)) }
+      : { nfs: nfsOf(config) }
+    return { at: TARGET, volume, ...(readOnly && { readOnly }) }
+  }
+  return path === undefined ? undefined : directoryMount(path)
+}
+
+/** Mounts only the directory of a volume from the node. */
+export function directoryMount(path: string): NonNullable<MoverPodInput['mount']> {
+  return { at: MOUNT_PATH, volume: { hostPath: { path, type: 'DirectoryOrCreate' } } }
+}

@@ -1,0 +1,52 @@
+/** Finds the pods that use the data of volumes: by directories of nodes, and by claims. */
+import { NODE_ANNOTATION } from '../api/lodestone.ts'
+import { keyOfObject, objectKey } from '../api/meta.ts'
+import { persistentVolumes } from '../api/persistent-volume.ts'
+import { type Pod, pods } from '../api/pod.ts'
+import type { VolumeUser } from '../core/volume-manager/input.ts'
+import { latestOf } from '../core/volume-manager/status/time.ts'
+import { type CachedUse, placeKey } from '../store/kinds/volumes.ts'
+import type { ObjectStore } from '../store/store.ts'
+
+type MountingPod = Pod & CachedUse
+
+/**
+ * Returns the pods that mount a directory, or a PersistentVolumeClaim of the namespace. Pods of every namespace may mount a directory. A
+ * pod with a claim for the directory uses it on the node of its PersistentVolume, even before it is scheduled.
+ */
+export function usersOf(store: ObjectStore, namespace: string | undefined, place: string): VolumeUser[] {
+  if (!place.startsWith('/')) return store.byIndex(pods, 'claim', objectKey(namespace, place)).map(userOf)
+  const byClaim = claimsOn(store, place).flatMap(({ node, claim }) =>
+    store.byIndex(pods, 'claim', claim).map((pod) => ({ ...userOf(pod), node })),
+  )
+  return [...store.byIndex(pods, 'directory', place).map(userOf), ...byClaim]
+}
+
+function userOf(pod: Pod): VolumeUser {
+  const { use } = pod as MountingPod
+  return {
+    pod: keyOfObject(pod),
+    ...(use?.node !== undefined && { node: use.node }),
+    ...(use?.startTime !== undefined && { startTime: use.startTime }),
+  }
+}
+
+/** The claims for a directory, with the nodes of their PersistentVolumes. */
+function claimsOn(store: ObjectStore, directory: string): { node: string; claim: string }[] {
+  return store.byIndex(persistentVolumes, 'directory', directory).flatMap(({ metadata, spec }) => {
+    const node = metadata.annotations?.[NODE_ANNOTATION]
+    const { namespace, name } = spec?.claimRef ?? {}
+    return node === undefined || name === undefined ? [] : [{ node, claim: objectKey(namespace, name) }]
+  })
+}
+
+/** Returns when the last pod with a directory of a node ended, by the clock of that node. */
+export function lastEndOf(store: ObjectStore, node: string, directory: string): string | undefined {
+  const ended: readonly MountingPod[] = [
+    ...store.byIndex(pods, 'endedIn', placeKey(node, directory)),
+    ...claimsOn(store, directory)
+      .filter((one) => one.node === node)
+      .flatMap(({ claim }) => store.byIndex(pods, 'endedWith', claim)),
+  ]
+  return latestOf(ended.flatMap(({ pastUse }) => pastUse?.endTime ?? []))
+}

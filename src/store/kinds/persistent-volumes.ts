@@ -1,0 +1,58 @@
+/** The cached kinds of PersistentVolumes and claims: metadata, and of Lodestone's own also the place of the data. */
+import { NODE_ANNOTATION, VOLUME_LABEL } from '../../api/lodestone.ts'
+import type { ObjectMeta } from '../../api/meta.ts'
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '../../api/persistent-volume.ts'
+import type { Dependent } from '../../core/dependencies/dependent.ts'
+import type { Workload } from '../../core/dependencies/workload.ts'
+import { directoryAround, ownerOfVolumeKey } from '../../core/volume-manager/spec/names.ts'
+import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
+import type { CachedKind } from '../store.ts'
+import type { AnyCachedKind } from './any-kind.ts'
+import { keepContent, workloadKind } from './dependencies.ts'
+
+const volumeAsWorkload = workloadKind(persistentVolumes, SHIPPED_KINDS)
+
+/** Of Lodestone's own PersistentVolumes, also the place of the data and its claim. */
+const persistentVolumeKind: CachedKind<Workload & Dependent & Pick<PersistentVolume, 'spec' | 'status'>> = {
+  ...volumeAsWorkload,
+  type: persistentVolumes as CachedKind<Workload & Dependent>['type'],
+  keep(raw) {
+    const kept = volumeAsWorkload.keep(raw)
+    if (ownersOf(raw.metadata).length === 0) return kept
+    const { phase } = raw.status ?? {}
+    const { claimRef, local } = (raw as PersistentVolume).spec ?? {}
+    const node = raw.metadata.annotations?.[NODE_ANNOTATION]
+    return {
+      ...kept,
+      metadata: { ...kept.metadata, ...(node !== undefined && { annotations: { [NODE_ANNOTATION]: node } }) },
+      ...(local && { spec: { local, ...(claimRef && { claimRef }) } }),
+      ...(phase !== undefined && { status: { phase } }),
+    }
+  },
+  indexes: {
+    ...volumeAsWorkload.indexes,
+    owner: ({ metadata }) => ownersOf(metadata),
+    // The directories of replicas, on any node.
+    directory: ({ spec }) => (spec?.local ? [directoryAround(spec.local.path)].filter((one) => one !== undefined) : []),
+  },
+}
+
+const volumeClaimKind: CachedKind<PersistentVolumeClaim & Dependent> = {
+  type: persistentVolumeClaims,
+  keep: keepContent,
+  indexes: { owner: ({ metadata }) => ownersOf(metadata) },
+}
+
+/** The owner of an object that Lodestone created for a VolumeManager. */
+function ownersOf({ labels }: ObjectMeta): string[] {
+  const key = labels?.[VOLUME_LABEL]
+  return key === undefined ? [] : [ownerOfVolumeKey(key)].filter((owner) => owner !== undefined)
+}
+
+/** The kinds that are cached when data is moved, or when Lodestone distributes dependencies. */
+export const volumeClaimKinds: readonly AnyCachedKind[] = [volumeClaimKind, persistentVolumeKind]
