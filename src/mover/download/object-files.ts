@@ -1,6 +1,6 @@
 /** Downloads objects into files: small objects whole, large objects in parts. A file is done when its checksum is verified. */
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
+import { type FileHandle, lstat, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Checksum } from '../../core/mover/checksum.ts'
 import { type CrcPiece, combineCrcs, isCrc } from '../../core/mover/crc.ts'
@@ -8,12 +8,13 @@ import { type Part, partAt, partCount } from '../../core/mover/parts.ts'
 import type { Hasher } from '../checksum/crc.ts'
 import { createHasher, hashFile } from '../checksum/hashing.ts'
 import { MoverError } from '../mover-error.ts'
-import { fetchRange } from '../objects/fetch-range.ts'
+import { fetchRange, type Range } from '../objects/fetch-range.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { Job } from '../pool.ts'
 import type { Progress } from '../progress.ts'
 import type { ChecksumLog } from './checksums.ts'
-import { FileWriter } from './file-writer.ts'
+import { BlockPool, FileWriter } from './file-writer.ts'
+import { Folders } from './folders.ts'
 import type { Journal } from './journal.ts'
 import { type Entry, idOf } from './manifest.ts'
 
@@ -39,16 +40,18 @@ const VERIFY_ATTEMPTS = 2
 /** Yields the jobs that download an entry. It yields none for an entry that is done. */
 export class ObjectFiles {
   readonly #input: ObjectFilesInput
-  readonly #folders = new Map<string, Promise<void>>()
+  readonly #folders: Folders
+  readonly #blocks = new BlockPool()
 
   constructor(input: ObjectFilesInput) {
     this.#input = input
+    this.#folders = new Folders(input.folder)
   }
 
   async *jobsFor(entry: Entry, signal: AbortSignal): AsyncGenerator<Job> {
     const { journal, progress, folder, partSize, reused } = this.#input
     const path = join(folder, entry.path)
-    if (entry.isFolder) return void (await this.#ensureFolder(path))
+    if (entry.isFolder) return void (await this.#folders.ensure(path))
     const id = idOf(entry)
     if ((journal.isDone(id) || reused.has(id)) && (await sizeOf(path)) === entry.size) {
       progress.adjust(entry.size)
@@ -61,7 +64,7 @@ export class ObjectFiles {
   }
 
   async #inOnePiece(entry: Entry, id: string, path: string, signal: AbortSignal): Promise<void> {
-    await this.#ensureFolder(dirname(path))
+    await this.#folders.ensure(dirname(path))
     const written = this.#writtenAt(id, path)
     const file = await open(written, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, FILE_MODE)
     try {
@@ -82,8 +85,8 @@ export class ObjectFiles {
       const wanted = verify === 'size' ? undefined : store.checksumOf({ etag: entry.etag, ...headers })
       if (wanted) Object.assign(check, { wanted, hasher: createHasher(wanted.algorithm) })
     }
-    const sink = this.#sink(new FileWriter(file, 0), (chunk) => check.hasher?.update(chunk))
-    await fetchRange(store, entry, { start: 0, end: entry.size }, sink, signal, begin)
+    const look = (chunk: Buffer) => check.hasher?.update(chunk)
+    await this.#fetch(entry, { start: 0, end: entry.size }, file, look, signal, begin)
     const { wanted, hasher } = check
     if (!wanted || !hasher) return true
     const value = hasher.digest()
@@ -99,7 +102,7 @@ export class ObjectFiles {
   async *#inParts(entry: Entry, id: string, target: string, signal: AbortSignal): AsyncGenerator<Job> {
     const path = this.#writtenAt(id, target)
     const { journal, progress, partSize } = this.#input
-    await this.#ensureFolder(dirname(target))
+    await this.#folders.ensure(dirname(target))
     // If the file is missing although the journal has its parts, these parts would be holes.
     const there = (await sizeOf(path)) === undefined ? new Set<number>() : journal.partsOf(id)
     const parts = Array.from({ length: partCount(entry.size, partSize) }, (_, i) => partAt(i, entry.size, partSize))
@@ -125,8 +128,7 @@ export class ObjectFiles {
     for (const { index, start, end } of missing) {
       yield async () => {
         const crc = wanted && isCrc(wanted.algorithm) ? createHasher(wanted.algorithm) : undefined
-        const sink = this.#sink(new FileWriter(file, start), (chunk) => crc?.update(chunk))
-        await fetchRange(this.#input.store, entry, { start, end }, sink, signal)
+        await this.#fetch(entry, { start, end }, file, (chunk) => crc?.update(chunk), signal)
         if (crc) crcs.set(index, crc.digest())
         journal.add(id, index)
         left -= 1
@@ -181,11 +183,26 @@ export class ObjectFiles {
     throw this.#mismatch(entry, wanted, value)
   }
 
-  #sink(writer: FileWriter, look?: (chunk: Buffer) => void) {
-    return (chunk: Buffer) => {
-      look?.(chunk)
+  /** Fetches a range into a file. Calls `look` with each chunk. */
+  async #fetch(
+    entry: Entry,
+    range: Range,
+    file: FileHandle,
+    look: (chunk: Buffer) => void,
+    signal: AbortSignal,
+    begin?: (headers: Record<string, string | undefined>) => void,
+  ): Promise<void> {
+    const writer = new FileWriter(file, range.start, this.#blocks)
+    const sink = (chunk: Buffer) => {
+      look(chunk)
       this.#input.progress.moved(chunk.length)
       writer.write(chunk)
+    }
+    try {
+      await fetchRange(this.#input.store, entry, range, sink, signal, begin)
+      writer.flush()
+    } finally {
+      writer.release()
     }
   }
 
@@ -206,25 +223,6 @@ export class ObjectFiles {
         'the data is damaged, or the server has a wrong checksum: then set --verify size',
     )
   }
-
-  #ensureFolder(path: string): Promise<void> {
-    const known = this.#folders.get(path)
-    if (known !== undefined) return known
-    const made = this.#makeFolder(path)
-    this.#folders.set(path, made)
-    return made
-  }
-
-  /**
-   * Creates a folder and its parents. Throws when a part of the path is not a directory, since earlier attempts and pods write here too.
-   */
-  async #makeFolder(path: string): Promise<void> {
-    if (path === this.#input.folder) return
-    await this.#ensureFolder(dirname(path))
-    await mkdir(path).catch(refuseUnlessThere)
-    if ((await lstat(path)).isDirectory()) return
-    throw new MoverError('Rejected', `${path} is not a directory but a file or a symbolic link; remove it`)
-  }
 }
 
 /** The size of a file; undefined when there is no regular file. */
@@ -233,8 +231,4 @@ async function sizeOf(path: string): Promise<number | undefined> {
     (stats) => (stats.isFile() ? stats.size : undefined),
     () => undefined,
   )
-}
-
-function refuseUnlessThere(cause: NodeJS.ErrnoException): void {
-  if (cause.code !== 'EEXIST') throw cause
 }
