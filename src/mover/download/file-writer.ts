@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 
-/** Chunks that are smaller are collected: TLS passes on 16 KiB at a time, and a call of the kernel costs as much as a copy of that. */
+/** Smaller chunks are collected. TLS passes on 16 KiB at a time, and writes of that size need more CPU time. */
 const BLOCK_BYTES = 64 * 1024
 
 /** Blocks that are used again: one for each concurrent stream. */
