@@ -3,6 +3,7 @@ import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { localHostFault } from '../../core/mover/local-address.ts'
 import { proxyFor } from '../../core/proxy.ts'
+import { MoverError } from '../mover-error.ts'
 import { guardedLookup, notAllowed, type Resolve } from './guarded-lookup.ts'
 import { openTunnel } from './tunnel.ts'
 
@@ -61,16 +62,9 @@ export function socketOpener(options: SocketOptions) {
         : await whenOpen(connectTcp({ ...target, lookup, onread }), 'connect')
       return { socket, needsWholeUrl: false, headers: {} }
     }
-    const { address, headers } = readProxy(proxy)
-    // The address of a proxy is not checked, because the operator names it.
-    if (!isTls) {
-      return { socket: await whenOpen(connectTcp({ ...address, onread }), 'connect'), needsWholeUrl: true, headers }
-    }
-    const tunnel = await openTunnel(
-      await whenOpen(connectTcp(address), 'connect'),
-      `${hostname}:${target.port}`,
-      headers,
-    )
+    const { connect, headers } = readProxy(proxy)
+    if (!isTls) return { socket: await connect({ onread }), needsWholeUrl: true, headers }
+    const tunnel = await openTunnel(await connect({}), `${hostname}:${target.port}`, headers)
     const socket = await openTls({ socket: tunnel }, host, options)
     socket.on('data', onData)
     return { socket, needsWholeUrl: false, headers: {} }
@@ -81,7 +75,7 @@ export function socketOpener(options: SocketOptions) {
 async function openTls(
   to: ConnectionOptions & { onread?: OnReadOpts },
   host: string,
-  { ca }: SocketOptions,
+  { ca }: Pick<SocketOptions, 'ca'>,
 ): Promise<Socket> {
   const { connect } = await import('node:tls')
   // RFC 6066 allows only names here, no addresses.
@@ -107,12 +101,23 @@ function whenOpen(socket: Socket, event: 'connect' | 'secureConnect'): Promise<S
   })
 }
 
+/** Its address is not checked, because the operator names it. Its certificate must be trusted by the system. */
 function readProxy(url: string) {
-  const { hostname, port, username, password } = new URL(url)
+  const parsed = URL.parse(url)
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new MoverError('Rejected', 'the proxy must be an http or https URL; change HTTP_PROXY or HTTPS_PROXY')
+  }
+  const { protocol, hostname, port, username, password } = parsed
+  const isTls = protocol === 'https:'
+  const address = { host: withoutBrackets(hostname), port: Number(port) || (isTls ? 443 : 80) }
+  const connect = (more: { onread?: OnReadOpts }) =>
+    isTls
+      ? openTls({ ...address, ...more }, address.host, {})
+      : whenOpen(connectTcp({ ...address, ...more }), 'connect')
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const headers: Record<string, string> = {}
   if (username !== '') headers['proxy-authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`
-  return { address: { host: withoutBrackets(hostname), port: Number(port) || 80 }, headers }
+  return { connect, headers }
 }
 
 /** Only URLs have brackets around IPv6 addresses. */
