@@ -34,7 +34,6 @@ const CATCH_ALLS: Readonly<Record<string, readonly string[]>> = {
   ],
   'keeps the error, and throws it when its caller waits': [
     'src/mover/download/line-log.ts',
-    'src/mover/http/tunnel.ts',
     'src/mover/pool.ts',
     'src/mover/http/backoff.ts',
     'src/mover/objects/fetch-range.ts',

@@ -1,6 +1,6 @@
 /** Opens a tunnel to a server through an HTTP proxy, with the method CONNECT. */
 import type { Socket } from 'node:net'
-import { ResponseReader } from './response-reader.ts'
+import { ProtocolError, ResponseReader } from './response-reader.ts'
 
 /** Resolves when the proxy has opened the tunnel. The socket has a timeout already. */
 export function openTunnel(socket: Socket, authority: string, headers: Record<string, string>): Promise<Socket> {
@@ -20,7 +20,9 @@ export function openTunnel(socket: Socket, authority: string, headers: Record<st
         if (step.kind !== 'head') return
         if (step.head.status !== 200) return fail(new Error(`the proxy answers CONNECT with ${step.head.status}`))
       } catch (error) {
-        return fail(error as Error)
+        if (!(error instanceof ProtocolError)) throw error
+        fail(error)
+        return
       }
       socket.off('data', read).off('error', fail).off('close', close).off('timeout', expire)
       resolve(socket)
