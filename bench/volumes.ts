@@ -1,9 +1,11 @@
 /**
- * `npm run bench:volumes`: the time until the data of VolumeManagers is on their nodes, and the requests to the API server. The scheduler
- * is real. kwok runs the nodes, and movers succeed as soon as they are scheduled.
+ * `npm run bench:volumes`: the time until the data of VolumeManagers is on their nodes and until all of it is refreshed, and the requests to
+ * the API server. The scheduler is real. kwok runs the nodes, and movers succeed as soon as they are scheduled.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { REFRESH_ANNOTATION } from '../src/api/lodestone.ts'
+import type { VolumeManagerStatus } from '../src/api/volume-manager.ts'
 import { makeVolumeManager } from '../test/builders.ts'
 import type { KubeObject } from '../test/e2e/api-client.ts'
 import { type GatedRequest, startApiGate } from '../test/e2e/api-gate.ts'
@@ -16,7 +18,7 @@ import { reached, Tally, watch } from './harness/watch.ts'
 /** `movers`: how many may run at once, in all and on a node. `writes`: the limit of writes a second. */
 const values = options({ managers: 1000, replicas: 3, nodes: 500, movers: 200, writes: 250 })
 const { managers, replicas, movers, writes } = values
-const CREATED_AT_ONCE = 8
+const REQUESTS_AT_ONCE = 8
 
 const nodes = { names: Array.from({ length: values.nodes }, (_, i) => `node-${i}`), movers: 'succeed' } as const
 await withPlane({ karmada: false, nodes }, measure)
@@ -33,8 +35,8 @@ async function measure({ plane, start }: Installed): Promise<void> {
   const config = { volumes: { enabled: true, movers: limits }, loops: { writesPerSecond: writes } }
   const { pid } = await start({ kubeconfig, config })
 
-  const ready = new Tally(isReady)
-  await watch(plane, 'volumemanagers', ready)
+  const [ready, refreshed] = [new Tally(isReady), new Tally(isRefreshed)]
+  await watch(plane, 'volumemanagers', ready, refreshed)
   log(`${managers} VolumeManagers of ${replicas} replicas on ${values.nodes} nodes`)
   const created = new Map<string, number>()
   const path = await plane.api.collection('volumemanagers', 'default')
@@ -44,30 +46,58 @@ async function measure({ plane, start }: Installed): Promise<void> {
       const name = `data-${created.size}`
       created.set(name, performance.now())
       const options = { awsCredentialsSecretName: '', sourceURL: `s3://bench/${name}/` }
-      const manager = makeVolumeManager([{ replicas, options }], { name, state: 'Running' })
+      const manager = makeVolumeManager([{ replicas, options, readOnly: true }], { name, state: 'Running' })
       await plane.api.expect('POST', path, manager)
     }
   }
-  await Promise.all(Array.from({ length: CREATED_AT_ONCE }, create))
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, create))
   await reached(managers, ready)
 
   const seconds = ready.secondsSince(begun)
   const each = [...ready.reachedAt].map(([name, at]) => (at - (created.get(name) ?? begun)) / 1000)
-  const requests = gate.requests.flatMap(kindOf)
-  const kinds = [...Map.groupBy(requests, (kind) => kind)].map(([kind, { length }]) => [kind, length] as const)
-  const all = [`all (goal: ≤ 12 for each replica)`, requests.length] as const
-  const rows = [...kinds.toSorted(([, one], [, other]) => other - one), all]
+  const forDownloads = requestsOf(gate.requests, 'all (goal: ≤ 12 for each replica)')
   // A run with failures measures something else.
   const events = (await plane.listJson('events', 'default')).filter(({ type }) => type === 'Warning')
   for (const reason of new Set(events.map((event) => String(event['reason'])))) log(`Warning: ${reason}`)
   print(
     `${managers} VolumeManagers of ${replicas} replicas on ${values.nodes} nodes; ${movers} movers at once, ${writes} writes/s`,
     `All replicas ready after ${seconds.toFixed(1)} s; one VolumeManager after ${quantile(each, 0.5).toFixed(1)} s (p99 ${quantile(each, 0.99).toFixed(1)} s). Lodestone: ${cpuSeconds(pid).toFixed(1)} s of CPU, ${memoryMiB(pid).peak.toFixed(0)} MiB.\n`,
-    table(
-      ['requests of Lodestone', 'in all', 'for each replica'],
-      rows.map(([kind, count]) => [kind, count, (count / managers / replicas).toFixed(2)]),
-    ),
+    forDownloads,
   )
+
+  const before = { requests: gate.requests.length, cpu: cpuSeconds(pid) }
+  const annotated = performance.now()
+  const left = [...created.keys()]
+  const refresh = async () => {
+    for (let name = left.pop(); name !== undefined; name = left.pop()) {
+      const patch = { metadata: { annotations: { [REFRESH_ANNOTATION]: '1' } } }
+      await plane.api.expect('PATCH', `${path}/${name}`, patch, 'application/merge-patch+json')
+    }
+  }
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, refresh))
+  await reached(managers, refreshed)
+  print(
+    'Refresh of all replicas, on request; a quarter of the movers at once',
+    `All replicas refreshed after ${refreshed.secondsSince(annotated).toFixed(1)} s. Lodestone: ${(cpuSeconds(pid) - before.cpu).toFixed(1)} s of CPU.\n`,
+    requestsOf(gate.requests.slice(before.requests), 'all'),
+  )
+}
+
+/** The requests of Lodestone by kind, in all and for each replica. */
+function requestsOf(requests: readonly GatedRequest[], sum: string): string {
+  const kinds = requests.flatMap(kindOf)
+  const counts = [...Map.groupBy(kinds, (kind) => kind)].map(([kind, { length }]) => [kind, length] as const)
+  const rows = [...counts.toSorted(([, one], [, other]) => other - one), [sum, kinds.length] as const]
+  return table(
+    ['requests of Lodestone', 'in all', 'for each replica'],
+    rows.map(([kind, count]) => [kind, count, (count / managers / replicas).toFixed(2)]),
+  )
+}
+
+function isRefreshed({ status }: KubeObject): boolean {
+  const { volumes = [] } = (status ?? {}) as VolumeManagerStatus
+  const all = volumes.flatMap((volume) => volume.replicas ?? [])
+  return all.length === replicas && all.every(({ handledRefresh }) => handledRefresh !== undefined)
 }
 
 function isReady({ status }: KubeObject): boolean {
