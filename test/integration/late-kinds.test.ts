@@ -22,7 +22,8 @@ async function start() {
   const { server, store, start } = await openAppOnApiServer(kinds, { volumes })
   server.serve(volumeManagers, false)
   const status = { conditions: [{ type: 'Ready', status: 'True' }] }
-  server.put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, status } as K8sObject)
+  const labels = { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' }
+  server.put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', labels }, status } as K8sObject)
   const app = await start()
   /** Each run of a loop that went well and each that did not, as metrics tell it. */
   const runs = async (loop: string) => {
