@@ -1,6 +1,6 @@
 /**
- * `npm run bench:volumes`: the time until the data of VolumeManagers is on their nodes and until all of it is refreshed, and the requests to
- * the API server. The scheduler is real. kwok runs the nodes, and movers succeed as soon as they are scheduled.
+ * `npm run bench:volumes`: the time until data is on its nodes, and until all of it is refreshed; and the requests to the API server. The
+ * scheduler is real. kwok runs the nodes, and movers succeed as soon as they are scheduled.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
