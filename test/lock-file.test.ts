@@ -1,4 +1,4 @@
-/** The lock file: integrity hashes, no registry, and no warning of `npm ci` on Node 20, which installs the Node 24 that runs the tools. */
+/** The lock files of the project and of Azurite: integrity hashes, no registry, and no warning of `npm ci` on the oldest Node. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
@@ -41,7 +41,9 @@ test('lists no dependency with an engine that Node 20 is not: remove "engines" o
   expect(newer.map(([path]) => path)).toEqual([])
 })
 
-const entries = Object.entries(packages).filter(([path]) => path !== '')
+const PEER = 'test/e2e/peers/azurite/package-lock.json'
+const ofPeer = JSON.parse(readFileSync(PEER, 'utf8')) as { packages: Record<string, LockedPackage> }
+const entries = [packages, ofPeer.packages].flatMap((locked) => Object.entries(locked).filter(([path]) => path !== ''))
 
 test('every package has an integrity hash', () => {
   expect(entries.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual([])

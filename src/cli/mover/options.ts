@@ -12,19 +12,24 @@ export const MOVER_OPTIONS = {
   source: {
     type: 'string',
     value: 'PLACE',
-    description: 'download: s3://bucket/key or s3://bucket/prefix/; upload: a directory',
+    description: 'download: s3://bucket/key, s3://bucket/prefix/, or the same with az://container; upload: a directory',
   },
   target: {
     type: 'string',
     value: 'PLACE',
-    description: 'download, delete: the directory of the dataset; upload: s3://bucket/prefix/',
+    description:
+      'download, delete: the directory of the dataset; upload: s3://bucket/prefix/ or az://container/prefix/',
   },
   root: {
     type: 'string',
     value: 'DIR',
     description: 'Root of the dataset, which is strictly below it; nothing outside is changed',
   },
-  endpoint: { type: 'string', value: 'URL', description: 'The S3 server (default: AWS)' },
+  endpoint: {
+    type: 'string',
+    value: 'URL',
+    description: 'The S3 server (default: AWS), or the blob service of the Azure account',
+  },
   region: { type: 'string', value: 'NAME', description: 'Region of the bucket (default: that of the bucket)' },
   'local-network': {
     type: 'string',
@@ -40,7 +45,8 @@ export const MOVER_OPTIONS = {
   credentials: {
     type: 'string',
     value: 'DIR',
-    description: 'Mounted Secret with awsAccessKeyID and awsSecretAccessKey (default: AWS_ACCESS_KEY_ID, …)',
+    description:
+      'Mounted Secret with the credentials, see docs/movers.md (default: AWS_ACCESS_KEY_ID, AZURE_STORAGE_ACCOUNT, …)',
   },
   'ca-file': { type: 'string', value: 'FILE', description: 'Certificates to trust (default: those of the system)' },
   match: {

@@ -19,10 +19,12 @@ export interface ListedObject {
   size: number
   /** Without quotes; empty if the server returns none. */
   etag: string
+  /** In hexadecimal, if the listing has it. */
+  md5?: string
 }
 
-export interface ListingPage<Listed extends ListedObject = ListedObject> {
-  objects: Listed[]
+export interface ListingPage {
+  objects: ListedObject[]
   /** The continuation token of the next page; absent for the last page. */
   next?: string
 }

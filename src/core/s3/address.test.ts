@@ -1,6 +1,6 @@
-/** Tests the URLs of buckets and keys. */
+/** Tests the URLs of buckets. */
 import { expect, test } from 'vitest'
-import { bucketUrl, isBucketName, keyPath } from './address.ts'
+import { bucketUrl, isBucketName } from './address.ts'
 
 test.each([
   { base: 'https://s3.amazonaws.com', region: undefined, pathStyle: false, want: 'https://wh.s3.amazonaws.com' },
@@ -16,14 +16,6 @@ test.each([
 ])('addresses a bucket as $want', ({ base, region, pathStyle, want }) => {
   expect(bucketUrl(base, 'wh', region, pathStyle)).toBe(want)
   expect(bucketUrl(base, 'w.h', region, pathStyle)).toMatch(/\/w\.h$/)
-})
-
-test.each([
-  { key: 'a/b c/d', want: 'a/b%20c/d' },
-  { key: "é+&?#%'()*!", want: '%C3%A9%2B%26%3F%23%25%27%28%29%2A%21' },
-  { key: 'a//b/', want: 'a//b/' },
-])('writes the key $key as $want', ({ key, want }) => {
-  expect(keyPath(key)).toBe(want)
 })
 
 test.each([

@@ -1,4 +1,4 @@
-/** Builds the URLs of buckets and objects, with their names encoded. */
+/** Builds the URLs of buckets. */
 
 export const AWS_ENDPOINT = 'https://s3.amazonaws.com'
 
@@ -8,16 +8,6 @@ export function bucketUrl(base: string, bucket: string, region: string | undefin
   const trimmed = endpoint.replace(/\/$/, '')
   if (pathStyle || bucket.includes('.')) return `${trimmed}/${bucket}`
   return trimmed.replace('://', `://${bucket}.`)
-}
-
-/** Encodes all characters but letters, digits and `-_.~` (RFC 3986), as S3 requires for signatures. */
-export function encodeStrictly(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-/** Encodes a key as the path of a URL, without a leading slash. */
-export function keyPath(key: string): string {
-  return key.split('/').map(encodeStrictly).join('/')
 }
 
 /** Whether a bucket name is safe in a URL. S3 itself checks its other rules. */

@@ -1,5 +1,5 @@
 /** Signs requests with AWS Signature Version 4. The caller provides the hash functions, since they depend on the platform. */
-import { encodeStrictly } from './address.ts'
+import { encodeStrictly } from '../url-encoding.ts'
 
 export interface Digest {
   /** Hexadecimal. */

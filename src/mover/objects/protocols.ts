@@ -1,9 +1,10 @@
 /** The table of protocols that the mover speaks. The scheme of the URL selects one. */
 import type { ObjectPlace } from '../../core/mover/objects.ts'
+import { AZURE_PROTOCOL } from '../azure/protocol.ts'
 import { S3_PROTOCOL } from '../s3/protocol.ts'
 import type { Protocol } from './object-store.ts'
 
-export const PROTOCOLS: readonly Protocol[] = [S3_PROTOCOL]
+export const PROTOCOLS: readonly Protocol[] = [S3_PROTOCOL, AZURE_PROTOCOL]
 
 /** The protocol and the place of a URL; undefined for a URL that no protocol reads. */
 export function protocolOf(url: string): { protocol: Protocol; place: ObjectPlace } | undefined {

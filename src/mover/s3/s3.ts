@@ -1,7 +1,8 @@
 /** A bucket of an S3 server: signed requests with retries. */
 import { createHmac, createSecretKey, hash } from 'node:crypto'
-import { AWS_ENDPOINT, bucketUrl, encodeStrictly, keyPath } from '../../core/s3/address.ts'
+import { AWS_ENDPOINT, bucketUrl } from '../../core/s3/address.ts'
 import { createSigner, type Digest } from '../../core/s3/sigv4.ts'
+import { encodeStrictly, keyPath } from '../../core/url-encoding.ts'
 import { type RetryOptions, withRetries } from '../http/backoff.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'

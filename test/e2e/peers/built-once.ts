@@ -1,6 +1,6 @@
 // Builds or downloads the program of a peer once, into the cache folder that the programs of the control plane are in.
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { logToStderr as log } from '../binaries.ts'
@@ -15,10 +15,12 @@ export interface Recipe {
   peer: string
   what: string
   runtime: Runtime
+  // Files of that folder that the program reads where it writes.
+  copied?: readonly string[]
   args: (into: string) => string[]
 }
 
-export async function builtOnce({ peer, what, runtime, args }: Recipe): Promise<string> {
+export async function builtOnce({ peer, what, runtime, copied = [], args }: Recipe): Promise<string> {
   const sources = join(import.meta.dirname, peer)
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lodestone-e2e')
   const home = join(cache, await keyOf(sources, args('')))
@@ -31,6 +33,7 @@ export async function builtOnce({ peer, what, runtime, args }: Recipe): Promise<
   try {
     const startedAt = Date.now()
     log(`${peer}: building ${what} with ${runtime}, once`)
+    for (const file of copied) await copyFile(join(sources, file), join(building, file))
     await run(peer, runtime, args(building), sources)
     log(`${peer}: built in ${Math.round((Date.now() - startedAt) / 1000)} s`)
     await rename(building, folder).catch(async (error: unknown) => {

@@ -3,7 +3,10 @@ import { mkdir } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { type ProcessSpec, type RunningProcess, startProcess } from '../processes.ts'
 
-export type Launch = Pick<ProcessSpec, 'name' | 'command' | 'args' | 'ready'> & { dir: string }
+export type Launch = Pick<ProcessSpec, 'name' | 'command' | 'args' | 'ready'> & {
+  dir: string
+  env?: Record<string, string>
+}
 
 // The functions of every peer besides its own protocol.
 export interface Peer {
@@ -21,11 +24,11 @@ export interface PeerOptions {
   name?: string
 }
 
-export async function launchPeer({ dir, name, ...spec }: Launch): Promise<Peer> {
+export async function launchPeer({ dir, name, env: own = {}, ...spec }: Launch): Promise<Peer> {
   const logFile = join(dir, `${name}.log`)
   const home = join(dir, name)
   // Nothing of the caller's environment: no proxies, no credentials, no configuration of another installation.
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home }
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, ...own }
   await mkdir(home, { recursive: true })
   const begin = () => startProcess({ ...spec, name, env, cwd: home, logFile })
   let running: RunningProcess = await begin()

@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { locate, openPlugin } from '../../../src/locality/plugins/plugin.suite.ts'
 import { makeTemporaryFolder, removeTemporaryFolder } from '../processes.ts'
+import { startAzurite } from './azurite.ts'
 import { startHdfs } from './hdfs.ts'
 import { startHive } from './hive.ts'
 import { startIceberg } from './iceberg.ts'
@@ -70,6 +71,24 @@ describe('S3', { timeout: firstRunMs }, () => {
     await answer.body.dump()
     expect(answer.statusCode).toBeGreaterThanOrEqual(400)
   })
+})
+
+test('Azure: accepts the key and a SAS token, and keeps its blobs over a restart', {
+  timeout: firstRunMs,
+}, async (context) => {
+  const azurite = tracked(await orSkip(context, startAzurite(dir)))
+  await azurite.createContainer('lake')
+  await azurite.putBlob('lake', `${tables}/part (1).parquet`, 'seven b')
+  await azurite.stop()
+  await azurite.start()
+
+  const { status, body } = await azurite.getBlob('lake', `${tables}/part (1).parquet`)
+  expect({ status, text: body.toString() }).toEqual({ status: 200, text: 'seven b' })
+  const list = `${azurite.url}/lake?restype=container&comp=list&prefix=lake`
+  expect((await request(list)).statusCode).toBe(403)
+  const listed = await request(`${list}&${azurite.sasToken('l')}`)
+  expect(listed.statusCode).toBe(200)
+  expect(await listed.body.text()).toContain('part (1).parquet')
 })
 
 describe('the Iceberg REST catalog', { timeout: firstRunMs }, () => {

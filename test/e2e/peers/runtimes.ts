@@ -7,6 +7,7 @@ const oldestJava = 17
 const runtimes = {
   java: { args: ['-version'], install: `Java ${oldestJava} or newer` },
   mvn: { args: ['-version'], install: `Maven, with a JDK of Java ${oldestJava} or newer` },
+  npm: { args: ['--version'], install: 'npm, which comes with Node' },
   go: { args: ['version'], install: 'Go; its version is in test/e2e/peers/s3/go.mod' },
 } as const
 
@@ -28,7 +29,7 @@ export async function requireRuntime(peer: string, runtime: Runtime, env = envir
   // 127: the program that ties it to this process did not find it either.
   if (!said || said.code === 127) throw new MissingRuntimeError(peer, runtime, 'is not on the PATH')
   if (said.code !== 0) throw new MissingRuntimeError(peer, runtime, `does not work, it ends with ${said.code}`)
-  if (runtime === 'go') return
+  if (runtime === 'go' || runtime === 'npm') return
   const version = javaVersion(said.stdout + said.stderr)
   if (version < oldestJava) throw new MissingRuntimeError(peer, runtime, `is of Java ${version}`)
 }

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { keyPath } from './url-encoding.ts'
+
+test.each([
+  { key: 'a/b c/d', want: 'a/b%20c/d' },
+  { key: "é+&?#%'()*!", want: '%C3%A9%2B%26%3F%23%25%27%28%29%2A%21' },
+  { key: 'a//b/', want: 'a//b/' },
+])('writes the key $key as $want', ({ key, want }) => {
+  expect(keyPath(key)).toBe(want)
+})

@@ -1,0 +1,85 @@
+/** A container of Azure Blob Storage: authorized requests with retries. */
+import { createHmac } from 'node:crypto'
+import { stringToSign } from '../../core/azure/shared-key.ts'
+import { encodeStrictly, keyPath } from '../../core/url-encoding.ts'
+import { type RetryOptions, withRetries } from '../http/backoff.ts'
+import type { HttpClient } from '../http/client.ts'
+import type { HttpRequest, HttpResponse, SinkFor } from '../http/messages.ts'
+import { errorOfAnswer } from './azure-error.ts'
+import type { AzureCredentialSource } from './credentials.ts'
+
+export interface ContainerOptions {
+  endpoint: string
+  container: string
+  credentials: AzureCredentialSource
+  retry: RetryOptions
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+export interface BlobRequest {
+  method: HttpRequest['method']
+  /** Empty for the container. */
+  key: string
+  query?: Record<string, string>
+  /** With names in lower case. */
+  headers?: Record<string, string>
+  body?: Uint8Array | string
+}
+
+export interface Container {
+  readonly retry: RetryOptions
+  /** The URL of a blob, without a SAS token. */
+  nameOf(key: string): string
+  /** Makes one attempt and returns the response of any status. It follows no redirects. */
+  exchange(request: BlobRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse>
+  /** Sends with retries. Throws a `MoverError` for a response of status 300 or above. */
+  send(request: BlobRequest, signal: AbortSignal): Promise<HttpResponse>
+}
+
+/** The first version with encoded names in listings, which Azurite and Azure Stack know too. */
+const VERSION = '2021-02-12'
+
+export function openContainer(
+  { endpoint, container, credentials, retry, now }: ContainerOptions,
+  http: HttpClient,
+): Container {
+  const { origin, pathname } = new URL(endpoint)
+  const base = `${pathname.replace(/\/$/, '')}/${container}`
+  const nameOf = (key: string) => `${endpoint}/${container}/${key}`
+
+  async function exchange(request: BlobRequest, signal: AbortSignal, receive?: SinkFor): Promise<HttpResponse> {
+    const { method, key, query = {}, body } = request
+    const path = key === '' ? base : `${base}/${keyPath(key)}`
+    const headers: Record<string, string> = {
+      ...request.headers,
+      'x-ms-date': new Date(now()).toUTCString(),
+      'x-ms-version': VERSION,
+    }
+    const allowed = await credentials()
+    if (allowed?.kind === 'key') {
+      const contentLength = body === undefined ? 0 : Buffer.byteLength(body)
+      const text = stringToSign({ method, path, query, headers, contentLength }, allowed.account)
+      const signature = createHmac('sha256', allowed.key).update(text).digest('base64')
+      headers['authorization'] = `SharedKey ${allowed.account}:${signature}`
+    }
+    const sas = allowed?.kind === 'sas' ? allowed.query : []
+    const search = [...Object.entries(query), ...sas]
+      .map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`)
+      .join('&')
+    const to = { method, origin, path: search === '' ? path : `${path}?${search}`, headers }
+    return http.send({ ...to, ...(body !== undefined && { body }) }, signal, receive)
+  }
+
+  return {
+    nameOf,
+    retry,
+    exchange,
+    send: (request, signal) =>
+      withRetries(retry, signal, async () => {
+        const answer = await exchange(request, signal)
+        if (answer.status >= 300) throw errorOfAnswer(nameOf(request.key), answer)
+        return answer
+      }),
+  }
+}

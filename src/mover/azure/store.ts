@@ -1,0 +1,55 @@
+/** The blobs of a container, as downloads and uploads need them. */
+import { parseBlobListing } from '../../core/azure/listing.ts'
+import { base64ToHex } from '../../core/mover/checksum.ts'
+import { MoverError } from '../mover-error.ts'
+import type { ObjectStore } from '../objects/object-store.ts'
+import { codeOf, errorOfAnswer } from './azure-error.ts'
+import type { Container } from './container.ts'
+import { localMd5, sendFile } from './upload-file.ts'
+
+/** A page with the largest names and metadata stays below the limit of a response. */
+const PAGE_SIZE = '1000'
+const MD5_LENGTH = 32
+
+export function createAzureStore(container: Container): ObjectStore {
+  const { nameOf, retry } = container
+  return {
+    nameOf,
+    retry,
+    errorOf: (key, answer) => errorOfAnswer(nameOf(key), answer),
+    isObjectMissing: (answer) => answer.status === 404 && codeOf(answer) !== 'ContainerNotFound',
+    async list(prefix, token, signal) {
+      const query = {
+        restype: 'container',
+        comp: 'list',
+        include: 'metadata',
+        maxresults: PAGE_SIZE,
+        ...(prefix !== '' && { prefix }),
+        ...(token !== undefined && { marker: token }),
+      }
+      const { text } = await container.send({ method: 'GET', key: '', query }, signal)
+      const page = parseBlobListing(text)
+      if (page !== undefined) return page
+      const wrong = 'the answer is not a page of List Blobs; is the endpoint an Azure Blob server?'
+      throw new MoverError('Rejected', `${nameOf('')}: ${wrong}`)
+    },
+    async head(key, signal) {
+      const { headers } = await container.send({ method: 'HEAD', key }, signal)
+      const isFolder = headers['x-ms-resource-type'] === 'directory' || headers['x-ms-meta-hdi_isfolder'] === 'true'
+      if (!isFolder || headers['content-length'] !== '0') return headers
+      throw new MoverError('NotFound', `${nameOf(key)} is a directory; the source of a prefix must end in a slash`)
+    },
+    get: (key, headers, signal, receive) =>
+      container.exchange({ method: 'GET', key, headers: { ...headers } }, signal, receive),
+    checksumOf(headers) {
+      // In the response for a range, Content-MD5 is that of the range.
+      const isRange = headers['content-range'] !== undefined
+      const text = headers['x-ms-blob-content-md5'] ?? (isRange ? undefined : headers['content-md5'])
+      const value = text === undefined ? undefined : base64ToHex(text)
+      return value?.length === MD5_LENGTH ? { algorithm: 'md5', value } : undefined
+    },
+    hasContent: async ({ md5 }, local, signal, looked) =>
+      md5 !== undefined && (await localMd5(local, signal, looked)) === md5,
+    upload: (key, local, progress, signal) => sendFile({ ...local, container, key, progress }, signal),
+  }
+}

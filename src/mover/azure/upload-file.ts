@@ -1,0 +1,69 @@
+/** Uploads one file as a block blob, in one piece or in blocks, with its MD5. The server checks the MD5 of each piece. */
+import { createHash, randomBytes } from 'node:crypto'
+import { partAt, partCount } from '../../core/mover/parts.ts'
+import type { LocalFile } from '../objects/object-store.ts'
+import { readPart } from '../objects/read-part.ts'
+import type { Progress } from '../progress.ts'
+import type { Container } from './container.ts'
+
+interface SendInput extends LocalFile {
+  container: Container
+  key: string
+  progress: Progress
+}
+
+/** Sends a file. Throws `ChecksumMismatch` when a piece was damaged in transit. */
+export async function sendFile(input: SendInput, signal: AbortSignal): Promise<void> {
+  const { container, key, file, size, partSize, progress } = input
+  if (size <= partSize) {
+    const body = await readPart(file, 0, size)
+    const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-md5': md5(body) }
+    await container.send({ method: 'PUT', key, headers, body }, signal)
+    progress.moved(body.length)
+    return
+  }
+  // Two uploads of the same file must not mix their blocks. Azure deletes blocks that no list has, after a week.
+  const upload = randomBytes(8).toString('hex')
+  const blocks: string[] = []
+  const whole = createHash('md5')
+  // Blocks are sent one after another: several files are sent concurrently, and each block is in memory.
+  for (let index = 0; index < partCount(size, partSize); index++) {
+    const { start, end } = partAt(index, size, partSize)
+    const body = await readPart(file, start, end)
+    // All IDs of a blob have the same length.
+    const id = Buffer.from(`${upload}-${`${index}`.padStart(5, '0')}`).toString('base64')
+    const query = { comp: 'block', blockid: id }
+    await container.send({ method: 'PUT', key, query, headers: { 'content-md5': md5(body) }, body }, signal)
+    whole.update(body)
+    blocks.push(id)
+    progress.moved(body.length)
+  }
+  const headers = { 'x-ms-blob-content-md5': whole.digest('base64') }
+  await container.send({ method: 'PUT', key, query: { comp: 'blocklist' }, headers, body: blockList(blocks) }, signal)
+}
+
+/** The MD5 of a file in hexadecimal. It calls `looked` with the number of bytes of each part that it read. */
+export async function localMd5(
+  { file, size, partSize }: LocalFile,
+  signal: AbortSignal,
+  looked: (bytes: number) => void,
+): Promise<string> {
+  const whole = createHash('md5')
+  for (let index = 0; index < partCount(size, partSize); index++) {
+    signal.throwIfAborted()
+    const { start, end } = partAt(index, size, partSize)
+    whole.update(await readPart(file, start, end))
+    looked(end - start)
+  }
+  return whole.digest('hex')
+}
+
+function md5(bytes: Uint8Array): string {
+  return createHash('md5').update(bytes).digest('base64')
+}
+
+/** The body of Put Block List. The IDs are base64, so nothing is escaped. */
+function blockList(ids: readonly string[]): string {
+  const blocks = ids.map((id) => `<Uncommitted>${id}</Uncommitted>`)
+  return `<?xml version="1.0" encoding="utf-8"?><BlockList>${blocks.join('')}</BlockList>`
+}
