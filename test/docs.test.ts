@@ -46,3 +46,13 @@ test('docs/index.md leads to every page of docs', () => {
   const own = globSync('docs/*.md').filter((page) => page !== join('docs', 'index.md'))
   expect(own.filter((page) => !linked.includes(page))).toEqual([])
 })
+
+test('docs/add-a-source-type.md names only files and folders that exist', () => {
+  const named: string[] = []
+  void walkTokens(lexer(readFileSync('docs/add-a-source-type.md', 'utf8')), (token: Token) => {
+    if (token.type === 'codespan') named.push(token['text'] as string)
+  })
+  const paths = named.filter((text) => /^(?:src|test|webhooks)\//.test(text))
+  expect(paths.length).toBeGreaterThan(15)
+  expect(paths.filter((path) => !existsSync(path))).toEqual([])
+})

@@ -42,7 +42,7 @@ const volumeConfig: Schema = {
       description:
         'Whether every node that nodeAffinity allows gets the data, also nodes that join later. Excludes replicas.',
     },
-    sourceType: string('The source of the data: S3, NFS, Pachyderm, Local or Stream. S3-Dev means S3.', 63),
+    sourceType: string('The source of the data: S3, AzureBlob, NFS, Pachyderm, Local or Stream. S3-Dev means S3.', 63),
     accessMode: string('ReadWriteOnce, or ReadWriteMany or ReadOnlyMany for NFS.', 63),
     capacity: string('The size of the data, e.g. 5Gi; for NFS volumes, the request of the claim.', 63),
     labels: strings('Labels of all objects that are created for the volume. At least one.', 64, 63),

@@ -4,14 +4,12 @@ import { dataSourceClaims } from '../../api/data-source-claim.ts'
 import { type DependentObjectReference, secrets, serviceAccounts, services } from '../../api/dependencies.ts'
 import { referenceOf } from '../../api/meta.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
+import { SECRET_OPTIONS } from '../volume-manager/spec/source-types.ts'
 import { stringsAt } from './json-path.ts'
 import { dependencyKey } from './keys.ts'
 import { named, referenceTo, sortedReferences } from './references.ts'
 import type { RelatedObjects } from './related.ts'
 import { DEFAULT_SERVICE_ACCOUNT, type Workload } from './workload.ts'
-
-/** The options of a volume that name a Secret (vck.intelai.org/v1alpha1). */
-const SECRET_OPTIONS = ['awsCredentialsSecretName', 'pachAuthSecretName']
 
 /**
  * Returns the dependencies of a workload, sorted by apiVersion, kind, namespace and name, without duplicates and without the workload

@@ -9,8 +9,9 @@ import type { VolumeSettings } from '../spec/settings.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'
 import type { MoverPlacement } from './affinity.ts'
 import { directoryMount, mountOf, TARGET } from './mount.ts'
+import type { MoverSource } from './mover-source.ts'
 import { MOUNT_PATH, moverPod } from './pod.ts'
-import { type MoverSource, moverSourceOf } from './source.ts'
+import { moverSourceOf } from './source.ts'
 import { taskOf } from './task.ts'
 
 const ROOT = ['--root', MOUNT_PATH]

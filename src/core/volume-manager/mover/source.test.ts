@@ -56,6 +56,19 @@ test.each<{ name: string; volume: Partial<VolumeConfig>; want: object }>([
     want: { region: 'garage' },
   },
   {
+    name: 'a blob of Azure',
+    volume: { sourceType: 'AzureBlob', options: { sourceURL: 'https://a.blob.core.windows.net/lake/a' } },
+    want: { url: 'az://lake/a', endpoint: 'https://a.blob.core.windows.net' },
+  },
+  {
+    name: 'a stream from Azure',
+    volume: {
+      sourceType: 'Stream',
+      options: { sourceURL: 'https://a.blob.core.windows.net/lake/', azureCredentialsSecretName: '' },
+    },
+    want: { url: 'az://lake/', endpoint: 'https://a.blob.core.windows.net' },
+  },
+  {
     name: 'Pachyderm with a region of its gateway',
     volume: { sourceType: 'Pachyderm', options: { ...PACHYDERM, region: 'pach-1', verify: 'size' } },
     want: { region: 'pach-1', verify: 'size' },

@@ -1,38 +1,28 @@
 /** The source of a mover: its URL, and its credentials by reference to a Secret. */
 import type { EnvVar } from '../../../api/pod.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { CREDENTIAL_ENDPOINTS_VARIABLE } from '../../mover/contract.ts'
+import { isAzureStream } from '../spec/azure-rules.ts'
 import { parseSourceUrl } from '../spec/options.ts'
-
-export interface MoverSource {
-  /** `s3://bucket/key`; a prefix ends in a slash. For another mover image, it is the URL in the spec. */
-  url: string
-  endpoint: string | undefined
-  /** Undefined when the mover reads it from the server. */
-  region: string | undefined
-  /** How the mover verifies the data; undefined for the default, by checksum. */
-  verify: string | undefined
-  env: EnvVar[]
-  /** The directory of the data in the volume. */
-  folder?: string
-}
+import { azureSource } from './azure-source.ts'
+import type { MoverSource } from './mover-source.ts'
+import { endpointsVariable, secretVariable } from './secret-variables.ts'
 
 /** The default address of Pachyderm's S3 gateway. */
 const PACHYDERM_GATEWAY = 'http://pachd.default.svc:30600'
 const PACHYDERM_GATEWAY_PORT = 30600
 
+/** The sources by type. A type without an entry has no download. */
+const SOURCES: Readonly<Record<string, (config: VolumeConfig) => MoverSource | undefined>> = {
+  S3: s3Source,
+  'S3-Dev': s3Source,
+  Stream: (config) => (isAzureStream(config) ? azureSource(config) : s3Source(config)),
+  Pachyderm: pachydermSource,
+  AzureBlob: azureSource,
+}
+
 /** The source of a volume whose data is downloaded; undefined for a volume without a download. */
 export function moverSourceOf(config: VolumeConfig): MoverSource | undefined {
-  switch (config.sourceType) {
-    case 'S3':
-    case 'S3-Dev':
-    case 'Stream':
-      return s3Source(config)
-    case 'Pachyderm':
-      return pachydermSource(config)
-    default:
-      return undefined
-  }
+  return Object.hasOwn(SOURCES, config.sourceType) ? SOURCES[config.sourceType]?.(config) : undefined
 }
 
 function s3Source({ options = {}, mover }: VolumeConfig): MoverSource | undefined {
@@ -72,17 +62,11 @@ function pachydermSource({ options = {} }: VolumeConfig): MoverSource {
   }
 }
 
-/** The key of a Secret with the endpoints to which its credentials may be sent. Without it, they may be sent to any endpoint. */
-const ENDPOINTS_KEY = 'endpoints'
-
 function credentials(secret: string, idKey: string, secretKey: string, endpoints: { optional?: true }): EnvVar[] {
-  const from = (name: string, key: string, more = {}): EnvVar => ({
-    name,
-    valueFrom: { secretKeyRef: { name: secret, key, ...more } },
-  })
   return [
-    from('AWS_ACCESS_KEY_ID', idKey),
-    from('AWS_SECRET_ACCESS_KEY', secretKey),
-    from(CREDENTIAL_ENDPOINTS_VARIABLE, ENDPOINTS_KEY, endpoints),
+    secretVariable('AWS_ACCESS_KEY_ID', secret, idKey),
+    secretVariable('AWS_SECRET_ACCESS_KEY', secret, secretKey),
+    // A Secret without the key may be used for any endpoint.
+    endpointsVariable(secret, endpoints),
   ]
 }

@@ -9,7 +9,13 @@ const LIMITS: VolumeLimits = {
 }
 const VALUES: ValueCases[] = [
   { name: 'required', rule: rules.required('repo'), option: 'repo', valid: ['a'], invalid: [['', 'Required']] },
-  { name: 'credentials', rule: rules.credentials, option: 'awsCredentialsSecretName', valid: ['', 'a'], invalid: [] },
+  {
+    name: 'credentials',
+    rule: rules.credentials('awsCredentialsSecretName'),
+    option: 'awsCredentialsSecretName',
+    valid: ['', 'a'],
+    invalid: [],
+  },
   {
     name: 'secretName',
     rule: rules.secretName('s'),
@@ -142,7 +148,12 @@ const VALUES: ValueCases[] = [
 ]
 
 const VOLUMES: VolumeCase[] = [
-  { name: 'credentials that are absent', rule: rules.credentials, options: {}, code: 'Required' },
+  {
+    name: 'credentials that are absent',
+    rule: rules.credentials('awsCredentialsSecretName'),
+    options: {},
+    code: 'Required',
+  },
   { name: 'a namespace of a Secret', rule: rules.ownNamespace, options: { secretNamespace: 'a' }, code: 'Forbidden' },
   {
     name: 'parts for all replicas',

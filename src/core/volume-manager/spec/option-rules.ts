@@ -54,16 +54,18 @@ export function whenSet(
   }
 }
 
-/** Requires the option. An empty value means that the data is public. */
-export const credentials: Rule = ({ options = {} }) =>
-  options['awsCredentialsSecretName'] === undefined
-    ? problem(
-        'options.awsCredentialsSecretName',
-        'Required',
-        'awsCredentialsSecretName key has to be set in options.',
-        'awsCredentialsSecretName key has to be set in options',
-      )
-    : undefined
+/** Requires the option that names the Secret. An empty value means that the data is public. */
+export function credentials(option: string): Rule {
+  return ({ options = {} }) =>
+    options[option] === undefined
+      ? problem(
+          `options.${option}`,
+          'Required',
+          `${option} key has to be set in options.`,
+          `${option} key has to be set in options`,
+        )
+      : undefined
+}
 
 /** Requires the name of a Secret, without a namespace: a volume uses no Secret of another namespace. */
 export function secretName(option: string): Rule {
@@ -82,11 +84,9 @@ export const sourceUrl: Rule = whenSet('sourceURL', (url, { mover }) => {
     : `sourceURL has to have the name of a bucket: ${source.bucket} must have 3 to 255 letters, digits, "-", "." and "_", and begin and end with a letter or digit.`
 })
 
-export function endpoint(option: string): Rule {
+export function endpoint(option: string, example = 'https://s3.amazonaws.com'): Rule {
   return whenSet(option, (url, _config, limits) =>
-    isEndpoint(url)
-      ? hostMessage(option, hostOf(url), limits)
-      : `${option} has to be a valid URL, e.g. https://s3.amazonaws.com.`,
+    isEndpoint(url) ? hostMessage(option, hostOf(url), limits) : `${option} has to be a valid URL, e.g. ${example}.`,
   )
 }
 
@@ -106,7 +106,7 @@ export const sourceHost: Rule = ({ options = {}, mover }, { allowedLocalNetworks
 }
 
 /** Rejects loopback and link-local hosts: a mover connects from a node, and tenants must not reach such addresses of nodes. */
-function hostMessage(option: string, host: string, { allowedLocalNetworks }: VolumeLimits): string | undefined {
+export function hostMessage(option: string, host: string, { allowedLocalNetworks }: VolumeLimits): string | undefined {
   const fault = localHostFault(host, allowedLocalNetworks)
   return fault && notAllowed(option, fault)
 }
@@ -222,6 +222,6 @@ export const ownNamespace: Rule = ({ options = {} }) => {
 }
 
 /** A key with `..` would be written outside the volume. */
-function isSafeKey(key: string): boolean {
+export function isSafeKey(key: string): boolean {
   return !key.split('/').some((part) => part === '.' || part === '..') && !/\p{Cc}/u.test(key)
 }

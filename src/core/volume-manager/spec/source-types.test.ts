@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { makeVolume } from '../../../../test/builders.ts'
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { revisionOf, sourceTypeOf } from './source-types.ts'
+import { optionsOf, revisionOf, SECRET_OPTIONS, SOURCE_TYPE_NAMES, sourceTypeOf } from './source-types.ts'
 
 test.each([
   { name: 'S3', want: 'moved' },
   { name: 'S3-Dev', want: 'moved' },
   { name: 'Stream', want: 'moved' },
   { name: 'Pachyderm', want: 'moved' },
+  { name: 'AzureBlob', want: 'moved' },
   { name: 'NFS', want: 'mounted' },
   { name: 'Local', want: 'present' },
   { name: 'FTP', want: 'present' },
@@ -40,8 +41,15 @@ test.each<{ sourceType: string; option: string }>([
     option,
   })),
   { sourceType: 'Local', option: 'path' },
+  ...['sourceURL', 'endpointURL'].map((option) => ({ sourceType: 'AzureBlob', option })),
 ])('$option of $sourceType is part of the revision', ({ sourceType, option }) => {
   const revisions = ['a', 'b'].map((value) => revisionOf(makeVolume({ sourceType, options: { [option]: value } })))
 
   expect(new Set(revisions).size).toBe(2)
+})
+
+test.each(SOURCE_TYPE_NAMES)('every option of %s with the name of a Secret is followed to member clusters', (name) => {
+  const secrets = optionsOf(name)?.filter((option) => option.endsWith('SecretName'))
+
+  expect(secrets?.filter((option) => !SECRET_OPTIONS.includes(option))).toEqual([])
 })

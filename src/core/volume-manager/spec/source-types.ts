@@ -9,20 +9,23 @@ export interface SourceType {
   contentOptions: readonly string[]
   /** The other options. */
   otherOptions: readonly string[]
+  /** Those of the other options that name a Secret. A workload that follows its volume to a member cluster brings these Secrets. */
+  secretOptions: readonly string[]
   /** How the data gets to nodes: moved by movers, mounted over the network, or already present. */
   delivery: 'moved' | 'mounted' | 'present'
 }
 
 /** The options that select objects and name their files. */
 const OF_SELECTION = ['exclude', 'flatten']
-const OF_BUCKETS = ['awsCredentialsSecretName', 'region', 'verify']
+const OF_S3 = ['awsCredentialsSecretName', 'region', 'verify']
 const OF_DOWNLOADS = ['dataPath', 'timeoutForDataDownload', 'distributionStrategy', ...OF_SELECTION]
 const OF_UPLOADS = ['resync', 'resyncInterval']
 
 const S3: SourceType = {
   name: 'S3',
   contentOptions: ['sourceURL', 'endpointURL'],
-  otherOptions: [...OF_BUCKETS, ...OF_DOWNLOADS, ...OF_UPLOADS],
+  otherOptions: [...OF_S3, ...OF_DOWNLOADS, ...OF_UPLOADS],
+  secretOptions: ['awsCredentialsSecretName'],
   delivery: 'moved',
 }
 
@@ -30,25 +33,39 @@ const SOURCE_TYPES: Readonly<Record<string, SourceType>> = {
   S3,
   // VCK's first S3 type, which VCK removed in June 2018. It identifies the same data as S3.
   'S3-Dev': S3,
-  NFS: { name: 'NFS', contentOptions: ['server', 'path'], otherOptions: [], delivery: 'mounted' },
+  NFS: { name: 'NFS', contentOptions: ['server', 'path'], otherOptions: [], secretOptions: [], delivery: 'mounted' },
   Pachyderm: {
     name: 'Pachyderm',
     contentOptions: ['repo', 'branch', 'inputPath', 'outputPath', 's3GatewayURL', 'pachydermServiceAddress'],
-    otherOptions: ['pachAuthSecretName', ...OF_BUCKETS, ...OF_DOWNLOADS, ...OF_UPLOADS],
+    otherOptions: ['pachAuthSecretName', ...OF_S3, ...OF_DOWNLOADS, ...OF_UPLOADS],
+    secretOptions: ['pachAuthSecretName'],
     delivery: 'moved',
   },
-  Local: { name: 'Local', contentOptions: ['path'], otherOptions: [], delivery: 'present' },
+  Local: { name: 'Local', contentOptions: ['path'], otherOptions: [], secretOptions: [], delivery: 'present' },
   Stream: {
     name: 'Stream',
     contentOptions: ['sourceURL', 'endpointURL'],
-    otherOptions: [...OF_BUCKETS, ...OF_DOWNLOADS],
+    otherOptions: [...OF_S3, 'azureCredentialsSecretName', ...OF_DOWNLOADS],
+    secretOptions: ['awsCredentialsSecretName', 'azureCredentialsSecretName'],
+    delivery: 'moved',
+  },
+  AzureBlob: {
+    name: 'AzureBlob',
+    contentOptions: ['sourceURL', 'endpointURL'],
+    otherOptions: ['azureCredentialsSecretName', 'verify', ...OF_DOWNLOADS, ...OF_UPLOADS],
+    secretOptions: ['azureCredentialsSecretName'],
     delivery: 'moved',
   },
 }
 
-const UNKNOWN: SourceType = { name: '', contentOptions: [], otherOptions: [], delivery: 'present' }
+const UNKNOWN: SourceType = { name: '', contentOptions: [], otherOptions: [], secretOptions: [], delivery: 'present' }
 
 export const SOURCE_TYPE_NAMES: readonly string[] = Object.keys(SOURCE_TYPES)
+
+/** The options of all types that name a Secret. */
+export const SECRET_OPTIONS: readonly string[] = [
+  ...new Set(Object.values(SOURCE_TYPES).flatMap(({ secretOptions }) => secretOptions)),
+]
 
 /** The names of all options of a source type; undefined for an unknown type. */
 export function optionsOf(name: string): readonly string[] | undefined {

@@ -204,7 +204,7 @@ describe('a volume is rejected with the message of VCK', () => {
       'spec.volumeConfigs[1].options.server: server has to be set in options.',
       'spec.volumeConfigs[1].options.path: path has to be set in options.',
       'spec.volumeConfigs[2].id: Cannot have duplicate id: vol2.',
-      'spec.volumeConfigs[2].sourceType: sourceType must be one of S3, NFS, Pachyderm, Local, Stream.',
+      'spec.volumeConfigs[2].sourceType: sourceType must be one of S3, NFS, Pachyderm, Local, Stream, AzureBlob.',
     ])
   })
 })

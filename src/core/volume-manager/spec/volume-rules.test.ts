@@ -12,13 +12,15 @@ const INVALID_OPTIONS = {
   ...{ server: 'a b', path: 'a', s3GatewayURL: 's3', pachydermServiceAddress: 'a/b', pachAuthSecretName: 'No Name' },
   ...{ outputPath: '../up', secretNamespace: 'other' },
 }
+const INVALID_AZURE_OPTIONS = { ...INVALID_OPTIONS, azureCredentialsSecretName: 'No Name' }
+const AZURE = ['azureCredentialsSecretName', 'sourceURL', 'endpointURL', 'verify'].map((name) => `options.${name}`)
 const EVERY = ['labels', 'options.secretNamespace', 'nodeAffinity', 'mover.image', 'capacity']
 const MOVED = ['replicas', 'options.timeoutForDataDownload', 'options.distributionStrategy']
 const RESYNC = ['options.resync', 'options.resyncInterval']
 const S3 = ['awsCredentialsSecretName', 'sourceURL', 'endpointURL', 'region', 'verify'].map((name) => `options.${name}`)
 
 describe('a volume with every rule broken', () => {
-  test.each<{ sourceType: string; fields: string[] }>([
+  test.each<{ sourceType: string; fields: string[]; options?: Record<string, string> }>([
     { sourceType: 'S3', fields: [...S3, ...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'] },
     { sourceType: 'S3-Dev', fields: [...S3, ...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'] },
     { sourceType: 'NFS', fields: ['options.server', 'options.path', 'accessMode'] },
@@ -34,10 +36,24 @@ describe('a volume with every rule broken', () => {
     },
     { sourceType: 'Local', fields: ['options.path', 'nodeAffinity', 'accessMode'] },
     { sourceType: 'Stream', fields: [...S3, ...MOVED, 'options.dataPath', 'accessMode'] },
+    {
+      sourceType: 'AzureBlob',
+      options: INVALID_AZURE_OPTIONS,
+      fields: [...AZURE, ...MOVED, ...RESYNC, 'options.dataPath', 'accessMode'],
+    },
+    {
+      sourceType: 'Stream',
+      options: INVALID_AZURE_OPTIONS,
+      fields: [
+        ...AZURE,
+        ...MOVED,
+        ...['options.awsCredentialsSecretName', 'options.region', 'options.dataPath', 'accessMode'],
+      ],
+    },
     { sourceType: 'FTP', fields: ['sourceType'] },
-  ])('of $sourceType has these problems', ({ sourceType, fields }) => {
+  ])('of $sourceType has these problems', ({ sourceType, fields, options = INVALID_OPTIONS }) => {
     const config = makeVolume({
-      ...{ sourceType, labels: {}, replicas: 0, accessMode: 'Never', capacity: 'much', options: INVALID_OPTIONS },
+      ...{ sourceType, labels: {}, replicas: 0, accessMode: 'Never', capacity: 'much', options },
       ...{ mover: { image: 'other' } },
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } },
     })

@@ -1,6 +1,7 @@
 /** The table of rules of each source type, and the problems of one volume. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import { affinityProblems } from '../schedule/node-affinity.ts'
+import { AZURE_BLOB, isAzureStream, onlyForS3 } from './azure-rules.ts'
 import {
   absolutePath,
   credentials,
@@ -182,16 +183,21 @@ const DOWNLOADED = [
   ...[resync, resyncInterval, resyncReplicas, resyncReadOnly, resyncFlatten],
   hostDirectory('dataPath', 'data'),
 ]
-const S3 = [
-  credentials,
+const s3Credentials = credentials('awsCredentialsSecretName')
+const S3_SOURCE = [
   secretName('awsCredentialsSecretName'),
-  required('sourceURL'),
   sourceUrl,
   sourceHost,
   endpoint('endpointURL'),
   region,
   verify,
 ]
+const S3 = [s3Credentials, required('sourceURL'), ...S3_SOURCE]
+
+/** Applies rules only to some of the volumes of a type. */
+function where(applies: (config: VolumeConfig) => boolean, rules: readonly Rule[]): Rule[] {
+  return rules.map((rule) => (config, limits) => (applies(config) ? rule(config, limits) : undefined))
+}
 
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
   S3: [...S3, ...DOWNLOADED, ownMode],
@@ -208,15 +214,12 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     ...DOWNLOADED,
     ownMode,
   ],
+  AzureBlob: [...AZURE_BLOB, ...DOWNLOADED, ownMode],
   Local: [onSomeNodes, required('path'), hostDirectory('path', 'local'), dataNodes, anyMode],
   Stream: [
-    (config, limits) => (config.options?.['sourceURL'] ? credentials(config, limits) : undefined),
-    secretName('awsCredentialsSecretName'),
-    sourceUrl,
-    sourceHost,
-    endpoint('endpointURL'),
-    region,
-    verify,
+    ...where(isAzureStream, [...AZURE_BLOB, onlyForS3('awsCredentialsSecretName'), onlyForS3('region')]),
+    ...where((config) => !isAzureStream(config) && Boolean(config.options?.['sourceURL']), [s3Credentials]),
+    ...where((config) => !isAzureStream(config), S3_SOURCE),
     replicas,
     onEveryNode,
     distribution,
