@@ -43,7 +43,7 @@ export const VOLUME_SETTINGS: VolumeSettings = {
   nodeLossSeconds: 300,
   deletionNodeTimeoutSeconds: 600,
   checks: { intervalSeconds: 0, timeoutSeconds: 3600 },
-  eviction: { enabled: true, pauseSeconds: 300 },
+  eviction: { enabled: true, pauseSeconds: 300, lowWatermarkPercent: 80, minUnusedSeconds: 600 },
 }
 
 /** The labels of a node that runs movers. */

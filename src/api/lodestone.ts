@@ -56,6 +56,8 @@ export const MOVER_SLOT_LABEL = 'lodestone.dev/mover-slot'
 export const MOVER_TASK_ANNOTATION = 'lodestone.dev/mover-task'
 /** On nodes, by the loop of volumes: data of a deleted VolumeManager, as JSON (core/volume-manager/leftover); a hash of its path follows. */
 export const LEFTOVER_PREFIX = 'leftover.lodestone.dev/'
+/** On nodes, by the loop of volumes: the free disk that a mover reported, as JSON (core/volume-manager/schedule/disk.ts). */
+export const DISK_PREFIX = 'disk.lodestone.dev/'
 /** On pods and pod templates: `"true"` selects the pod for admission. By users, and by admission on the templates of workloads. */
 export const INJECT_LABEL = 'lodestone.dev/inject'
 /** Scheduling gate of pods, added by admission while their data is not ready. The loop of pods removes it. */

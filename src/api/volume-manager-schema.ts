@@ -68,7 +68,8 @@ const volumeConfig: Schema = {
     evictionPolicy: {
       type: 'string',
       enum: ['Never', 'LeastRecentlyUsed'],
-      description: 'Whether unused copies may be evicted when their node is short of disk. Never is the default.',
+      description:
+        'Whether unused copies may be evicted when their node is short of disk. Without it, only a high watermark of the configuration evicts them; Never retains them.',
     },
     refreshIntervalSeconds: {
       type: 'integer',

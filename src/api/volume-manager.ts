@@ -31,7 +31,10 @@ export interface VolumeConfig {
   readOnly?: boolean
   /** If not all downloads can run at the same time, those with the higher priority start first. Default: 0. */
   priority?: number
-  /** Whether unused replicas may be evicted when their node is short of disk. Default: Never. */
+  /**
+   * Whether unused replicas may be evicted when their node is short of disk. Without it, only a high watermark of the configuration evicts
+   * them; `Never` retains them then too.
+   */
   evictionPolicy?: 'Never' | 'LeastRecentlyUsed'
   /** How often the data is compared with its source, to download what changed. Only for read-only data. Default: never. */
   refreshIntervalSeconds?: number

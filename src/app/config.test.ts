@@ -151,6 +151,10 @@ describe('a value outside of its range is reported by its path', () => {
     { given: { volumes: { allowedLocalNetworks: ['::1', '127.0.0.0/33'] } }, want: 'volumes.allowedLocalNetworks[1]' },
     { given: { volumes: { localRoots: ['srv'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { localRoots: ['/srv', '/var/datasets/public'] } }, want: 'volumes.localRoots[1]' },
+    {
+      given: { volumes: { eviction: { highWatermarkPercent: 80, lowWatermarkPercent: 80 } } },
+      want: 'volumes.eviction.lowWatermarkPercent',
+    },
     { given: { volumes: { localRoots: ['/var'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { localRoots: ['/srv/a/'], allowedRoots: ['/srv/a'] } }, want: 'volumes.localRoots[0]' },
     { given: { volumes: { movers: { keepFree: '1.5G' } } }, want: 'volumes.movers.keepFree' },

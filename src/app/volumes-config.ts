@@ -39,9 +39,10 @@ export const DEFAULT_VOLUMES: VolumesConfig = {
   nodeLossSeconds: 300,
   deletionNodeTimeoutSeconds: 600,
   checks: { intervalSeconds: 86_400, timeoutSeconds: 21_600 },
-  eviction: { enabled: true, pauseSeconds: 360 },
+  eviction: { enabled: true, pauseSeconds: 360, lowWatermarkPercent: 80, minUnusedSeconds: 600 },
 }
 
+const percent = { type: 'integer', minimum: 1, maximum: 100 }
 const text = { type: 'string', minLength: 1 }
 /** Absolute and without `.` and `..`, since paths are compared as text. */
 const directory = { type: 'string', pattern: '^(/(?!\\.\\.?(/|$))[^/]+)+/?$' }
@@ -49,7 +50,12 @@ const quantity = { type: 'string', pattern: QUANTITY.source }
 const quantities = { type: 'object', additionalProperties: quantity }
 
 /** Returns errors that concern more than one field. */
-export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }: VolumesConfig): FieldError[] {
+export function volumesErrors({
+  allowedRoots,
+  localRoots,
+  allowedLocalNetworks,
+  eviction,
+}: VolumesConfig): FieldError[] {
   const overlapping = localRoots.flatMap((root, i) => {
     const managed = allowedRoots.find((one) => overlap(root, one))
     if (managed === undefined) return []
@@ -61,7 +67,16 @@ export function volumesErrors({ allowedRoots, localRoots, allowedLocalNetworks }
     const message = `Invalid value: "${text}": must be an address, or a network in CIDR notation, e.g. 127.0.0.0/8`
     return [{ path: `volumes.allowedLocalNetworks[${i}]`, code: 'Invalid' as const, message }]
   })
-  return [...overlapping, ...noNetworks]
+  return [...overlapping, ...noNetworks, ...watermarkErrors(eviction)]
+}
+
+function watermarkErrors({
+  highWatermarkPercent: high,
+  lowWatermarkPercent: low,
+}: VolumesConfig['eviction']): FieldError[] {
+  if (high === undefined || low < high) return []
+  const message = `Invalid value: ${low}: must be less than highWatermarkPercent, which is ${high}`
+  return [{ path: 'volumes.eviction.lowWatermarkPercent', code: 'Invalid', message }]
 }
 
 export const volumesSchema = {
@@ -102,7 +117,13 @@ export const volumesSchema = {
     },
     eviction: {
       type: 'object',
-      properties: { enabled: { type: 'boolean' }, pauseSeconds: { type: 'integer', minimum: 1 } },
+      properties: {
+        enabled: { type: 'boolean' },
+        pauseSeconds: { type: 'integer', minimum: 1 },
+        highWatermarkPercent: percent,
+        lowWatermarkPercent: percent,
+        minUnusedSeconds: { type: 'integer', minimum: 0 },
+      },
     },
   },
 }

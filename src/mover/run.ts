@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import {
   CONTRACT_VERSION,
   FAILURES,
+  type MoverDisk,
   type MoverMoment,
   type MoverOutcome,
   type MoverResult,
@@ -31,6 +32,8 @@ export interface MoverIo {
   events?: EventReporter | undefined
   log: (level: 'info' | 'warn' | 'error', fields: object, message: string) => void
   progressEveryMs?: number
+  /** Reads the disk of the data when the work has ended. */
+  readDisk?: () => Promise<MoverDisk | undefined>
 }
 
 const PROGRESS_EVERY_MS = 10_000
@@ -56,7 +59,7 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
       const done = await work(progress, cancel.signal)
       return { ...result, ...done, outcome: 'completed', movedBytes: progress.movedBytes }
     } catch (error) {
-      const { doneBytes: bytes, doneFiles: files } = progress.counts()
+      const { doneBytes: bytes, doneFiles: files, totalBytes } = progress.counts()
       const partly = { ...result, bytes, files, movedBytes: progress.movedBytes }
       // Any error after the cancellation counts as the cancellation.
       if (cancel.signal.aborted) {
@@ -65,7 +68,8 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
       }
       const { code, message, cause } = asMoverError(error)
       io.log('error', { code, err: cause ?? error }, message)
-      return { ...partly, outcome: 'failed', code, ...FAILURES[code], message }
+      const listed = totalBytes > 0 ? { totalBytes } : {}
+      return { ...partly, ...listed, outcome: 'failed', code, ...FAILURES[code], message }
     }
   }
 
@@ -77,7 +81,8 @@ export async function runMover({ verb, attempt, work }: MoverRun, io: MoverIo): 
   cancel.signal.removeEventListener('abort', onCancel)
   cancel.stop()
 
-  const result = await writeResult(attempted, io)
+  const disk = await io.readDisk?.()
+  const result = await writeResult({ ...attempted, ...(disk && { disk }) }, io)
   report(result.outcome, result.message)
   report('stopped', `${verb} ${result.outcome}`)
   await io.events?.flush(FLUSH_MS[result.outcome])

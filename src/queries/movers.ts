@@ -1,5 +1,6 @@
 /** Gathers the input of a plan for a VolumeManager from the cache, and finds the VolumeManagers that a change concerns. */
 import { secrets } from '../api/dependencies.ts'
+import { DISK_PREFIX } from '../api/lodestone.ts'
 import { type K8sObject, keyOfObject, objectKey } from '../api/meta.ts'
 import { type Node, nodes } from '../api/node.ts'
 import { persistentVolumeClaims, persistentVolumes } from '../api/persistent-volume.ts'
@@ -200,7 +201,10 @@ function concernedByNode(before: Node | undefined, after: Node | undefined, stor
 
 function withoutOwnLabels(node: Node): Node {
   const labels = Object.entries(node.metadata.labels ?? {}).filter(([label]) => ownerOfNodeLabel(label) === undefined)
-  return { ...node, metadata: { ...node.metadata, labels: Object.fromEntries(labels) } }
+  // A report about free disk concerns replicas that are placed anyway, and no VolumeManager with data on the node.
+  const annotations = Object.entries(node.metadata.annotations ?? {}).filter(([key]) => !key.startsWith(DISK_PREFIX))
+  const ofOthers = { labels: Object.fromEntries(labels), annotations: Object.fromEntries(annotations) }
+  return { ...node, metadata: { ...node.metadata, ...ofOthers } }
 }
 
 function ownersNamed(owner: string | undefined, store: ObjectStore): string[] {

@@ -833,6 +833,9 @@ describe('the disk', () => {
     const { status, result } = await download('s3://lake/raw/', '--keep-free', '400Ti')
 
     expect({ status, code: result.code }).toEqual({ status: 3, code: 'NoSpace' })
+    // The controller chooses another node by the size, and knows the disk of this one.
+    const { totalBytes = 0, freeBytes = 0 } = result.disk ?? {}
+    expect([result.totalBytes, totalBytes >= freeBytes, freeBytes > 0]).toEqual([1, true, true])
     expect(result.message).toMatch(
       /^1 B needed and 400.0 TiB reserved, but the disk of .* has .*; free disk or use another node$/,
     )

@@ -1265,7 +1265,7 @@ describe('a node that is short of disk', () => {
 
   test('is left alone where eviction is off', async () => {
     const world = await cramped()
-    world.settings = { ...world.settings, eviction: { enabled: false, pauseSeconds: 1 } }
+    world.settings = { ...world.settings, eviction: { ...world.settings.eviction, enabled: false } }
     await world.evict('n1')
 
     expect(await stateOf(world, 'old')).toBe('Ready')

@@ -5,6 +5,7 @@ import type { ObjectPlace } from '../../core/mover/objects.ts'
 import { checkDataset } from '../../mover/check.ts'
 import { deleteDataset } from '../../mover/delete.ts'
 import { download } from '../../mover/download/download.ts'
+import { diskOf } from '../../mover/download/space.ts'
 import { openEventReporter } from '../../mover/events.ts'
 import { DEFAULT_RETRY } from '../../mover/http/backoff.ts'
 import { openHttpClient } from '../../mover/http/client.ts'
@@ -90,6 +91,7 @@ async function runMoverCommand(args: Arguments, io: CommandIo): Promise<number> 
         terminationLog: terminationLogOf(moverArgs),
         events: reporting?.events,
         log: writeLine,
+        readDisk: () => diskOf(need(moverArgs, 'root')),
       },
     )
     return exitStatusOf(result)

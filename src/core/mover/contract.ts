@@ -73,7 +73,17 @@ export interface MoverResult {
   oldTrees?: number
   /** Whether this mover replaced complete data. */
   replaced?: true
+  /** The bytes of all data, if the mover listed the source and failed then. */
+  totalBytes?: number
+  /** The disk of the root when the mover ended; absent when it is unknown. */
+  disk?: MoverDisk
   message: string
+}
+
+export interface MoverDisk {
+  /** What a process without privileges may still write. */
+  freeBytes: number
+  totalBytes: number
 }
 
 /** Returns the exit status of a mover with this result. */

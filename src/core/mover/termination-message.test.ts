@@ -13,6 +13,8 @@ const result: MoverResult = {
   bytes: 10,
   files: 1,
   movedBytes: 5,
+  totalBytes: 20,
+  disk: { freeBytes: 1, totalBytes: 30 },
   message: 'no room',
 }
 

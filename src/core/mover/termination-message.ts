@@ -1,6 +1,6 @@
 /** The termination message of a mover: its result as one line of JSON. The kubelet writes it into the status of the Pod. */
 import { isCount, isObject } from '../json.ts'
-import { CONTRACT_VERSION, type MoverOutcome, type MoverResult, type MoverVerb } from './contract.ts'
+import { CONTRACT_VERSION, type MoverDisk, type MoverOutcome, type MoverResult, type MoverVerb } from './contract.ts'
 
 /** The limit of Kubernetes for one container. */
 const MAX_TERMINATION_BYTES = 4096
@@ -50,14 +50,33 @@ const CODE = /^[A-Z][A-Za-z]{0,62}$/
 
 function isResult(value: unknown): value is ReadMoverResult {
   if (!isObject(value)) return false
-  const { v, verb, outcome, attempt, code, retry, bytes, files, movedBytes, oldTrees = 0, message } = value
+  const {
+    v,
+    verb,
+    outcome,
+    attempt,
+    code,
+    retry,
+    bytes,
+    files,
+    movedBytes,
+    oldTrees = 0,
+    totalBytes = 0,
+    disk,
+    message,
+  } = value
   return (
     v === CONTRACT_VERSION &&
     VERBS.includes(verb) &&
     OUTCOMES.includes(outcome) &&
-    [attempt, bytes, files, movedBytes, oldTrees].every(isCount) &&
+    [attempt, bytes, files, movedBytes, oldTrees, totalBytes].every(isCount) &&
     (code === undefined || (typeof code === 'string' && CODE.test(code))) &&
     (retry === undefined || typeof retry === 'boolean') &&
+    (disk === undefined || isDisk(disk)) &&
     typeof message === 'string'
   )
+}
+
+function isDisk(value: unknown): value is MoverDisk {
+  return isObject(value) && isCount(value['freeBytes']) && isCount(value['totalBytes'])
 }

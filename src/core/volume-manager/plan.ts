@@ -5,6 +5,7 @@ import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import { mergePatch } from '../merge-patch.ts'
 import type { Action, Plan, Write } from '../plan.ts'
+import { planDiskReports } from './disk-reports.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { skipNodes } from './leftover/skip.ts'
 import { readTask } from './mover/task.ts'
@@ -54,10 +55,12 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   const summaries = started.plans.map((plan) => summarize(input, plan))
   const isEmpty = summaries.every(({ state }) => state === 'deleted') && persistent.waiting.length === 0
   const labels = planNodeLabels(input, started.plans)
+  const disks = planDiskReports(input)
   const skipped = skipNodes(input, started.plans)
   if (deletionTimestamp && isEmpty && labels.length === 0) {
     return {
       actions: [
+        ...disks,
         setFinalizers(
           manager,
           finalizers.filter((finalizer) => finalizer !== VOLUME_FINALIZER),
@@ -73,6 +76,7 @@ export function planVolumeManager(input: VolumeManagerInput): Plan {
   const writes: Write[] = [
     ...persistent.writes,
     ...labels,
+    ...disks,
     ...started.pods.map((pod): Write => ({ kind: 'create', type: pods, object: pod })),
     ...(change ? [patchStatus(manager, change)] : []),
     // A mover is deleted after the status has its result.

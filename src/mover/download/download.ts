@@ -144,6 +144,7 @@ async function downloadListed(
     // In place, the directory may have files of a pod, which the mover must keep.
     if (input.inPlace) await pruneInPlace(place.files, manifestPath, manifest, signal)
     else if (!(await isEmptyDirectory(place.files))) await pruneStaging(place.files, manifest, signal)
+    progress.begin(manifest.bytes, manifest.files)
     const fresh = { manifest, folder: place.files, checksums }
     const reused: ReadonlySet<string> = published
       ? await reuseFiles(published.place, fresh, input.existing === 'verify', progress, signal)
@@ -151,7 +152,6 @@ async function downloadListed(
     if (published && isSame && reused.size === manifest.files) return await unchanged(place, published.record)
     const left = await leftOf(manifest, journal, reused, input.partSize)
     await requireSpace(place.state, left.bytes, left.files, input.keepFree)
-    progress.begin(manifest.bytes, manifest.files)
     const files = new ObjectFiles({
       ...input,
       store,

@@ -1,7 +1,14 @@
 /** Checks the free space of a disk before a download. */
 import { statfs } from 'node:fs/promises'
+import type { MoverDisk } from '../../core/mover/contract.ts'
 import { formatBytes } from '../../core/quantity.ts'
 import { MoverError } from '../mover-error.ts'
+
+/** The disk of a path; undefined when it cannot be read. */
+export async function diskOf(path: string): Promise<MoverDisk | undefined> {
+  const stats = await statfs(path).catch(() => undefined)
+  return stats && { freeBytes: stats.bavail * stats.bsize, totalBytes: stats.blocks * stats.bsize }
+}
 
 /** Throws `NoSpace` unless the bytes and files fit on the disk of the path and leave `keepFree` bytes free. */
 export async function requireSpace(path: string, bytes: number, files: number, keepFree: number): Promise<void> {

@@ -27,10 +27,11 @@ import { type AnyCachedKind, kindKey } from './any-kind.ts'
 import { bindingKinds } from './bindings.ts'
 import { dependencyKinds, workloadKindsOf } from './dependencies.ts'
 import { keepMetadata } from './keep-metadata.ts'
+import { nodeKinds } from './nodes.ts'
 import { volumeClaimKinds } from './persistent-volumes.ts'
 import { nameOfSource, queryKeyOfClaim, queryKeyOfSource } from './query-key.ts'
 import { relatedKindsOf } from './related.ts'
-import { injectionKinds, nodeKinds } from './volumes.ts'
+import { injectionKinds } from './volumes.ts'
 
 const claimKind: CachedKind<DataSourceClaim> = {
   type: dataSourceClaims,

@@ -2,24 +2,21 @@
 import {
   CHECK_ANNOTATION,
   DELETE_IN_USE_ANNOTATION,
-  LEFTOVER_PREFIX,
   MOVER_LABEL,
   MOVER_TASK_ANNOTATION,
   REFRESH_ANNOTATION,
   VOLUMES_ANNOTATION,
 } from '../../api/lodestone.ts'
 import { type ObjectMeta, objectKey } from '../../api/meta.ts'
-import { type Node, nodes } from '../../api/node.ts'
 import { type Pod, pods } from '../../api/pod.ts'
 import { type VolumeManager, volumeManagers } from '../../api/volume-manager.ts'
 import type { Dependent } from '../../core/dependencies/dependent.ts'
 import { secretsOf } from '../../core/dependencies/interpret.ts'
 import type { Workload } from '../../core/dependencies/workload.ts'
-import { leftoversOf } from '../../core/volume-manager/leftover/leftover.ts'
 import { readTask } from '../../core/volume-manager/mover/task.ts'
 import { isEnded, type PastUse, type PodUse, pastUseOf, useOf } from '../../core/volume-manager/replica/pod-use.ts'
 import { isInQueue } from '../../core/volume-manager/schedule/queue.ts'
-import { ownerKey, ownerOfNodeLabel } from '../../core/volume-manager/spec/names.ts'
+import { ownerKey } from '../../core/volume-manager/spec/names.ts'
 import { isGated } from '../../core/workload/plan-gate.ts'
 import { SHIPPED_KINDS } from '../../core/workload-kinds/kinds.ts'
 import type { CachedKind } from '../store.ts'
@@ -83,51 +80,6 @@ const volumeManagerKind: CachedKind<VolumeManager & Dependent> = {
   optional: true,
 }
 
-const CONDITIONS = ['Ready', 'DiskPressure']
-
-const nodeKind: CachedKind<Node> = {
-  type: nodes,
-  keep({ apiVersion, kind, metadata: { name, uid, labels, annotations = {} }, spec, status }) {
-    const leftovers = Object.entries(annotations).filter(([key]) => key.startsWith(LEFTOVER_PREFIX))
-    const conditions = status?.conditions?.filter(({ type }) => CONDITIONS.includes(type))
-    const { unschedulable, taints } = spec ?? {}
-    const kept = {
-      ...(unschedulable && { unschedulable }),
-      ...(taints?.length && {
-        taints: taints.map(({ key, value, effect }) => ({ key, ...(value !== undefined && { value }), effect })),
-      }),
-    }
-    return {
-      apiVersion,
-      kind,
-      // Without resourceVersion: the kubelet writes nodes all the time, and Lodestone only patches their labels and annotations.
-      metadata: {
-        ...(name && { name }),
-        ...(uid && { uid }),
-        ...(labels && { labels }),
-        ...(leftovers.length > 0 && { annotations: Object.fromEntries(leftovers) }),
-      },
-      ...(Object.keys(kept).length > 0 && { spec: kept }),
-      ...(conditions?.length && {
-        status: {
-          conditions: conditions.map(({ type, status: holds, lastTransitionTime }) => ({
-            type,
-            status: holds,
-            ...(lastTransitionTime && { lastTransitionTime }),
-          })),
-        },
-      }),
-    }
-  },
-  indexes: {
-    owner: ({ metadata }) => Object.keys(metadata.labels ?? {}).flatMap((label) => ownerOfNodeLabel(label) ?? []),
-    // Nodes with data of deleted VolumeManagers.
-    leftover: (node) => (leftoversOf(node).length > 0 ? ['all'] : []),
-  },
-  optional: true,
-}
-
-// A configured table cannot replace the entries of these two: their paths are those of Kubernetes.
 const asWorkload = workloadKind(pods, SHIPPED_KINDS)
 
 /** A cached pod. Only movers and pods that wait for volumes have more than their dependencies and the data that they use. */
@@ -211,6 +163,3 @@ function keepMover(kept: CachedPod, { metadata, spec, status }: Pod): CachedPod 
 
 /** The kinds that are cached when pods may use volumes. */
 export const injectionKinds: readonly AnyCachedKind[] = [volumeManagerKind, podKind]
-
-/** The kinds that are cached only when data is moved. */
-export const nodeKinds: readonly AnyCachedKind[] = [nodeKind]

@@ -25,6 +25,8 @@ export interface MoverFailure {
   nodeFault: NodeFault
   /** The bytes of the data that are on the node, where the mover reported them. */
   bytes?: number
+  /** The bytes of all data, when the mover listed the source. */
+  totalBytes?: number
 }
 
 export interface MoverSuccess {
@@ -194,10 +196,11 @@ function failureOf(pod: Pod): MoverFailure {
   if (terminated?.reason === 'OOMKilled') return failure('OOMKilled', MESSAGES.OOMKilled(), true)
   const result = resultOf(pod)
   if (result?.code !== undefined) {
-    const { code, message: said, retry, bytes } = result
+    const { code, message: said, retry, bytes, totalBytes } = result
     // Without a retry, the mover found a fault of the source or of the options.
     const nodeFault = NODE_FAULTS[code] ?? (retry === false ? 'no' : 'maybe')
-    return { ...failure(code, said || code, retry !== false, nodeFault), bytes }
+    const failed = failure(code, said || code, retry !== false, nodeFault)
+    return { ...failed, bytes, ...(totalBytes !== undefined && { totalBytes }) }
   }
   if (result?.outcome === 'canceled') return failure('Canceled', MESSAGES.Canceled(), true, 'no')
   const said = terminated?.message || message || `exit status ${terminated?.exitCode ?? 'unknown'}`

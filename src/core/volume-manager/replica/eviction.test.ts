@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { at, makeDeletion, makeNode, makeReplica, PATH } from '../../../../test/volume-builders.ts'
+import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Node } from '../../../api/node.ts'
 import {
   type DeletionStatus,
@@ -9,7 +10,8 @@ import {
   type VolumeManager,
   volumeManagers,
 } from '../../../api/volume-manager.ts'
-import { type EvictionInput, evictingNodes, fullNodes, planEviction } from './eviction.ts'
+import { fnv1a } from '../../hash.ts'
+import { type EvictionInput, evictingNodes, fullNodes, planEviction, rootsToCollect } from './eviction.ts'
 
 const NODE = makeNode('n1')
 const PRESSED: Node = { ...NODE, status: { conditions: [{ type: 'DiskPressure', status: 'True' }] } }
@@ -32,7 +34,8 @@ const withEmpty = makeVolumeManager([EVICTABLE], { status: { volumes: [{ id: 'vo
 
 const inputOf = (managers: VolumeManager[], more: Partial<EvictionInput> = {}): EvictionInput => ({
   ...{ node: PRESSED, managers, users: () => [], lastEnd: () => undefined, lastAt: undefined, now: NOW },
-  settings: { enabled: true, pauseSeconds: 300 },
+  collecting: new Set(),
+  settings: VOLUME_SETTINGS,
   ...more,
 })
 
@@ -154,7 +157,7 @@ describe('a node that is short of disk', () => {
     {
       name: 'loses no data when eviction is disabled',
       managers: [manager('a', {})],
-      more: { settings: { enabled: false, pauseSeconds: 300 } },
+      more: { settings: { ...VOLUME_SETTINGS, eviction: { ...VOLUME_SETTINGS.eviction, enabled: false } } },
       want: undefined,
     },
   ])('$name', ({ managers, more = {}, want }) => {
@@ -211,4 +214,98 @@ test('deletions name the nodes on which a VolumeManager found no free disk, or f
   ])
 
   expect([fullNodes(one), evictingNodes(one), evictingNodes(undefined)]).toEqual([['n1'], ['n2'], []])
+})
+
+describe('a disk beyond a watermark', () => {
+  const DEFAULT = {}
+  const NEVER = { evictionPolicy: 'Never' } as const
+  const ROOT = '/var/datasets'
+  const unused = (seconds: number) => ({ since: at(-seconds) })
+  const beyond = (managers: VolumeManager[], more: Partial<EvictionInput> = {}) =>
+    planEviction(inputOf(managers, { node: NODE, collecting: new Set([ROOT]), ...more }))
+
+  test.each<{ name: string; managers: VolumeManager[]; more?: Partial<EvictionInput>; want: string | undefined }>([
+    {
+      name: 'loses the least recently used replica of a volume that says nothing',
+      managers: [manager('a', unused(700), DEFAULT), manager('b', unused(800), DEFAULT)],
+      want: 'default/b',
+    },
+    {
+      name: 'keeps replicas of volumes that say Never',
+      managers: [manager('a', unused(700), DEFAULT), manager('b', unused(800), NEVER)],
+      want: 'default/a',
+    },
+    { name: 'keeps replicas that were used lately', managers: [manager('a', unused(599), DEFAULT)], want: undefined },
+    {
+      name: 'keeps replicas in use',
+      managers: [manager('a', unused(700), DEFAULT)],
+      more: { users: () => [{ pod: 'a/b', node: 'n1' }] },
+      want: undefined,
+    },
+    {
+      name: 'keeps replicas below other roots',
+      managers: [manager('a', { ...unused(700), path: '/fast/vck-resource-4b1d-0123456789abc' }, DEFAULT)],
+      more: { settings: { ...VOLUME_SETTINGS, allowedRoots: [ROOT, '/fast'] } },
+      want: undefined,
+    },
+    {
+      name: 'keeps all replicas while data is being deleted',
+      managers: [manager('a', unused(700), DEFAULT, [{ cause: 'Evicted' }])],
+      want: undefined,
+    },
+    {
+      name: 'loses the replica that a shortage of disk deletes first',
+      managers: [manager('a', unused(800), DEFAULT), manager('b', unused(700))],
+      more: { node: PRESSED },
+      want: 'default/b',
+    },
+    {
+      name: 'loses a replica although the pause of a shortage is not over',
+      managers: [manager('a', unused(700), DEFAULT)],
+      more: { node: PRESSED, lastAt: NOW - 1000 },
+      want: 'default/a',
+    },
+  ])('$name', ({ managers, more, want }) => {
+    expect(beyond(managers, more).evicted?.volumeManager).toBe(want)
+  })
+
+  test('is named as the cause, and checked again soon', () => {
+    const plan = beyond([manager('a', unused(700), DEFAULT)])
+    expect([plan.cause, plan.requeueAfterMs]).toEqual(['HighWatermark', 5000])
+    expect(JSON.stringify(plan.actions)).toContain(
+      'vol1 on n1: its disk is used beyond the high watermark, and no pod uses the data',
+    )
+    expect(beyond([]).requeueAfterMs).toBe(60_000)
+  })
+
+  const node = (freeBytes: number): Node => ({
+    ...NODE,
+    metadata: {
+      ...NODE.metadata,
+      annotations: {
+        [`disk.lodestone.dev/${fnv1a(ROOT)}`]: JSON.stringify({ root: ROOT, freeBytes, totalBytes: 100, time: at(0) }),
+      },
+    },
+  })
+
+  test.each<{ name: string; free: number; before?: string[]; eviction?: object; want: string[] }>([
+    { name: 'beyond the high watermark is collected', free: 9, want: [ROOT] },
+    { name: 'at the high watermark is not', free: 10, want: [] },
+    { name: 'is collected until it is at the low watermark', free: 19, before: [ROOT], want: [ROOT] },
+    { name: 'at the low watermark is not collected any more', free: 20, before: [ROOT], want: [] },
+    {
+      name: 'is not collected without a high watermark',
+      free: 0,
+      eviction: { highWatermarkPercent: undefined },
+      want: [],
+    },
+    { name: 'is not collected when eviction is disabled', free: 0, eviction: { enabled: false }, want: [] },
+  ])('$name', ({ free, before = [], eviction = {}, want }) => {
+    const settings = {
+      ...VOLUME_SETTINGS,
+      eviction: { ...VOLUME_SETTINGS.eviction, highWatermarkPercent: 90, ...eviction },
+    } as typeof VOLUME_SETTINGS
+    expect([...rootsToCollect(node(free), settings, new Set(before))]).toEqual(want)
+    expect([...rootsToCollect(NODE, settings, new Set(before))]).toEqual([])
+  })
 })

@@ -1,10 +1,16 @@
 /** Plans evictions on a node that is short of disk. The least recently used replica whose volume allows eviction is evicted first. */
 import { keyOfObject, nameOfObject } from '../../../api/meta.ts'
 import type { Node } from '../../../api/node.ts'
-import { type ReplicaStatus, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import {
+  type ReplicaStatus,
+  type VolumeConfig,
+  type VolumeManager,
+  volumeManagers,
+} from '../../../api/volume-manager.ts'
 import type { Plan } from '../../plan.ts'
 import { NOTHING } from '../../plan.ts'
 import type { LastEnd, VolumeUser } from '../input.ts'
+import { diskOf, rootOf, usedPercent } from '../schedule/disk.ts'
 import { hasDiskPressure } from '../schedule/node-health.ts'
 import { isOfVolume } from '../spec/names.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
@@ -21,16 +27,22 @@ export interface EvictionInput {
   managers: readonly VolumeManager[]
   users: (directory: string) => readonly VolumeUser[]
   lastEnd: LastEnd
-  settings: VolumeSettings['eviction']
-  /** When a replica was last evicted from the node, in ms since the epoch. */
+  settings: Pick<VolumeSettings, 'eviction' | 'allowedRoots'>
+  /** When a replica was last evicted from the node because of a shortage, in ms since the epoch. */
   lastAt: number | undefined
+  /** The roots of the node whose use was beyond the high watermark, and is still beyond the low one. */
+  collecting: ReadonlySet<string>
   now: number
 }
 
 export interface EvictionPlan extends Plan {
   /** The replica that is evicted. */
   evicted?: Eviction
+  /** Why it is evicted: the node is short of disk, or a root is beyond a watermark. */
+  cause?: EvictionCause
 }
+
+export type EvictionCause = 'DiskPressure' | 'HighWatermark'
 
 /** The volume and the node of an evicted replica. */
 export interface Eviction {
@@ -43,32 +55,73 @@ export interface Eviction {
 interface Candidate {
   manager: VolumeManager
   id: string
+  config: VolumeConfig
   replica: ReplicaStatus
 }
 
 /**
- * Plans the eviction of at most one replica. The next one follows after the data is deleted and a pause is over. The kubelet reports disk
- * pressure for minutes after disk is free.
+ * Plans the eviction of at most one replica. The next one follows after the data is deleted. In a shortage, it also waits for a pause, since
+ * the kubelet reports disk pressure for minutes after disk is free. Beyond a watermark there is none: the mover that deletes reports the disk.
  */
 export function planEviction(input: EvictionInput): EvictionPlan {
-  const { node, managers, users, settings, lastAt, now } = input
+  const { node, managers, settings, lastAt, collecting, now } = input
   const { name = '' } = node.metadata
-  if (!settings.enabled || !(hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))))
-    return NOTHING
-  const waitMs = lastAt === undefined ? 0 : lastAt + settings.pauseSeconds * 1000 - now
-  if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
+  const { enabled, pauseSeconds } = settings.eviction
+  if (!enabled) return NOTHING
+  const isShort = hasDiskPressure(node) || managers.some((one) => fullNodes(one).includes(name))
+  if (!isShort && collecting.size === 0) return NOTHING
   if (managers.some((manager) => isFreeingDisk(name, manager))) return NOTHING
-  const candidates = managers
+  const waitMs = isShort && lastAt !== undefined ? lastAt + pauseSeconds * 1000 - now : 0
+  const [short] = isShort && waitMs <= 0 ? inOrder(input, allowsInShortage) : []
+  if (short) return { ...evict(short, 'DiskPressure', name, now), requeueAfterMs: pauseSeconds * 1000 }
+  const [unused] = collecting.size > 0 ? inOrder(input, allowsAtWatermark) : []
+  if (unused) return { ...evict(unused, 'HighWatermark', name, now), requeueAfterMs: COLLECT_MS }
+  if (waitMs > 0) return { ...NOTHING, requeueAfterMs: waitMs }
+  return collecting.size > 0 ? { ...NOTHING, requeueAfterMs: WATERMARK_MS } : NOTHING
+}
+
+/** How often a node beyond a watermark is checked: after an eviction, and while there is nothing to evict. */
+const COLLECT_MS = 5_000
+const WATERMARK_MS = 60_000
+
+type MayEvict = (candidate: Candidate, input: EvictionInput) => boolean
+
+const allowsInShortage: MayEvict = ({ config }) => config.evictionPolicy === 'LeastRecentlyUsed'
+
+/** Every volume that does not say Never: only the roots beyond a watermark count, and replicas that are unused for long enough. */
+const allowsAtWatermark: MayEvict = ({ config, replica }, { settings, collecting, now }) =>
+  config.evictionPolicy !== 'Never' &&
+  collecting.has(rootOf(replica.path ?? '', settings.allowedRoots) ?? '') &&
+  now - lastUse(replica) >= settings.eviction.minUnusedSeconds * 1000
+
+/** The replicas that may be evicted, the least recently used first. */
+function inOrder(input: EvictionInput, mayEvict: MayEvict): Candidate[] {
+  const { node, managers, users } = input
+  const { name = '' } = node.metadata
+  return managers
     .flatMap((manager) => candidatesOf(manager, name, input))
+    .filter((candidate) => mayEvict(candidate, input))
     .filter(({ replica }) => !users(replica.path ?? '').some((user) => user.node === name))
     .sort((a, b) => lastUse(a.replica) - lastUse(b.replica) || (keyOf(a) < keyOf(b) ? -1 : 1))
-  const [oldest] = candidates
-  if (!oldest) return NOTHING
-  return {
-    ...evict(oldest, name, now),
-    evicted: { volumeManager: keyOfObject(oldest.manager), volume: oldest.id, node: name },
-    requeueAfterMs: settings.pauseSeconds * 1000,
+}
+
+/**
+ * The roots of a node from which unused replicas are deleted. A root is collected from the high watermark on, until it is at the low one.
+ *
+ * @param before the roots that were collected before
+ */
+export function rootsToCollect(
+  node: Node,
+  { allowedRoots, eviction }: EvictionInput['settings'],
+  before: ReadonlySet<string>,
+): Set<string> {
+  const { enabled, highWatermarkPercent: high, lowWatermarkPercent: low } = eviction
+  if (!enabled || high === undefined) return new Set()
+  const isBeyond = (root: string) => {
+    const disk = diskOf(node, root)
+    return disk !== undefined && usedPercent(disk) > (before.has(root) ? low : high)
   }
+  return new Set(allowedRoots.filter(isBeyond))
 }
 
 /** The nodes on which movers of a VolumeManager found no free disk. */
@@ -98,7 +151,7 @@ function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: Ev
   if (manager.metadata.deletionTimestamp) return []
   return (manager.status?.volumes ?? []).flatMap(({ id, replicas = [] }) => {
     const config = manager.spec.volumeConfigs.find((one) => one.id === id)
-    if (config?.evictionPolicy !== 'LeastRecentlyUsed') return []
+    if (!config) return []
     return replicas
       .filter(
         (replica) =>
@@ -106,7 +159,7 @@ function candidatesOf(manager: VolumeManager, node: string, { lastEnd, now }: Ev
       )
       .map((replica) => recordEnd(replica, lastEnd, now))
       .filter((replica) => !(isWrittenBack(config) && hasChanges(replica)))
-      .map((replica) => ({ manager, id, replica }))
+      .map((replica) => ({ manager, id, config, replica }))
   })
 }
 
@@ -114,7 +167,7 @@ function keyOf({ manager, id }: Candidate): string {
   return `${keyOfObject(manager)}/${id}`
 }
 
-function evict({ manager, id, replica }: Candidate, node: string, now: number): Plan {
+function evict({ manager, id, replica }: Candidate, cause: EvictionCause, node: string, now: number): EvictionPlan {
   const { resourceVersion } = manager.metadata
   const rules = { labelsOf: nodeLabelsFor(manager, id), mustStay: () => false }
   const volumes = (manager.status?.volumes ?? []).map((volume) => {
@@ -125,8 +178,8 @@ function evict({ manager, id, replica }: Candidate, node: string, now: number): 
     const evicted: ReplicaStatus = {
       ...rest,
       state: 'Evicted',
-      reason: 'DiskPressure',
-      message: MESSAGES.DiskPressure(node),
+      reason: cause,
+      message: MESSAGES[cause](node),
       since: toTime(now),
     }
     return { ...volume, replicas: [...set.replicas, evicted], deletions: set.deletions, nextIndex: set.nextIndex }
@@ -140,8 +193,15 @@ function evict({ manager, id, replica }: Candidate, node: string, now: number): 
         about: manager,
         type: 'Warning',
         reason: 'ReplicaEvicted',
-        message: `${id} on ${node}: the node is short of disk, and no pod uses the data`,
+        message: `${id} on ${node}: ${WHY[cause]}, and no pod uses the data`,
       },
     ],
+    evicted: { volumeManager: keyOfObject(manager), volume: id, node },
+    cause,
   }
+}
+
+const WHY: Readonly<Record<EvictionCause, string>> = {
+  DiskPressure: 'the node is short of disk',
+  HighWatermark: 'its disk is used beyond the high watermark',
 }

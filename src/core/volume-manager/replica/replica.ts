@@ -200,14 +200,16 @@ function fail(replica: ReplicaStatus, failure: MoverFailure, now: number): Step 
   const { node: _node, nodeUID: _uid, isPermanent: _permanent, ...rest } = replica
   const node = failure.node ?? replica.node
   const isPermanent = !failure.retry && { isPermanent: true }
+  // The size of the data decides on which nodes the next attempt may be.
+  const size = failure.totalBytes !== undefined && { totalBytes: failure.totalBytes }
   if (node === undefined || failure.nodeFault === 'no') {
-    return transition.fail({ ...rest, ...(node && { node }), ...isPermanent }, failure, now)
+    return transition.fail({ ...rest, ...(node && { node }), ...size, ...isPermanent }, failure, now)
   }
   const bytes = failure.bytes ?? replica.bytes ?? 0
   const nodeFailures = recordNodeFailure(replica.nodeFailures, { node, reason: failure.code, bytes }, now)
   const continues = failure.nodeFault === 'maybe' && mayContinue(nodeFailures)
   const placed = continues ? { ...rest, node } : withoutProgress(rest)
-  return transition.fail({ ...placed, nodeFailures, ...isPermanent }, failure, now)
+  return transition.fail({ ...placed, ...size, nodeFailures, ...isPermanent }, failure, now)
 }
 
 function withoutProgress(replica: ReplicaStatus): ReplicaStatus {

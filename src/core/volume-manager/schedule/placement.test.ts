@@ -10,8 +10,10 @@ import {
   makeVolumeInput,
   PATH,
 } from '../../../../test/volume-builders.ts'
+import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import { fnv1a } from '../../hash.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { placementOf, searchState, slotFor } from './placement.ts'
 import { openNodeSlots } from './slots.ts'
@@ -136,6 +138,40 @@ describe('the mover of a replica', () => {
     const nodes = [makeNode('n1'), makeNode('n3'), makeNode('labelled', { labels: { [LABEL]: 'true' } })]
 
     expect(placementOf(replica, plan, makeVolumeInput({ nodes, movers }), openNodeSlots([], 4))).toEqual(want)
+  })
+})
+
+describe('a node whose disk is too small', () => {
+  const nodeWith = (name: string, freeBytes?: number): Node => {
+    const node = makeNode(name)
+    const report = { root: '/var/datasets', freeBytes, totalBytes: 1e12, time: at(0) }
+    const annotations =
+      freeBytes === undefined ? {} : { [`disk.lodestone.dev/${fnv1a(report.root)}`]: JSON.stringify(report) }
+    return { ...node, metadata: { ...node.metadata, annotations } }
+  }
+  // `movers.keepFree` is 1Gi.
+  const small = 2 ** 30 + 99
+  const large = 2 ** 30 + 100
+  const replica = { ...queued, totalBytes: 100 }
+
+  test.each<{ name: string; nodes: Node[]; slots?: Pod[]; notOn: string[] }>([
+    { name: 'is avoided', nodes: [nodeWith('n1', small), nodeWith('n2', large)], notOn: ['n1'] },
+    { name: 'is avoided for one that did not report', nodes: [nodeWith('n1', small), nodeWith('n2')], notOn: ['n1'] },
+    {
+      name: 'is tried when every other one is too small',
+      nodes: [nodeWith('n1', small), nodeWith('n2', 0)],
+      notOn: [],
+    },
+    {
+      name: 'is avoided while a larger one has no free slot',
+      nodes: [nodeWith('n1', small), nodeWith('n2', large)],
+      slots: [makeMover({ path: '/other' }, { phase: 'Running' }, 'n2')],
+      notOn: ['n1'],
+    },
+  ])('$name', ({ nodes, slots = [], notOn }) => {
+    const plan = planOf({ nodeAffinity: {}, replicas: [replica] })
+    const placement = placementOf(replica, plan, makeVolumeInput({ nodes }), openNodeSlots(slots, 1))
+    expect(placement).toMatchObject({ notOn })
   })
 })
 

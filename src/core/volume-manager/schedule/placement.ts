@@ -10,6 +10,7 @@ import type { VolumePlan } from '../replica/volume-plan.ts'
 import { allowsNode } from './node-affinity.ts'
 import { healthOf } from './node-health.ts'
 import { runsMovers } from './platform.ts'
+import { nodesWithoutRoom, sizeOf } from './room.ts'
 import type { NodeSlots } from './slots.ts'
 import { toleratesNode } from './taints.ts'
 
@@ -54,14 +55,38 @@ export function placementOf(
   const moving = moversTo(input.movers, id, replica.path).flatMap((pod) => nodeOfMover(pod) ?? [])
   const { shard: _, ...whole } = replica
   const taken = [...deleting, ...unlabelled, ...moving]
+  const small = tooSmall(replica, plan, input, taken)
+  const excluded = [...taken, ...small]
   const { nodeFailures } = replica
-  const avoided = nodeFailures ? nodesToAvoid(nodeFailures, freeNodes(plan, input, slots, taken), input.now) : []
+  const avoided = nodeFailures ? nodesToAvoid(nodeFailures, freeNodes(plan, input, slots, excluded), input.now) : []
   return {
     affinity: config?.nodeAffinity,
     withoutLabels: wanted.labelsOf(whole),
-    notOn: [...new Set([...taken, ...avoided])].sort(),
+    notOn: [...new Set([...excluded, ...avoided])].sort(),
   }
 }
+
+/**
+ * The nodes on which the data does not fit, as long as it may fit on another one. If it fits on none, the mover reports what is missing, and
+ * unused data is evicted for it.
+ */
+function tooSmall(
+  replica: ReplicaStatus,
+  plan: VolumePlan,
+  input: VolumeManagerInput,
+  taken: readonly string[],
+): string[] {
+  const { path } = replica
+  if (path === undefined) return []
+  const names = freeNodes(plan, input, ANY_SLOT, taken)
+  const candidates = [...names].flatMap((name) => input.nodes.get(name) ?? [])
+  const bytes = sizeOf(replica, plan.config, plan.set.replicas)
+  const small = nodesWithoutRoom(candidates, { path, bytes }, input.settings)
+  return small.length < candidates.length ? small : []
+}
+
+/** A node whose slots are all occupied can take the replica later. */
+const ANY_SLOT: Pick<NodeSlots, 'isFull'> = { isFull: () => false }
 
 function hasLabels(replica: ReplicaStatus, { wanted }: VolumePlan, { nodes }: VolumeManagerInput): boolean {
   const labels = replica.node === undefined ? {} : nodes.get(replica.node)?.metadata.labels
@@ -87,7 +112,7 @@ export function slotFor(
 function freeNodes(
   { config, set, wanted }: VolumePlan,
   { nodes, settings }: VolumeManagerInput,
-  slots: NodeSlots,
+  slots: Pick<NodeSlots, 'isFull'>,
   notOn: readonly string[],
 ): Set<string> {
   const path = wanted?.path

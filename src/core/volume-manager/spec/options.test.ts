@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hostOf, isEndpoint, isQuantity, parseBoolean, parseSourceUrl } from './options.ts'
+import { hostOf, isEndpoint, isQuantity, parseBoolean, parseQuantity, parseSourceUrl } from './options.ts'
 
 test.each([
   ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => ({ text, want: true })),
@@ -42,4 +42,21 @@ test.each([
   ...['', '-5Gi', '5GB', 'Gi', '5 Gi', '5Gi5', '.'].map((text) => ({ text, want: false })),
 ])('"$text" is a quantity: $want', ({ text, want }) => {
   expect(isQuantity(text)).toBe(want)
+})
+
+test.each([
+  ['5Gi', 5 * 2 ** 30],
+  ['5', 5],
+  ['0.5k', 500],
+  ['.5Ti', 2 ** 39],
+  ['+5M', 5e6],
+  ['1e3', 1000],
+  ['1E-3', 1],
+  ['2E', 2e18],
+  ['500m', 1],
+  ['', undefined],
+  ['-5Gi', undefined],
+  ['5GB', undefined],
+])('the quantity "%s" is %s', (text, want) => {
+  expect(parseQuantity(text)).toBe(want)
 })

@@ -55,6 +55,19 @@ export function hostOf(endpoint: string): string {
 /** A Kubernetes quantity that is not negative, for example 5Gi. */
 export const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/
 
+const SUFFIXES: Readonly<Record<string, number>> = {
+  ...{ n: 1e-9, u: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+}
+
+/** The value of a quantity, rounded up, for example of 5Gi; undefined for any other text. */
+export function parseQuantity(text: string): number | undefined {
+  const [, number = '', , suffix = ''] = QUANTITY.exec(text) ?? []
+  if (number === '') return undefined
+  const value = Number(number) * (SUFFIXES[suffix] ?? Number(`1${suffix}`))
+  return Math.ceil(value)
+}
+
 export function isQuantity(text: string): boolean {
   return QUANTITY.test(text)
 }

@@ -66,5 +66,13 @@ export interface VolumeSettings extends VolumeLimits {
     enabled: boolean
     /** The pause between two evictions on one node: the kubelet reports free disk only after minutes. */
     pauseSeconds: number
+    /**
+     * The use of a disk in percent from which unused replicas are deleted, until it is `lowWatermarkPercent`. Absent: only a shortage of disk
+     * deletes replicas, and only those of volumes that allow it.
+     */
+    highWatermarkPercent?: number
+    lowWatermarkPercent: number
+    /** How long a replica was unused at least when a watermark deletes it. */
+    minUnusedSeconds: number
   }
 }

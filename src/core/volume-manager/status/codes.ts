@@ -16,6 +16,7 @@ export const MESSAGES = {
   Starting: () => 'the mover was created',
   NodeNotReady: (node: string) => `node ${node} is not ready`,
   DiskPressure: (node: string) => `deleted on ${node}, which is short of disk`,
+  HighWatermark: (node: string) => `deleted on ${node}, whose disk was used beyond the high watermark`,
   // A deletion that waits.
   InUse: (pods: string) => `in use by ${pods}`,
   Claim: () => 'its PersistentVolume and claim are being deleted',

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { at, makeMover, makeNode, makeVolumeInput, moversOf, PATH } from '../../../test/volume-builders.ts'
+import { ended, moverSays } from '../../../test/volume-world.ts'
+import type { Pod } from '../../api/pod.ts'
+import { planDiskReports } from './disk-reports.ts'
+
+function mover(index: number, freeBytes: number | undefined, finishedAt: string, path = PATH): Pod {
+  const disk = freeBytes === undefined ? {} : { disk: { freeBytes, totalBytes: 1000 } }
+  const message = moverSays({ outcome: 'completed', ...disk })
+  return makeMover({ index, path }, ended('Succeeded', { exitCode: 0, message, finishedAt }), 'n1')
+}
+
+const plan = (...movers: Pod[]) =>
+  planDiskReports({ ...makeVolumeInput({ nodes: [makeNode('n1')] }), movers: moversOf(...movers) }).map((write) =>
+    JSON.stringify(write),
+  )
+
+test('the report of the mover that ended last is recorded', () => {
+  const writes = plan(mover(0, 10, at(5)), mover(1, 20, at(9)), mover(2, 30, at(7)))
+  expect(writes).toHaveLength(1)
+  expect(writes[0]).toContain('\\"freeBytes\\":20')
+})
+
+test.each<{ name: string; pod: Pod }>([
+  { name: 'without a report', pod: mover(0, undefined, at(5)) },
+  { name: 'that runs', pod: makeMover({}, { phase: 'Running' }, 'n1') },
+  { name: 'with a directory outside of the roots', pod: mover(0, 10, at(5), '/other/vck-resource-4b1d-0123456789abc') },
+  { name: 'with a directory that is not one of a volume', pod: mover(0, 10, at(5), '/var/datasets/other') },
+])('nothing is recorded for a mover $name', ({ pod }) => {
+  expect(plan(pod)).toEqual([])
+})
+
+test('nothing is recorded for a node that does not exist', () => {
+  const movers = moversOf(mover(0, 10, at(5)))
+  expect(planDiskReports({ ...makeVolumeInput({ nodes: [] }), movers })).toEqual([])
+})

@@ -1,0 +1,36 @@
+/** Plans the reports of movers that ended about the disks of their nodes. */
+import type { Pod } from '../../api/pod.ts'
+import type { Write } from '../plan.ts'
+import type { VolumeManagerInput } from './input.ts'
+import { directoryOfMover } from './mover/affinity.ts'
+import { resultOf } from './mover/pod-conditions.ts'
+import { endTimeOf, isEnded } from './replica/pod-use.ts'
+import { type DiskReport, recordDisk, rootOf } from './schedule/disk.ts'
+import { isOfVolume } from './spec/names.ts'
+import { fromTime } from './status/time.ts'
+
+/** Returns at most one patch for each node and root: with the report of the mover that ended last. */
+export function planDiskReports({ movers, nodes, settings }: VolumeManagerInput): Write[] {
+  const latest = new Map<string, { node: string; report: DiskReport }>()
+  for (const pod of movers.values()) {
+    const node = pod.spec?.nodeName
+    const report = reportOf(pod, settings.allowedRoots)
+    if (node === undefined || !report) continue
+    const key = `${node}:${report.root}`
+    const known = latest.get(key)?.report
+    if (!known || (fromTime(known.time) ?? 0) < (fromTime(report.time) ?? 0)) latest.set(key, { node, report })
+  }
+  return [...latest.values()].flatMap(({ node: name, report }) => {
+    const node = nodes.get(name)
+    return (node && recordDisk(node, report)) ?? []
+  })
+}
+
+function reportOf(pod: Pod, roots: readonly string[]): DiskReport | undefined {
+  const path = directoryOfMover(pod)
+  if (!isEnded(pod.status) || path === undefined || !isOfVolume(path)) return undefined
+  const { disk } = resultOf(pod) ?? {}
+  const root = rootOf(path, roots)
+  const time = endTimeOf(pod.status)
+  return disk && root !== undefined && time !== undefined ? { root, ...disk, time } : undefined
+}

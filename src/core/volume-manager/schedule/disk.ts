@@ -1,0 +1,68 @@
+/** Free disk of nodes, as movers report it. The Node has the last report for each directory of `volumes.allowedRoots`, as an annotation. */
+import { DISK_PREFIX } from '../../../api/lodestone.ts'
+import { type Node, nodes } from '../../../api/node.ts'
+import { fnv1a } from '../../hash.ts'
+import { isCount, isObject } from '../../json.ts'
+import type { Write } from '../../plan.ts'
+import { isBelow } from '../spec/host-paths.ts'
+import { fromTime } from '../status/time.ts'
+
+/** The disk of a directory of a node. */
+export interface DiskReport {
+  /** One of `volumes.allowedRoots`. */
+  root: string
+  freeBytes: number
+  totalBytes: number
+  /** When the mover that reported it ended, by the clock of the node. */
+  time: string
+}
+
+/** The root that contains a directory: its disk counts as one. Undefined for a directory below none of them. */
+export function rootOf(path: string, roots: readonly string[]): string | undefined {
+  return roots.filter((root) => isBelow(path, [root])).sort((a, b) => b.length - a.length)[0]
+}
+
+/** The last report about a root of a node; undefined when there is none. */
+export function diskOf({ metadata }: Node, root: string | undefined): DiskReport | undefined {
+  const text = root === undefined ? undefined : metadata.annotations?.[annotationOf(root)]
+  if (text === undefined) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return undefined
+  }
+  return isReport(value) && value.root === root ? value : undefined
+}
+
+function isReport(value: unknown): value is DiskReport {
+  if (!isObject(value)) return false
+  const { root, freeBytes, totalBytes, time } = value
+  return typeof root === 'string' && isCount(freeBytes) && isCount(totalBytes) && typeof time === 'string'
+}
+
+/** How much of a disk is used, in percent; 0 for a disk without a size. */
+export function usedPercent({ freeBytes, totalBytes }: Pick<DiskReport, 'freeBytes' | 'totalBytes'>): number {
+  return totalBytes > 0 ? 100 * (1 - Math.min(freeBytes, totalBytes) / totalBytes) : 0
+}
+
+/** The age from which a report is replaced although the disk has hardly changed. */
+const MAX_AGE_MS = 600_000
+
+/** The patch of a node with a new report; undefined when the known one is newer, or hardly differs. */
+export function recordDisk(node: Node, report: DiskReport): Write | undefined {
+  const known = diskOf(node, report.root)
+  if (known) {
+    const ageMs = (fromTime(report.time) ?? 0) - (fromTime(known.time) ?? 0)
+    const isSimilar = known.totalBytes === report.totalBytes && Math.abs(usedPercent(known) - usedPercent(report)) < 1
+    if (ageMs <= 0 || (isSimilar && ageMs < MAX_AGE_MS)) return undefined
+  }
+  const { name = '', uid } = node.metadata
+  const annotations = { [annotationOf(report.root)]: JSON.stringify(report) }
+  return { kind: 'patch', of: { type: nodes, name }, patch: { metadata: { ...(uid && { uid }), annotations } } }
+}
+
+function annotationOf(root: string): string {
+  return DISK_PREFIX + fnv1a(root)
+}
