@@ -160,10 +160,11 @@ const TABLE: [name: string, size: number, open: (size: number) => Opened][] = [
       const input = {
         dependent,
         stored,
-        needs: needing.map((binding) => ({ binding, ours: true })),
+        needs: needing.map((binding) => ({ binding, ours: true, karmadaFollows: false })),
         bindingOf: ({ name }: { name: string }) => byName.get(name),
         labeledFor: [],
         isUnknown: () => false,
+        waitedMs: 0,
       }
       return [[needing, stored], () => planAttachedBinding(input)]
     },

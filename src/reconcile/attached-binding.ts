@@ -37,6 +37,8 @@ const CARRIERS: readonly string[] = [services, serviceAccounts, volumeManagers, 
 /** With `none`, the loop releases everything that was attached before, and reads only bindings. */
 export function openAttachedBindingLoop(distribution: Distribution | 'none'): ReconcileLoop {
   const attaches = distribution !== 'none'
+  /** Since when each key has waited for Karmada's distributor. */
+  const waitingSince = new Map<string, number>()
   return {
     name: 'attached-binding',
     concurrency: 16,
@@ -54,13 +56,17 @@ export function openAttachedBindingLoop(distribution: Distribution | 'none'): Re
       const { store } = context
       const named = objectOfKey(key)
       const stored = bindingOf(named, store)
+      const since = waitingSince.get(key) ?? context.now()
       const plan = planAttachedBinding({
         ...(attaches ? gather(named, distribution, context) : NOTHING_NEEDED),
         stored,
         labeledFor: stored ? labeledClusterBindings(stored, store) : [],
         bindingOf: (snapshot) => bindingNamed(snapshot, store),
+        waitedMs: context.now() - since,
       })
       await applyPlan(context, plan)
+      if (plan.requeueAfterMs === undefined) waitingSince.delete(key)
+      else waitingSince.set(key, since)
       return plan.requeueAfterMs
     },
   }

@@ -127,6 +127,21 @@ describe.each(modes)('distributed by $distribution', ({ distribution, gate }) =>
       for (const one of needed) await hub.isOnlyIn(one, 'member2')
     })
 
+    test.each(kinds)('a %s that comes later moves with it, and is not deleted in between', async (kind, make) => {
+      const name = `moved-${kind}`.toLowerCase()
+      const workload = deployment(name)
+      await hub.apply(follows(name, 'member1'), workload)
+      await hub.isOnlyIn(workload, 'member1')
+      const [first, ...rest] = make(name) as [KubeObject, ...KubeObject[]]
+      await hub.apply(...rest, first)
+      await hub.isOnlyIn(first, 'member1')
+
+      await hub.apply(follows(name, 'member2'))
+
+      // No agent executes deletions: what comes to a member, leaves it and comes back is in no member.
+      await hub.isOnlyIn(first, 'member2')
+    })
+
     test('a RoleBinding of its ServiceAccount, and a declared Role', async () => {
       const account = serviceAccount('bound')
       const rbac = 'rbac.authorization.k8s.io'

@@ -89,6 +89,14 @@ describe('Lodestone attaches a dependency', () => {
     expect(divideNeeds(service, [known, clusterScoped], 'karmada').map(({ ours }) => ours)).toEqual([false, true])
   })
 
+  test('and Karmada’s distributor never attaches to a cluster-scoped workload, or with distribution builtin', () => {
+    const follows = (distribution: 'karmada' | 'builtin') =>
+      divideNeeds(service, [recorded(null), clusterScoped], distribution).map(({ karmadaFollows }) => karmadaFollows)
+
+    expect(follows('karmada')).toEqual([true, false])
+    expect(follows('builtin')).toEqual([false, false])
+  })
+
   test('not for a workload that is not scheduled yet', () => {
     const pending = { ...clusterScoped, spec: { ...clusterScoped.spec, clusters: [] } }
 

@@ -41,7 +41,11 @@ export function divideNeeds(
   bindings: readonly ResourceBinding[],
   distribution: Distribution,
 ): Need[] {
-  return bindings.map((binding) => ({ binding, ours: isOurs(binding, dependent, distribution) }))
+  return bindings.map((binding) => ({
+    binding,
+    ours: isOurs(binding, dependent, distribution),
+    karmadaFollows: distribution === 'karmada' && binding.metadata.namespace !== undefined,
+  }))
 }
 
 /** Whether Lodestone has to attach any of these dependencies of a binding's workload. */

@@ -34,8 +34,10 @@ function volume(name: string, cluster: string, spec: Partial<BindingSpec> = {}):
   }
 }
 
-const ours = (binding: ResourceBinding): Need => ({ binding, ours: true })
-const karmadas = (binding: ResourceBinding): Need => ({ binding, ours: false })
+const ours = (binding: ResourceBinding): Need => ({ binding, ours: true, karmadaFollows: false })
+const karmadas = (binding: ResourceBinding): Need => ({ binding, ours: false, karmadaFollows: true })
+/** Karmada's distributor has not recorded the dependency yet. */
+const unrecorded = (binding: ResourceBinding): Need => ({ binding, ours: true, karmadaFollows: true })
 const labelOf = (binding: ResourceBinding) =>
   dependedByLabel({ namespace: 'default', name: binding.metadata.name ?? '' })
 const karmadaLabelOf = (binding: ResourceBinding) =>
@@ -54,6 +56,7 @@ function plan({
       all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     labeledFor: noted,
     isUnknown: (binding) => unknown.includes(binding),
+    waitedMs: 0,
     ...input,
   })
 }
@@ -421,3 +424,35 @@ test('after a plan is applied, the next plan is empty', () => {
 function leaving<T extends K8sObject>(object: T): T {
   return { ...object, metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
 }
+
+describe('a referrer that moves before Karmada has recorded the dependency', () => {
+  const before = referrer('myapp', { clusters: [{ name: 'member1' }] })
+  const after = referrer('myapp', { clusters: [{ name: 'member2' }] })
+  const stored = attachedTo([before])
+
+  test('is left to Karmada for ten seconds', () => {
+    expect(plan({ stored, needs: [unrecorded(after)], waitedMs: 4_000 })).toEqual({
+      actions: [],
+      requeueAfterMs: 6_000,
+    })
+  })
+
+  test('is left to Karmada while it has recorded the dependency and not attached it', () => {
+    expect(plan({ stored, needs: [karmadas(after)] })).toEqual({ actions: [], requeueAfterMs: 10_000 })
+  })
+
+  test('is moved by Lodestone if Karmada has not done it by then', () => {
+    const moved = plan({ stored, needs: [unrecorded(after)], waitedMs: 10_000 })
+    expect(moved.requeueAfterMs).toBeUndefined()
+    expect(patchOf(moved)).toMatchObject({ spec: { requiredBy: [{ clusters: [{ name: 'member2' }] }] } })
+  })
+
+  test('does not delay another referrer', () => {
+    const other = referrer('other', { clusters: [{ name: 'member3' }] })
+    const both = plan({ stored, needs: [unrecorded(after), unrecorded(other)] })
+    expect(both.requeueAfterMs).toBe(10_000)
+    expect(patchOf(both)).toMatchObject({
+      spec: { requiredBy: [{ clusters: [{ name: 'member1' }] }, { clusters: [{ name: 'member3' }] }] },
+    })
+  })
+})

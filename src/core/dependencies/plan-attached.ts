@@ -17,6 +17,8 @@ export interface Need {
   binding: ResourceBinding
   /** Whether Lodestone attaches the dependency to it; otherwise Karmada's distributor does. */
   ours: boolean
+  /** Whether Karmada's distributor attaches the dependency too when it processes the next change of the binding. */
+  karmadaFollows: boolean
 }
 
 export interface AttachedInput {
@@ -31,7 +33,12 @@ export interface AttachedInput {
   labeledFor: readonly ResourceBinding[]
   /** Whether the dependencies of a binding's workload are unknown. Then the binding is not released. */
   isUnknown(binding: ResourceBinding): boolean
+  /** How long the binding has waited for Karmada's distributor to move a referrer, in ms. */
+  waitedMs: number
 }
+
+/** How long Karmada's distributor gets to move a referrer that it may attach. It needs a second. */
+const KARMADA_MOVES_WITHIN_MS = 10_000
 
 /**
  * Plans the binding of a dependency as Karmada's distributor does (dependencies_distributor.go: createOrUpdateAttachedBinding,
@@ -62,11 +69,12 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const { labels = {} } = stored.metadata
   const own = nameOfObject(stored)
   const entries = stored.spec.requiredBy ?? []
-  const attached = input.needs
+  const needs = input.needs
     .filter(({ binding, ours }) => ours || isNotHandedOver(binding, labels))
-    .map(({ binding }) => binding)
     // If the dependency is being deleted or is gone, it gets no new referrers.
-    .filter((binding) => ourLabelOf(binding) in labels || (dependent && isScheduled(binding)))
+    .filter(({ binding }) => ourLabelOf(binding) in labels || (dependent && isScheduled(binding)))
+  const attached = needs.map(({ binding }) => binding)
+  const left = input.waitedMs < KARMADA_MOVES_WITHIN_MS ? movedByKarmada(needs, entries) : new Set()
   const unknown = unknownReferrers(input, entries)
   const released = releasedLabels(labels, [...attached, ...unknown])
   // A binding without labels and referrers of Lodestone stays as it is.
@@ -74,7 +82,7 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
   const clusterScoped = [...attached, ...unknown].filter(({ metadata }) => own.namespace && !metadata.namespace)
   const requiredBy = merge(
     entries.filter((entry) => (isSame(entry, own) ? clusterScoped.length > 0 : !isReleased(entry, released, labels))),
-    snapshotsOf(own, [...attached, ...clusterScoped]),
+    snapshotsOf(own, [...attached.filter((binding) => !left.has(binding)), ...clusterScoped]),
   )
   const referrers = [
     ...requiredBy.filter((entry) => !isSame(entry, own)).flatMap((entry) => bindingOf(entry) ?? []),
@@ -94,10 +102,25 @@ function planExisting(input: AttachedInput, stored: ResourceBinding): Plan {
       preserveResourcesOnDeletion: strategy.preserveResourcesOnDeletion ?? null,
     }),
   })
-  if (!patch) return NOTHING
+  const wait = left.size > 0 && { requeueAfterMs: KARMADA_MOVES_WITHIN_MS - input.waitedMs }
+  if (!patch) return { ...NOTHING, ...wait }
   const type: ResourceType = own.namespace ? resourceBindings : clusterResourceBindings
   const events = stored.spec.placement ? [] : conflictEvents(stored, referrers)
-  return { actions: [{ kind: 'patch', of: { type, ...own }, patch }, ...events] }
+  return { actions: [{ kind: 'patch', of: { type, ...own }, patch }, ...events], ...wait }
+}
+
+/**
+ * The attached referrers whose new clusters Karmada's distributor writes. It may read a referrer before it is scheduled again and write the
+ * old clusters after Lodestone has written the new ones (dependencies_distributor.go: syncScheduleResultToAttachedBindings). The dependency
+ * would then be deleted from its new cluster for a moment.
+ */
+function movedByKarmada(needs: readonly Need[], entries: readonly BindingSnapshot[]): Set<ResourceBinding> {
+  const recorded = new Map(entries.map((entry) => [keyOf(entry), entry.clusters ?? []]))
+  const moved = needs.filter(({ binding, karmadaFollows }) => {
+    const clusters = recorded.get(keyOf(nameOfObject(binding)))
+    return karmadaFollows && clusters !== undefined && !jsonEqual(clusters, binding.spec.clusters ?? [])
+  })
+  return new Set(moved.map(({ binding }) => binding))
 }
 
 /** Lodestone keeps its attachment until Karmada's distributor has its own label. Otherwise the dependency would be detached in between. */
