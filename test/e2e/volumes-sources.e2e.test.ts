@@ -260,30 +260,30 @@ describe('the files that pods write are in the bucket, below where the data came
 
   test('when each part was on a node of its own: each goes back to where it came from', async () => {
     const files = { 'p0/data.bin': 'zero', 'p1/data.bin': 'one' }
-    await cluster.putBucket('parts', files, 'run/')
+    await cluster.putBucket('shards', files, 'run/')
     const options = { resync: 'true', distributionStrategy: '{"p0/*": 1, "p1/*": 1}' }
-    const config = s3Volume(cluster.proxy, 's3://parts/run/', { replicas: 2, options })
-    await cluster.create(volumeManagerOf('parts', config))
-    const volume = firstVolume(await cluster.reached('parts', 'Running'))
+    const config = s3Volume(cluster.proxy, 's3://shards/run/', { replicas: 2, options })
+    await cluster.create(volumeManagerOf('shards', config))
+    const volume = firstVolume(await cluster.reached('shards', 'Running'))
     const nodeOf = (part: string) => volume.replicas.find(({ shard }) => shard === part)?.node ?? ''
     for (const part of ['p0', 'p1']) {
       await writeOn(nodeOf(`${part}/*`), volume, `${part}/data.bin`, `${part} changed`)
       await writeOn(nodeOf(`${part}/*`), volume, `${part}/new.bin`, `${part} new`)
-      const ask = JSON.stringify({ name: 'parts', 'mount-path': '/data', shard: `${part}/*` })
+      const ask = JSON.stringify({ name: 'shards', 'mount-path': '/data', shard: `${part}/*` })
       await cluster.create(jobOf(`training-${part}`, ask, 1))
     }
 
     await cluster.plane.eventually(
       'the bucket has both parts',
       async () =>
-        (await get('/parts/run/p0/new.bin')) === 'p0 new' && (await get('/parts/run/p1/new.bin')) === 'p1 new',
+        (await get('/shards/run/p0/new.bin')) === 'p0 new' && (await get('/shards/run/p1/new.bin')) === 'p1 new',
       60_000,
     )
 
-    const { text } = await cluster.s3.request('GET', '/parts')
+    const { text } = await cluster.s3.request('GET', '/shards')
     const keys = [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key]) => key)
     expect(keys).toEqual(['run/p0/data.bin', 'run/p0/new.bin', 'run/p1/data.bin', 'run/p1/new.bin'])
-    expect(await Promise.all(['p0', 'p1'].map((part) => get(`/parts/run/${part}/data.bin`)))).toEqual([
+    expect(await Promise.all(['p0', 'p1'].map((part) => get(`/shards/run/${part}/data.bin`)))).toEqual([
       'p0 changed',
       'p1 changed',
     ])
