@@ -330,6 +330,30 @@ describe('an old form is rejected, and the error has the new one', () => {
   })
 })
 
+describe('a refresh that is requested with the annotation', () => {
+  const withRefresh = (readOnly: boolean, request?: string) => {
+    const manager = makeVolumeManager([{}, { id: 'vol2', readOnly }])
+    const annotations = request === undefined ? {} : { 'lodestone.dev/refresh': request }
+    return { ...manager, metadata: { ...manager.metadata, annotations } }
+  }
+  const warning =
+    'metadata.annotations[lodestone.dev/refresh]: has no effect, since no volume has readOnly: true; set it to refresh the data'
+
+  test.each([
+    { name: 'gets a warning if no volume is read-only', manager: withRefresh(false, '1'), warnings: [warning] },
+    {
+      name: 'gets it for a change of the annotation alone',
+      manager: withRefresh(false, '2'),
+      stored: withRefresh(false, '1'),
+      warnings: [warning],
+    },
+    { name: 'gets it once', manager: withRefresh(false, '1'), stored: withRefresh(false, '1'), warnings: undefined },
+    { name: 'gets none if a volume is read-only', manager: withRefresh(true, '1'), warnings: undefined },
+  ])('$name', ({ manager, stored, warnings }) => {
+    expect(admitVolumeManager(manager, stored, LIMITS)).toEqual({ kind: 'allow', ...(warnings && { warnings }) })
+  })
+})
+
 describe('a value of another shape is reported by path', () => {
   test.each<{ name: string; spec: unknown; want: string[] }>([
     { name: 'no spec', spec: undefined, want: ['spec'] },

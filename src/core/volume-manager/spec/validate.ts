@@ -1,4 +1,5 @@
 /** Validates VolumeManagers by the schema and by the rules of each volume. It reports all errors at once. */
+import { REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
 import { volumeManagerSchema } from '../../../api/volume-manager-schema.ts'
@@ -49,11 +50,23 @@ export function admitVolumeManager(
   stored: VolumeManager | undefined,
   limits: VolumeLimits,
 ): Outcome {
-  if (manager.metadata.deletionTimestamp || (stored && jsonEqual(stored.spec, manager.spec))) return { kind: 'allow' }
+  if (manager.metadata.deletionTimestamp) return { kind: 'allow' }
+  const unused = unusedRefresh(manager, stored)
+  if (stored && jsonEqual(stored.spec, manager.spec)) return { kind: 'allow', ...(unused && { warnings: [unused] }) }
   const errors = validateVolumeManager(manager, limits)
-  const warnings = warningsOf(manager)
+  const warnings = [...warningsOf(manager), ...(unused ? [unused] : [])]
   const extra = warnings.length > 0 ? { warnings } : {}
   return errors.length > 0 ? { kind: 'deny', errors, ...extra } : { kind: 'allow', ...extra }
+}
+
+/** Returns a warning if a refresh is requested that no volume can have. */
+function unusedRefresh({ metadata, spec }: VolumeManager, stored: VolumeManager | undefined): string | undefined {
+  const requested = metadata.annotations?.[REFRESH_ANNOTATION]
+  if (requested === undefined || requested === stored?.metadata.annotations?.[REFRESH_ANNOTATION]) return undefined
+  const configs: unknown = spec?.volumeConfigs
+  if (!Array.isArray(configs) || configs.some((config) => isObject(config) && config['readOnly'] === true))
+    return undefined
+  return `metadata.annotations[${REFRESH_ANNOTATION}]: has no effect, since no volume has readOnly: true; set it to refresh the data`
 }
 
 function warningsOf({ spec }: VolumeManager): string[] {
