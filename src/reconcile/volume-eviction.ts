@@ -27,7 +27,7 @@ export function openVolumeEvictionLoop(settings: () => VolumeSettings): Reconcil
       if (type.kind !== volumeManagers.kind) return
       for (const object of [before, after]) if (object) yield* fullNodes(object as VolumeManager)
       // The next replica follows when the data of the last one is deleted.
-      if (before) yield* evictingNodes(before as VolumeManager).filter((node) => collecting.has(node))
+      if (before) yield* evictingNodes(before as VolumeManager)
     },
     *allKeys(store) {
       for (const node of store.list(nodes)) yield isConcerned(node) ? (node.metadata.name ?? '') : undefined

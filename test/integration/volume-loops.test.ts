@@ -207,6 +207,19 @@ describe('a node', () => {
     await expect.poll(() => world.disks.size, { timeout: 8_000 }).toBe(0)
   })
 
+  test('that is short of disk loses the next unused data although a deletion took longer than the pause', async () => {
+    const world = await start('n1')
+    world.settings.eviction.pauseSeconds = 0.001
+    await create(world, 'sales', { evictionPolicy: 'LeastRecentlyUsed' })
+    await create(world, 'orders', { evictionPolicy: 'LeastRecentlyUsed' })
+    await expect.poll(() => world.disks.size).toBe(2)
+    await expect.poll(stateOf(world, 'sales')).toBe('Running')
+    await expect.poll(stateOf(world, 'orders')).toBe('Running')
+    await world.setCondition('n1', 'DiskPressure', 'True')
+
+    await expect.poll(() => world.disks.size, { timeout: 8_000 }).toBe(0)
+  })
+
   test('whose label was taken away has it back', async () => {
     const world = await start('n1')
     await create(world, 'sales')
