@@ -64,6 +64,8 @@ interface Held {
   ended: Promise<void>
 }
 
+const logFault = (error: unknown) => logToStderr(`mover kubelet: ${String(error)}`)
+
 export async function startMoverKubelet(plane: ControlPlane, options: MoverKubeletOptions): Promise<MoverKubelet> {
   const images = { ...options.images }
   const brokenExports = new Map<string, string>()
@@ -102,7 +104,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     beginning.add(uid)
     // Not waited for: other pods have their turn meanwhile.
     void begin(pod)
-      .catch((error: unknown) => logToStderr(`mover kubelet: ${String(error)}`))
+      .catch(logFault)
       .finally(() => beginning.delete(uid))
   }
 
@@ -151,7 +153,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     held.set(uid, mine)
     const status = { phase: 'Running', startTime: startedAt, ...stateOf(container, { running: { startedAt } }) }
     await writeStatus(pod, { ...status, conditions: [{ type: 'Ready', status: 'True' }] })
-    mine.ended = watch(pod, container, process, mine)
+    mine.ended = watch(pod, container, process, mine).catch(logFault)
   }
 
   async function watch(pod: Pod, container: Container, process: RunningProcess, mine: Held): Promise<void> {
@@ -283,7 +285,7 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
 
   async function run(): Promise<void> {
     while (!aborter.signal.aborted) {
-      await turn().catch((error: unknown) => logToStderr(`mover kubelet: ${String(error)}`))
+      await turn().catch(logFault)
       await sleep(POLL_MS)
     }
   }
@@ -293,6 +295,8 @@ export async function startMoverKubelet(plane: ControlPlane, options: MoverKubel
     aborter.abort()
     await running
     await Promise.all([...held.values()].map(({ process }) => process?.kill()))
+    // The last statuses are written before the client of the API server is closed.
+    await Promise.all([...held.values()].map(({ ended }) => ended))
   })
   return {
     pathOn,
