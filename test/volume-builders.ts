@@ -2,7 +2,7 @@
 import { MOVER_TASK_ANNOTATION } from '../src/api/lodestone.ts'
 import type { Node } from '../src/api/node.ts'
 import type { Pod } from '../src/api/pod.ts'
-import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../src/api/volume-status.ts'
 import type { VolumeManagerInput } from '../src/core/volume-manager/input.ts'
 import { replicaMover } from '../src/core/volume-manager/mover/build.ts'
 import { type MoverTask, readTask } from '../src/core/volume-manager/mover/task.ts'

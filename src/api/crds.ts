@@ -2,12 +2,12 @@
 
 import { dataSources } from './data-source.ts'
 import { dataSourceClaims } from './data-source-claim.ts'
-import { dataSourceClaimSchema } from './data-source-claim-schema.ts'
-import { dataSourceSchema } from './data-source-schema.ts'
 import type { K8sObject, ResourceType } from './meta.ts'
-import type { Schema } from './schema.ts'
+import { dataSourceSchema } from './schemas/data-source.ts'
+import { dataSourceClaimSchema } from './schemas/data-source-claim.ts'
+import type { Schema } from './schemas/schema.ts'
+import { volumeManagerSchema } from './schemas/volume-manager.ts'
 import { volumeManagers } from './volume-manager.ts'
-import { volumeManagerSchema } from './volume-manager-schema.ts'
 
 interface Column {
   name: string

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeVolumeManager } from '../../test/builders.ts'
-import type { ReplicaState, VolumeManager } from '../api/volume-manager.ts'
+import type { VolumeManager } from '../api/volume-manager.ts'
+import type { ReplicaState } from '../api/volume-status.ts'
 import { unsettledMovers } from '../core/volume-manager/mover/task.ts'
 import { emptyMemory, retryMemoryOf } from './mover-memory.ts'
 

@@ -3,7 +3,8 @@
 import { open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ReplicaStatus, VolumeConfig, VolumeStatus } from '../../src/api/volume-manager.ts'
+import type { VolumeConfig } from '../../src/api/volume-manager.ts'
+import type { ReplicaStatus, VolumeStatus } from '../../src/api/volume-status.ts'
 import { podOf } from './consumers.ts'
 import { filesIn, firstVolume, type Member, s3Volume, startMember, volumeManagerOf } from './member.ts'
 

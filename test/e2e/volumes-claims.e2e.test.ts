@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/persistent-volume.ts'
 import type { Pod } from '../../src/api/pod.ts'
-import type { ReplicaStatus, VolumeManager } from '../../src/api/volume-manager.ts'
+import type { VolumeManager } from '../../src/api/volume-manager.ts'
+import type { ReplicaStatus } from '../../src/api/volume-status.ts'
 import type { KubeObject } from './api-client.ts'
 import { podOf } from './consumers.ts'
 import {

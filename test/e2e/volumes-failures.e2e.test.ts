@@ -4,7 +4,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ReplicaStatus, VolumeConfig } from '../../src/api/volume-manager.ts'
+import type { VolumeConfig } from '../../src/api/volume-manager.ts'
+import type { ReplicaStatus } from '../../src/api/volume-status.ts'
 import type { GatedRequest } from './api-gate.ts'
 import { podOf } from './consumers.ts'
 import {

@@ -9,8 +9,8 @@ import {
   propagationPolicies,
   resourceBindings,
 } from '../../api/karmada.ts'
-import { bindingSchema, clusterSchema, policySchema } from '../../api/karmada-schema.ts'
 import { apiVersionOf, type K8sObject, type ResourceType } from '../../api/meta.ts'
+import { bindingSchema, clusterSchema, policySchema } from '../../api/schemas/karmada.ts'
 import type { VolumeManager } from '../../api/volume-manager.ts'
 import { validateDataSource } from '../../core/data-source/validate.ts'
 import { validateDataSourceClaim } from '../../core/data-source-claim/validate.ts'

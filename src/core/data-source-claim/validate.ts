@@ -1,7 +1,7 @@
 /** Validates a DataSourceClaim: first its schema, then its values. */
 import type { DataSourceClaim } from '../../api/data-source-claim.ts'
-import { dataSourceClaimSchema } from '../../api/data-source-claim-schema.ts'
 import { groupOf } from '../../api/meta.ts'
+import { dataSourceClaimSchema } from '../../api/schemas/data-source-claim.ts'
 import type { FieldError } from '../field-errors.ts'
 import { isObject } from '../json.ts'
 import { apiVersionProblem, kindProblem, labelProblem, pathSegmentProblem } from '../names.ts'

@@ -1,6 +1,6 @@
 /** Validates a DataSource: first its schema, then its values. */
 import type { DataSource } from '../../api/data-source.ts'
-import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/data-source-schema.ts'
+import { dataSourceSchema, MAX_CLUSTER_NAMES } from '../../api/schemas/data-source.ts'
 import type { FieldError } from '../field-errors.ts'
 import { labelProblem } from '../names.ts'
 import { compileSchema } from '../schema-errors.ts'

@@ -1,6 +1,6 @@
 /** Validates the fields of a policy that a decision reads. */
 import type { PropagationPolicy } from '../../api/karmada.ts'
-import { policySchema } from '../../api/karmada-schema.ts'
+import { policySchema } from '../../api/schemas/karmada.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'
 

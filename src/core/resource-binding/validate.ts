@@ -1,6 +1,6 @@
 /** Validates the fields of a binding that a decision reads. */
 import type { ResourceBinding } from '../../api/karmada.ts'
-import { bindingSchema } from '../../api/karmada-schema.ts'
+import { bindingSchema } from '../../api/schemas/karmada.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'
 

@@ -1,6 +1,6 @@
 /** Plans the labels of nodes that have data: added before the status shows the data, and removed before its deletion. */
 import { type Node, nodes as nodeType } from '../../api/node.ts'
-import type { ReplicaStatus } from '../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { nodeLabelsFor } from './replica/observe.ts'

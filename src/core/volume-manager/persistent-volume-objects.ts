@@ -6,7 +6,8 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '../../api/persistent-volume.ts'
-import type { ReplicaStatus, VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../api/volume-status.ts'
 import { volumeKey } from './spec/names.ts'
 
 /** VCK's StorageClass. It need not exist, since the volume and the claim name each other. */

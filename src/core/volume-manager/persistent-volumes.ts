@@ -6,7 +6,8 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '../../api/persistent-volume.ts'
-import type { ReplicaStatus, VolumeConfig } from '../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../api/volume-status.ts'
 import type { Write } from '../plan.ts'
 import type { VolumeManagerInput } from './input.ts'
 import { claimOfVolume, volumeOf, type WantedPersistentVolume } from './persistent-volume-objects.ts'

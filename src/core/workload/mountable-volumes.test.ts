@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, nodesWith } from '../../../test/builders.ts'
-import type { ReplicaStatus, VolumeManager, VolumeManagerStatus, VolumeStatus } from '../../api/volume-manager.ts'
+import type { VolumeManager, VolumeManagerStatus } from '../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeStatus } from '../../api/volume-status.ts'
 import { replicaClaimName } from '../volume-manager/spec/names.ts'
 import { revisionOf } from '../volume-manager/spec/source-types.ts'
 import { mountableVolumes } from './mountable-volumes.ts'

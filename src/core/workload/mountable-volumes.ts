@@ -1,7 +1,8 @@
 /** The volumes of a VolumeManager for pods: whether a pod can mount each, how it is mounted, and which nodes have its data. */
 import type { NodeAffinity } from '../../api/node.ts'
 import type { VolumeSource } from '../../api/pod.ts'
-import type { VolumeConfig, VolumeManager, VolumeStatus } from '../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../api/volume-manager.ts'
+import type { VolumeStatus } from '../../api/volume-status.ts'
 import { isUsable } from '../volume-manager/replica/replica.ts'
 import { wantedReplicas } from '../volume-manager/spec/distribution.ts'
 import { type HostRoots, hostPathFault } from '../volume-manager/spec/host-paths.ts'

@@ -1,5 +1,5 @@
 /** Validates the fields of a pod spec that Lodestone reads. */
-import { podSpecSchema } from '../../api/pod-schema.ts'
+import { podSpecSchema } from '../../api/schemas/pod.ts'
 import type { FieldError } from '../field-errors.ts'
 import { compileSchema } from '../schema-errors.ts'
 

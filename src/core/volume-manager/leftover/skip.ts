@@ -1,6 +1,7 @@
 /** Skips nodes that are not ready when a VolumeManager is deleted: their data becomes a leftover. */
 import type { Node } from '../../../api/node.ts'
-import type { DeletionStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { DeletionStatus } from '../../../api/volume-status.ts'
 import type { Action } from '../../plan.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { earliest } from '../replica/transition.ts'

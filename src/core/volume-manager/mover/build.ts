@@ -1,6 +1,7 @@
 /** Builds the Pod of a mover: its arguments, its mount and where it may run. */
 import type { Pod } from '../../../api/pod.ts'
-import type { DeletionStatus, ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../leftover/leftover.ts'
 import { contentsOf, deletableBefore } from '../replica/maintenance.ts'

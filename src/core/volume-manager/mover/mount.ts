@@ -1,5 +1,6 @@
 /** The mount of a mover: the data of a replica, or the export of an NFS volume. */
-import type { ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { nfsOf } from '../persistent-volume-objects.ts'
 import { claimNameOf } from '../spec/names.ts'
 import { claimOf, isReadOnly } from '../spec/published.ts'

@@ -3,7 +3,8 @@ import { makeVolumeManager } from '../../../../test/builders.ts'
 import { makeDeletion, makeMover, makeReplica } from '../../../../test/volume-builders.ts'
 import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { ReplicaState, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaState } from '../../../api/volume-status.ts'
 import {
   expectedMovers,
   type MoverTask,

@@ -2,7 +2,8 @@
 import { MOVER_TASK_ANNOTATION } from '../../../api/lodestone.ts'
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeStatus } from '../../../api/volume-status.ts'
 import { isObject, jsonEqual } from '../../json.ts'
 import { moverName } from '../spec/names.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { at, makeDeletion } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { DeletionStatus } from '../../../api/volume-manager.ts'
+import type { DeletionStatus } from '../../../api/volume-status.ts'
 import { type DeletionObservation, startDeleting, stepDeletion } from './deletion.ts'
 
 const DEFAULTS: DeletionObservation = {

@@ -1,5 +1,5 @@
 /** The state machine of a deletion: data is deleted only after its node label is removed and no pod uses it. */
-import type { DeletionState, DeletionStatus } from '../../../api/volume-manager.ts'
+import type { DeletionState, DeletionStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime } from '../status/time.ts'

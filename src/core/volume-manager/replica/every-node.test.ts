@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, nodesWith } from '../../../../test/builders.ts'
 import { at, makeNode, makeReplica, makeVolumeInput } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
-import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { countEveryNode } from './every-node.ts'
 
 const unready = (name: string) => makeNode(name, { unreadySince: at(-9) })

@@ -1,5 +1,6 @@
 /** The number of replicas of a volume with `onEveryNode`: one for each node that may have the data. */
-import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { allowsNode } from '../schedule/node-affinity.ts'
 import { healthOf } from '../schedule/node-health.ts'

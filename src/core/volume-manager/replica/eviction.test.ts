@@ -3,13 +3,8 @@ import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts
 import { at, makeDeletion, makeNode, makeReplica, PATH } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Node } from '../../../api/node.ts'
-import {
-  type DeletionStatus,
-  type ReplicaStatus,
-  type VolumeConfig,
-  type VolumeManager,
-  volumeManagers,
-} from '../../../api/volume-manager.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../hash.ts'
 import { type EvictionInput, evictingNodes, fullNodes, planEviction, rootsToCollect } from './eviction.ts'
 

@@ -1,12 +1,8 @@
 /** Plans evictions on a node that is short of disk. The least recently used replica whose volume allows eviction is evicted first. */
 import { keyOfObject, nameOfObject } from '../../../api/meta.ts'
 import type { Node } from '../../../api/node.ts'
-import {
-  type ReplicaStatus,
-  type VolumeConfig,
-  type VolumeManager,
-  volumeManagers,
-} from '../../../api/volume-manager.ts'
+import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { Plan } from '../../plan.ts'
 import { NOTHING } from '../../plan.ts'
 import type { LastEnd, VolumeUser } from '../input.ts'

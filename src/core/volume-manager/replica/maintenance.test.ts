@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
-import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import {
   contentsOf,
   deletableBefore,

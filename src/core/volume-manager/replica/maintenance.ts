@@ -1,7 +1,7 @@
 /** The state machine of maintenance: scheduled checks of the data on a node, and refreshes of data that changed at its source. */
 import { CHECK_ANNOTATION, REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
-import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
-import type { ReplicaStatus, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../hash.ts'
 import type { VolumeUser } from '../input.ts'
 import type { MoverSuccess } from '../mover/observed-state.ts'

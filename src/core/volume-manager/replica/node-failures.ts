@@ -1,6 +1,7 @@
 /** The nodes on which movers of a replica failed. Other nodes are tried first, and each node has its own back-off per reason. */
-import type { NodeFailure } from '../../../api/volume-manager.ts'
-import { MAX_NODE_FAILURES } from '../../../api/volume-status-schema.ts'
+
+import { MAX_NODE_FAILURES } from '../../../api/schemas/volume-status.ts'
+import type { NodeFailure } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../backoff.ts'
 import { fromTime, toTime } from '../status/time.ts'
 

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/volume-builders.ts'
 import { ended, moverSays, VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { FailureCode } from '../../mover/contract.ts'
 import { deletionMover, uploadMover } from '../mover/build.ts'
 import { nodeLabelsOf } from '../spec/names.ts'

@@ -2,13 +2,8 @@
 import { DELETE_IN_USE_ANNOTATION, NODE_ANNOTATION } from '../../../api/lodestone.ts'
 import type { PersistentVolume } from '../../../api/persistent-volume.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type {
-  DeletionStatus,
-  ReplicaStatus,
-  VolumeConfig,
-  VolumeManager,
-  VolumeStatus,
-} from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { isLeftover } from '../leftover/leftover.ts'
 import { directoryOfMover } from '../mover/affinity.ts'

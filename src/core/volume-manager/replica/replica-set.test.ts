@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { at, makeDeletion, makeReplica, PATH } from '../../../../test/volume-builders.ts'
-import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { abandonNode, arrangeReplicas, deleteAll, lastUse, type ReplicaSet, type Wanted } from './replica-set.ts'
 
 const LABEL = 'vck.intelai.org/4b1d-0123456789abc'

@@ -1,5 +1,5 @@
 /** Arranges the replicas of a volume: adds missing replicas, and drops surplus or outdated ones. */
-import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
 import { isOfVolume } from '../spec/names.ts'
 import type { DeletionCause } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'

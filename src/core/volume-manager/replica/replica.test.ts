@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { MoverState } from '../mover/observed-state.ts'
 import { isUsable, type NodeState, type ReplicaObservation, stepReplica } from './replica.ts'
 

@@ -1,5 +1,5 @@
 /** The state machine of one replica: computes its next status from its status and the observed state. */
-import type { ReplicaState, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaState, ReplicaStatus } from '../../../api/volume-status.ts'
 import { DELETED, isForNode, type MoverFailure, type MoverSuccess, overdue } from '../mover/observed-state.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'

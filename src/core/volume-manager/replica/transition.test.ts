@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NOW } from '../../../../test/builders.ts'
 import { at } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { UploadStatus } from '../../../api/volume-manager.ts'
+import type { UploadStatus } from '../../../api/volume-status.ts'
 import { fromTime } from '../status/time.ts'
 import { earliest, enter, fail, isRetryDue, type Observation, stepWork, untilRetry } from './transition.ts'
 

@@ -1,5 +1,5 @@
 /** State transitions that replicas, uploads and deletions share: the next status, and when time alone changes it. */
-import type { RecordedProgress } from '../../../api/maintenance-status.ts'
+import type { RecordedProgress } from '../../../api/volume-status.ts'
 import { backoffMs } from '../../backoff.ts'
 import { DELETED, type MoverFailure, type ObservedMover, overdue } from '../mover/observed-state.ts'
 import type { VolumeSettings } from '../spec/settings.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeVolume, NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { ReplicaStatus, UploadStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import { hasChanges, isWrittenBack, startUpload, stepUpload, type UploadObservation } from './upload.ts'
 
 const withOptions = (options: Record<string, string>) =>

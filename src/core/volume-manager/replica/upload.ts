@@ -1,5 +1,6 @@
 /** The state machine of an upload, which writes the changes of pods back to the source (VCK's option `resync`). */
-import type { ReplicaStatus, UploadStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import { parseDuration } from '../../locality/duration.ts'
 import { parseBoolean } from '../spec/options.ts'
 import { fromTime, toTime } from '../status/time.ts'

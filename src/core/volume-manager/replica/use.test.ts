@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { toTime } from '../status/time.ts'
 import { recordUse } from './use.ts'

@@ -1,5 +1,5 @@
 /** Records whether pods use a replica, and when they last used it. Uploads and evictions depend on these fields. */
-import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { LastEnd, VolumeManagerInput } from '../input.ts'
 import { fromTime, toTime } from '../status/time.ts'
 import { isReady } from './replica.ts'

@@ -1,7 +1,8 @@
 /** Plans one volume: steps its replicas and deletions, and arranges the wanted replicas. No mover is started yet. */
 import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { ReplicaStatus, VolumeConfig, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { skippedAt } from '../leftover/skip.ts'
 import { directoryOfMover } from '../mover/affinity.ts'

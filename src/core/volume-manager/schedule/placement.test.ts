@@ -12,7 +12,7 @@ import {
 } from '../../../../test/volume-builders.ts'
 import type { Node } from '../../../api/node.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import { fnv1a } from '../../hash.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { placementOf, searchState, slotFor } from './placement.ts'

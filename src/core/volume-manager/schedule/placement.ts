@@ -1,6 +1,6 @@
 /** Decides where the mover of a replica may run, and takes a per-node slot for it. */
 import type { Pod } from '../../../api/pod.ts'
-import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { directoryOfMover, isUnschedulable, type MoverPlacement, nodeOfMover } from '../mover/affinity.ts'
 import { readTask } from '../mover/task.ts'

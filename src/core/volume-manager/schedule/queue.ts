@@ -1,9 +1,9 @@
 /** The queue of movers: one for all VolumeManagers, since they share the nodes and the network. */
 
-import type { MaintenanceStatus } from '../../../api/maintenance-status.ts'
 import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
-import type { ReplicaStatus, UploadStatus, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { MaintenanceStatus, ReplicaStatus, UploadStatus } from '../../../api/volume-status.ts'
 import type { MoverAllowance } from '../input.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { STUCK } from '../status/codes.ts'

@@ -1,6 +1,7 @@
 /** Decides on which nodes the data of a replica does not fit, by its size and by the free disk that movers reported. */
 import type { Node } from '../../../api/node.ts'
-import type { ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import { parseBytes } from '../../quantity.ts'
 import { parseQuantity } from '../spec/options.ts'
 import type { VolumeSettings } from '../spec/settings.ts'

@@ -11,13 +11,8 @@ import {
 } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
 import type { PersistentVolumeClaim } from '../../../api/persistent-volume.ts'
-import type {
-  ReplicaStatus,
-  UploadStatus,
-  VolumeConfig,
-  VolumeManager,
-  VolumeStatus,
-} from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, UploadStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { readTask } from '../mover/task.ts'
 import { planVolume } from '../replica/volume-plan.ts'

@@ -1,6 +1,7 @@
 /** Starts movers within the allowance and the per-node slots, deletions and uploads first. */
 import type { Pod } from '../../../api/pod.ts'
-import type { DeletionStatus, ReplicaStatus, VolumeConfig } from '../../../api/volume-manager.ts'
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
+import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { deletionMover, maintenanceMover, replicaMover, uploadMover } from '../mover/build.ts'
 import { type MoverTask, readTask } from '../mover/task.ts'

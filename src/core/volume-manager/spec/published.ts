@@ -1,6 +1,7 @@
 /** Derives the volume source and the node affinity in the status from the spec. Both are known before any data arrives. */
 import type { NodeAffinity } from '../../../api/node.ts'
-import type { PublishedSource, VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+import type { PublishedSource } from '../../../api/volume-status.ts'
 import { shardNames } from './distribution.ts'
 import { claimNameOf, dataPathOf, nodeLabelOf, replicaClaimName } from './names.ts'
 import { revisionOf, sourceTypeOf } from './source-types.ts'

@@ -1,8 +1,8 @@
 /** Validates VolumeManagers by the schema and by the rules of each volume. It reports all errors at once. */
 import { REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
 import { apiVersionOf } from '../../../api/meta.ts'
+import { volumeManagerSchema } from '../../../api/schemas/volume-manager.ts'
 import { type VolumeConfig, type VolumeManager, volumeManagers } from '../../../api/volume-manager.ts'
-import { volumeManagerSchema } from '../../../api/volume-manager-schema.ts'
 import type { FieldError } from '../../field-errors.ts'
 import { isObject, jsonEqual } from '../../json.ts'
 import { cut, type Outcome } from '../../outcome.ts'

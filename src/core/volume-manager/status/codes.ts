@@ -1,5 +1,5 @@
 /** The codes of VolumeManagers, in one table with their messages. Decisions read the code, never the message. */
-import type { VolumeStatus } from '../../../api/volume-manager.ts'
+import type { VolumeStatus } from '../../../api/volume-status.ts'
 
 /** `reason` of replicas and deletions. Other codes of failed movers come from the mover or its Pod. */
 export const MESSAGES = {

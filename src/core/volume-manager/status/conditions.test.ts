@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeVolumeManager, NOW } from '../../../../test/builders.ts'
-import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import type { Waiting } from '../persistent-volumes.ts'
 import { statusEvents, statusOf } from './conditions.ts'

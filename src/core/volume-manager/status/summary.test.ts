@@ -8,7 +8,7 @@ import {
   makeVolumeInput,
   PATH,
 } from '../../../../test/volume-builders.ts'
-import type { ReplicaStatus } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumePlan } from '../replica/volume-plan.ts'
 import { summarize, type VolumeSummary } from './summary.ts'
 

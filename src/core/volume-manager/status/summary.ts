@@ -1,6 +1,7 @@
 /** Summarizes one volume: its entry in the status, and its state for the conditions. */
 import type { NodeAffinity } from '../../../api/node.ts'
-import type { ReplicaStatus, ShardStatus, VolumeManager, VolumeStatus } from '../../../api/volume-manager.ts'
+import type { VolumeManager } from '../../../api/volume-manager.ts'
+import type { ReplicaStatus, ShardStatus, VolumeStatus } from '../../../api/volume-status.ts'
 import { cut } from '../../outcome.ts'
 import type { VolumeManagerInput } from '../input.ts'
 import { nameOfTask, taskOf } from '../mover/task.ts'

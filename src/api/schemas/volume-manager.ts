@@ -2,17 +2,17 @@
  * JSON Schema of VolumeManagers. It checks only types and lengths; admission checks the values, and returns all errors together with VCK's
  * messages.
  */
-import type { Toleration } from './node.ts'
-import type { FieldsOf, Schema } from './schema.ts'
-import { conditions, count, listOf, nodeAffinity, string, strings } from './schema-parts.ts'
+import type { Toleration } from '../node.ts'
 import type {
   MoverOverrides,
   ResourceRequirements,
   VolumeConfig,
   VolumeManagerSpec,
   VolumeManagerStatus,
-} from './volume-manager.ts'
-import { volumeStatusSchema } from './volume-status-schema.ts'
+} from '../volume-manager.ts'
+import { conditions, count, listOf, nodeAffinity, string, strings } from './parts.ts'
+import type { FieldsOf, Schema } from './schema.ts'
+import { volumeStatusSchema } from './volume-status.ts'
 
 /** Fields of VCK that a VolumeManager must not have. */
 interface OldFields {

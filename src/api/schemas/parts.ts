@@ -1,5 +1,5 @@
 /** Shared parts of JSON Schemas. */
-import type { Condition } from './meta.ts'
+import type { Condition } from '../meta.ts'
 import type { FieldsOf, Schema } from './schema.ts'
 
 /** A string with a maximum length. */

@@ -1,7 +1,7 @@
 /** JSON Schema of a DataSourceClaim. */
-import type { ClaimPolicy, DataSourceClaim, WorkloadReference } from './data-source-claim.ts'
+import type { ClaimPolicy, DataSourceClaim, WorkloadReference } from '../data-source-claim.ts'
+import { attributes, conditions, text } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
-import { attributes, conditions, text } from './schema-parts.ts'
 
 const holdOrIgnore = (when: string): Schema => ({
   type: 'string',

@@ -1,17 +1,18 @@
 /** JSON Schema of one volume in the status of a VolumeManager. */
 
-import type { MaintenanceStatus, RecordedProgress } from './maintenance-status.ts'
-import type { FieldsOf, Schema } from './schema.ts'
-import { count, listOf, nodeAffinity, string, time } from './schema-parts.ts'
 import type {
   DeletionStatus,
+  MaintenanceStatus,
   NodeFailure,
   PublishedSource,
+  RecordedProgress,
   ReplicaStatus,
   ShardStatus,
   UploadStatus,
   VolumeStatus,
-} from './volume-manager.ts'
+} from '../volume-status.ts'
+import { count, listOf, nodeAffinity, string, time } from './parts.ts'
+import type { FieldsOf, Schema } from './schema.ts'
 
 const recordedProgress = {
   bytes: count('Bytes that the current mover has processed.', 'int64'),

@@ -1,7 +1,7 @@
 /** JSON Schema of a DataSource. */
-import type { ClaimReference, DataSource } from './data-source.ts'
+import type { ClaimReference, DataSource } from '../data-source.ts'
+import { attributes, conditions, text } from './parts.ts'
 import type { FieldsOf, Schema } from './schema.ts'
-import { attributes, conditions, text } from './schema-parts.ts'
 
 /** No fleet has more clusters. A list of this many names fits into an object of etcd. */
 export const MAX_CLUSTER_NAMES = 5000
