@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** What a test waits for comes within milliseconds, but not on a machine that is busy with other things. */
-const patient = { testTimeout: 60_000, expect: { poll: { timeout: 15_000 } } }
+const patient = { testTimeout: 60_000, expect: { poll: { timeout: 45_000 } } }
 
 const endToEnd = {
   testTimeout: 300_000,

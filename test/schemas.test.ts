@@ -6,14 +6,16 @@ import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', 'src')
 const files = [
-  ...readdirSync(join(root, 'api')).map((file) => join('api', file)),
+  ...['api', join('api', 'schemas')].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((file) => join(folder, file)),
+  ),
   join('app', 'config.ts'),
   join('app', 'volumes-config.ts'),
   join('locality', 'config', 'schema.ts'),
 ]
 const modules = await Promise.all(
   files
-    .filter((file) => !file.endsWith('.test.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .map((file): Promise<Record<string, object>> => import(join(root, file))),
 )
 const schemas = modules.flatMap((module) => Object.entries(module).filter(([name]) => /schema$/i.test(name)))

@@ -25,6 +25,14 @@ beforeEach(async () => {
   words.push('--parallel', `${PARALLEL}`)
 })
 
+/** The parts and objects that the journal of a mover has. It writes in the background, so a mover that is killed may lack the last ones. */
+async function journalEntries(): Promise<number> {
+  const names = await readdir(root, { recursive: true })
+  const journal = names.find((name) => name.endsWith('journal'))
+  const text = journal ? await readFile(join(root, journal), 'utf8') : ''
+  return text.split('\n').filter((line) => /^[\w-]{16}(?: \d+)?$/.test(line)).length
+}
+
 const isObjectGet = ({ method, key }: SeenRequest) => method === 'GET' && key !== ''
 
 /** Answers so many requests of objects and holds the others; resolves when all that may be under way are held. */
@@ -54,6 +62,7 @@ describe('a mover that is killed with SIGKILL', () => {
 
     const first = startMover(root, words)
     await held
+    await expect.poll(journalEntries).toBe(14)
     first.kill('SIGKILL')
     await first.ended
     const before = s3.bodyBytes()
@@ -63,21 +72,20 @@ describe('a mover that is killed with SIGKILL', () => {
 
     expect(before).toBe(14 * PART)
     expect(status).toBe(0)
-    // The killed mover never received the answers that were held back; the last lines of its journal may be missing.
-    expect(result.movedBytes).toBeGreaterThanOrEqual(total - before)
-    expect(result.movedBytes).toBeLessThanOrEqual(total - before + PARALLEL * PART)
+    expect(result.movedBytes).toBe(total - before)
     const tree = await readTree(join(root, 'data'))
     expect(tree['large'] === large.toString('latin1')).toBe(true)
     expect(Object.keys(tree)).toHaveLength(9)
   })
 
-  test('again and again comes to an end, with no part fetched much more than once', async () => {
+  test('again and again comes to an end, with no part fetched again that was recorded', async () => {
     const large = randomBytes(12 * PART)
     s3.put('raw/large', large)
-    for (let attempt = 0; attempt < 3; attempt++) {
+    for (let attempt = 1; attempt <= 3; attempt++) {
       const { held, release } = holdAfter(2)
       const mover = startMover(root, words)
       await held
+      await expect.poll(journalEntries).toBe(2 * attempt)
       mover.kill('SIGKILL')
       await mover.ended
       release()
@@ -86,7 +94,7 @@ describe('a mover that is killed with SIGKILL', () => {
     const before = s3.gets().length
 
     expect((await runMover(root, words)).status).toBe(0)
-    expect(s3.gets().length - before).toBeLessThanOrEqual(12 - 3 * 2 + 3)
+    expect(s3.gets().length - before).toBe(12 - 3 * 2)
     expect((await readTree(join(root, 'data')))['large'] === large.toString('latin1')).toBe(true)
   })
 

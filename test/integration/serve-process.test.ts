@@ -37,7 +37,7 @@ function serve(env: Record<string, string> = {}, server: object = {}) {
     else lines.push({ msg: line, level: 'none' })
   })
   const line = async (msg: string): Promise<Line> => {
-    await expect.poll(() => lines.map((one) => one.msg), { timeout: 15_000 }).toContain(msg)
+    await expect.poll(() => lines.map((one) => one.msg)).toContain(msg)
     return lines.find((one) => one.msg === msg) as Line
   }
   return { child, line, lines }
