@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jsonEqual, sortedUnique, withoutEmpties, withoutNulls } from './json.ts'
+import { jsonEqual, parseJson, sortedUnique, withoutEmpties, withoutNulls } from './json.ts'
 
 describe('jsonEqual', () => {
   test.each<{ name: string; a: unknown; b: unknown; want: boolean }>([
@@ -65,4 +65,15 @@ describe('withoutNulls', () => {
 
 test('names are sorted by code unit, without duplicates', () => {
   expect(sortedUnique(['b', 'a', 'b', 'B', '10', '9'])).toEqual(['10', '9', 'B', 'a', 'b'])
+})
+
+test.each<{ text: unknown; want: unknown }>([
+  { text: '{"a":[1]}', want: { a: [1] } },
+  { text: 'null', want: null },
+  { text: '{', want: undefined },
+  { text: '', want: undefined },
+  { text: undefined, want: undefined },
+  { text: { a: 1 }, want: undefined },
+])('JSON that another program wrote: $text', ({ text, want }) => {
+  expect(parseJson(text)).toEqual(want)
 })

@@ -90,6 +90,17 @@ export function membership(list: readonly string[]): (text: string) => boolean {
   return (text) => set.has(text)
 }
 
+/** Parses JSON that may be missing or written by another program. Returns undefined for a value that is no string, or not JSON. */
+export function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return undefined
+  }
+}
+
 /** Whether a value is a JSON object: neither null nor a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -3,7 +3,7 @@ import { type DependentObjectReference, serviceAccounts } from '../../api/depend
 import { VOLUMES_ANNOTATION } from '../../api/lodestone.ts'
 import type { K8sObject } from '../../api/meta.ts'
 import { persistentVolumeClaims } from '../../api/persistent-volume.ts'
-import { isObject, sortedUnique } from '../json.ts'
+import { isObject, parseJson, sortedUnique } from '../json.ts'
 import { SHIPPED_KINDS, type WorkloadKind, type WorkloadKinds } from '../workload-kinds/kinds.ts'
 import { parseDependsOn } from './depends-on.ts'
 import { isName, openPaths, stringsAt, valuesAt } from './json-path.ts'
@@ -149,7 +149,7 @@ function referencesFrom(raw: K8sObject, kind: WorkloadKind, objects: NamedObject
 /** Returns the requests in a pod's annotation: JSON of one object with a `name`, or of a list of such objects. */
 function volumeRequestsOf(metadata: unknown): unknown[] {
   const annotations = valuesAt(metadata, 'annotations').filter(isObject)
-  return annotations.flatMap((annotation) => parsed(annotation[VOLUMES_ANNOTATION]))
+  return annotations.flatMap((annotation) => parseJson(annotation[VOLUMES_ANNOTATION]))
 }
 
 function nameOf(request: unknown): string[] {
@@ -158,13 +158,4 @@ function nameOf(request: unknown): string[] {
 
 function isRequired(request: unknown): boolean {
   return stringsAt(request, 'enforcement')[0] !== 'Preferred'
-}
-
-function parsed(text: unknown): unknown {
-  if (typeof text !== 'string') return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // Not JSON: the component that reads the annotation to mount volumes reports it to the user.
-  }
 }

@@ -1,5 +1,5 @@
 /** The termination message of a mover: its result as one line of JSON. The kubelet writes it into the status of the Pod. */
-import { isCount, isObject } from '../json.ts'
+import { isCount, isObject, parseJson } from '../json.ts'
 import { CONTRACT_VERSION, type MoverDisk, type MoverOutcome, type MoverResult, type MoverVerb } from './contract.ts'
 
 /** The limit of Kubernetes for one container. */
@@ -33,13 +33,8 @@ export type ReadMoverResult = Omit<MoverResult, 'code'> & { code?: string }
 
 /** Reads a termination message; undefined if no mover of this version wrote it, for instance for the log of a crash. */
 export function readTerminationMessage(text: string): ReadMoverResult | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The kubelet writes the end of the log here if a container ended without a message.
-    return undefined
-  }
+  // The kubelet writes the end of the log here if a container ended without a message.
+  const value = parseJson(text)
   return isResult(value) ? value : undefined
 }
 

@@ -5,7 +5,7 @@
 import { LEFTOVER_PREFIX } from '../../../api/lodestone.ts'
 import { type Node, nodes } from '../../../api/node.ts'
 import { fnv1a } from '../../hash.ts'
-import { isObject } from '../../json.ts'
+import { isObject, parseJson } from '../../json.ts'
 import type { Write } from '../../plan.ts'
 import { isBelow, isPlainPath } from '../spec/host-paths.ts'
 import { ownerOfPlace } from '../spec/names.ts'
@@ -60,14 +60,7 @@ export function splitLeftoverKey(key: string): { node: string; digest: string } 
  * and only directories of volumes are deleted.
  */
 export function readLeftover({ metadata }: Node, digest: string, limits: VolumeLimits): Leftover | undefined {
-  const text = metadata.annotations?.[LEFTOVER_PREFIX + digest] ?? ''
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const value = parseJson(metadata.annotations?.[LEFTOVER_PREFIX + digest])
   if (!isShaped(value)) return undefined
   const { path, uid, image } = value
   const isOwn = fnv1a(path) === digest && isPlainPath(path) && ownerOfPlace(path) === uid.replaceAll('-', '')

@@ -4,7 +4,7 @@ import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts
 import type { DeletionStatus, ReplicaStatus } from '../../../api/volume-status.ts'
 import type { VolumeUser } from '../input.ts'
 import type { Leftover } from '../leftover/leftover.ts'
-import { contentsOf, deletableBefore } from '../replica/maintenance.ts'
+import { contentsOf, deletableBefore } from '../replica/maintenance-schedule.ts'
 import { parseBoolean, parseGlobs } from '../spec/options.ts'
 import type { VolumeSettings } from '../spec/settings.ts'
 import { sourceTypeOf } from '../spec/source-types.ts'

@@ -1,6 +1,6 @@
 /** Reads the progress of a mover from the Event that the mover updates. */
 import type { K8sObject } from '../../../api/meta.ts'
-import { isCount, isObject } from '../../json.ts'
+import { isCount, isObject, parseJson } from '../../json.ts'
 import type { MoverProgress } from '../input.ts'
 
 /** The name of the Event with the progress of a mover. A mover patches one Event only. */
@@ -11,14 +11,7 @@ export function progressEventName(pod: string): string {
 /** Parses the progress in an Event; undefined when the Event is missing or its message is invalid. */
 export function readProgress(event: K8sObject | undefined): MoverProgress | undefined {
   const { message } = (event ?? {}) as { message?: unknown }
-  if (typeof message !== 'string') return undefined
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(message)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const parsed = parseJson(message)
   if (!isObject(parsed)) return undefined
   const { attempt, doneBytes, totalBytes, doneFiles } = parsed
   if (!isCount(attempt) || !isCount(doneBytes)) return undefined

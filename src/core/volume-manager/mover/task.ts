@@ -4,7 +4,7 @@ import { keyOfObject } from '../../../api/meta.ts'
 import type { Pod } from '../../../api/pod.ts'
 import type { VolumeManager } from '../../../api/volume-manager.ts'
 import type { VolumeStatus } from '../../../api/volume-status.ts'
-import { isObject, jsonEqual } from '../../json.ts'
+import { isObject, jsonEqual, parseJson } from '../../json.ts'
 import { moverName } from '../spec/names.ts'
 
 export interface MoverTask {
@@ -32,15 +32,7 @@ const ROLES: readonly unknown[] = [
 
 /** The task in the annotation of a Pod; undefined when the annotation is missing or invalid. */
 export function readTask(pod: Pick<Pod, 'metadata'>): MoverTask | undefined {
-  const text = pod.metadata.annotations?.[MOVER_TASK_ANNOTATION]
-  if (text === undefined) return undefined
-  let task: unknown
-  try {
-    task = JSON.parse(text)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const task = parseJson(pod.metadata.annotations?.[MOVER_TASK_ANNOTATION])
   return isTask(task) ? task : undefined
 }
 

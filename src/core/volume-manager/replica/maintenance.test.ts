@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { makeVolume, makeVolumeManager, NOW } from '../../../../test/builders.ts'
+import { makeVolume, NOW } from '../../../../test/builders.ts'
 import { at, makeReplica } from '../../../../test/volume-builders.ts'
 import { VOLUME_SETTINGS } from '../../../../test/volume-world.ts'
-import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
-import {
-  contentsOf,
-  deletableBefore,
-  type MaintenanceObservation,
-  phaseOf,
-  requestsOf,
-  startMaintenance,
-  stepMaintenance,
-  withHandled,
-} from './maintenance.ts'
+import { startMaintenance, stepMaintenance, withHandled } from './maintenance.ts'
+import type { MaintenanceObservation } from './maintenance-schedule.ts'
 
 const DAY = 86_400
 const settings = { ...VOLUME_SETTINGS, checks: { intervalSeconds: DAY, timeoutSeconds: 60 } }
@@ -243,47 +234,7 @@ test('a replica without maintenance starts none', () => {
   expect(startMaintenance(READY, NOW)).toBe(READY)
 })
 
-test.each<{ config: Partial<VolumeConfig>; replica: Partial<ReplicaStatus>; want: string }>([
-  { config: {}, replica: {}, want: 'files' },
-  { config: {}, replica: { inUse: true }, want: 'record' },
-  { config: {}, replica: { lastUsedTime: at(-9) }, want: 'record' },
-  { config: { readOnly: true }, replica: { inUse: true }, want: 'files' },
-])('a check of a volume with $config and a replica with $replica compares the $want', ({ config, replica, want }) => {
-  expect(contentsOf(makeVolume(config), makeReplica(replica))).toBe(want)
-})
-
-test('requests are digests of annotations, and new data needs neither', () => {
-  const annotations = { 'lodestone.dev/check': 'x'.repeat(5000), 'lodestone.dev/refresh': '1' }
-  const requests = requestsOf(makeVolumeManager([], { annotations }))
-
-  expect(requests.check).toMatch(/^[0-9a-z]{13}$/)
-  expect(requestsOf(makeVolumeManager())).toEqual({})
-  expect(withHandled(READY, requests)).toMatchObject({ handledCheck: requests.check, handledRefresh: requests.refresh })
+test('new data needs neither of the requests', () => {
+  expect(withHandled(READY, { check: 'a', refresh: 'b' })).toEqual({ ...READY, handledCheck: 'a', handledRefresh: 'b' })
   expect(withHandled(READY, {})).toEqual(READY)
-})
-
-test('the phases of many replicas are spread over the interval', () => {
-  const phases = Array.from({ length: 1000 }, (_, index) =>
-    phaseOf(makeVolumeManager(), 'vol1', makeReplica({ index })),
-  )
-
-  for (let tenth = 0; tenth < 10; tenth++) {
-    const count = phases.filter((one) => Math.floor(one * 10) === tenth).length
-    expect(count).toBeGreaterThan(50)
-    expect(count).toBeLessThan(200)
-  }
-})
-
-test.each([
-  { users: [], want: 'all' },
-  {
-    users: [
-      { pod: 'a', startTime: at(-5) },
-      { pod: 'b', startTime: at(-9) },
-    ],
-    want: at(-9),
-  },
-  { users: [{ pod: 'a', startTime: at(-5) }, { pod: 'b' }], want: undefined },
-])('trees that were replaced before $want may be deleted', ({ users, want }) => {
-  expect(deletableBefore(users)).toBe(want)
 })

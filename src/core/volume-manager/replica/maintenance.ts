@@ -1,77 +1,23 @@
-/** The state machine of maintenance: scheduled checks of the data on a node, and refreshes of data that changed at its source. */
-import { CHECK_ANNOTATION, REFRESH_ANNOTATION } from '../../../api/lodestone.ts'
-import type { VolumeConfig, VolumeManager } from '../../../api/volume-manager.ts'
+/** The state machine of maintenance: checks of the data on a node, and refreshes of data that changed at its source. */
+import type { VolumeConfig } from '../../../api/volume-manager.ts'
 import type { MaintenanceStatus, ReplicaStatus } from '../../../api/volume-status.ts'
-import { fnv1a } from '../../hash.ts'
-import type { VolumeUser } from '../input.ts'
 import type { MoverSuccess } from '../mover/observed-state.ts'
-import { moverSourceOf } from '../mover/source.ts'
-import { ownerKey } from '../spec/names.ts'
-import { isReadOnly, isRefreshable } from '../spec/published.ts'
-import { sourceTypeOf } from '../spec/source-types.ts'
 import { MESSAGES } from '../status/codes.ts'
 import { fromTime, toTime } from '../status/time.ts'
-import { isReady, lose, treesOf } from './replica.ts'
 import {
-  enter,
-  inQueue,
-  isRetryDue,
-  type Observation,
-  stepWork,
-  type Transition,
-  withoutProgress,
-} from './transition.ts'
-
-export interface MaintenanceObservation extends Observation {
-  /** Undefined for a volume that is no longer in the spec. */
-  config: VolumeConfig | undefined
-  /** Without a ready node, nothing is started: a check that cannot run says nothing about the data. */
-  isNodeReady: boolean
-  /** The pods that use the data on the node of the replica. */
-  users: readonly VolumeUser[]
-  requests: MaintenanceRequests
-  /** From 0 to 1: when in each interval the replica is checked. */
-  phase: number
-}
-
-/** Digests of the annotations that request a check or a refresh. */
-export interface MaintenanceRequests {
-  check?: string
-  refresh?: string
-}
+  dueOf,
+  type MaintenanceObservation,
+  type MaintenanceRequests,
+  nextCheck,
+  RETRY_MS,
+} from './maintenance-schedule.ts'
+import { isReady, lose, treesOf } from './replica.ts'
+import { enter, inQueue, stepWork, type Transition, withoutProgress } from './transition.ts'
 
 /** The most replaced trees of a replica. A further refresh waits until pods that use them have ended. */
 const MAX_OLD_TREES = 4
-/** How often a refresh that waits for pods, and the deletion of old trees, is tried again. */
-const RETRY_MS = 600_000
-
 /** The codes with which a check reports that data is lost. Any other failure says nothing about the data. */
 const LOSSES: ReadonlySet<string> = new Set(['DataMissing', 'DataDamaged', 'PathNotMounted'])
-
-/** What a check compares: with `record`, pods may have changed the files. */
-export function contentsOf(config: VolumeConfig, { lastUsedTime, inUse }: ReplicaStatus): 'record' | 'files' {
-  const isUnused = lastUsedTime === undefined && !inUse
-  return isReadOnly(config) || isUnused ? 'files' : 'record'
-}
-
-/** Whether the data of a replica can be checked: data that was downloaded, and directories of `Local` volumes. */
-function isChecked(config: VolumeConfig, replica: ReplicaStatus): boolean {
-  if (sourceTypeOf(config.sourceType).delivery === 'present') return true
-  const source = moverSourceOf(config)
-  // The record is beside the folder of the output, where pods may write.
-  return source !== undefined && (!source.folder || contentsOf(config, replica) === 'files')
-}
-
-export function requestsOf({ metadata }: VolumeManager): MaintenanceRequests {
-  const { [CHECK_ANNOTATION]: check, [REFRESH_ANNOTATION]: refresh } = metadata.annotations ?? {}
-  return { ...(check && { check: fnv1a(check) }), ...(refresh && { refresh: fnv1a(refresh) }) }
-}
-
-/** The phase of a replica, so that replicas that became ready together are not checked together. */
-export function phaseOf(manager: VolumeManager, id: string, { index }: ReplicaStatus): number {
-  const digits = fnv1a(JSON.stringify([ownerKey(manager), id, index])).slice(-8)
-  return Number.parseInt(digits, 36) / 36 ** digits.length
-}
 
 /** Marks the requests as handled: data that was just downloaded needs neither a check nor a refresh. */
 export function withHandled(replica: ReplicaStatus, { check, refresh }: MaintenanceRequests): ReplicaStatus {
@@ -104,12 +50,6 @@ export function startMaintenance(replica: ReplicaStatus, now: number): ReplicaSt
   return { ...replica, maintenance: running, maintenances: maintenance.attempt }
 }
 
-interface Due {
-  kind: MaintenanceStatus['kind']
-  at: number
-  request?: string | undefined
-}
-
 function stepIdle(
   replica: ReplicaStatus,
   config: VolumeConfig,
@@ -131,53 +71,6 @@ function stepIdle(
     return { next: { ...replica, maintenance: waiting }, dueAt: now + RETRY_MS }
   }
   return inQueue({ ...replica, maintenance: { ...common, state: 'Queued', since: toTime(now) } }, now)
-}
-
-/** The maintenance that a replica needs, and when. */
-function dueOf(replica: ReplicaStatus, config: VolumeConfig, observed: MaintenanceObservation): Due[] {
-  const { requests, now } = observed
-  const since = fromTime(replica.since) ?? now
-  const checked = Math.max(fromTime(replica.checkedTime) ?? 0, since)
-  const all: Due[] = []
-  if (isRefreshable(config)) {
-    const { refreshIntervalSeconds: seconds } = config
-    const { refresh } = requests
-    if (refresh && refresh !== replica.handledRefresh) all.push({ kind: 'Refresh', at: now, request: refresh })
-    if (seconds) all.push({ kind: 'Refresh', at: (fromTime(replica.refreshedTime) ?? since) + seconds * 1000 })
-  }
-  if (isChecked(config, replica)) {
-    const { check } = requests
-    if (check && check !== replica.handledCheck) all.push({ kind: 'FullCheck', at: now, request: check })
-    const at = nextCheck(checked, observed)
-    // Another image may not know this verb.
-    if (at !== undefined && config.mover?.image === undefined) all.push({ kind: 'Check', at })
-    if (mayDeleteOldTrees(replica, observed)) all.push({ kind: 'Check', at: Math.max(now, checked + RETRY_MS) })
-  }
-  return all.map((due) => ({ ...due, at: Math.max(due.at, retryAt(replica, due, observed)) }))
-}
-
-/** A failed attempt of the same kind is retried at its retry time. A changed Secret retries it at once. */
-function retryAt(
-  { maintenance }: ReplicaStatus,
-  { kind }: Due,
-  { retryTriggers, now }: MaintenanceObservation,
-): number {
-  if (maintenance?.kind !== kind || isRetryDue(maintenance, now) || retryTriggers.has('secret')) return 0
-  return fromTime(maintenance.retryTime) ?? 0
-}
-
-/** The first time of the phase after the last check; undefined without scheduled checks. */
-function nextCheck(last: number, { settings, phase }: MaintenanceObservation): number | undefined {
-  const interval = settings.checks.intervalSeconds * 1000
-  if (interval <= 0) return undefined
-  const offset = Math.floor(phase * interval)
-  return Math.floor((last - offset) / interval + 1) * interval + offset
-}
-
-/** Whether every pod with the data was started after the last replacement. Both times are by the clock of the node. */
-function mayDeleteOldTrees({ oldTrees = 0, replacedTime }: ReplicaStatus, { users }: MaintenanceObservation): boolean {
-  const replaced = fromTime(replacedTime) ?? 0
-  return oldTrees > 0 && users.every(({ startTime }) => (fromTime(startTime) ?? 0) > replaced)
 }
 
 function stepRunning(
@@ -219,11 +112,4 @@ function finished(
     ...treesOf(replica, mover),
     ...handledBy(maintenance),
   }
-}
-
-/** The time before which replaced trees may be deleted: `all`, the start of the first pod, or undefined if a start is not known. */
-export function deletableBefore(users: readonly VolumeUser[]): string | undefined {
-  if (users.length === 0) return 'all'
-  const starts = users.map(({ startTime }) => fromTime(startTime))
-  return starts.every((start) => start !== undefined) ? toTime(Math.min(...starts)) : undefined
 }

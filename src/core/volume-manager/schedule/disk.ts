@@ -2,7 +2,7 @@
 import { DISK_PREFIX } from '../../../api/lodestone.ts'
 import { type Node, nodes } from '../../../api/node.ts'
 import { fnv1a } from '../../hash.ts'
-import { isCount, isObject } from '../../json.ts'
+import { isCount, isObject, parseJson } from '../../json.ts'
 import type { Write } from '../../plan.ts'
 import { isBelow } from '../spec/host-paths.ts'
 import { fromTime } from '../status/time.ts'
@@ -24,15 +24,7 @@ export function rootOf(path: string, roots: readonly string[]): string | undefin
 
 /** The last report about a root of a node; undefined when there is none. */
 export function diskOf({ metadata }: Node, root: string | undefined): DiskReport | undefined {
-  const text = root === undefined ? undefined : metadata.annotations?.[annotationOf(root)]
-  if (text === undefined) return undefined
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const value = root === undefined ? undefined : parseJson(metadata.annotations?.[annotationOf(root)])
   return isReport(value) && value.root === root ? value : undefined
 }
 

@@ -1,19 +1,13 @@
 /** Parses VCK's option `distributionStrategy`, which gives the number of nodes for each part of the data. */
 import type { VolumeConfig } from '../../../api/volume-manager.ts'
-import { isObject } from '../../json.ts'
+import { isObject, parseJson } from '../../json.ts'
 
 /** The most parts of a volume. Each part has its own nodes, label and entry in the status. */
 export const MAX_PARTS = 100
 
 /** The number of replicas by pattern; undefined when the option is not a JSON object of non-negative integers. */
 export function parseDistribution(text: string): Map<string, number> | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const value = parseJson(text)
   if (!isObject(value)) return undefined
   const patterns = Object.keys(value).sort()
   const isCount = (count: unknown) => Number.isInteger(count) && Number(count) >= 0

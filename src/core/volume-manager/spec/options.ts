@@ -1,4 +1,5 @@
 /** Parses the options of a volume, which are all strings. The result is undefined for an invalid value. */
+import { parseJson } from '../../json.ts'
 
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']
@@ -15,13 +16,7 @@ export const MAX_GLOBS = 100
 /** One glob, or a JSON list of globs; an empty text is no glob. Undefined for a list with other values or with too many globs. */
 export function parseGlobs(text: string): string[] | undefined {
   if (!text.startsWith('[')) return text === '' ? [] : [text]
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return undefined
-  }
+  const value = parseJson(text)
   if (!Array.isArray(value) || value.length > MAX_GLOBS) return undefined
   return value.every((glob) => typeof glob === 'string' && glob !== '') ? value : undefined
 }
