@@ -63,7 +63,7 @@ export interface SendInput {
 /** Sends the query of a source. */
 export function sendQuery({ source, state, system, queries, now, done }: SendInput): void {
   const query = () => nextQuery(source, state.history)
-  state.cancel = queries.send({ system, query, done: addResult })
+  state.cancel = queries.send({ system, key: state.key, query, done: addResult })
 
   function addResult(end: QueryEnd): void {
     state.cancel = undefined

@@ -55,6 +55,7 @@ function open() {
   const send = (system: System, name: string) =>
     queries.send({
       system,
+      key: name,
       query: () => ({ type: 'table', name, attributes: {} }),
       done: (end) => {
         ends[name] = end
@@ -98,6 +99,19 @@ test('a system with failing queries gets one at a time, at an interval of one se
   await next(located)
 
   expect([started.length, queries.isFailing(system)]).toEqual([11, false])
+})
+
+test('one query that fails again and again does not slow down the other queries of the system', async () => {
+  const { system, started, next } = makeSystem(4)
+  const { send, queries } = open()
+  for (let i = 0; i < 5; i++) {
+    send(system, 'wrong')
+    await next(error('timeout'))
+  }
+
+  for (let i = 0; i < 4; i++) send(system, `t${i}`)
+
+  expect([queries.isFailing(system), started.slice(5)]).toEqual([false, ['t0', 't1', 't2', 't3']])
 })
 
 test('a system whose health check fails gets one query at a time', async () => {

@@ -12,6 +12,8 @@ export type QueryEnd = QueryResult | { kind: 'fault'; error: unknown }
 
 export interface QueryRequest {
   system: System
+  /** Identifies the query. Its retries have the same key. */
+  key: string
   /** Built when the query gets its slot. */
   query: () => LocalityQuery
   /** Receives the end of the query. Not called if the query was canceled. */
@@ -92,7 +94,7 @@ function openQueue(system: System, { now, signal, observe }: SystemQueriesInput)
     if (end.kind !== 'fault') {
       observe(system.plugin.system, (performance.now() - started) / 1000, code ?? end.kind)
       const retryAfterMs = end.kind === 'failed' ? end.retryAfterMs : undefined
-      record = afterQuery(record, signOf(code), { now: now(), health: system.health, retryAfterMs })
+      record = afterQuery(record, signOf(code), { key: request.key, now: now(), health: system.health, retryAfterMs })
     }
     if (!canceled.has(request)) request.done(end)
     resume()

@@ -3,8 +3,8 @@ import type { SystemSign } from '../locality/error-code.ts'
 
 /** The state of one system, from its queries. */
 export interface SystemRecord {
-  /** How many queries in a row have failed. */
-  failures: number
+  /** The keys of the different queries that failed since the last answer, until there are enough of them. */
+  failed: readonly string[]
   /** When the system last answered a query, in ms since the epoch. */
   answeredAt?: number
   /** A failing system gets no query until then; in ms since the epoch. */
@@ -18,29 +18,38 @@ export interface HealthCheck {
   checkedAt?: number
 }
 
-export const NEW_RECORD: SystemRecord = { failures: 0 }
+export const NEW_RECORD: SystemRecord = { failed: [] }
 
-/** One failing query, such as a table that a catalog cannot load, must not slow down the others. */
+/** A query that fails again and again, such as a table that a catalog cannot load, must not slow down the others. */
 const FAILING_AFTER = 3
 /** A failing system gets a query at this interval, so that its recovery is detected within a second. */
 const PROBE_INTERVAL_MS = 1_000
 /** The longest pause that a system can request with `Retry-After`. */
 const MAX_PAUSE_MS = 30_000
 
-/** Whether a system is failing: several queries in a row failed, or a health check failed after the last answer. */
-export function isFailing({ failures, answeredAt = 0 }: SystemRecord, { state, checkedAt = 0 }: HealthCheck): boolean {
-  return failures >= FAILING_AFTER || (state === 'unhealthy' && answeredAt <= checkedAt)
+/** Whether a system is failing: several different queries in a row failed, or a health check failed after the last answer. */
+export function isFailing({ failed, answeredAt = 0 }: SystemRecord, { state, checkedAt = 0 }: HealthCheck): boolean {
+  return failed.length >= FAILING_AFTER || (state === 'unhealthy' && answeredAt <= checkedAt)
+}
+
+export interface QueryEndInput {
+  /** Identifies the query. Its retries have the same key. */
+  key: string
+  now: number
+  health: HealthCheck
+  retryAfterMs?: number | undefined
 }
 
 /** Returns the record of a system after the end of one query. */
 export function afterQuery(
   record: SystemRecord,
   sign: SystemSign,
-  { now, health, retryAfterMs = 0 }: { now: number; health: HealthCheck; retryAfterMs?: number | undefined },
+  { key, now, health, retryAfterMs = 0 }: QueryEndInput,
 ): SystemRecord {
-  if (sign === 'answers') return { failures: 0, answeredAt: now }
-  const { pausedUntil: _past, ...rest } = record
-  const next = { ...rest, failures: sign === 'fails' ? record.failures + 1 : record.failures }
+  if (sign === 'answers') return { failed: [], answeredAt: now }
+  const { pausedUntil: _past, failed, ...rest } = record
+  const isCounted = sign === 'fails' && failed.length < FAILING_AFTER && !failed.includes(key)
+  const next = { ...rest, failed: isCounted ? [...failed, key] : failed }
   if (!isFailing(next, health)) return next
   return { ...next, pausedUntil: now + Math.min(Math.max(PROBE_INTERVAL_MS, retryAfterMs), MAX_PAUSE_MS) }
 }
