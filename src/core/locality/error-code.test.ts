@@ -6,6 +6,7 @@ test.each([
   { code: 'timeout', sign: 'fails', passes: true },
   { code: 'unavailable', sign: 'fails', passes: true },
   { code: 'throttled', sign: 'fails', passes: true },
+  { code: 'serverError', sign: 'unclear', passes: true },
   { code: 'unauthorized', sign: 'unclear', passes: false },
   { code: 'rejected', sign: 'answers', passes: false },
 ] as const)('after an error $code the system $sign, and the error may disappear: $passes', ({ code, sign, passes }) => {

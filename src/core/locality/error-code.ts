@@ -1,11 +1,12 @@
 /** Classifies the errors of data systems: whether a retry can succeed, and whether the system is failing. */
 
-/** Why a query has no answer. For `rejected`, a retry fails until the query, the credentials or the endpoint change. */
+/** Why a query has no answer. With `serverError`, the server is up and failed on this query. For `rejected`, a retry fails until the query, the credentials or the endpoint change. */
 export type LocalityErrorCode =
   | 'unreachable'
   | 'timeout'
   | 'unavailable'
   | 'throttled'
+  | 'serverError'
   | 'unauthorized'
   | 'rejected'
   | 'invalidResponse'
@@ -18,6 +19,7 @@ const SIGNS: Readonly<Record<LocalityErrorCode, SystemSign>> = {
   timeout: 'fails',
   unavailable: 'fails',
   throttled: 'fails',
+  serverError: 'unclear',
   unauthorized: 'unclear',
   invalidResponse: 'unclear',
   rejected: 'answers',
@@ -30,5 +32,5 @@ export function signOf(code: LocalityErrorCode | undefined): SystemSign {
 
 /** Whether an error may disappear without a change of the query, the credentials or the endpoint. */
 export function isTransient(code: LocalityErrorCode): boolean {
-  return SIGNS[code] === 'fails'
+  return SIGNS[code] === 'fails' || code === 'serverError'
 }

@@ -46,7 +46,7 @@ test.each([
   expect(retryAfter(value, Date.parse('2026-01-01T00:00:00Z'))).toBe(want)
 })
 
-test('only throttled and unavailable have a Retry-After', () => {
+test('only errors that may pass have a Retry-After', () => {
   const headers = { 'retry-after': '9' }
   const of = (status: number) => errorOfStatus({ what: 'GET http://h/', status, headers }, 0, 'Detail')
   expect(of(503)).toMatchObject({
@@ -56,5 +56,6 @@ test('only throttled and unavailable have a Retry-After', () => {
   })
   expect(of(404)).toMatchObject({ code: 'rejected', retryAfterMs: undefined })
   expect(of(408)).toMatchObject({ code: 'unavailable' })
+  expect(of(500)).toMatchObject({ code: 'serverError', retryAfterMs: 9000 })
   expect(of(200)).toMatchObject({ code: 'invalidResponse' })
 })

@@ -1,4 +1,5 @@
 /** Classifies failed requests by the codes of the error and its causes, or by the status, never by the message. */
+import { isTransient } from '../../core/locality/error-code.ts'
 import { LocalityError, type LocalityErrorCode } from '../plugins/plugin.ts'
 
 const UNREACHABLE = new Set([
@@ -61,8 +62,7 @@ export function errorOfStatus(
 ): LocalityError {
   const message = `${what}: HTTP ${status}${detail === undefined ? '' : ` (${detail})`}`
   const code = codeOfStatus(status)
-  const retryAfterMs =
-    code === 'throttled' || code === 'unavailable' ? retryAfter(headers['retry-after'], now) : undefined
+  const retryAfterMs = isTransient(code) ? retryAfter(headers['retry-after'], now) : undefined
   return new LocalityError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs })
 }
 
@@ -77,6 +77,8 @@ function codeOfStatus(status: number): LocalityErrorCode {
       return 'unavailable'
     case 429:
       return 'throttled'
+    case 500: // Nessie, for a warehouse that it does not have
+      return 'serverError'
     default:
       if (status >= 500) return 'unavailable'
       return status >= 300 ? 'rejected' : 'invalidResponse'

@@ -106,7 +106,7 @@ describe('the plugin amoro', () => {
 
   test.each([
     { name: 'lists no such table', tables: [{ name: 'user2', type: 'HIVE' }], want: 'nowhere' },
-    { name: 'lists the table', tables: [{ name: 'user', type: 'HIVE' }], want: 'unavailable' },
+    { name: 'lists the table', tables: [{ name: 'user', type: 'HIVE' }], want: 'serverError' },
   ])('code 500 for the details, when Amoro $name: $want', async ({ tables, want }) => {
     server.serve = external({ body: { code: 500, message: 'x' } }, { body: { code: 200, result: tables } })
     const result = await locate(open(), query).then(

@@ -135,7 +135,7 @@ function unwrap(response: HttpResponse): unknown {
 
 function codeError({ what }: HttpResponse, code: unknown): LocalityError {
   if (typeof code !== 'number') return new LocalityError('invalidResponse', `${what}: the answer has no code`)
-  const meaning = code === 401 || code === 403 ? 'unauthorized' : code >= 500 ? 'unavailable' : 'rejected'
+  const meaning = code === 401 || code === 403 ? 'unauthorized' : code >= 500 ? 'serverError' : 'rejected'
   return new LocalityError(meaning, `${what}: HTTP 200 with code ${code} in the body`)
 }
 

@@ -108,6 +108,15 @@ describe('the plugin iceberg-rest', () => {
     expect(tablePaths()).toEqual(['/v1/told/namespaces/a%2Eb/tables/t?snapshots=refs'])
   })
 
+  test('names the warehouse that the catalog does not have', async () => {
+    server.serve = () => ({ status: 500, body: { error: { type: 'IllegalStateException', message: 'no', code: 500 } } })
+    const error = await errorOf(locate(open(), { ...query, attributes: { warehouse: 'asia' } }))
+    expect(error).toMatchObject({
+      code: 'serverError',
+      message: `GET ${server.url}/v1/config: HTTP 500 (warehouse asia, IllegalStateException)`,
+    })
+  })
+
   test.each([
     { prefix: '../../admin', want: 'invalidResponse' },
     { prefix: 'a/%2e%2E/b', want: 'invalidResponse' },
@@ -282,7 +291,8 @@ describe('the plugin iceberg-rest', () => {
 
 describe('an unhealthy catalog', () => {
   const bad: { name: string; serve: Serve; want: string }[] = [
-    { name: '5xx', serve: () => ({ status: 500 }), want: 'unavailable' },
+    { name: '500', serve: () => ({ status: 500 }), want: 'serverError' },
+    { name: '503', serve: () => ({ status: 503 }), want: 'unavailable' },
     { name: 'garbage HTML with 200', serve: () => ({ body: '<html>' }), want: 'invalidResponse' },
     {
       name: 'a code in the body',

@@ -64,8 +64,11 @@ async function loadPaths(
   signal: AbortSignal,
 ): Promise<CatalogPaths> {
   const query = warehouse === undefined ? '' : `?warehouse=${encodeURIComponent(warehouse)}`
-  const response = await http.send({ method: 'GET', url: `${base}/v1/config${query}` }, signal)
-  if (response.status !== 200) throw http.refusal(response, errorType(tryJson(response)))
+  const response = await http.exchange({ method: 'GET', url: `${base}/v1/config${query}` }, signal)
+  if (response.status !== 200) {
+    const details = [warehouse && `warehouse ${warehouse}`, errorType(tryJson(response))].filter(Boolean)
+    throw http.refusal(response, details.join(', ') || undefined)
+  }
   const paths = parseCatalogConfig(readJson(response), {
     ...(configured.prefix !== undefined && { prefix: configured.prefix }),
     ...(configured.separator !== undefined && { separator: configured.separator }),

@@ -67,6 +67,7 @@ const FAULTS: { name: string; fault: Fault; want: string; wantRetryAfterMs?: num
     wantRetryAfterMs: 90_000,
   },
   { name: '503', fault: { status: 503, headers: { 'retry-after': '2' } }, want: 'unavailable', wantRetryAfterMs: 2000 },
+  { name: '500', fault: { status: 500 }, want: 'serverError' },
   { name: '502 with a page', fault: { status: 502, ...HTML }, want: 'unavailable' },
   { name: 'a redirect', fault: { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, want: 'rejected' },
   { name: '404 with a page', fault: { status: 404, ...HTML }, want: 'rejected' },

@@ -103,7 +103,7 @@ describe('the plugin webhdfs', () => {
   })
 
   test.each([
-    { answer: exception(403, 'IOException'), want: 'unavailable' },
+    { answer: exception(403, 'IOException'), want: 'serverError' },
     { answer: exception(401, 'SecurityException'), want: 'unauthorized' },
     { answer: exception(400, 'IllegalArgumentException'), want: 'rejected' },
     { answer: { status: 404 }, want: 'rejected' },

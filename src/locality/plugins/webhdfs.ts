@@ -87,7 +87,7 @@ function exceptionOf(response: HttpResponse): string | undefined {
 function refusal(response: HttpResponse, byStatus: LocalityError): LocalityError {
   const exception = exceptionOf(response)
   const isAccess = exception === undefined || /^(?:AccessControl|Security|Authorization|InvalidToken)/.test(exception)
-  return response.status === 403 && !isAccess ? new LocalityError('unavailable', byStatus.message) : byStatus
+  return response.status === 403 && !isAccess ? new LocalityError('serverError', byStatus.message) : byStatus
 }
 
 interface FileStatus {
